@@ -20,8 +20,8 @@ use super::reshape::{MessageEdit, SMALL_MESSAGE_BYTES, non_null};
 
 /// Largest total size, in bytes, of members that the protocol does not name.
 pub(super) const MAX_EXTRA_BYTES: usize = 4096;
-/// Message members that the protocol names.
-const PROTOCOL_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+/// Members that the protocol gives a response.
+const RESPONSE_MEMBERS: [&str; 4] = ["jsonrpc", "id", "result", "error"];
 
 impl McpProcessor {
     /// Limits a relayed response: errors, and everything that a model may read.
@@ -92,19 +92,16 @@ impl McpProcessor {
         (!splice.is_empty()).then(|| splice.apply())
     }
 
-    /// Limits the members that the protocol does not name.
+    /// Limits the members of a response that the protocol does not name.
     pub(super) fn limit_unknown_members(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
-        // Clients that follow the protocol do not read a result beside an error.
-        let both = non_null(text, envelope.error).and(non_null(text, envelope.result));
-        if envelope.unknown_member_count == 0 && both.is_none() {
+        if envelope.unknown_member_count == 0 && envelope.params.is_none() {
             return;
         }
         let caller = self.general_caller();
         let redact = caller.effective_policy.redact.as_deref();
         let limiter = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact, excess: Excess::Mark };
-        let known: Vec<&str> =
-            PROTOCOL_MEMBERS.into_iter().filter(|name| both.is_none() || *name != "result").collect();
-        self.limit_members(limiter, (text, envelope.span), &known, splice, "members next to a result");
+        let what = "members next to a result";
+        self.limit_members(limiter, (text, envelope.span), &RESPONSE_MEMBERS, splice, what);
     }
 
     /// Limits the members of an object, except the known ones. If they are too many, one mark replaces all. `members`: what they

@@ -1,6 +1,7 @@
 //! Handles notifications and requests of the server.
 
 use portion_core::payload::{Block, Content, Payload};
+use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
@@ -11,6 +12,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
+use super::super::member_redaction::redact_member;
 use super::super::result::{self, ResultShape};
 use super::super::splice::Splice;
 use super::super::walk::{self, Member};
@@ -20,6 +22,8 @@ use super::reshape::{MessageEdit, SMALL_MESSAGE_BYTES, redact_server_request};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
+/// Members that the protocol gives a request.
+const REQUEST_MEMBERS: [&str; 4] = ["jsonrpc", "id", "method", "params"];
 /// Members that the protocol gives a notification.
 const NOTIFICATION_MEMBERS: [&str; 3] = ["jsonrpc", "method", "params"];
 /// Address of the content of a log message.
@@ -66,20 +70,18 @@ impl McpProcessor {
     ) -> MessageOutcome {
         let caller = self.general_caller();
         let (policy, redact) = (&caller.effective_policy.policy, caller.effective_policy.redact.as_deref());
-        let whole = envelope.span.slice(text);
-        if whole.len() > policy.hard_byte_limit
-            && member_limits::non_media_bytes(whole, policy.media_byte_limit) > policy.hard_byte_limit
-        {
-            self.gateway.record_drop(DropReason::Oversized, whole.len(), "a server request to the client");
+        let (whole, params) = (envelope.span.len(), envelope.params.unwrap_or_default().slice(text));
+        // Images and recordings in the params have a limit of their own.
+        let non_media = || member_limits::non_media_bytes(params, policy.media_byte_limit);
+        if whole > policy.hard_byte_limit && whole - params.len() + non_media() > policy.hard_byte_limit {
+            self.gateway.record_drop(DropReason::Oversized, whole, "a server request to the client");
             let reason = Fault::server_request_too_large(policy.hard_byte_limit);
             let refusal = responses::fault_response(envelope.raw_id(text), &reason);
             out.push(OutgoingMessage::ToServer(refusal.into_bytes()));
             return MessageOutcome::Discard;
         }
-        if let (Some(redact), Some(params)) = (redact, envelope.params)
-            && let Some(redacted) = redact_server_request(redact, params.slice(text))
-        {
-            splice.replace(params, redacted);
+        if let Some(redact) = redact {
+            redact_request(redact, text, envelope, splice);
         }
         self.timeouts.pause(envelope.raw_id(text), self.gateway.now());
         MessageOutcome::Forward
@@ -172,6 +174,20 @@ impl McpProcessor {
     fn drop_oversized_notification(&self, bytes: usize) -> MessageOutcome {
         self.gateway.record_drop(DropReason::Oversized, bytes, "a server notification");
         MessageOutcome::Discard
+    }
+}
+
+/// Redacts the texts in the params of a server request, and the members that the protocol does not name.
+fn redact_request(redact: &RedactionRules, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
+    if let Some(params) = envelope.params
+        && let Some(redacted) = redact_server_request(redact, params.slice(text))
+    {
+        splice.replace(params, redacted);
+    }
+    for member in walk::members_except(text, envelope.span, &REQUEST_MEMBERS) {
+        if let Some(redacted) = redact_member(redact, text, member) {
+            splice.replace(member.span(), redacted);
+        }
     }
 }
 

@@ -79,8 +79,8 @@ impl McpProcessor {
                             }
                             None => MessageOutcome::Discard,
                         });
-                        let is_notification = envelope.kind() == Some(MessageKind::Notification);
-                        if matches!(outcomes.last(), Some(MessageOutcome::Forward)) && !is_notification {
+                        let is_response = envelope.kind() == Some(MessageKind::Response);
+                        if is_response && matches!(outcomes.last(), Some(MessageOutcome::Forward)) {
                             self.limit_unknown_members(&text, envelope, &mut splice);
                         }
                     }

@@ -36,6 +36,18 @@ fn large_members_beside_a_result_are_marked() {
 }
 
 #[test]
+fn the_params_of_a_response_are_a_member_like_others() {
+    let numbers = numbers();
+    check_response(
+        "ping",
+        &format!(r#""result":{{}},"params":{numbers}"#),
+        r#""result":{},"params":["… [+20001 chars]"]"#,
+        1,
+    );
+    check_response("ping", r#""result":{},"params":[1, 2]"#, r#""result":{},"params":[1, 2]"#, 0);
+}
+
+#[test]
 fn large_members_of_a_task_are_marked() {
     let numbers = numbers();
     check_response(
@@ -115,4 +127,31 @@ fn a_notification_within_the_limit_is_unchanged() {
     check_notification(&members(&"w".repeat(limit - rest + 1)), Some(&short));
     let method = format!(r#""method":"x/{}","params":[1, 2]"#, "y".repeat(9_000));
     check_notification(&method, Some(&method));
+}
+
+#[test]
+fn a_request_to_the_client_is_relayed_whole_or_refused() {
+    let (numbers, long, media) = (numbers(), "y".repeat(300_000), "A".repeat(2 << 20));
+    let request = |members: &str| format!(r#"{{"jsonrpc":"2.0","id":5,{members}}}"#);
+    let image = format!(r#""params":{{"a":{{"data":"{media}"}}}}"#);
+    for members in [
+        format!(r#""method":"x/y","extra":{numbers}"#),
+        format!(r#""method":"x/y",{image},"extra":{numbers}"#),
+    ] {
+        check(&processor(), &[(&format!("s {}", request(&members)), &["="])]);
+    }
+    for members in [
+        format!(r#""method":"x/{long}","params":{{}}"#),
+        format!(r#""method":"x/y","params":{{}},"extra":"{long}""#),
+        format!(r#""method":"x/y","params":{{}},"result":"{long}""#),
+        format!(r#""method":"x/y",{image},"data":"{media}""#),
+        format!(r#""method":"x/y","params":{{"_meta":{{"a":"{long}"}}}}"#),
+    ] {
+        let processor = processor();
+        let out = server(&processor, &request(&members));
+        let refusal = r#"> {"jsonrpc":"2.0","id":5,"error":{"#;
+        assert!(out.len() == 1 && out[0].starts_with(refusal), "{}", &members[..40]);
+        assert!(out[0].contains("message_too_large"), "{out:?}");
+        assert_eq!(processor.gateway.drop_counts().oversized, 1);
+    }
 }
