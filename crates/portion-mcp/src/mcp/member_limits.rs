@@ -8,6 +8,7 @@ use portion_core::redact::RedactionRules;
 use portion_json::scan::{JsonKind, quote, unescape};
 
 use super::member_redaction::redact_member;
+use super::reserved_meta::strip_reserved;
 use super::splice::Splice;
 use super::strings::{StringPlace, visit_strings};
 use super::walk::{self, Member};
@@ -63,7 +64,7 @@ impl MemberLimiter<'_> {
         let mut edits = Vec::new();
         for member in members {
             let span = member.span();
-            let limited = self.limit_member(text, *member, is_large);
+            let limited = self.limit_member(text, *member, is_large).map(without_reserved);
             let len = limited.as_ref().map_or(span.len(), String::len);
             // Smaller members exceed the limit only by their number.
             let is_marked = self.excess == Excess::Mark && len >= remaining && len >= SMALL_MEMBER_BYTES;
@@ -112,6 +113,12 @@ impl MemberLimiter<'_> {
         };
         format!("{}:{mark}", quote(&name))
     }
+}
+
+/// Removes the reserved members of a replaced member, to which the other edits of the message do not apply.
+fn without_reserved(member: String) -> String {
+    let json = format!("{{{member}}}");
+    strip_reserved(&json).map_or(member, |json| json[1..json.len() - 1].to_owned())
 }
 
 /// Shortens the long strings of a JSON text; `None` if there are none.
@@ -230,6 +237,16 @@ mod tests {
             1_000,
             LimitOutcome::Fits,
             r#"{"password=[redacted]":null,"a":{"x token: [redacted]":[{"password=[redacted]":"[redacted]"}]},"password":"[redacted]"}"#,
+        );
+    }
+
+    #[test]
+    fn replaced_members_have_no_reserved_members() {
+        check(
+            r#"{"_meta":{"io.portion/notice":1,"password":"x"}}"#,
+            1_000,
+            LimitOutcome::Fits,
+            r#"{"_meta":{"password":"[redacted]"}}"#,
         );
     }
 
