@@ -187,3 +187,6 @@ fn unreadable() -> StoreLookupError {
     tracing::warn!("a stored snapshot cannot be read; its cursors read cursor_expired");
     StoreLookupError::Unknown
 }
+
+#[cfg(test)]
+mod tests;

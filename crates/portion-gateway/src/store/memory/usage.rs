@@ -136,3 +136,26 @@ impl UsageByScope {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use portion_core::cursor::Scope;
+
+    use super::{UsageByScope, UsageEntry};
+
+    #[test]
+    fn scopes_of_equal_size_are_told_apart() {
+        let mut usage = UsageByScope::default();
+        let scopes = ["ada", "bob", "eve"].map(Scope::from_principal);
+        let entry =
+            |n: usize| UsageEntry { id: [n as u8; 6], last_used: n as u64, bytes: 10, reuse_key: None };
+        for (n, scope) in scopes.iter().enumerate() {
+            usage.add(*scope, entry(n));
+        }
+        for (n, scope) in scopes.iter().enumerate() {
+            usage.remove(scope, entry(n));
+            let left = &scopes[n + 1..];
+            assert_eq!(usage.largest_other(scope).as_ref(), left.last(), "{} are left", left.len());
+        }
+    }
+}

@@ -13,6 +13,7 @@ use portion_gateway::store::{CachedStore, StoreLimits, StoreLookupError, StoreWr
 
 use super::files::put;
 use super::{Trial, contract, named};
+use crate::samples::lines::Lines;
 use crate::samples::{drawer, drawers};
 
 /// Room for four of the snapshots below.
@@ -133,8 +134,12 @@ async fn a_directory_that_does_not_exist() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_full_disk() {
+    let lines = Lines::default();
+    let guard = tracing::subscriber::set_default(lines.clone());
     let full = || OpenOptions::new().read(true).write(true).open("/dev/full");
     nothing_is_lost_when_there_is_no_room(DISK, Arc::new(full)).await;
+    drop(guard);
+    assert_eq!(lines.text().matches("cannot be moved to disk").count(), 1, "{}", lines.text());
 }
 
 /// Everything that is written is lost: then the cursor has expired, and the error names the call.

@@ -1,0 +1,206 @@
+//! What is read from a store, how often, and what follows if it is replaced or lost meanwhile.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{Scope, SnapshotId, ViewId};
+use portion_core::payload::{Block, Content, Payload, UpstreamList};
+use portion_core::policy::Policy;
+use portion_core::snapshot::capture;
+use portion_core::view::{Request, View, resolve};
+use tokio::sync::Semaphore;
+
+use super::Extent;
+use crate::reuse_key::ReuseKey;
+use crate::store::file::FileStoreLimits;
+use crate::store::{
+    CachedStore, FieldName, FileStore, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore,
+    StoreFuture, StoreLookupError, StoreReadError, StoreWriteError, record,
+};
+
+const ID: SnapshotId = [1; 6];
+/// Items of a list of more blocks than are read at once.
+const MANY: usize = 60_000;
+
+type Fields = Vec<(FieldName, Vec<u8>)>;
+
+/// Files that count reads, and in which something happens after a number of them.
+struct WatchedFiles {
+    files: FileStore,
+    /// Snapshots that replace the stored one after so many reads.
+    replacements: Mutex<Vec<(usize, Fields)>>,
+    /// Number of the read that fails.
+    failure: usize,
+    reads: AtomicUsize,
+    /// Claims wait for it.
+    gate: Semaphore,
+}
+
+impl SnapshotStore for WatchedFiles {
+    fn claim(&self, _: SnapshotKey, _: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+        Box::pin(async { Ok(self.gate.acquire().await.is_ok()) })
+    }
+
+    fn put(&self, key: SnapshotKey, fields: Fields) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        self.files.put(key, fields)
+    }
+
+    fn put_view(
+        &self,
+        key: SnapshotKey,
+        view: ViewId,
+        bytes: Vec<u8>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        self.files.put_view(key, view, bytes)
+    }
+
+    fn get<'a>(
+        &'a self,
+        key: SnapshotKey,
+        names: &'a [FieldName],
+    ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
+        Box::pin(async move {
+            let read = self.files.get(key, names).await;
+            let number = self.reads.fetch_add(1, Ordering::SeqCst) + 1;
+            if number == self.failure {
+                return Err(StoreReadError::Unreachable("it fails once".to_owned()));
+            }
+            let due =
+                self.replacements.lock().expect("no panic").extract_if(.., |(at, _)| *at == number).next();
+            if let Some((_, fields)) = due {
+                self.files.put(key, fields).await.expect("there is room");
+            }
+            read
+        })
+    }
+
+    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
+        self.files.touch(key)
+    }
+
+    fn set_reusable(
+        &self,
+        scope: Scope,
+        reuse: ReuseKey,
+        id: Option<SnapshotId>,
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        self.files.set_reusable(scope, reuse, id)
+    }
+
+    fn reusable(
+        &self,
+        scope: Scope,
+        reuse: ReuseKey,
+    ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
+        self.files.reusable(scope, reuse)
+    }
+}
+
+fn key() -> SnapshotKey {
+    SnapshotKey { scope: Scope::from_principal("ada"), id: ID }
+}
+
+fn list(fetched: usize, grows: bool) -> NewSnapshot {
+    let items: Vec<String> = (0..fetched).map(|id| format!("{{\"id\":{id},\"of\":{fetched}}}")).collect();
+    let block = Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))));
+    let upstream = UpstreamList { fetched, is_partial: true, ..UpstreamList::default() };
+    let upstream_list = grows.then(|| Box::new(upstream));
+    NewSnapshot::new(
+        ID,
+        Arc::new(capture(Payload { blocks: vec![block], upstream_list, ..Payload::default() })),
+    )
+}
+
+/// Files in this directory, with a list in them.
+async fn files(root: &Path, fields: Fields) -> WatchedFiles {
+    let limits = FileStoreLimits { bytes: 1 << 30, ttl: Duration::from_mins(10) };
+    let files = FileStore::open(root, "server", limits).expect("a directory");
+    let gate = Semaphore::new(0);
+    let (replacements, reads) = (Mutex::default(), AtomicUsize::new(0));
+    files.put(key(), fields).await.expect("there is room");
+    WatchedFiles { files, replacements, failure: 0, reads, gate }
+}
+
+/// Reads a list. Returns the error, or the number of items if all blocks are there.
+async fn read(files: WatchedFiles, extent: Extent) -> Result<Option<usize>, StoreLookupError> {
+    let store = CachedStore::new(MemoryStore::default(), Arc::new(files));
+    let found = store.find_extent(&key().scope, ID, (View::root().id(), extent), Instant::now()).await?;
+    if found.snapshot.is_partial() {
+        return Ok(None);
+    }
+    let text = found.snapshot.parts()[0].text();
+    let count = text.matches("\"id\":").count();
+    assert_eq!(text.matches(&format!("\"of\":{count}}}")).count(), count, "all of one version");
+    Ok(Some(count))
+}
+
+#[tokio::test]
+async fn only_pages_of_large_snapshots_lack_blocks() {
+    for (count, grows, extent, expect) in [
+        (MANY, false, Extent::Page, None),
+        (MANY, false, Extent::Whole, Some(MANY)),
+        (MANY, true, Extent::Page, Some(MANY)),
+        (10_000, false, Extent::Page, Some(10_000)),
+        (10, false, Extent::Page, Some(10)),
+    ] {
+        let root = tempfile::tempdir().expect("a directory");
+        let found = read(files(root.path(), record::encode(&list(count, grows))).await, extent).await;
+        assert_eq!(found.expect("it is stored"), expect, "{count} {grows} {extent:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_read_in_one_version() {
+    let versions: Vec<Fields> = (0..40).map(|more| record::encode(&list(MANY + more, true))).collect();
+    let replaced = async |root: &Path, at: Range<usize>| {
+        let later = at.map(|at| (at, versions[at].clone())).collect();
+        WatchedFiles { replacements: Mutex::new(later), ..files(root, versions[0].clone()).await }
+    };
+    for extent in [Extent::Whole, Extent::Page] {
+        for at in 1..3 {
+            let root = tempfile::tempdir().expect("a directory");
+            let found = read(replaced(root.path(), at..at + 1).await, extent).await.expect("it is stored");
+            assert_eq!(found, Some(MANY + at), "replaced after {at} reads for {extent:?}");
+        }
+        let root = tempfile::tempdir().expect("a directory");
+        let found = read(replaced(root.path(), 1..40).await, extent).await;
+        assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_no_other_version() {
+    for grows in [false, true] {
+        let root = tempfile::tempdir().expect("a directory");
+        let files =
+            WatchedFiles { failure: 2, ..files(root.path(), record::encode(&list(MANY, grows))).await };
+        let found = read(files, Extent::Whole).await;
+        assert!(matches!(found, Err(StoreLookupError::Unreachable(_))), "{found:?}");
+    }
+}
+
+/// Writes that are pending are waited for only if something is not there.
+#[tokio::test]
+async fn what_is_there_is_read_once() {
+    let stored = list(10, false);
+    let request = Request { fields: Some("id".into()), ..Request::default() };
+    let view = resolve(&stored.snapshot, None, &request, &Policy::default()).expect("a list").view;
+    let (_, packed) = record::encode_view(&stored.snapshot, &view);
+    for is_pending in [false, true] {
+        let root = tempfile::tempdir().expect("a directory");
+        let files = Arc::new(files(root.path(), record::encode(&stored)).await);
+        files.put_view(key(), view.id(), packed.clone()).await.expect("it can be written");
+        let store = CachedStore::new(MemoryStore::default(), Arc::<WatchedFiles>::clone(&files));
+        if is_pending {
+            store.claim_later(&key().scope, ID, [1; 16]);
+        }
+        for (id, reads) in [(View::root().id(), 1), (view.id(), 2), (view.id(), 2)] {
+            store.find(&key().scope, ID, id, Instant::now()).await.expect("it is stored");
+            assert_eq!(files.reads.load(Ordering::SeqCst), reads);
+        }
+        files.gate.close();
+    }
+}
