@@ -171,14 +171,24 @@ async fn a_list_is_read_in_one_version() {
     }
 }
 
+/// A part of a list, which needs all blocks.
+fn part(of: &NewSnapshot) -> View {
+    let request = Request { path: Some("/7".into()), ..Request::default() };
+    resolve(&of.snapshot, None, &request, &Policy::default()).expect("a list").view
+}
+
 #[tokio::test]
 async fn a_failure_is_no_other_version() {
-    for grows in [false, true] {
-        let root = tempfile::tempdir().expect("a directory");
-        let files =
-            WatchedFiles { failure: 2, ..files(root.path(), record::encode(&list(MANY, grows))).await };
-        let found = read(files, Extent::Whole).await;
-        assert!(matches!(found, Err(StoreLookupError::Unreachable(_))), "{found:?}");
+    for (grows, extent) in [(false, Extent::Whole), (false, Extent::Page), (true, Extent::Page)] {
+        let (root, stored) = (tempfile::tempdir().expect("a directory"), list(MANY, grows));
+        let view = part(&stored);
+        let files = WatchedFiles { failure: 2, ..files(root.path(), record::encode(&stored)).await };
+        let packed = record::encode_view(&stored.snapshot, &view).1;
+        files.put_view(key(), view.id(), packed).await.expect("it can be written");
+        let store = CachedStore::new(MemoryStore::default(), Arc::new(files));
+        let found = store.find_extent(&key().scope, ID, (view.id(), extent), Instant::now()).await;
+        let failure = found.map(drop);
+        assert!(matches!(failure, Err(StoreLookupError::Unreachable(_))), "{grows} {extent:?}: {failure:?}");
     }
 }
 
@@ -186,8 +196,7 @@ async fn a_failure_is_no_other_version() {
 #[tokio::test]
 async fn what_is_there_is_read_once() {
     let stored = list(10, false);
-    let request = Request { fields: Some("id".into()), ..Request::default() };
-    let view = resolve(&stored.snapshot, None, &request, &Policy::default()).expect("a list").view;
+    let view = part(&stored);
     let (_, packed) = record::encode_view(&stored.snapshot, &view);
     for is_pending in [false, true] {
         let root = tempfile::tempdir().expect("a directory");

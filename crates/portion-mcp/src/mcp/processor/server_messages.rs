@@ -150,8 +150,8 @@ impl McpProcessor {
         let (text, envelope) = (edit.text, edit.envelope);
         let (policy, redact) = (&caller.effective_policy.policy, caller.effective_policy.redact.as_deref());
         let members = limited_members(text, &envelope, served);
-        let limited: usize = members.iter().map(|member| member.span().len() + 1).sum();
-        let rest = envelope.span.len().saturating_sub(limited + served.map_or(0, Span::len));
+        let member_bytes: usize = members.iter().map(|member| member.span().len() + 1).sum();
+        let rest = envelope.span.len().saturating_sub(member_bytes + served.map_or(0, Span::len));
         let Some(max_bytes) = policy.fallback_byte_limit.checked_sub(rest) else { return false };
         let limiter = MemberLimiter { max_bytes, redact, excess: Excess::Refuse };
         match limiter.limit_members(text, &members, edit.splice) {
