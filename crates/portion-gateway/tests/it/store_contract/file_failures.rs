@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
@@ -18,7 +16,7 @@ use portion_gateway::store::{
 use tempfile::TempDir;
 
 use super::files::{put, store};
-use super::named;
+use super::{named, run};
 use crate::samples::lines::Lines;
 use crate::samples::{drawer, drawers, list_bookings};
 
@@ -100,14 +98,6 @@ async fn a_store_that_cannot_be_read_says_so_until_it_can() {
     fs::write(&file, whole).expect("it can be written");
     store.get(ada(1), &[FieldName::Meta]).await.expect("it is readable again");
     assert!(store.status().is_available);
-}
-
-/// Runs an operation in this thread, whose log is captured: without a runtime, a file store waits for nothing.
-fn run<T>(operation: impl Future<Output = T>) -> T {
-    match pin!(operation).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => outcome,
-        Poll::Pending => panic!("it waits"),
-    }
 }
 
 #[test]

@@ -11,7 +11,9 @@ mod shared;
 mod shared_views;
 mod spilled;
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::samples::{create_order, drawer, drawers, list_bookings};
@@ -22,6 +24,14 @@ use portion_gateway::call::ReuseKey;
 use portion_gateway::store::{
     CachedStore, MemoryStore, NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot,
 };
+
+/// Runs an operation in this thread, whose log is captured: without a runtime, files are waited for nowhere.
+fn run<T>(operation: impl Future<Output = T>) -> T {
+    match pin!(operation).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => outcome,
+        Poll::Pending => panic!("it waits"),
+    }
+}
 
 /// An empty store under test, and its clock.
 struct Trial<'a> {

@@ -12,7 +12,7 @@ use portion_gateway::store::spill::{FileOpener, SpillingStore, unlinked_in};
 use portion_gateway::store::{CachedStore, StoreLimits, StoreLookupError, StoreWriteError};
 
 use super::files::put;
-use super::{Trial, contract, named};
+use super::{Trial, contract, named, run};
 use crate::samples::lines::Lines;
 use crate::samples::{drawer, drawers};
 
@@ -132,12 +132,12 @@ async fn a_directory_that_does_not_exist() {
 }
 
 #[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_full_disk() {
+#[test]
+fn a_full_disk() {
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     let full = || OpenOptions::new().read(true).write(true).open("/dev/full");
-    nothing_is_lost_when_there_is_no_room(DISK, Arc::new(full)).await;
+    run(nothing_is_lost_when_there_is_no_room(DISK, Arc::new(full)));
     drop(guard);
     assert_eq!(lines.text().matches("cannot be moved to disk").count(), 1, "{}", lines.text());
 }
