@@ -1,4 +1,4 @@
-//! What is read from a store, how often, and what follows if it is replaced or lost meanwhile.
+//! What is read from a store and written to it, how often, and what follows if it is replaced or lost meanwhile.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,6 +11,7 @@ use portion_core::payload::{Block, Content, Payload, UpstreamList};
 use portion_core::policy::Policy;
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, View, resolve};
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 use tokio::sync::Semaphore;
 
 use super::Extent;
@@ -37,6 +38,14 @@ struct WatchedFiles {
     reads: AtomicUsize,
     /// Claims wait for it.
     gate: Semaphore,
+    /// Names of the operations that change something.
+    changes: Mutex<Vec<&'static str>>,
+}
+
+impl WatchedFiles {
+    fn note(&self, change: &'static str) {
+        self.changes.lock().expect("no panic").push(change);
+    }
 }
 
 impl SnapshotStore for WatchedFiles {
@@ -45,6 +54,7 @@ impl SnapshotStore for WatchedFiles {
     }
 
     fn put(&self, key: SnapshotKey, fields: Fields) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        self.note("put");
         self.files.put(key, fields)
     }
 
@@ -78,6 +88,7 @@ impl SnapshotStore for WatchedFiles {
     }
 
     fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
+        self.note("touch");
         self.files.touch(key)
     }
 
@@ -87,6 +98,7 @@ impl SnapshotStore for WatchedFiles {
         reuse: ReuseKey,
         id: Option<SnapshotId>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        self.note("set_reusable");
         self.files.set_reusable(scope, reuse, id)
     }
 
@@ -96,6 +108,11 @@ impl SnapshotStore for WatchedFiles {
         reuse: ReuseKey,
     ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
         self.files.reusable(scope, reuse)
+    }
+
+    fn expire(&self) -> StoreFuture<'_, ()> {
+        self.note("expire");
+        self.files.expire()
     }
 }
 
@@ -121,7 +138,7 @@ async fn files(root: &Path, fields: Fields) -> WatchedFiles {
     let gate = Semaphore::new(0);
     let (replacements, reads) = (Mutex::default(), AtomicUsize::new(0));
     files.put(key(), fields).await.expect("there is room");
-    WatchedFiles { files, replacements, failure: 0, reads, gate }
+    WatchedFiles { files, replacements, failure: 0, reads, gate, changes: Mutex::default() }
 }
 
 /// Reads a list. Returns the error, or the number of items if all blocks are there.
@@ -212,4 +229,31 @@ async fn what_is_there_is_read_once() {
         }
         files.gate.close();
     }
+}
+
+#[tokio::test]
+async fn changes_are_written_once() {
+    const WRITE_TIME: Duration = Duration::from_mins(1);
+    let root = tempfile::tempdir().expect("a directory");
+    let files = Arc::new(files(root.path(), record::encode(&list(10, false))).await);
+    let store = CachedStore::new(MemoryStore::default(), Arc::<WatchedFiles>::clone(&files));
+    let (scope, now) = (key().scope, Instant::now());
+    let endpoint =
+        Endpoint { name: "list".into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
+    let reuse_key = Some(ReuseKey::new(&endpoint, "{}"));
+    store.put(&scope, NewSnapshot { reuse_key, ..list(20, false) }, now).await.expect("there is room");
+    assert!(store.flush(WRITE_TIME));
+    // Uses while the worker is held up are one use.
+    store.claim_later(&scope, ID, [1; 16]);
+    for _ in 0..3 {
+        store.find(&scope, ID, View::root().id(), now).await.expect("it is in memory");
+    }
+    files.gate.close();
+    assert!(store.flush(WRITE_TIME));
+    store.find(&scope, ID, View::root().id(), now).await.expect("it is in memory");
+    assert!(store.flush(WRITE_TIME));
+    store.stats(now);
+    assert!(store.flush(WRITE_TIME));
+    let changes = files.changes.lock().expect("no panic").clone();
+    assert_eq!(changes, ["put", "set_reusable", "touch", "touch", "expire"]);
 }
