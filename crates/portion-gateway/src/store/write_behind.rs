@@ -220,9 +220,7 @@ impl WriteBehind {
         let dropped = Arc::clone(&is_dropped);
         self.worker.submit(priority, bytes, move |is_queued| {
             if !is_queued {
-                if !is_behind.swap(true, Ordering::Relaxed) {
-                    tracing::warn!("the snapshot store is behind: results are kept in this process only");
-                }
+                log_behind(&is_behind);
                 dropped.store(true, Ordering::Relaxed);
                 return;
             }
@@ -242,6 +240,13 @@ impl WriteBehind {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Logs the first of the jobs that are dropped.
+fn log_behind(is_behind: &AtomicBool) {
+    if !is_behind.swap(true, Ordering::Relaxed) {
+        tracing::warn!("the snapshot store is behind: results are kept in this process only");
+    }
 }
 
 fn log_reuse_failure(outcome: &Result<(), StoreWriteError>) {
