@@ -120,6 +120,19 @@ async fn nothing_is_lost_when_there_is_no_room(disk_bytes: u64, open: FileOpener
 }
 
 #[tokio::test]
+async fn what_is_in_the_file_is_counted() {
+    let store = spilling(0, DISK, temporary());
+    let (scope, now, snapshot) = (Scope::from_principal("ada"), Instant::now(), Arc::new(drawers(400)));
+    for id in 1..4 {
+        put(&store, &scope, id, &snapshot).await.expect("there is room");
+        let stats = store.stats(now);
+        assert_eq!(stats.spilled, usize::from(id));
+        // A granule has 4 KiB.
+        assert!(stats.spilled_bytes >= 4096 * u64::from(id), "{stats:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_small_file() {
     nothing_is_lost_when_there_is_no_room(64 << 10, temporary()).await;
 }
