@@ -78,6 +78,20 @@ fn views_take_the_place_of_older_ones() {
     assert_eq!(store.stats(now).bytes, alone + latest);
 }
 
+/// A view that takes the place of another needs no more room.
+#[test]
+fn a_full_memory_has_room_for_other_views() {
+    let (root, now) = (deposit(1), Instant::now());
+    let views: Vec<View> = (10..43).map(|key| view(&root.snapshot, key)).collect();
+    let store = store(bytes_of(deposit(1), &views[..32]) + bytes_of(deposit(2), &[]));
+    store.put(&ada(), deposit(2), now).expect("there is room");
+    store.put(&ada(), root, now).expect("there is room");
+    for view in views {
+        store.put_view(&ada(), [1; 6], view, now).expect("there is room");
+        assert!(is_found(&store, [2; 6], now));
+    }
+}
+
 #[test]
 fn everything_that_is_kept_counts() {
     let (plain, root) = (bytes_of(deposit(1), &[]), deposit(1));

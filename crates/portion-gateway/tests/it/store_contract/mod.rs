@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::samples::lines::Lines;
 use crate::samples::{create_order, drawer, drawers, list_bookings};
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
@@ -226,6 +227,24 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
         let found = trial.find(&scope, id, &View::root()).await;
         assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
     }
+}
+
+#[test]
+fn an_eviction_is_logged_with_its_size() {
+    let (scope, now) = (Scope::from_principal("ada"), Instant::now());
+    let deposit = |id| NewSnapshot::new(named(id), Arc::new(drawers(3)));
+    let roomy = MemoryStore::default();
+    roomy.put(&scope, deposit(1), now).expect("there is room");
+    let memory_bytes = roomy.stats(now).bytes;
+    let store = MemoryStore::new(StoreLimits { memory_bytes, ..StoreLimits::default() });
+    let lines = Lines::default();
+    let guard = tracing::subscriber::set_default(lines.clone());
+    for id in 1..3 {
+        store.put(&scope, deposit(id), now).expect("there is room");
+    }
+    drop(guard);
+    let log = lines.text();
+    assert!(log.lines().count() == 1 && log.trim_end().ends_with(&format!(" bytes={memory_bytes}")), "{log}");
 }
 
 #[tokio::test]

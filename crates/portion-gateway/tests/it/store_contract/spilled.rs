@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use portion_core::cursor::Scope;
 use portion_core::view::View;
 use portion_gateway::store::spill::{FileOpener, SpillingStore, unlinked_in};
-use portion_gateway::store::{CachedStore, StoreLimits, StoreLookupError, StoreWriteError};
+use portion_gateway::store::{CachedStore, NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
 
 use super::files::put;
-use super::{Trial, contract, named, run};
+use super::{Trial, contract, key, named, run};
 use crate::samples::lines::Lines;
 use crate::samples::{drawer, drawers};
 
@@ -117,6 +117,22 @@ async fn nothing_is_lost_when_there_is_no_room(disk_bytes: u64, open: FileOpener
     let another = Scope::from_principal("bob");
     put(&store, &another, 50, &snapshot).await.expect("there is a share for everybody");
     store.find(&another, named(50), View::root().id(), now).await.expect("it was put");
+}
+
+#[tokio::test]
+async fn what_has_left_the_memory_still_answers_equal_calls() {
+    let store = spilling(MEMORY, DISK, temporary());
+    let (scope, now, snapshot) = (Scope::from_principal("ada"), Instant::now(), Arc::new(drawers(400)));
+    let first =
+        NewSnapshot { reuse_key: Some(key("{}")), ..NewSnapshot::new(named(100), Arc::clone(&snapshot)) };
+    store.put(&scope, first, now).await.expect("there is room");
+    for id in 0..40 {
+        let other = NewSnapshot::new(named(id), Arc::clone(&snapshot));
+        store.put(&scope, other, now).await.expect("there is room");
+    }
+    assert!(store.stats(now).spilled > 0);
+    let found = store.find_reusable(&scope, key("{}"), now).await;
+    assert_eq!(found.map(|held| held.id), Some(named(100)));
 }
 
 #[tokio::test]
