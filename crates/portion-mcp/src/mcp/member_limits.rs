@@ -25,11 +25,11 @@ pub(super) struct MemberLimiter<'a> {
     pub max_bytes: usize,
     /// Redaction rules, if any.
     pub redact: Option<&'a RedactionRules>,
-    /// What becomes of members that stay large.
+    /// Treatment of members that stay large.
     pub excess: Excess,
 }
 
-/// What becomes of members that are too large even when their strings are shortened.
+/// Treatment of members that are too large even when their strings are shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Excess {
     /// Marks replace their values.

@@ -100,7 +100,7 @@ async fn a_list_is_replaced_in_the_store_before_the_memory() {
     assert_eq!(fetched(&found(&here).await), 4, "the memory has forgotten it, and the store is read");
 }
 
-/// What only the store has room for is read from there, and what neither has room for is refused.
+/// The store is read for a list that only it has room for. A list that neither has room for is refused.
 #[tokio::test]
 async fn a_list_that_the_memory_has_no_room_for_is_in_the_store() {
     let root = tempfile::tempdir().expect("a directory");

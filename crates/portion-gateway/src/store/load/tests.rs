@@ -1,4 +1,4 @@
-//! What is read from a store and written to it, how often, and what follows if it is replaced or lost meanwhile.
+//! Counts reads and writes of a store, and replaces or loses its snapshots meanwhile.
 
 use std::ops::Range;
 use std::path::Path;

@@ -140,7 +140,7 @@ async fn a_view_is_replaced_by_another_version() {
     assert!(!store.status().is_available, "a view that cannot be written is a failure as well");
 }
 
-/// What could not be written is in memory only, and is written when it is used again.
+/// A snapshot or view that could not be written is in memory only, and is written when it is used again.
 #[tokio::test]
 async fn what_was_refused_is_written_later() {
     let root = tempfile::tempdir().expect("a directory");
@@ -148,34 +148,24 @@ async fn what_was_refused_is_written_later() {
         (store(root.path(), 1 << 20), Scope::from_principal("ada"), Arc::new(drawers(40)));
     let flush = || assert!(here.flush(Duration::from_mins(1)));
     let find = async |store: &CachedStore, view| store.find(&scope, named(1), view, Instant::now()).await;
-    let (temporary, [first, second]) = (root.path().join("tmp"), [0, 1].map(|n| drawer(&snapshot, n)));
-    let set_writable = |is_writable: bool| {
-        if is_writable {
-            fs::remove_file(&temporary).expect("it is there");
-        } else {
-            fs::remove_dir_all(&temporary).expect("it is there");
-            fs::write(&temporary, "").expect("it can be written");
+    let temporary = root.path().join("tmp");
+    // At first the snapshot and a view cannot be written, then another view alone.
+    for number in 0..2 {
+        let view = drawer(&snapshot, number);
+        fs::remove_dir_all(&temporary).expect("it is there");
+        fs::write(&temporary, "").expect("it can be written");
+        if number == 0 {
+            put(&here, &scope, 1, &snapshot).await.expect("it is in memory");
         }
-    };
-    set_writable(false);
-    put(&here, &scope, 1, &snapshot).await.expect("it is in memory");
-    here.put_view(&scope, named(1), (&snapshot, first.clone()), Instant::now())
-        .await
-        .expect("it is in memory");
-    flush();
-    set_writable(true);
-    find(&here, View::root().id()).await.expect("it is in memory");
-    flush();
-    find(&store(root.path(), 0), first.id()).await.expect("the snapshot was written, with its view");
-    set_writable(false);
-    here.put_view(&scope, named(1), (&snapshot, second.clone()), Instant::now())
-        .await
-        .expect("it is in memory");
-    flush();
-    set_writable(true);
-    find(&here, View::root().id()).await.expect("it is in memory");
-    flush();
-    find(&store(root.path(), 0), second.id()).await.expect("the view was written");
+        let refused = here.put_view(&scope, named(1), (&snapshot, view.clone()), Instant::now()).await;
+        refused.expect("it is in memory");
+        flush();
+        fs::remove_file(&temporary).expect("it is there");
+        find(&here, View::root().id()).await.expect("it is in memory");
+        flush();
+        let written = find(&store(root.path(), 0), view.id()).await;
+        written.expect("the snapshot was written, with its view");
+    }
 }
 
 /// A key for equal calls that is no file is no answer, and one that cannot be read or removed is a failure.
