@@ -223,7 +223,11 @@ fn read(file: &mut SpillFile, spilled: &SpilledSnapshot) -> Option<(Snapshot, Ve
         spilled.view_ids.iter().zip(&packed_views).map(decode).collect::<Option<_>>()?;
     for (id, extent) in &spilled.later_views {
         let packed = file.read(&extent.runs, extent.len).ok()?;
-        views.extend(record::decode_view(&snapshot, *id, &packed));
+        let Some(later) = record::decode_view(&snapshot, *id, &packed) else { continue };
+        match views.iter_mut().find(|view| view.id() == *id) {
+            Some(view) => *view = std::mem::take(view).with_pagination_of(&later),
+            None => views.push(later),
+        }
     }
     (!views.is_empty()).then_some((snapshot, views))
 }

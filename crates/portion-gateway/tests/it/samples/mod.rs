@@ -3,13 +3,16 @@
 pub(crate) mod lines;
 pub(crate) mod trial;
 
+use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
+use portion_core::render::{self, Context, FirstReply, FollowUpCall};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, View, resolve};
 use portion_gateway::call::{Caller, Reply, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_tokens::BYTE_COUNTER;
 
 /// Returns a payload of one text.
 pub(crate) fn text(text: impl Into<String>) -> Payload {
@@ -33,8 +36,31 @@ pub(crate) fn drawers(count: usize) -> Snapshot {
 
 /// Returns the view of one key of [`drawers`].
 pub(crate) fn drawer(snapshot: &Snapshot, n: usize) -> View {
-    let request = Request { path: Some(format!("/k{n}")), ..Request::default() };
-    resolve(snapshot, None, &request, &Policy::default()).expect("the key is there").view
+    requested(snapshot, &Request { path: Some(format!("/k{n}")), ..Request::default() })
+}
+
+/// Returns the view of a request before its first reply.
+pub(crate) fn requested(snapshot: &Snapshot, request: &Request) -> View {
+    resolve(snapshot, None, request, &Policy::default()).expect("a valid request").view
+}
+
+/// Returns the view of a request with the pagination of its first reply, which has `page_size` items.
+pub(crate) fn paginated(snapshot: &Snapshot, request: &Request, page_size: usize) -> View {
+    let policy = Policy { default_page_size: page_size, ..Policy::default() };
+    let resolved = resolve(snapshot, None, request, &policy).expect("a valid request");
+    let issue_cursor = |_: Position| None;
+    let cx = Context {
+        policy: &policy,
+        counter: BYTE_COUNTER,
+        issue_cursor: &issue_cursor,
+        read_call: FollowUpCall::Tool("portion_read"),
+        query_tool: None,
+        read_uri: None,
+    };
+    let FirstReply::Portion(portion) = render::first_reply(snapshot, &resolved, &cx) else {
+        panic!("it fits");
+    };
+    render::view_with_pagination(resolved.view, &portion)
 }
 
 /// Returns a read-only tool.

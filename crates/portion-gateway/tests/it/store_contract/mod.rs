@@ -17,10 +17,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::samples::lines::Lines;
-use crate::samples::{create_order, drawer, drawers, list_bookings};
+use crate::samples::{bookings, create_order, drawer, drawers, list_bookings, paginated, requested};
 use portion_core::cursor::{Scope, SnapshotId};
-use portion_core::snapshot::Snapshot;
-use portion_core::view::View;
+use portion_core::snapshot::{Snapshot, capture};
+use portion_core::view::{Request, View};
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::{
     CachedStore, MemoryStore, NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot,
@@ -88,6 +88,7 @@ async fn contract(mut trial: Trial<'_>) {
     what_was_put_is_found(&mut trial).await;
     nobody_else_finds_it(&mut trial).await;
     views_are_kept_with_it(&mut trial).await;
+    the_first_reply_sets_the_pagination_of_a_view(&mut trial).await;
     a_view_without_its_snapshot_is_refused(&mut trial).await;
     the_latest_of_equal_calls_is_recalled(&mut trial).await;
     a_list_that_grows_is_still_recalled(&mut trial).await;
@@ -140,6 +141,22 @@ async fn views_are_kept_with_it(trial: &mut Trial<'_>) {
     };
     assert_eq!(root.view.id(), View::root().id());
     assert_eq!(root.id, named(3));
+}
+
+async fn the_first_reply_sets_the_pagination_of_a_view(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::from_principal("pagination"), Arc::new(capture(bookings(400))));
+    let selection = Request { fields: Some("id".into()), ..Request::default() };
+    trial.put(&scope, 10, &snapshot, View::root()).await;
+    for request in [Request::default(), selection] {
+        let paginated = paginated(&snapshot, &request, 20);
+        for view in [requested(&snapshot, &request), paginated.clone()] {
+            let now = trial.now();
+            trial.store.put_view(&scope, named(10), (&snapshot, view), now).await.expect("it is small");
+        }
+        trial.wait(Duration::ZERO);
+        let found = trial.find(&scope, 10, &paginated).await.expect("it was put");
+        assert_eq!(found.view.page_size(), Some(20));
+    }
 }
 
 async fn a_view_without_its_snapshot_is_refused(trial: &mut Trial<'_>) {
