@@ -272,12 +272,13 @@ impl SnapshotCache {
             return None;
         }
         let share = self.limits.memory_bytes / self.usage.scope_count_with(scope);
-        let is_own = self.usage.bytes(scope) + bytes > share;
-        let owner = if is_own { Some(*scope) } else { self.usage.largest_other(scope) };
         let is_evictable = |id: &SnapshotId| {
             Some(*id) != keep && self.entries.get(id).is_some_and(|entry| entry.writes.are_done())
         };
-        owner.and_then(|owner| self.usage.oldest(&owner, is_evictable))
+        if self.usage.bytes(scope) + bytes > share {
+            return self.usage.oldest(scope, is_evictable);
+        }
+        self.usage.others_above(share, scope).find_map(|other| self.usage.oldest(other, is_evictable))
     }
 
     fn fits(&self, bytes: usize) -> bool {

@@ -5,8 +5,8 @@
 //! snapshot does not fit, snapshots are evicted one by one:
 //!
 //! 1. While its principal would exceed its share, the principal's own least recently used snapshot.
-//! 2. Then the least recently used snapshot of the principal that holds most. That one exceeds its share: if
-//!    all kept to their shares, the snapshot would fit.
+//! 2. Then the least recently used snapshot of the principal that holds most, among those above their share. There is
+//!    one: if all kept to their shares, the snapshot would fit.
 //!
 //! So a principal within its share never loses a snapshot to others, and the total is never exceeded. A
 //! snapshot larger than a share that does not fit beside the memory of the others is refused, and nothing is

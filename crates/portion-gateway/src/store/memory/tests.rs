@@ -295,3 +295,21 @@ fn the_bytes_of_views_are_bounded() {
     assert_eq!(views.evict_for(views.capacity_bytes()), of_second);
     assert_eq!((views.bytes(), views.recent().count()), (0, 0));
 }
+
+#[test]
+fn a_principal_whose_copies_are_the_only_ones_is_passed_over() {
+    let bytes = bytes_of(deposit(1), &[]);
+    let store = Arc::new(store(10 * bytes));
+    let (now, [ada, bob, eve]) = (Instant::now(), ["ada", "bob", "eve"].map(Scope::from_principal));
+    let writes: Vec<_> =
+        (1..=5).map(|id| store.put_unwritten(&ada, deposit(id), now).expect("there is room")).collect();
+    (6..=9).for_each(|id| store.put(&bob, deposit(id), now).expect("there is room"));
+    (10..=11).for_each(|id| store.put(&eve, deposit(id), now).expect("bob is above his share"));
+    let refused = store.put(&eve, deposit(12), now);
+    assert!(matches!(refused, Err(StoreWriteError::NoCapacity { .. })), "bob keeps his share");
+    let root = View::root().id();
+    assert!((1..=5).all(|id| store.find(&ada, [id; 6], root, now).is_ok()));
+    let kept: Vec<u8> = (6..=9).filter(|id| store.find(&bob, [*id; 6], root, now).is_ok()).collect();
+    assert_eq!(kept, [7, 8, 9]);
+    drop(writes);
+}

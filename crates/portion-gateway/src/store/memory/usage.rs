@@ -59,9 +59,13 @@ impl UsageByScope {
         self.by_scope.get(scope)?.by_last_use.values().copied().find(is_selected)
     }
 
-    /// Returns the scope with most bytes, except this one.
-    pub(super) fn largest_other(&self, scope: &Scope) -> Option<Scope> {
-        self.by_bytes.values().rev().find(|other| *other != scope).copied()
+    /// Returns the other scopes with more than `bytes` bytes, the largest first.
+    pub(super) fn others_above(&self, bytes: usize, scope: &Scope) -> impl Iterator<Item = &Scope> {
+        self.by_bytes
+            .range((bytes + 1, 0)..)
+            .rev()
+            .map(|(_, other)| other)
+            .filter(move |other| *other != scope)
     }
 
     /// Returns the snapshot of a reuse key.
@@ -155,7 +159,8 @@ mod tests {
         for (n, scope) in scopes.iter().enumerate() {
             usage.remove(scope, entry(n));
             let left = &scopes[n + 1..];
-            assert_eq!(usage.largest_other(scope).as_ref(), left.last(), "{} are left", left.len());
+            assert!(usage.others_above(9, scope).eq(left.iter().rev()), "{} are left", left.len());
+            assert_eq!(usage.others_above(10, scope).next(), None);
         }
     }
 }
