@@ -10,6 +10,7 @@ mod restart;
 mod shared;
 mod shared_views;
 mod spilled;
+mod topologies;
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -35,11 +35,14 @@ pub(super) struct RedisServer {
 
 impl RedisServer {
     pub(super) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        drop(listener);
-        let directory = tempfile::tempdir().expect("a directory");
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with options, which may begin with the name of a file.
+    pub(super) fn start_with(options: &[&str]) -> Self {
+        let (port, directory) = (free_port(), tempfile::tempdir().expect("a directory"));
         let process = Command::new("redis-server")
+            .args(options)
             .args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string(), "--dir"])
             .arg(directory.path())
             .stdout(Stdio::null())
@@ -60,15 +63,13 @@ impl RedisServer {
         String::from_utf8_lossy(&output.expect("redis-cli is installed with it").stdout).into_owned()
     }
 
+    /// Returns its address, for a URL.
+    pub(super) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     pub(super) fn open(&self, secrets: &[[u8; 32]], namespace: &str) -> RedisStore {
-        let settings = RedisSettings {
-            url: StoreUrl::parse(&format!("redis://127.0.0.1:{}", self.port)).expect("a URL"),
-            secrets: secrets.to_vec(),
-            namespace: namespace.into(),
-            server: "server".into(),
-            ttl: TTL,
-        };
-        RedisStore::open(settings).expect("valid settings")
+        open(&format!("redis://{}", self.address()), secrets, namespace)
     }
 
     /// Ends the server.
@@ -88,6 +89,22 @@ impl Drop for RedisServer {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+pub(super) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+pub(super) fn open(url: &str, secrets: &[[u8; 32]], namespace: &str) -> RedisStore {
+    let settings = RedisSettings {
+        url: StoreUrl::parse(url).expect("a URL"),
+        secrets: secrets.to_vec(),
+        namespace: namespace.into(),
+        server: "server".into(),
+        ttl: TTL,
+    };
+    RedisStore::open(settings).expect("valid settings")
 }
 
 async fn check_contract(memory_bytes: usize) {
