@@ -131,8 +131,11 @@ async fn what_has_left_the_memory_still_answers_equal_calls() {
         store.put(&scope, other, now).await.expect("there is room");
     }
     assert!(store.stats(now).spilled > 0);
-    let found = store.find_reusable(&scope, key("{}"), now).await;
-    assert_eq!(found.map(|held| held.id), Some(named(100)));
+    // The first time it returns to memory.
+    for _ in 0..2 {
+        let found = store.find_reusable(&scope, key("{}"), now).await;
+        assert_eq!(found.map(|held| held.id), Some(named(100)));
+    }
 }
 
 #[tokio::test]
