@@ -33,8 +33,15 @@ pub(super) fn find(text: &str) -> Vec<DocumentTable> {
 /// Returns the table in a span, if it has a row below a header.
 fn table(text: &str, span: Span) -> Option<DocumentTable> {
     let header = HeaderRows::detect(HtmlRows::new(text, span))?;
-    let rows = HtmlRows::new(text, span).skip(header.count).take(MAX_COUNTED_ROWS);
-    let row_count = 1 + rows.filter(|row| !row.cells.is_empty()).count();
+    let below = || HtmlRows::new(text, span).skip(header.count).take(MAX_COUNTED_ROWS);
+    // Headers that are repeated between the rows are none.
+    let read = if below().any(|row| row.is_header()) {
+        rows(text, span, &header, &|at| at >= header.count + MAX_COUNTED_ROWS)
+    } else {
+        None
+    };
+    let count = || 1 + below().filter(|row| !row.cells.is_empty()).count();
+    let row_count = read.map_or_else(count, |rows| rows.len());
     (row_count > 1).then_some(DocumentTable { span, format: TableFormat::Html(header), row_count })
 }
 

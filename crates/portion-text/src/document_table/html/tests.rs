@@ -51,6 +51,16 @@ fn empty_rows_above_the_names_are_no_names() {
 }
 
 #[test]
+fn repeated_headers_are_no_rows() {
+    let names = "<tr><th>City<th>Pop</tr>";
+    check(
+        &format!("{names}<tr><td>Rome<td>3</tr>{names}<tr><td>Bari<td>1</tr>"),
+        &["City|Pop", "Rome|3", "Bari|1"],
+    );
+    check(&names.repeat(2), &[]);
+}
+
+#[test]
 fn only_the_attributes_for_spans_count() {
     check(
         "<tr><th>a<th>b</tr><tr><td class=\"rowspan-2\" rowspan=\"2\">x<td>1</tr><tr><td>2</tr>",
