@@ -6,7 +6,7 @@ use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, requested_count, selects_pages};
 use crate::payload::TransportPage;
-use crate::snapshot::{List, Snapshot, Structure, UpstreamPage};
+use crate::snapshot::{List, Part, Snapshot, Structure, UpstreamPage};
 use crate::view::Target;
 
 /// The items of the upstream beyond the main list of a snapshot.
@@ -130,4 +130,26 @@ pub(super) fn note_fetched_list(target: &RenderTarget<'_>, end: usize, rendering
     rendering.meta.upstream_gap = list.describe_gap();
     rendering.meta.has_changed = list.has_changed;
     list.is_partial
+}
+
+/// Adds what was not fetched of a list to the notice of a reply that shows the list, or what contains it, in another way than
+/// by its items.
+pub(super) fn note_gap(walk: &PartWalk<'_>, content: &mut ReplyContent<'_>) {
+    let list = walk.snapshot.upstream_list().filter(|_| shows_main_list(walk));
+    if let (Some(list), Some(part)) = (list, content.notice_part.as_mut()) {
+        let meta = &mut part.rendering.meta;
+        meta.upstream_gap = meta.upstream_gap.take().or_else(|| list.describe_gap());
+        meta.has_changed = list.has_changed;
+    }
+}
+
+/// Returns true if the main list, or what contains it, is selected.
+fn shows_main_list(walk: &PartWalk<'_>) -> bool {
+    let Target::Value(node) = &walk.request.view.target else { return true };
+    let part = walk.main_part.filter(|at| *at == usize::from(node.part)).map(|at| &walk.snapshot.parts()[at]);
+    let Some(Structure::List(list)) = part.and_then(Part::indexed_text).map(|text| &text.structure) else {
+        return false;
+    };
+    let inside = list.pointer.strip_prefix(node.pointer.as_str());
+    inside.is_some_and(|inside| inside.is_empty() || inside.starts_with('/'))
 }

@@ -79,11 +79,12 @@ pub enum ViewError {
     TextHasNoFields,
     /// A path that does not resolve.
     #[error(
-        "there is no path {}: {} has no {}{}",
+        "there is no path {}: {} has no {}{}{}",
         shortened(.given),
         shortened(.reached),
         visible_name(.missing),
-        nearest_text(.nearest.as_deref())
+        nearest_text(.nearest.as_deref()),
+        gap_text(.gap.as_deref())
     )]
     Path {
         /// Path given.
@@ -96,6 +97,8 @@ pub enum ViewError {
         nearest: Option<String>,
         /// Steps available there.
         available: Vec<String>,
+        /// What was not fetched of the list, in words.
+        gap: Option<String>,
     },
     /// A section that does not exist.
     #[error("there is no section {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
@@ -211,6 +214,10 @@ fn nearest_field(nearest: Option<&str>) -> String {
 /// Returns names as they are written in `fields`.
 fn list_items(names: &[String]) -> Vec<String> {
     names.iter().map(|name| quote_name(name).into_owned()).collect()
+}
+
+fn gap_text(gap: Option<&str>) -> String {
+    gap.map(|gap| format!("; {gap}")).unwrap_or_default()
 }
 
 fn nearest_text(nearest: Option<&str>) -> String {
@@ -352,6 +359,7 @@ mod tests {
                 missing: given(),
                 nearest: None,
                 available: none(),
+                gap: Some("some items".to_owned()),
             },
             ViewError::Section { given: given(), nearest: None, available: none(), is_text: true },
             ViewError::SectionOfQuery { section: given(), lines: (1, 2) },

@@ -306,7 +306,7 @@ fn section_in(
             }
             SectionScope::Object(pointer) => {
                 let value = resolve_path(&focus.subject, pointer)
-                    .map_err(|unresolved| path_error(pointer, unresolved))?
+                    .map_err(|unresolved| path_error(snapshot, pointer, unresolved))?
                     .span;
                 let target = Target::Value(Arc::new(target::custom_section_value(
                     snapshot, focus, &made, pointer, value,
@@ -316,7 +316,7 @@ fn section_in(
         },
         SectionTarget::Value(pointer) => {
             let reached = resolve_path(&focus.subject, &pointer)
-                .map_err(|unresolved| path_error(&pointer, unresolved))?;
+                .map_err(|unresolved| path_error(snapshot, &pointer, unresolved))?;
             let target = target::target_below(snapshot, focus, &reached.pointer, reached.span);
             View { target, limit, is_section: true, ..View::default() }
         }

@@ -9,7 +9,7 @@ use super::section::CustomSection;
 use super::{Base64Source, Target, TargetValue, View, ViewError};
 use crate::base64_text::{Base64Text, decode_text};
 use crate::path::{ResolvedPath, UnresolvedPath, resolve_path};
-use crate::payload::BinaryInfo;
+use crate::payload::{BinaryInfo, UpstreamList};
 use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
 
 /// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
@@ -33,12 +33,13 @@ pub(crate) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Re
             let body = &snapshot.parts()[part];
             match body.indexed_text() {
                 Some(subject) => target_in_part(snapshot, part, subject, rest)
-                    .map_err(|unresolved| path_error(path, unresolved)),
-                None => target_in_block(body, part, rest).map_err(|unresolved| path_error(path, unresolved)),
+                    .map_err(|unresolved| path_error(snapshot, path, unresolved)),
+                None => target_in_block(body, part, rest)
+                    .map_err(|unresolved| path_error(snapshot, path, unresolved)),
             }
         }
-        (Some(Err(unresolved)), None) => Err(path_error(path, unresolved)),
-        (None, None) => Err(path_error(path, UnresolvedPath::default())),
+        (Some(Err(unresolved)), None) => Err(path_error(snapshot, path, unresolved)),
+        (None, None) => Err(path_error(snapshot, path, UnresolvedPath::default())),
     }
 }
 
@@ -231,14 +232,15 @@ fn is_base64(text: &str) -> bool {
     digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_'))
 }
 
-pub(super) fn path_error(given: &str, unresolved: UnresolvedPath) -> ViewError {
+pub(super) fn path_error(snapshot: &Snapshot, given: &str, unresolved: UnresolvedPath) -> ViewError {
     let UnresolvedPath {
         resolved_pointer: reached,
         missing_step: missing,
         closest_step: nearest,
         available_steps: available,
     } = unresolved;
-    ViewError::Path { given: given.to_owned(), reached, missing, nearest, available }
+    let gap = snapshot.upstream_list().and_then(UpstreamList::describe_gap);
+    ViewError::Path { given: given.to_owned(), reached, missing, nearest, available, gap }
 }
 
 /// Returns the single value that a view is about: its node, or the main part.

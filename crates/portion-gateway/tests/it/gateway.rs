@@ -419,6 +419,7 @@ proptest! {
             missing: given.clone(),
             nearest: names.first().cloned(),
             available: names,
+            gap: None,
         };
         let trial = Trial::new();
         let (gateway, caller) = (&trial.gateway, trial.caller(Scope::from_principal("ada")));

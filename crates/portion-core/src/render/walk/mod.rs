@@ -115,6 +115,7 @@ impl<'a> PartWalk<'a> {
             Target::Everything => self.render_everything(room),
         };
         upstream_paging::note_upstream_step(self, &mut content);
+        upstream_paging::note_gap(self, &mut content);
         content
     }
 

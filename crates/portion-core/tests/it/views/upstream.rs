@@ -351,6 +351,49 @@ fn the_reason_of_an_incomplete_list_is_redacted() {
 }
 
 #[test]
+fn an_incomplete_list_is_reported_however_it_is_selected() {
+    let items: Vec<String> = (0..200).map(|n| format!(r#"{{"id":{n},"name":"Guest {n}"}}"#)).collect();
+    let text = format!(r#"{{"count":500,"result":[{}]}}"#, items.join(","));
+    let list = UpstreamList {
+        fetched: 200,
+        total: Some(500),
+        is_partial: true,
+        stop_reason: Some("maxFetch is 200".into()),
+        ..UpstreamList::default()
+    };
+    let snapshot = capture(Payload {
+        blocks: vec![Block::new("/content/0/text", Content::Text(text))],
+        upstream_list: Some(Box::new(list)),
+        ..Payload::default()
+    });
+    let policy = Policy { full_below: 0, token_budget_threshold: 400, ..Policy::default() };
+    let gap = r#""upstream":"of 200 fetched; the upstream has 500 (maxFetch is 200)""#;
+    let path = |path: &str| Request { path: Some(path.to_owned()), ..Request::default() };
+    let raw = Request { raw: true, ..Request::default() };
+    for (request, has_gap) in [
+        (Request::default(), true),
+        (Request { fields: Some("id".into()), ..Request::default() }, true),
+        (raw.clone(), true),
+        (path("/result"), true),
+        (path(""), true),
+        (Request { raw: true, ..path("/result") }, true),
+        (path("/content/0/text"), true),
+        (path("/result/7"), false),
+        (path("/count"), false),
+    ] {
+        let resolved = resolve(&snapshot, None, &request, &policy).expect("valid");
+        let reply = super::reply(&snapshot, &resolved, &policy);
+        let FirstReply::Portion(portion) = reply else { panic!("untouched: {request:?}") };
+        assert_eq!(portion.notice().contains(gap), has_gap, "{request:?}: {}", portion.notice());
+    }
+    let error = resolve(&snapshot, None, &path("/result/300"), &policy).expect_err("it was not fetched");
+    assert!(
+        error.to_string().ends_with("; of 200 fetched; the upstream has 500 (maxFetch is 200)"),
+        "{error}"
+    );
+}
+
+#[test]
 fn the_next_page_is_redacted() {
     for next in [
         NextPage::Link("https://api.example/bookings?page=2&api_key=hunter2".into()),
