@@ -8,6 +8,7 @@ import pytest
 
 from harness.listening import Listening, served
 from harness.reply import HARD_CAP, Reply, items, lawful
+from harness.waiting import until
 from test_pushdown import PAGED_FIXTURE
 from test_shared_store import Caller, keys, redis  # noqa: F401
 
@@ -114,3 +115,19 @@ def test_another_instance_goes_on_if_the_fetching_one_is_gone(pair):
     assert said == {None}
     offsets = pair.calls()
     assert offsets.count(0) == 1 and len(offsets) < 2 * PAGES, "it begins with what is stored"
+
+
+def test_what_another_instance_fetches_is_unavailable_while_the_store_is_lost(redis, keys, tmp_path):  # noqa: F811
+    with instances(tmp_path, redis.url(), keys) as pair:
+        first, b = pair.first(), pair.callers[1]
+        cursor = first.meta["cursor"]
+        second = lawful(b.call("portion_read", cursor=first.next), HARD_CAP)
+        redis.pause()
+        reads = [{"cursor": second.next}, {"cursor": cursor, "page": 15}, {"cursor": cursor, "raw": True}, {"cursor": cursor, "path": "/result"}]
+        for arguments in reads:
+            assert Reply(b.call("portion_read", **arguments)).error["code"] == "store_unavailable", arguments
+        counted = Reply(b.call("portion_query", cursor=cursor, sql="SELECT count(*) AS n FROM items"))
+        assert counted.error["code"] == "store_unavailable"
+        redis.resume()
+        until(lambda: "error" not in b.call("portion_read", cursor=second.next)["content"][0]["text"], "it goes on")
+        assert walked([b], first)[0] == list(range(1, TOTAL + 1))

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -158,6 +159,26 @@ def test_the_next_page_is_read_elsewhere_at_once(redis, keys):
             third = lawful(callers[0].call("portion_read", cursor=second.next, fields="id,status"))
             assert items(lawful(callers[1].call("portion_read", cursor=third.next)))
             assert len(walked(callers[::-1], first)) == 500
+
+
+def slow_write(redis):
+    redis.ask("CLIENT", "PAUSE", "400", "WRITE")
+    time.sleep(0.45)
+
+
+def test_a_drain_waits_until_results_are_stored(redis, keys):
+    with Instance(redis.url(), keys) as other:
+        with Instance(redis.url(), keys) as one:
+            until(one.is_connected, "the store")
+            slow = threading.Thread(target=lambda: [slow_write(redis) for _ in range(6)])
+            slow.start()
+            a = Caller(one)
+            firsts = [lawful(a.call("list_bookings", limit=limit)) for limit in range(5, 12)]
+        slow.join()
+        until(other.is_connected, "the store")
+        b = Caller(other)
+        for first in firsts:
+            assert items(lawful(b.call("portion_read", cursor=first.next)))
 
 
 def test_pages_by_number_are_shared_and_a_hash_expires_as_a_whole(redis, keys):

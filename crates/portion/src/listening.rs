@@ -5,11 +5,14 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use portion_mcp::front::signals::ShutdownSignals;
-use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
+use portion_worker::Deadline;
 use tokio::net::TcpListener;
+
+use crate::setup::Setup;
 
 /// Exit code of a command that listens, or its error.
 type ListenResult = Result<ExitCode, Box<dyn Error>>;
@@ -33,11 +36,12 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
         .map_err(|error| format!("cannot listen at {address}: {error}; choose another address with --listen"))
 }
 
-/// Serves until the first signal. Then open requests are answered, up to the limit of the server or a second signal.
+/// Serves until the first signal. Then open requests are answered, and what is left of the drain timeout is for results that
+/// the store has not got yet. A second signal ends both.
 pub(crate) async fn serve_until_signal(
     serving: impl Future<Output = io::Result<()>> + Send + 'static,
     mut signals: ShutdownSignals,
-    drain: &OneShotFlag,
+    setup: &Arc<Setup>,
 ) -> ListenResult {
     let mut serving = tokio::spawn(serving);
     let code = tokio::select! {
@@ -47,9 +51,15 @@ pub(crate) async fn serve_until_signal(
             return Ok(ExitCode::SUCCESS);
         }
     };
-    drain.set();
+    setup.drain_flag().set();
+    let deadline = Deadline::after(setup.config.drain_timeout());
+    let drained = async {
+        serving.await??;
+        setup.flush_store(deadline).await;
+        Ok::<_, Box<dyn Error>>(())
+    };
     tokio::select! {
-        ended = serving => ended??,
+        ended = drained => ended?,
         _ = signals.next() => {}
     }
     Ok(ExitCode::from(code))

@@ -23,6 +23,7 @@ use portion_policy::policy_source::PolicySource as _;
 use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
+use portion_worker::Deadline;
 
 use crate::alerts;
 use crate::environment::limits_from_environment;
@@ -192,6 +193,14 @@ impl Setup {
     /// Returns the flag that is set at shutdown: new requests are rejected, open ones are finished.
     pub(crate) fn drain_flag(&self) -> Arc<OneShotFlag> {
         Arc::clone(&self.drain_flag)
+    }
+
+    /// Waits until the store has all results, or the deadline is over.
+    pub(crate) async fn flush_store(self: &Arc<Self>, deadline: Deadline) {
+        let setup = Arc::clone(self);
+        let flushed = tokio::task::spawn_blocking(move || setup.gateway.flush_store(deadline.remaining()));
+        // A failure is logged when the process ends.
+        let _ = flushed.await;
     }
 
     /// Returns statistics of the store.

@@ -39,7 +39,10 @@ impl CursorCall<'_> {
             Err(reply) => return reply,
         };
         let need = Need::of_follow_up(&request, position, &held, &context.caller);
-        let held = gateway.with_needed_items(&context.caller, held, need).await;
+        let held = match gateway.with_needed_items(&context.caller, held, need).await {
+            Ok(held) => held,
+            Err(unresolved) => return gateway.unresolved_cursor_reply(unresolved, context, &request),
+        };
         Box::pin(gateway.answer_from_stored(context, (held, position), request, form)).await
     }
 }

@@ -9,7 +9,7 @@ use portion_policy::policy_source::EndpointTarget;
 use portion_policy::pushdown::PagingStyle;
 
 use crate::call::{Caller, Fault, Reply};
-use crate::pushdown::{Fetches, Need, is_growing, note_pending};
+use crate::pushdown::{Fetches, Need, Turn, is_growing, note_pending};
 use crate::renderer::{RenderJob, ReplyForm};
 use crate::rules::EndpointRule;
 use crate::store::{Extent, StoreLookupError, StoredSnapshot, redaction_id};
@@ -84,17 +84,20 @@ impl Gateway {
 
     /// Returns a stored snapshot with the items that a request needs: waits for those of a list that is fetched page by
     /// page, here or by another instance, and resumes a fetch that stopped.
+    ///
+    /// # Errors
+    /// If another instance may have these items, and the store does not answer.
     pub(super) async fn with_needed_items(
         &self,
         caller: &Caller,
         held: StoredSnapshot,
         need: Need,
-    ) -> StoredSnapshot {
+    ) -> Result<StoredSnapshot, UnresolvedCursor> {
         let (id, view, scope) = (held.id, held.view.id(), &caller.scope);
         let was_in_progress = self.fetches.is_in_progress(id);
         let held = if was_in_progress { held } else { self.store.refresh(scope, held, self.now()).await };
         if need.is_met_by(&held) {
-            return held;
+            return Ok(held);
         }
         let deadline = Fetches::deadline(caller.rule.config().request_timeout);
         self.fetches.wait_until_stored(id, need, deadline).await;
@@ -105,19 +108,25 @@ impl Gateway {
         let is_lost = self.store.is_shared() && is_growing(&held);
         let has_stopped = was_in_progress && need == Need::All && !is_lost;
         if need.is_met_by(&held) || self.fetches.is_in_progress(id) || has_stopped {
-            return held;
+            return Ok(held);
         }
-        let (held, may_fetch) = Box::pin(self.fetches.wait_for_turn(scope, held, need, deadline)).await;
-        if !may_fetch {
-            let is_pending = !need.is_met_by(&held) && is_growing(&held);
-            return if is_pending { note_pending(held, &caller.effective_policy).await } else { held };
+        let (held, turn) = Box::pin(self.fetches.wait_for_turn(scope, held, need, deadline)).await;
+        match turn {
+            Turn::Fetch => {}
+            Turn::Wait if need.is_met_by(&held) || !is_growing(&held) => return Ok(held),
+            Turn::Wait => return Ok(note_pending(held, &caller.effective_policy).await),
+            Turn::StoreLost => {
+                let StoredSnapshot { endpoint, origin_snapshot, .. } = held;
+                let fault = Fault::store_unavailable(endpoint.as_deref());
+                return Err(UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin_snapshot) });
+            }
         }
         if !self.fetches.resume(&held, caller, need).await {
             self.fetches.release(scope, id).await;
-            return held;
+            return Ok(held);
         }
         self.fetches.wait_until_stored(id, need, deadline).await;
-        self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held)
+        Ok(self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held))
     }
 
     /// Returns true if a call begins after the fetched items of a stored list, so that its page is requested directly.

@@ -279,7 +279,7 @@ impl Gateway {
             return None;
         }
         let need = Need::of_follow_up(request, Position::default(), &held, &caller);
-        let held = self.with_needed_items(&caller, held, need).await;
+        let held = self.with_needed_items(&caller, held, need).await.ok()?;
         let context = RequestContext {
             origin_snapshot: Some(held.origin_snapshot),
             ..RequestContext::for_follow_up(caller, Some(endpoint.clone()), begun)

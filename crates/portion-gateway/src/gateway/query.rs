@@ -56,8 +56,11 @@ impl Gateway {
             Ok(joined) => joined,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let StoredSnapshot { id, snapshot, view, .. } =
-            self.with_needed_items(&context.caller, held, Need::All).await;
+        let held = match self.with_needed_items(&context.caller, held, Need::All).await {
+            Ok(held) => held,
+            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+        };
+        let StoredSnapshot { id, snapshot, view, .. } = held;
         let (caller, base) = (context.caller.clone(), Some((view, position)));
         let about = Arc::new(RenderJob {
             caller,
@@ -151,7 +154,7 @@ impl Gateway {
                 let (endpoint, origin_snapshot) = (held.endpoint.clone(), Some(held.origin_snapshot));
                 return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
             }
-            let held = self.with_needed_items(&own, held, Need::All).await;
+            let held = self.with_needed_items(&own, held, Need::All).await?;
             joined.push(JoinedSnapshot { name: name.clone(), snapshot: held.snapshot, view: held.view });
         }
         Ok(joined)

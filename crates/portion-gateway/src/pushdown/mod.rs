@@ -27,4 +27,4 @@ mod sharing;
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
 pub(crate) use need::Need;
-pub(crate) use sharing::{is_growing, note_pending};
+pub(crate) use sharing::{Turn, is_growing, note_pending};

@@ -25,6 +25,17 @@ const STORING_PAUSE: u32 = 9;
 /// Time between looks at a list that another instance fetches.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Outcome of waiting for a list that another instance may fetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// This instance has claimed the list, and may fetch it.
+    Fetch,
+    /// The need is met, or another instance fetches the list.
+    Wait,
+    /// The store does not answer, and only another instance may have the rest of the list.
+    StoreLost,
+}
+
 /// Returns true if the fetch of a stored list is not over, as far as the list tells.
 pub(crate) fn is_growing(held: &StoredSnapshot) -> bool {
     held.snapshot
@@ -63,17 +74,16 @@ impl Fetches {
         }
     }
 
-    /// Waits until a stored list meets a need, or until this instance may fetch it. Returns the list as it is stored, and
-    /// true if this instance has claimed it.
+    /// Waits until a stored list meets a need, or until this instance may fetch it. Also returns the list as it is stored.
     pub(crate) async fn wait_for_turn(
         &self,
         scope: &Scope,
         mut held: StoredSnapshot,
         need: Need,
         deadline: Instant,
-    ) -> (StoredSnapshot, bool) {
+    ) -> (StoredSnapshot, Turn) {
         if !self.store.is_shared() {
-            return (held, true);
+            return (held, Turn::Fetch);
         }
         let mut was_growing = false;
         loop {
@@ -82,27 +92,27 @@ impl Fetches {
             // A fetch that stopped during this call is tried again by the next one.
             let has_stopped = need == Need::All && !grows && was_growing;
             if need.is_met_by(&held) || has_stopped {
-                return (held, false);
+                return (held, Turn::Wait);
             }
             was_growing = grows;
             match self.store.claim(scope, held.id, self.owner).await {
                 Ok(true) => break,
                 Ok(false) if Instant::now() < deadline => tokio::time::sleep(LOOK_INTERVAL).await,
-                Ok(false) => return (held, false),
+                Ok(false) => return (held, Turn::Wait),
                 // Without the store, the instance that has captured the list goes on with it.
-                Err(_) => {
-                    let is_captured_here = held.rule.is_some();
-                    return (held, is_captured_here);
-                }
+                Err(_) if held.rule.is_some() => return (held, Turn::Fetch),
+                // What needs the whole list takes what was fetched before the fetch stopped.
+                Err(_) if need == Need::All && !grows => return (held, Turn::Wait),
+                Err(_) => return (held, Turn::StoreLost),
             }
         }
         // More may have been stored before the claim.
         held = self.store.refresh(scope, held, (self.clock)()).await;
-        let must_fetch = !need.is_met_by(&held);
-        if !must_fetch {
+        if need.is_met_by(&held) {
             self.release(scope, held.id).await;
+            return (held, Turn::Wait);
         }
-        (held, must_fetch)
+        (held, Turn::Fetch)
     }
 
     /// Renews the claim of a list that is being fetched, and stores what was fetched. Returns if another instance fetches the

@@ -207,7 +207,7 @@ impl WriteBehind {
 
     /// Waits at most `limit` until everything is written. Returns true if it is.
     pub(super) fn flush(&self, limit: Duration) -> bool {
-        self.worker.flush(limit)
+        self.worker.wait_until_idle(limit)
     }
 
     /// Queues a job. Returns false if the queue is full, and the job is dropped.

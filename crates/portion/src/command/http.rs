@@ -135,13 +135,12 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
         overload: Some(OverloadLimit::default()),
         ..ServerLimits::default()
     };
-    let drain = setup.drain_flag();
-    let draining = Arc::clone(&drain);
+    let draining = setup.drain_flag();
     let serving = async move {
         reverse_proxy::serve(listener, service, limits, async move { draining.wait().await }).await;
         Ok(())
     };
-    listening::serve_until_signal(serving, signals, &drain).await
+    listening::serve_until_signal(serving, signals, &setup).await
 }
 
 impl Options {

@@ -121,7 +121,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
     let server = Arc::new(server.with_authenticator(callers).with_cors());
     let drain = setup.drain_flag();
-    listening::serve_until_signal(server.serve(listener, Arc::clone(&drain)), signals, &drain).await
+    listening::serve_until_signal(server.serve(listener, drain), signals, &setup).await
 }
 
 /// Returns the server that gets the credentials of callers, if there is only one. A server may have several paths.
