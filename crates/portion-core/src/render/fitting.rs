@@ -27,6 +27,8 @@ const SPARE_BYTES: usize = 64;
 /// Attempts to render a reply, and the cheapest of those that exceeded the limits.
 pub(super) struct Attempts<'w, 'a> {
     walk: &'w PartWalk<'a>,
+    /// The same walk with a notice that costs less, for the reply that fits.
+    final_walk: &'w PartWalk<'a>,
     limits: ReplyLimits,
     cheapest: Option<Candidate>,
 }
@@ -34,7 +36,12 @@ pub(super) struct Attempts<'w, 'a> {
 impl<'w, 'a> Attempts<'w, 'a> {
     /// Creates a value without attempts.
     pub(super) fn new(walk: &'w PartWalk<'a>, limits: ReplyLimits) -> Self {
-        Self { walk, limits, cheapest: None }
+        Self { walk, final_walk: walk, limits, cheapest: None }
+    }
+
+    /// Returns the same attempts, the reply of which is written by another walk, whose notice costs at most as much.
+    pub(super) fn written_by(self, final_walk: &'w PartWalk<'a>) -> Self {
+        Self { final_walk, ..self }
     }
 
     /// Renders the largest reply that fits, with a budget of at least `least`. Returns `None` if none of
@@ -53,11 +60,11 @@ impl<'w, 'a> Attempts<'w, 'a> {
             }
             let draft = Candidate::render(self.walk, room, self.limits, detail);
             if draft.fits(self.limits) {
-                let draft = match too_large {
+                let (draft, room) = match too_large {
                     Some(too_large) => self.enlarge(draft, room, too_large, detail),
-                    None => draft,
+                    None => (draft, room),
                 };
-                return Some(draft.portion);
+                return Some(self.written(draft, room, detail));
             }
             too_large = Some(room);
             // With many attempts, small steps come first, because a smaller reply is not always cheaper.
@@ -68,14 +75,23 @@ impl<'w, 'a> Attempts<'w, 'a> {
         None
     }
 
-    /// Renders a reply that fits again, with budgets between its own and one that was too large.
+    /// Writes the reply of a draft that fits.
+    fn written(&self, draft: Candidate, room: RemainingBudget<'_>, detail: Detail) -> Portion {
+        if self.final_walk.unshown == self.walk.unshown {
+            return draft.portion;
+        }
+        Candidate::render(self.final_walk, room, self.limits, detail).portion
+    }
+
+    /// Renders a reply that fits again, with budgets between its own and one that was too large. Also returns its budget.
     fn enlarge<'r>(
         &self,
         mut best: Candidate,
         mut fits: RemainingBudget<'r>,
         mut too_large: RemainingBudget<'r>,
         detail: Detail,
-    ) -> Candidate {
+    ) -> (Candidate, RemainingBudget<'r>) {
+        let mut best_room = fits;
         for _ in 0..GROWTHS {
             if !best.leaves_room(self.limits) {
                 break;
@@ -87,19 +103,19 @@ impl<'w, 'a> Attempts<'w, 'a> {
             if draft.fits(self.limits) {
                 fits = room;
                 if draft.progress() >= best.progress() {
-                    best = draft;
+                    (best, best_room) = (draft, room);
                 }
             } else {
                 too_large = room;
             }
         }
-        best
+        (best, best_room)
     }
 
     /// Returns the reply with the smallest excess. Used if none fits.
     pub(super) fn cheapest(&mut self) -> Portion {
         let room = RemainingBudget { counter: self.walk.cx.counter, tokens: 1, bytes: 1 };
-        let last = Candidate::render(self.walk, room, self.limits, Detail::Minimal);
+        let last = Candidate::render(self.final_walk, room, self.limits, Detail::Minimal);
         match self.cheapest.take().filter(|draft| draft.excess(self.limits) < last.excess(self.limits)) {
             Some(draft) => draft.portion,
             None => last.portion,

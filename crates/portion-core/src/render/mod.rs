@@ -138,5 +138,5 @@ pub fn view_with_pagination(view: View, portion: &Portion) -> View {
 /// Renders the reply to a request.
 fn render_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
     let (asked, unshown) = numbered_pages::resolve_page_size(snapshot, asked, cx, fresh);
-    reply::render(snapshot, &asked, cx, fresh, unshown.as_ref())
+    reply::render(snapshot, &asked, cx, fresh, &unshown)
 }

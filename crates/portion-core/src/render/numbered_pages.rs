@@ -11,15 +11,32 @@ use crate::policy::MetadataMode;
 use crate::snapshot::{OrderedList, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place};
 
+/// What the page before a page by number did not show.
+#[derive(Default)]
+pub(super) struct Unshown {
+    /// The range that the notice reports.
+    pub told: Option<UnshownRange>,
+    /// The range whose cost the notice is charged. It does not depend on the pages before, so that each page can be rendered
+    /// again without rendering all of these.
+    pub charged: Option<UnshownRange>,
+}
+
+impl Unshown {
+    /// Creates a value that is charged what it costs.
+    fn exact(range: Option<UnshownRange>) -> Self {
+        Self { told: range.clone(), charged: range }
+    }
+}
+
 /// Returns the request with a resolved page size, and what the previous page did not show.
 pub(super) fn resolve_page_size<'a>(
     snapshot: &Snapshot,
     asked: &'a ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
-) -> (Cow<'a, ResolvedRequest>, Option<UnshownRange>) {
+) -> (Cow<'a, ResolvedRequest>, Unshown) {
     let Some(numbered) = asked.numbered_page.filter(|numbered| numbered.number > 1) else {
-        return (Cow::Borrowed(asked), asked.unshown.clone());
+        return (Cow::Borrowed(asked), Unshown::exact(asked.unshown.clone()));
     };
     let mut asked = Cow::Borrowed(asked);
     if !numbered.has_known_size
@@ -30,8 +47,9 @@ pub(super) fn resolve_page_size<'a>(
         own.start.offset = place;
         own.item_count = Some(size);
     }
-    let not_shown = unshown_by_previous_page(snapshot, &asked, cx, fresh);
-    (asked, not_shown)
+    let walk = NumberedWalk::new(snapshot, &asked, cx, fresh);
+    let unshown = walk.and_then(|(walk, page)| walk.unshown_before(page)).unwrap_or_default();
+    (asked, unshown)
 }
 
 /// Returns the number of items or lines that the first reply to this walk shows.
@@ -92,7 +110,13 @@ fn render_opening(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
     let issue_cursor = |position: Position| {
         (cx.issue_cursor)(position).map(|_| stand_in(&CursorTarget { snapshot: id, view, position }))
     };
-    reply::render(snapshot, opening, &Context { issue_cursor: &issue_cursor, ..*cx }, fresh, None)
+    reply::render(
+        snapshot,
+        opening,
+        &Context { issue_cursor: &issue_cursor, ..*cx },
+        fresh,
+        &Unshown::default(),
+    )
 }
 
 /// Returns true if the first reply shows the payload as received.
@@ -114,46 +138,114 @@ fn page_start(view: &View, page: u32, size: u32) -> Option<PartOffset> {
     }
 }
 
-/// Returns what the previous page, rendered within the same limits, does not show.
-fn unshown_by_previous_page(
-    snapshot: &Snapshot,
-    asked: &ResolvedRequest,
-    cx: &Context<'_>,
+/// A walk by numbered pages of one size.
+struct NumberedWalk<'a> {
+    snapshot: &'a Snapshot,
+    asked: &'a ResolvedRequest,
+    node: &'a TargetValue,
+    cx: &'a Context<'a>,
     fresh: bool,
-) -> Option<UnshownRange> {
-    let numbered = asked.numbered_page?;
-    let Target::Value(node) = &asked.view.target else { return None };
-    let (page, count) =
-        (numbered.number.checked_sub(numbered.page_count).filter(|page| *page > 0)?, asked.item_count?);
-    let size = count / numbered.page_count.max(1);
-    let start = page_start(&asked.view, page.max(1), size)?;
-    let fixed = asked
-        .view
-        .pagination
-        .as_deref()
-        .filter(|fixed| fixed.part_index == node.part && fixed.page_size == size);
-    let opened =
-        fixed.and_then(|fixed| fixed.first_page_count).filter(|_| page == 1 && numbered.page_count == 1);
-    let unshown_from = |reached: Position| {
-        (reached.part == asked.start.part)
-            .then(|| unshown_between(&asked.view, node, (reached, asked.start), cx))
-            .flatten()
-    };
-    if let (Some(opened), Structure::List(_)) = (opened, &node.subject.structure) {
-        return unshown_from(Position { offset: PartOffset::Item(opened), ..asked.start });
+    /// Items or lines of a page.
+    size: u32,
+    /// Number of pages that a reply shows.
+    step: u32,
+}
+
+impl<'a> NumberedWalk<'a> {
+    /// Creates the walk of a request. Also returns its page.
+    fn new(
+        snapshot: &'a Snapshot,
+        asked: &'a ResolvedRequest,
+        cx: &'a Context<'a>,
+        fresh: bool,
+    ) -> Option<(Self, u32)> {
+        let numbered = asked.numbered_page?;
+        let Target::Value(node) = &asked.view.target else { return None };
+        let step = numbered.page_count.max(1);
+        let size = asked.item_count? / step;
+        Some((Self { snapshot, asked, node, cx, fresh, size, step }, numbered.number))
     }
-    let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
-    let from = Position { offset: start, ordinal, ..asked.start };
-    let previous = ResolvedRequest { start: from, numbered_page: None, ..asked.clone() };
-    let unshown = reply::render(snapshot, &previous, cx, fresh, None).next_position.and_then(unshown_from);
-    // The caller may have seen the first items without a page number, where fewer of them may fit.
-    let opening = (page == 1 && numbered.page_count == 1)
-        .then(|| opening_request(snapshot, asked, node, cx, fresh))
-        .filter(|opening| !passes_through(snapshot, opening, cx));
-    let unshown_by_opening = opening
-        .and_then(|opening| render_opening(snapshot, &opening, cx, fresh).next_position)
-        .and_then(unshown_from);
-    unshown.into_iter().chain(unshown_by_opening).max_by_key(|unshown| unshown.count)
+
+    /// Returns the page before one, unless that is the first.
+    fn previous(&self, page: u32) -> Option<u32> {
+        page.checked_sub(self.step).filter(|page| *page > 0)
+    }
+
+    /// Returns what the page before `page`, rendered within the same limits, does not show.
+    fn unshown_before(&self, page: u32) -> Option<Unshown> {
+        let previous = self.previous(page)?;
+        let Some(earlier) = self.previous(previous) else {
+            return Some(Unshown::exact(self.unshown_by_first(previous)));
+        };
+        // With the longest notice it shows least.
+        let most = self.unshown_by(previous, self.largest_unshown(previous))?;
+        let charged_before = match self.previous(earlier) {
+            None => self.unshown_by_first(earlier),
+            Some(_) => self
+                .unshown_by(earlier, self.largest_unshown(earlier))
+                .and_then(|_| self.largest_unshown(previous)),
+        };
+        let told = if charged_before == self.largest_unshown(previous) {
+            Some(most)
+        } else {
+            self.unshown_by(previous, charged_before)
+        };
+        Some(Unshown { told, charged: self.largest_unshown(page) })
+    }
+
+    /// Returns what a page with a notice about the page before does not show.
+    fn unshown_by(&self, page: u32, charged: Option<UnshownRange>) -> Option<UnshownRange> {
+        let start = page_start(&self.asked.view, page, self.size)?;
+        let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
+        let from = Position { offset: start, ordinal, ..self.asked.start };
+        let request = ResolvedRequest { start: from, numbered_page: None, ..self.asked.clone() };
+        let rendered = reply::render(self.snapshot, &request, self.cx, self.fresh, &Unshown::exact(charged));
+        self.unshown_from(page, rendered.next_position?)
+    }
+
+    /// Returns what the first page does not show. The caller may have seen it without a number, where fewer items may fit.
+    fn unshown_by_first(&self, page: u32) -> Option<UnshownRange> {
+        let is_opening = page == 1 && self.step == 1;
+        let fixed = self.asked.view.pagination.as_deref();
+        let fixed = fixed.filter(|fixed| fixed.part_index == self.node.part && fixed.page_size == self.size);
+        let opened = fixed.and_then(|fixed| fixed.first_page_count).filter(|_| is_opening);
+        if let (Some(opened), Structure::List(_)) = (opened, &self.node.subject.structure) {
+            let reached = Position { offset: PartOffset::Item(opened), ..self.asked.start };
+            return self.unshown_from(page, reached);
+        }
+        let unshown = self.unshown_by(page, None);
+        let opening = is_opening
+            .then(|| opening_request(self.snapshot, self.asked, self.node, self.cx, self.fresh))
+            .filter(|opening| !passes_through(self.snapshot, opening, self.cx));
+        let unshown_by_opening = opening
+            .and_then(|opening| render_opening(self.snapshot, &opening, self.cx, self.fresh).next_position)
+            .and_then(|reached| self.unshown_from(page, reached));
+        unshown.into_iter().chain(unshown_by_opening).max_by_key(|unshown| unshown.count)
+    }
+
+    /// Returns what is between a position in a page and its end.
+    fn unshown_from(&self, page: u32, reached: Position) -> Option<UnshownRange> {
+        let asked = self.asked;
+        let end = page_start(&asked.view, page.saturating_add(self.step), self.size)?;
+        let end = Position { offset: end, ..asked.start };
+        (reached.part == end.part)
+            .then(|| unshown_between(&asked.view, self.node, (reached, end), self.cx))
+            .flatten()
+    }
+
+    /// Returns a range that costs at least as much as any that the notice of a page may report.
+    fn largest_unshown(&self, page: u32) -> Option<UnshownRange> {
+        let bytes = self.node.subject.text.len();
+        let (offset, count) = match &self.node.subject.structure {
+            Structure::List(list) => (Some(list.len()), list.len()),
+            _ => (None, bytes),
+        };
+        let ordinal = page.min(u32::from(u16::MAX)) as u16;
+        let position = Position { offset: PartOffset::Byte(bytes as u32), ordinal, ..self.asked.start };
+        let target = CursorTarget { snapshot: SnapshotId::default(), view: self.asked.view.id(), position };
+        let cursor = (self.cx.issue_cursor)(position).map(|_| stand_in(&target));
+        Some(UnshownRange { offset, count, cursor })
+    }
 }
 
 fn unshown_between(

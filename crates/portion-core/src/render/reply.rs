@@ -6,12 +6,12 @@ use super::context::Context;
 use super::description::Description;
 use super::fitting::Attempts;
 use super::notice::Detail;
+use super::numbered_pages::Unshown;
 use super::pass_through;
 use super::portion::Portion;
 use super::query_tables::QueryTables;
 use super::reply_limits::{NoticeSize, ReplyLimits};
 use super::walk::PartWalk;
-use crate::paging::UnshownRange;
 use crate::snapshot::Snapshot;
 use crate::view::ResolvedRequest;
 
@@ -24,7 +24,7 @@ pub(super) fn render(
     asked: &ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
-    unshown: Option<&UnshownRange>,
+    unshown: &Unshown,
 ) -> Portion {
     let limits = ReplyLimits::for_reply(snapshot, asked, cx.policy, fresh);
     // Descriptions do not cover media, so they are sized by the rest.
@@ -33,9 +33,10 @@ pub(super) fn render(
     let description = Description::for_request(snapshot, asked, cx, tokens, fresh);
     let description = description.as_ref();
     let tables = QueryTables::of_blocks_in(snapshot, asked, fresh);
-    let walk = PartWalk::new(snapshot, asked, cx, fresh, description).with_unshown(unshown);
+    let walk = PartWalk::new(snapshot, asked, cx, fresh, description).with_unshown(unshown.told.as_ref());
     let walk = PartWalk { block_tables: tables.as_ref(), ..walk };
-    let mut all = Attempts::new(&walk, limits);
+    let charged = walk.with_unshown(unshown.charged.as_ref().or(unshown.told.as_ref()));
+    let mut all = Attempts::new(&charged, limits).written_by(&walk);
     let size = NoticeSize::for_reply(asked, cx, fresh);
     for (detail, attempts) in ATTEMPTS {
         let room = limits.budget_without_notice(detail, size, description, cx.counter, media);

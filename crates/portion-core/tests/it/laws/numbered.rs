@@ -132,6 +132,41 @@ pub(crate) fn check(mut dice: Dice) -> TestCaseResult {
     Ok(())
 }
 
+/// A page by number reports exactly what the page before it, requested by number, did not show.
+pub(crate) fn check_reported(mut dice: Dice) -> TestCaseResult {
+    let (text, policy) = (payloads::list(&mut dice), requests::policy(&mut dice));
+    // Counts by length, because the cost of a cursor must not depend on its content.
+    let session = Session::new(text_payload(text), policy, Tokenizer::Chars4.counter());
+    let Structure::List(list) = &session.snapshot.parts()[0].indexed_text().expect("text").structure else {
+        return reject("no list");
+    };
+    let limit = dice.pick(&[None, Some(7), Some(20), Some(50)]);
+    let limit = limit.filter(|limit| *limit as usize <= session.policy.max_page_size);
+    let opening = Request { limit, ..Request::default() };
+    let Ok(Some(first)) = session.call(&opening) else { return reject("the list passes untouched") };
+    prop_assume!(first.kind() == "page");
+    let (recalled, mut end) = (dice.once_in(2), 0);
+    let mut notices = Vec::new();
+    for turn in 1..FAR {
+        let reply = page(&session, &first, &Request { page: Some(turn as u32), ..opening.clone() }, recalled);
+        let Some(from) = number(&reply.notice["meta"]["offset"]).filter(|from| *from < list.len()) else {
+            break;
+        };
+        notices.push(reply.notice.to_string());
+        let told = &reply.notice["notShown"];
+        let (offset, items) = (number(&told["offset"]).unwrap_or(from), number(&told["items"]).unwrap_or(0));
+        // Fewer items of the first page may have been shown without a number.
+        if turn > 2 || items < from - end {
+            assert_eq!((offset, items), (end, from - end), "page {turn}: {}", notices.join("\n"));
+        }
+        let Some(served) = number(&reply.notice["meta"]["served"]) else {
+            return reject("a part of an item");
+        };
+        end = from + served;
+    }
+    Ok(())
+}
+
 /// Pages of other fields have the size of the first walk, of which their first page may show less.
 pub(crate) fn check_other_fields(mut dice: Dice) -> TestCaseResult {
     let session = Session::new(
@@ -217,6 +252,11 @@ proptest! {
     #[test]
     fn no_item_is_skipped(dice in dice()) {
         check(dice)?;
+    }
+
+    #[test]
+    fn what_the_page_before_did_not_show_is_reported(dice in dice()) {
+        check_reported(dice)?;
     }
 
     #[test]
