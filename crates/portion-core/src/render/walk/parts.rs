@@ -6,7 +6,7 @@ use portion_json::span::Span;
 
 use super::{PartWalk, RenderedPart, ReplyContent};
 use crate::cursor::{PartOffset, Position};
-use crate::policy::MIN_BUDGET;
+use crate::policy::{MIN_BUDGET, MIN_BYTE_LIMIT};
 use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
 use crate::render::budget::RemainingBudget;
 use crate::render::embedded_json::{render_as_received, render_part, render_source_if_fits};
@@ -109,6 +109,9 @@ impl<'a> PartWalk<'a> {
         let parts = self.snapshot.parts();
         let enough = (room.tokens / 10).max(MIN_BUDGET / 10);
         let first = usize::from(from.part);
+        // Empty texts have no tokens: their wrappers leave half of the bytes to other parts.
+        let max_wrapper_bytes = (room.bytes / 2).max(MIN_BYTE_LIMIT / 4);
+        let mut wrapper_bytes = 0;
         for at in walked.iter().copied().filter(|at| *at >= first) {
             let part = &parts[at];
             let resumed = at == first;
@@ -120,7 +123,8 @@ impl<'a> PartWalk<'a> {
             }
             // The notice is about one part, the last one shown.
             let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
-            if used && (full || channel.needs_notice()) && !self.is_shown_whole(at) {
+            let ends = if used { full || channel.needs_notice() } else { wrapper_bytes >= max_wrapper_bytes };
+            if ends && !self.is_shown_whole(at) {
                 channel.next_position = Some(self.position_after(at, PartOffset::default()));
                 channel.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
@@ -159,7 +163,9 @@ impl<'a> PartWalk<'a> {
                         .or_else(|| render_whole_if_small(&target, room));
                     let rendering = whole.unwrap_or_else(|| render_part(part, &target, &room));
                     room.spend(&rendering.body);
-                    room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
+                    let around = self.overhead_bytes(part);
+                    room.bytes = room.bytes.saturating_sub(around);
+                    wrapper_bytes += around;
                     channel.next_position = rendering.next.map(|place| self.position_after(at, place));
                     channel.pieces.extend(rendering_pieces(part, &rendering));
                     let keep = channel

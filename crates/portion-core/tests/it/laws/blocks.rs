@@ -116,6 +116,29 @@ fn the_frame_of_a_text_counts_on_the_wire() {
 }
 
 #[test]
+fn the_wrappers_of_empty_texts_count_on_the_wire() {
+    let label = BlockLabel { frame_bytes: 30, ..BlockLabel::default() };
+    let ids: Vec<String> = (0..500).map(|i| format!("{{\"id\":{i}}}")).collect();
+    let list = format!("[{}]", ids.join(","));
+    for (hard_byte_limit, count) in [(4_096, 400), (65_536, 3_000)] {
+        for last in ["", list.as_str()] {
+            let block = |i: usize| {
+                let text = Content::Text(if i == count { last.to_owned() } else { String::new() });
+                Block { label: label.clone(), ..Block::new(format!("/content/{i}/text"), text) }
+            };
+            let payload = Payload { blocks: (0..=count).map(block).collect(), ..Payload::default() };
+            let policy = Policy { hard_byte_limit, ..Policy::default() };
+            let session = Session::new(payload, policy, Tokenizer::O200k.counter());
+            let replies = session.walk(&Request::default()).expect("plain").expect("large on the wire");
+            let pieces = replies.iter().flat_map(|reply| &reply.pieces);
+            let mut shown: Vec<&str> = pieces.map(|piece| piece.address.as_str()).collect();
+            shown.dedup();
+            assert_eq!(shown.len(), count + 1);
+        }
+    }
+}
+
+#[test]
 fn thousands_of_links_are_read_to_the_last() {
     let link =
         |i| format!("{{\"type\" :\"resource_link\",\"uri\":\"file:///{i}.txt\",\"name\":\"\\u00e9{i}\"}}");
