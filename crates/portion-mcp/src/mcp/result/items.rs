@@ -18,6 +18,8 @@ const BLOCK_MEMBERS: [&str; 9] =
     ["type", "text", "uri", "mimeType", "role", "content", "resource", "data", "blob"];
 /// Members of a block with binary data that the protocol names.
 const BINARY_BLOCK_MEMBERS: [&str; 6] = ["type", "uri", "mimeType", "resource", "data", "blob"];
+/// Size of the quotes of a text, in bytes.
+const QUOTES_BYTES: usize = 2;
 /// Size of an entry that is described, in bytes, without its URI and description.
 const ENTRY_FRAME_BYTES: usize = 64;
 
@@ -159,7 +161,7 @@ impl ResultOutline<'_> {
         let label = BlockLabel {
             source: around.source.clone().or_else(|| resource_uri(text, Some(object))),
             mime_type: short_string_member(text, object, "mimeType", MAX_MIME_BYTES),
-            frame_bytes: around.frame_bytes + frame,
+            frame_bytes: around.frame_bytes + frame + QUOTES_BYTES,
         };
         self.push_part(&format!("{address}/{name}"), place, slot, PartKind::Text, label);
         if let Some(part) = self.parts.last_mut() {
@@ -243,10 +245,10 @@ fn is_named(text: &str, member: &Member, names: &[&str]) -> bool {
     names.iter().any(|name| walk::string_equals(member.key.slice(text), name))
 }
 
-/// Returns the size of an object's members with these names, with a comma after each, and the braces.
+/// Returns the size of an object's members with these names, with a comma and a space after each, and the braces.
 fn frame_bytes(text: &str, object: &ObjectNode, names: &[&str]) -> usize {
     let known = object.members.iter().filter(|member| is_named(text, member, names));
-    2 + known.map(|member| member.span().len() + 1).sum::<usize>()
+    2 + known.map(|member| member.span().len() + 2).sum::<usize>()
 }
 
 /// Returns the URI of a resource.

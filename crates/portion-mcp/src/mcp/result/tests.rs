@@ -183,7 +183,7 @@ fn parts_have_the_labels_of_their_blocks() {
         assert_eq!((block.label.source.as_deref(), block.label.mime_type.as_deref()), (of, mime), "{result}");
         // At least the size of the members beside the text, and not much more.
         assert!(
-            (frame..frame + 8).contains(&block.label.frame_bytes),
+            (frame..frame + 12).contains(&block.label.frame_bytes),
             "{}: {result}",
             block.label.frame_bytes
         );
