@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Audience, Detail, Notice};
+use super::model::MAX_MINIMAL_BYTES;
+use super::{Audience, Detail, MAX_NAMED_PARTS, Notice};
 use crate::describe::fields_by_type;
 use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;
@@ -89,14 +90,20 @@ impl Notice<'_> {
         let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
         let is_reached =
             audience == Audience::Model && self.block_tables.is_some() && self.next_cursor.is_some();
+        // Without a next page or sections, the next call needs a path.
+        let needs_path = self.next_cursor.is_none() && self.rendering.sections.is_none();
         let most = match detail {
-            Detail::Minimal => 0,
+            Detail::Minimal => usize::from(needs_path),
             _ if is_reached => 2,
-            _ => 12,
+            _ => MAX_NAMED_PARTS,
         };
-        let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
-        if self.missing_parts.len() > most {
-            parts.insert("more".into(), (self.missing_parts.len() - most).into());
+        let has_room =
+            |(path, _): &&(String, usize)| detail < Detail::Minimal || path.len() <= MAX_MINIMAL_BYTES;
+        let named: Vec<_> = self.missing_parts.iter().filter(has_room).take(most).collect();
+        let more = self.missing_parts.len() - named.len();
+        let mut parts: Map<String, Value> = named.into_iter().map(bytes).collect();
+        if more > 0 {
+            parts.insert("more".into(), more.into());
         }
         parts
     }

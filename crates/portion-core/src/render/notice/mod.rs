@@ -23,6 +23,9 @@ use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
 use crate::snapshot::FieldType;
 
+/// Number of missing parts that a notice names; it counts the others.
+pub(super) const MAX_NAMED_PARTS: usize = 12;
+
 /// Everything that a notice is built from.
 pub(super) struct Notice<'a> {
     /// The rendering that the notice is about.

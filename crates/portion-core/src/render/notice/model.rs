@@ -114,7 +114,7 @@ impl Notice<'_> {
 const MAX_ESSENTIAL_NAMES: usize = 250;
 
 /// Bytes of a string or of a list of names in the shortest notice.
-const MAX_MINIMAL_BYTES: usize = 60;
+pub(super) const MAX_MINIMAL_BYTES: usize = 60;
 
 /// Longest call with a URL that is written in full, in bytes.
 const MAX_URL_BYTES: usize = 40;

@@ -10,6 +10,7 @@ use crate::policy::{MIN_BUDGET, MIN_BYTE_LIMIT};
 use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
 use crate::render::budget::RemainingBudget;
 use crate::render::embedded_json::{render_as_received, render_part, render_source_if_fits};
+use crate::render::notice::MAX_NAMED_PARTS;
 use crate::render::piece_cost::TEXT_BLOCK_BYTES;
 use crate::render::pieces::{fragment_piece, part_piece, rendering_pieces};
 use crate::render::portion::{Piece, PieceBody, PortionKind};
@@ -112,6 +113,7 @@ impl<'a> PartWalk<'a> {
         // Empty texts have no tokens: their wrappers leave half of the bytes to other parts.
         let max_wrapper_bytes = (room.bytes / 2).max(MIN_BYTE_LIMIT / 4);
         let mut wrapper_bytes = 0;
+        let has_many_asides = self.has_many_asides();
         for at in walked.iter().copied().filter(|at| *at >= first) {
             let part = &parts[at];
             let resumed = at == first;
@@ -134,6 +136,10 @@ impl<'a> PartWalk<'a> {
                     channel.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
                 }
                 PartBody::Atomic { json, aside: true, .. } if self.is_first_reply && !room.fits(json) => {
+                    // A notice names a few; a walk reaches all.
+                    if has_many_asides {
+                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                    }
                     channel.missing_parts.push((part.address.clone(), json.len()));
                 }
                 PartBody::Atomic { json, binary, .. } => {
@@ -180,6 +186,12 @@ impl<'a> PartWalk<'a> {
             }
         }
         channel
+    }
+
+    /// Returns true if more parts stand beside the content than a notice names.
+    fn has_many_asides(&self) -> bool {
+        let is_aside = |part: &&Part| matches!(part.body, PartBody::Atomic { aside: true, .. });
+        self.snapshot.parts().iter().filter(is_aside).count() > MAX_NAMED_PARTS
     }
 
     /// Renders a block that is passed whole. If it does not fit, returns `None` to postpone it to its own

@@ -99,6 +99,24 @@ fn parts_omitted_beside_the_content_are_named() {
 }
 
 #[test]
+fn few_members_beside_the_content_are_named_and_many_are_walked() {
+    let names: Vec<String> = (0..40).map(|i| format!("/member{i}")).collect();
+    let aside = |name| (name, Content::Extra(format!("\"{}\"", "a word ".repeat(500))));
+    let asides = names.iter().map(|name| aside(name.as_str()));
+    let parts: Vec<(&str, Content)> = std::iter::once((TEXT, text("seen"))).chain(asides).collect();
+    for tokens in [300, 600] {
+        let replies = check(&parts[..=12], &[], tokens);
+        assert_eq!(replies.len(), 1);
+        let named = replies[0].notice["meta"]["partsNotShown"]["/member0"].as_str();
+        assert_eq!(named, Some("3502 bytes"), "{}", replies[0].notice);
+        let replies = check(&parts, &[], tokens);
+        let pieces = replies.iter().flat_map(|reply| &reply.pieces);
+        let shown: Vec<&str> = pieces.map(|piece| piece.address.as_str()).collect();
+        assert!(names.iter().all(|name| shown.contains(&name.as_str())), "{shown:?}");
+    }
+}
+
+#[test]
 fn a_pointer_may_end_in_a_space() {
     let replies = check(&[(TEXT, text("{\"a \":{\"id\":1}}"))], &[("path", "\"/a \"")], 600);
     assert_eq!(replies[0].text(), "{\"id\":1}");

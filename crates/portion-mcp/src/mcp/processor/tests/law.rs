@@ -342,6 +342,31 @@ fn the_wrappers_of_parts_without_content_are_limited() {
 }
 
 #[test]
+fn members_of_many_empty_blocks_are_reached_by_a_walk() {
+    let processor = processor_with_tools();
+    ask(&processor, "1", "tools/call");
+    let member = |i: usize| format!("{i:03}{}", "x".repeat(50));
+    let block = |i: usize| format!(r#"{{"type":"text","text":"","_meta":{{"a":"{}"}}}}"#, member(i));
+    let blocks: Vec<String> = (0..900).map(block).collect();
+    let result = format!(r#"{{"content":[{}]}}"#, blocks.join(","));
+    let mut out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+    let mut walked = String::new();
+    loop {
+        assert_lawful(&out, "a reply of the walk");
+        walked.push_str(&out[0]);
+        let Some((_, rest)) = out[0].split_once(r#""nextCursor":""#) else { break };
+        let cursor = rest.split('"').next().expect("a cursor");
+        let params = format!(r#"{{"name":"portion_read","arguments":{{"cursor":"{cursor}"}}}}"#);
+        let call = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{params}}}"#);
+        out = client(&processor, &call);
+    }
+    // The last members are one part, which may be described.
+    let shown = |count: usize| (0..count).all(|i| walked.contains(&member(i)));
+    assert!(shown(600));
+    assert!(shown(900) || walked.contains("/otherMembers"));
+}
+
+#[test]
 fn only_the_data_of_media_have_a_limit_of_their_own() {
     // Above the byte limit of a reply.
     let (rows, text) = (rows_of(800), quote(&"some words ".repeat(10_000)));
