@@ -104,6 +104,13 @@ def test_a_format_counts_as_well(home, line):
     failure(home, [*line, "--nosuch"], USAGE)
 
 
+@pytest.mark.parametrize("command", ["login", "logout"])
+@pytest.mark.parametrize("url", ["http://ann:canary@127.0.0.1:1/mcp", "ftp://host/mcp?key=canary", "http://example.com/mcp?key=canary"])
+def test_credentials_of_a_url_are_not_shown(home, command, url):
+    done = run(home, command, "--json", url)
+    assert done.returncode == CODES[USAGE] and "canary" not in done.stdout + done.stderr, done
+
+
 def test_a_hint_is_a_member(home):
     hint = failure(home, ["config", "chek", "--json"], USAGE)["error"]["hint"]
     assert "similar" in hint and "'check'" in hint

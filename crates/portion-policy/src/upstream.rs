@@ -202,7 +202,13 @@ fn is_port(port: &str) -> bool {
 }
 
 /// Returns a text that should be a URL, without what may be secret: user, password and query.
-fn without_secrets(url: &str) -> String {
+///
+/// ```
+/// use portion_policy::upstream::without_secrets;
+///
+/// assert_eq!(without_secrets("http://ann:pass@host/mcp?key=1"), "http://host/mcp");
+/// ```
+pub fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let scheme = url.split_once("://").map(|(scheme, _)| scheme).filter(|scheme| !scheme.contains('@'));
     match (url.rsplit_once('@'), scheme) {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use portion_config::{Config, LoginConfig, find};
 use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
+use portion_policy::upstream::without_secrets;
 use portion_text::printable::printable_lines;
 use serde_json::{Value, json};
 
@@ -102,7 +103,7 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
 }
 
 fn parse_server(url: &str) -> Result<ServerUrl, UsageError> {
-    ServerUrl::parse(url).map_err(|error| format!("{url}: {error}").into())
+    ServerUrl::parse(url).map_err(|error| format!("{}: {error}", without_secrets(url)).into())
 }
 
 /// Returns the choices of the configuration for logins at a server.

@@ -80,6 +80,25 @@ fn wrong_usage_has_an_exit_code_of_its_own() -> Result<(), Box<dyn Error>> {
     check_wrong_usage(&["token", "a b"], name)
 }
 
+#[test]
+fn credentials_of_a_url_are_not_shown() -> Result<(), Box<dyn Error>> {
+    for command in ["login", "logout"] {
+        let url = "http://ann:s3cret@127.0.0.1:1/mcp?key=s3cret";
+        let refused = "http://127.0.0.1:1/mcp: the URL contains a user or password; remove it";
+        check(&format!("{command} {url}"), refused)?;
+        check(
+            &format!("{command} ftp://host/mcp?key=s3cret"),
+            "ftp://host/mcp: this is not the URL of a server",
+        )?;
+        check(
+            &format!("{command} http://example.com/mcp?key=s3cret"),
+            "http://example.com/mcp: a login needs https",
+        )?;
+        check(&format!("{command} ann:s3cret@host"), "host: this is not the URL of a server")?;
+    }
+    Ok(())
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_help_that_cannot_be_written_is_a_failure() -> Result<(), Box<dyn Error>> {
