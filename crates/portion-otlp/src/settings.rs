@@ -62,7 +62,7 @@ impl Settings {
             if variable(&format!("OTEL_{name}_EXPORTER")).is_some_and(|exporter| exporter == "none") {
                 return None;
             }
-            let below = |base: String| format!("{}/{path}", base.trim_end_matches('/'));
+            let below = |base: String| url_below(&base, path);
             let own = |what: &str| variable(&format!("OTEL_EXPORTER_OTLP_{name}_{what}"));
             let either = |what: &str| own(what).or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{what}")));
             let named = || own("ENDPOINT").or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(below));
@@ -79,6 +79,12 @@ impl Settings {
             Self { traces: signal("TRACES", "v1/traces"), metrics: signal("METRICS", "v1/metrics") };
         (settings.traces.is_some() || settings.metrics.is_some()).then_some(settings)
     }
+}
+
+/// Returns the URL of a path below a base URL. The query of the base URL stays at the end.
+fn url_below(base: &str, path: &str) -> String {
+    let (base, query) = base.split_at(base.find(['?', '#']).unwrap_or(base.len()));
+    format!("{}/{path}{query}", base.trim_end_matches('/'))
 }
 
 /// Returns true if the protocol is supported, and logs a warning otherwise.
@@ -145,6 +151,11 @@ mod tests {
         check(Some("http://c:4318"), &[], both);
         check(None, &[endpoint], both);
         check(Some("http://c:4318"), &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://other")], both);
+        let with_query = ["http://c/otlp/v1/traces?k=a/b", "http://c/otlp/v1/metrics?k=a/b"];
+        let with_query = with_query.map(|url| Some((url, 10_000)));
+        check(Some("http://c/otlp?k=a/b"), &[], with_query);
+        check(Some("http://c/otlp/?k=a/b"), &[], with_query);
+        check(None, &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c/otlp?k=a/b")], with_query);
         check(Some("http://c:4318"), &[("OTEL_SDK_DISABLED", "TRUE")], [None, None]);
         check(None, &[endpoint, ("OTEL_METRICS_EXPORTER", "none")], [both[0], None]);
         let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t/own");
