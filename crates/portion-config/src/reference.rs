@@ -146,7 +146,7 @@ impl Secret {
         Ok(Self::new(text))
     }
 
-    /// Creates a URL: passwords, and parameters with names of secrets, must be references.
+    /// Creates a URL: passwords, and parameters with names of secrets, must be references. The query is masked.
     pub(crate) fn in_url(text: &str) -> Result<Self, ExpandError> {
         count_references(text)?;
         let after = text.split_once("://").map_or(text, |(_, after)| after);
@@ -158,15 +158,17 @@ impl Secret {
         {
             return Err(ExpandError::LiteralSecret);
         }
-        Ok(Self::new(text))
+        let (place, query) = split_at_query(text);
+        let masked = (!query.is_empty()).then(|| format!("{place}{}", mask_query(query)));
+        Ok(Self { masked, ..Self::new(text) })
     }
 
-    /// Creates a URL that is itself a credential for posting: a path without references is masked.
+    /// Creates a URL that is itself a credential for posting: of its path and query, only references are shown.
     pub(crate) fn in_webhook(text: &str) -> Result<Self, ExpandError> {
         let secret = Self::in_url(text)?;
         let (place, path) = split_at_path(text);
-        let hidden = path.len() > 1 && count_references(path)? == 0;
-        Ok(Self { masked: hidden.then(|| format!("{place}/…")), ..secret })
+        let path = (!path.is_empty()).then(|| path.strip_prefix('/').unwrap_or(path));
+        Ok(Self { masked: path.map(|path| format!("{place}/{}", mask_literals(path))), ..secret })
     }
 
     /// Creates the URL of a store. A literal user name and password are allowed, and masked.
@@ -257,15 +259,59 @@ fn is_redacted(name: &str, text: &str) -> bool {
     ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
 }
 
-/// Splits a URL before its path. A slash inside a reference does not begin the path.
+/// Splits a URL before its path.
 fn split_at_path(url: &str) -> (&str, &str) {
     let before = url.find("://").map_or(0, |at| at + 3);
+    split_outside_references(url, before, &['/', '?', '#'])
+}
+
+/// Splits a URL before its query or fragment.
+fn split_at_query(url: &str) -> (&str, &str) {
+    split_outside_references(url, 0, &['?', '#'])
+}
+
+/// Splits a text before the first of some characters from `start` on. Those inside a reference do not count.
+fn split_outside_references<'a>(text: &'a str, start: usize, ends: &[char]) -> (&'a str, &'a str) {
     let is_open = |at: &usize| {
-        let before = url.get(..*at).unwrap_or_default();
+        let before = text.get(..*at).unwrap_or_default();
         before.rfind("${") > before.rfind('}')
     };
-    let mut ends = url.match_indices(['/', '?', '#']).map(|(at, _)| at).filter(|at| *at >= before);
-    url.split_at(ends.find(|at| !is_open(at)).unwrap_or(url.len()))
+    let mut ends = text.match_indices(ends).map(|(at, _)| at).filter(|at| *at >= start);
+    text.split_at(ends.find(|at| !is_open(at)).unwrap_or(text.len()))
+}
+
+/// Returns a query, or a fragment, with `…` in place of literal text. A parameter that is a reference keeps its name.
+fn mask_query(query: &str) -> String {
+    let Some(parameters) = query.strip_prefix('?') else { return mask_literals(query) };
+    let mask = |parameter: &str| match parameter.split_once('=') {
+        Some((_, value)) if is_reference(value) => parameter.to_owned(),
+        _ => mask_literals(parameter),
+    };
+    format!("?{}", parameters.split('&').map(mask).collect::<Vec<_>>().join("&"))
+}
+
+/// Returns a text with `…` in place of literal text. References, and slashes beside them, stay.
+fn mask_literals(text: &str) -> String {
+    let mut shown = String::new();
+    let masked = for_each_part(text, |part| {
+        match part {
+            TemplatePart::Text(text) => match text.trim_matches('/') {
+                "" => shown.push_str(text),
+                literal => shown.push_str(&text.replacen(literal, "…", 1)),
+            },
+            TemplatePart::Dollar => shown.push('…'),
+            TemplatePart::Variable(name) => shown.extend(["${", name, "}"]),
+            TemplatePart::File(path) => shown.extend(["${file:", path, "}"]),
+        }
+        Ok(())
+    });
+    // A piece of a text may end inside a reference.
+    if masked.is_ok() { shown } else { "…".to_owned() }
+}
+
+/// Returns true if a piece of a valid template is one reference.
+fn is_reference(text: &str) -> bool {
+    text.starts_with("${") && text.find('}').is_some_and(|end| end + 1 == text.len())
 }
 
 /// A part of a template.

@@ -125,7 +125,14 @@ fn only_the_host_of_a_webhook_is_shown() {
     check_shown("https://hooks.example:8443?hunter2", "https://hooks.example:8443/…");
     check_shown("http://${PATH_}/hunter2", "http://${PATH_}/…");
     check_shown("https://hooks.example/", "https://hooks.example/");
-    check_shown("https://hooks.example/services/${TOKEN}", "https://hooks.example/services/${TOKEN}");
+    check_shown("https://hooks.example/${TOKEN}", "https://hooks.example/${TOKEN}");
+    check_shown("https://hooks.example/${PATH_}/${TOKEN}", "https://hooks.example/${PATH_}/${TOKEN}");
+    check_shown("https://hooks.example/T0/hunter2/${TOKEN}", "https://hooks.example/…/${TOKEN}");
+    check_shown(
+        "https://hooks.example/${TOKEN}/hunter2?x=${PATH_}&hunter2",
+        "https://hooks.example/${TOKEN}/…${PATH_}…",
+    );
+    check_shown("https://hooks.example/hunter2$$${TOKEN}", "https://hooks.example/……${TOKEN}");
 
     let (one, other) = (webhook("https://hooks.example/hunter2"), webhook("https://hooks.example/hunter3"));
     for changes in
@@ -135,6 +142,26 @@ fn only_the_host_of_a_webhook_is_shown() {
         assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
     }
     assert!(diff(&one, &webhook("https://hooks.example/hunter2")).is_empty());
+}
+
+#[test]
+fn the_query_of_a_url_is_not_shown() {
+    let check_shown = |url: &str, expect: &str| {
+        let config = loaded(&outside(&format!("otlp: '{url}'\nupstreams: {{a: {{url: '{url}'}}}}")));
+        let shown = show(&config, false, None);
+        assert!(shown.contains(&format!("otlp: \"{expect}\"\n")), "{url}: {shown}");
+        assert!(shown.contains(&format!("url: \"{expect}\"\n")), "{url}: {shown}");
+        let changes = diff(&loaded(&yaml("{}")), &config);
+        assert!(!format!("{changes:?}").contains("hunter2"), "{url}: {changes:?}");
+    };
+    check_shown("http://h/a/b", "http://h/a/b");
+    check_shown("http://h/a?x=hunter2", "http://h/a?…");
+    check_shown("http://h/a?hunter2", "http://h/a?…");
+    check_shown("http://h/?x=${TOKEN}", "http://h/?x=${TOKEN}");
+    check_shown("http://h/?x=${TOKEN}&y=hunter2&z=${PATH_}", "http://h/?x=${TOKEN}&…&z=${PATH_}");
+    check_shown("http://h/?x=hunter2${TOKEN}", "http://h/?…${TOKEN}");
+    check_shown("http://h/?x=${TOKEN}#hunter2", "http://h/?…${TOKEN}…");
+    check_shown("http://h/a#hunter2", "http://h/a…");
 }
 
 #[test]
