@@ -34,6 +34,10 @@ const MAX_FILE_BYTES: usize = 1 << 20;
 /// Characters of 32 bytes in base64, without padding.
 const MIN_KEY_CHARACTERS: usize = 43;
 
+/// Remedy for credentials in a URL.
+pub(crate) const CREDENTIALS_FIX: &str = "remove it; for a server, set headers, such as {Authorization: \
+                                          'Basic ${NAME}'}, for a collector OTEL_EXPORTER_OTLP_HEADERS";
+
 /// Resolves references.
 pub trait SecretResolver: Send + Sync {
     /// Returns the value of an environment variable.
@@ -110,6 +114,9 @@ pub enum ExpandError {
     /// A secret is written literally.
     #[error("contains a secret")]
     LiteralSecret,
+    /// A URL contains credentials, as values or as references.
+    #[error("contains a user or password")]
+    CredentialsInUrl,
 }
 
 impl ExpandError {
@@ -118,6 +125,7 @@ impl ExpandError {
         match self {
             Self::StrayDollar => format!("has a $ in `{name}` that does not begin a reference"),
             Self::LiteralSecret => format!("contains a secret in `{name}`"),
+            Self::CredentialsInUrl => self.to_string(),
             other => format!("{other}, for `{name}`"),
         }
     }
@@ -132,6 +140,7 @@ impl ExpandError {
             Self::LiteralSecret => {
                 "use a reference: ${NAME} for an environment variable, ${file:/path} for a file".into()
             }
+            Self::CredentialsInUrl => CREDENTIALS_FIX.into(),
         }
     }
 }
@@ -146,16 +155,17 @@ impl Secret {
         Ok(Self::new(text))
     }
 
-    /// Creates a URL: passwords, and parameters with names of secrets, must be references. The query is masked.
+    /// Creates a URL without user and password. Parameters with names of secrets must be references. The query is
+    /// masked.
     pub(crate) fn in_url(text: &str) -> Result<Self, ExpandError> {
         count_references(text)?;
-        let after = text.split_once("://").map_or(text, |(_, after)| after);
-        let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
-        let parameters = after.split_once('?').map_or("", |(_, query)| query).split(['&', '#']);
+        let (_, at_sign) = split_outside_references(split_at_path(text).0, 0, &['@']);
+        if !at_sign.is_empty() {
+            return Err(ExpandError::CredentialsInUrl);
+        }
+        let parameters = text.split_once('?').map_or("", |(_, query)| query).split(['&', '#']);
         let mut pairs = parameters.filter_map(|pair| pair.split_once('='));
-        if authority.contains('@')
-            || pairs.any(|(name, value)| count_references(value) == Ok(0) && is_secret(name, value))
-        {
+        if pairs.any(|(name, value)| count_references(value) == Ok(0) && is_secret(name, value)) {
             return Err(ExpandError::LiteralSecret);
         }
         let (place, query) = split_at_query(text);

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_policy::upstream::Transport;
-use portion_policy::upstream::UpstreamTarget;
+use portion_policy::upstream::{Transport, UpstreamTarget, UpstreamTargetError};
 
 use super::login::LoginConfig;
 use super::rest::{REST_KEYS, RestConfig};
@@ -11,7 +10,7 @@ use super::{PatternRule, cascade};
 use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::read::{ConfigReader, PatternSettings, UpstreamLayer};
-use crate::reference::SecretResolver;
+use crate::reference::{CREDENTIALS_FIX, SecretResolver};
 use crate::settings::Settings;
 use crate::value::Value;
 
@@ -209,9 +208,17 @@ impl ConfigReader {
         if url.contains('$') {
             return;
         }
-        let Ok(target) = UpstreamTarget::new(url) else {
-            let message = format!("url of the upstream {name} is not a URL");
-            return self.report(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
+        let target = match UpstreamTarget::new(url) {
+            Ok(target) => target,
+            Err(UpstreamTargetError::CredentialsInUrl) => {
+                let message = format!("url of the upstream {name} contains a user or password");
+                return self.report(at("url"), message, CREDENTIALS_FIX);
+            }
+            Err(_) => {
+                let message = format!("url of the upstream {name} is not a URL");
+                let fix = "write the whole URL, such as http://127.0.0.1:3000/mcp";
+                return self.report(at("url"), message, fix);
+            }
         };
         for line in headers {
             if target.clone().with_header(line).is_err() {

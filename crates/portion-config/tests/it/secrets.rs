@@ -46,7 +46,8 @@ fn a_collector_url_may_be_a_reference() {
     otlp("otlp: auto", OtlpTarget::Auto);
     otlp("hardCap: 12000", OtlpTarget::Auto);
     check("otlp: 'https://x.example/${NONE}'", "variable NONE, which is not set, for `otlp`");
-    check("otlp: 'https://me:hunter2@x.example'", "contains a secret");
+    check("otlp: 'https://me:hunter2@x.example'", "otlp contains a user or password; remove it");
+    check("otlp: 'https://me:${TOKEN}@x.example'", "for a collector OTEL_EXPORTER_OTLP_HEADERS");
     check("otlp: '${TOKEN}'", "otlp is not a URL; write the whole URL of a collector");
     check("otlp: localhost:4317", "otlp is not a URL; write the whole URL of a collector");
 }
@@ -104,12 +105,23 @@ fn literal_secrets_are_rejected_and_not_shown() {
     check("upstreams: {a: {command: 'x --api-key hunter2'}}", "contains a secret in `command`");
     check("upstreams: {a: {command: [env, DB_PASSWORD=hunter2, x]}}", "contains a secret in `command`");
     check("upstreams: {a: {command: [x, --password=hunter2]}}", "contains a secret in `command`");
-    check("upstreams: {a: {url: 'http://me:hunter2@x/'}}", refer);
     check("upstreams: {a: {url: 'http://x/?api_key=hunter2'}}", refer);
-    check("alertWebhook: 'http://me:hunter2@x/'", refer);
     check("alertWebhook: 'http://x/?token=hunter2'", refer);
     check("alertWebhook: 'http://${NONE}/hunter2'", "variable NONE, which is not set, for `alertWebhook`");
     check("alertWebhook: 'hunter2'", "alertWebhook is not a URL");
+}
+
+#[test]
+fn a_url_has_no_credentials_and_the_remedy_is_a_header() {
+    let header = "contains a user or password; remove it; for a server, set headers, such as {Authorization: 'Basic ${NAME}'}";
+    check("upstreams: {a: {url: 'http://me:hunter2@x/'}}", header);
+    check("upstreams: {a: {url: 'http://me:${TOKEN}@x/'}}", header);
+    check("upstreams: {a: {url: 'http://me:${file:/run/secrets/x}@x/'}}", header);
+    check("alertWebhook: 'http://me:hunter2@x/'", "alertWebhook contains a user or password; remove it");
+    let text = "upstreams: {a: {url: '${ADDRESS}'}}";
+    let errors = refused(&with_variables(yaml(text), &[("ADDRESS", "http://me:hunter2@x/")])).to_string();
+    assert!(errors.contains(&format!("url of the upstream a {header}")), "{errors}");
+    assert!(!errors.contains("hunter2"), "{errors}");
 }
 
 #[test]
