@@ -3,15 +3,13 @@
 //! A page of evil.example, whose name was changed to resolve to 127.0.0.1, sends `Host: evil.example` (DNS rebinding);
 //! any other page sends its `Origin`. Programs other than browsers send our host and no origin.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use hyper::StatusCode;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Uri;
+use portion_policy::web_origin::{ANY, Host, parse_authority, web_authority};
 use thiserror::Error;
-
-/// Longest name in the domain name system.
-const MAX_HOST_NAME_BYTES: usize = 255;
 
 /// Allowed values of `Host` and `Origin`.
 #[derive(Clone, Debug)]
@@ -44,13 +42,6 @@ pub enum OriginRejected {
     ForbiddenOrigin(String),
 }
 
-/// Host name or address, without port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Host<'a> {
-    Name(&'a str),
-    Address(IpAddr),
-}
-
 impl OriginRejected {
     /// Returns the status of the response: 400 if the target is no path, or `Host` is missing, repeated or invalid (RFC
     /// 9112, 3.2), else 403.
@@ -66,7 +57,7 @@ impl OriginGuard {
     /// Creates the guard of a listener at `address`. It allows the hosts `localhost` and loopback addresses. If the
     /// listener can be reached from other machines, it allows every IP address: a page can make its own name resolve to
     /// any address, but cannot forge an address. `hosts` (with or without a port) and `origins` are allowed in
-    /// addition.
+    /// addition; [`ANY`] allows all of them.
     pub fn new(address: SocketAddr, hosts: Vec<String>, origins: Vec<String>) -> Self {
         Self {
             is_local: address.ip().to_canonical().is_loopback(),
@@ -103,7 +94,7 @@ impl OriginGuard {
             let listed = self
                 .allowed_origins
                 .iter()
-                .any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(&origin));
+                .any(|allowed| allowed == ANY || allowed.eq_ignore_ascii_case(&origin));
             if !(same || local || listed) {
                 return Err(OriginRejected::ForbiddenOrigin(printable_name(&origin)));
             }
@@ -113,7 +104,7 @@ impl OriginGuard {
 
     fn allows_host(&self, host: &str, requested: Host<'_>) -> bool {
         self.allowed_hosts.iter().any(|allowed| {
-            allowed == "*"
+            allowed == ANY
                 || allowed.eq_ignore_ascii_case(host)
                 || parse_authority(allowed).is_some_and(|allowed_host| {
                     // A host listed with a port is allowed with that port only.
@@ -121,31 +112,6 @@ impl OriginGuard {
                 })
         })
     }
-}
-
-/// Returns the authority of an origin, if it is one of web pages: of the scheme `http` or `https`. The name in another
-/// origin, such as that of a browser extension, is no host.
-fn web_authority(origin: &str) -> Option<&str> {
-    let (scheme, authority) = origin.split_once("://")?;
-    ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web)).then_some(authority)
-}
-
-/// Returns the host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` if it is invalid.
-fn parse_authority(authority: &str) -> Option<Host<'_>> {
-    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
-        let (address, after) = rest.split_once(']')?;
-        let address: Ipv6Addr = address.parse().ok()?;
-        (Host::Address(address.into()), after.strip_prefix(':').or(after.is_empty().then_some("0"))?)
-    } else {
-        let (name, port) = authority.split_once(':').unwrap_or((authority, "0"));
-        let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.is_empty() || name.len() > MAX_HOST_NAME_BYTES || !name.bytes().all(is_name_byte) {
-            return None;
-        }
-        (name.parse::<Ipv4Addr>().map_or(Host::Name(name), |address| Host::Address(address.into())), port)
-    };
-    let is_port = port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
-    (is_port && port.parse::<u16>().is_ok()).then_some(host)
 }
 
 /// Returns true if an authority, valid for [`parse_authority`], has no port.
