@@ -62,3 +62,13 @@ def test_what_the_server_says_about_pages_stays():
             answered = request("POST", front.url, PAGE, ACCEPT, json=INITIALIZE)
     assert answered.headers["access-control-allow-origin"] == "*"
     assert answered.headers["access-control-expose-headers"] == "x-own"
+
+
+def test_a_star_allows_every_page_and_is_warned_of():
+    with RestStub({"* /mcp": lambda _: RESULT}) as stub:
+        options = ["--allow-origin", "*", "--allow-host", "*", "--admin", "off"]
+        with Listening(served(*options, "--url", f"{stub.url}/mcp")) as front:
+            answered = request("POST", front.url, STRANGER, ACCEPT | {"Host": "evil.example"}, json=INITIALIZE)
+        said = "".join(front.said)
+    assert answered.status_code == 200 and answered.headers["access-control-allow-origin"] == STRANGER
+    assert "allowHosts has `*`" in said and "allowOrigins has `*`" in said

@@ -2,7 +2,8 @@
 
 use http::Uri;
 use portion_policy::access::{AccessPolicy, JwtPolicy, TokenHash};
-use portion_policy::upstream::{UpstreamTarget, UpstreamTargetError};
+use portion_policy::upstream::{UpstreamTarget, UpstreamTargetError, without_secrets};
+use portion_policy::web_origin::{ANY, can_match_host, can_match_origin};
 
 use super::Config;
 use crate::problem::Problem;
@@ -18,6 +19,37 @@ const KEYS_BY_METHOD: [(&str, &str); 5] = [
     ("jwtAudience", "jwt"),
     ("jwksUrl", "jwt"),
     ("jwtScopes", "jwt"),
+];
+
+/// A key with hosts or origins that are allowed.
+struct AllowList {
+    key: &'static str,
+    /// Returns true if an entry can match a request.
+    can_match: fn(&str) -> bool,
+    /// Remedy for an entry that cannot.
+    fix: &'static str,
+    /// Risk of the entry `*`.
+    risk: &'static str,
+    /// Remedy for that risk.
+    risk_fix: &'static str,
+}
+
+const ALLOW_LISTS: [AllowList; 2] = [
+    AllowList {
+        key: "allowHosts",
+        can_match: can_match_host,
+        fix: "write NAME, NAME:PORT, or an address with an IPv6 address in brackets; * alone is every host",
+        risk: "every name is accepted as Host, and DNS rebinding is not prevented",
+        risk_fix: "list the names",
+    },
+    AllowList {
+        key: "allowOrigins",
+        can_match: can_match_origin,
+        fix: "write an origin as browsers send it, such as https://app.example.com, without path, default port and *; \
+              * alone is every origin",
+        risk: "every web page can send requests, and read responses of portion serve",
+        risk_fix: "list the origins",
+    },
 ];
 
 impl Config {
@@ -59,6 +91,7 @@ impl Config {
     pub(super) fn check_access(&self, reader: &mut ConfigReader) {
         reader.problems.extend(self.missing_access_keys());
         reader.problems.extend(self.unused_access_keys());
+        self.check_allow_lists(reader);
         reader.problems.extend(self.invalid_access_url("jwksUrl", |url| parse_jwks_url(url).map(drop)));
         reader.problems.extend(self.invalid_access_url("publicUrl", |url| {
             let parsed: Option<Uri> = url.parse().ok();
@@ -86,6 +119,23 @@ impl Config {
         };
         let message = format!("auth {} needs {}", self.choice("auth")?, missing.join(", "));
         (!missing.is_empty()).then(|| Problem::new(auth.origin.clone(), message, fix))
+    }
+
+    /// Finds entries of [`ALLOW_LISTS`] that match no request, and warns of those that match all.
+    fn check_allow_lists(&self, reader: &mut ConfigReader) {
+        for AllowList { key, can_match, fix, risk, risk_fix } in ALLOW_LISTS {
+            let Some(set) = self.top.get(key) else { continue };
+            for entry in self.names(key) {
+                if entry == ANY {
+                    let message = format!("{key} has `{ANY}`: {risk}");
+                    reader.warnings.push(Problem::new(set.origin.clone(), message, risk_fix));
+                } else if !can_match(&entry) {
+                    let shown = without_secrets(&entry);
+                    let message = format!("{key} has `{}`, which matches no request", shown.escape_debug());
+                    reader.report(set.origin.clone(), message, fix);
+                }
+            }
+        }
     }
 
     fn unused_access_keys(&self) -> Option<Problem> {

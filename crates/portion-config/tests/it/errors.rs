@@ -41,6 +41,36 @@ fn principal_headers_must_be_valid_names() {
 }
 
 #[test]
+fn allowed_hosts_and_origins_can_match() {
+    let fix = "which matches no request; write NAME, NAME:PORT, or an address with an IPv6 address in brackets; * alone is every host";
+    check(
+        &yaml("allowHosts: ['*.example.com', a.example, '192.0.2.7:80', '[::1]', '::1']\n"),
+        &[
+            &format!("portion.yaml:1:1: allowHosts has `*.example.com`, {fix}"),
+            &format!("portion.yaml:1:1: allowHosts has `::1`, {fix}"),
+        ],
+    );
+    let fix = "which matches no request; write an origin as browsers send it, such as https://app.example.com, without path, default port and *; * alone is every origin";
+    let option = with_options(yaml("{}"), &[("allowOrigins", "https://*.example.com,https://a.example")]);
+    check(&option, &[&format!("--allow-origin: allowOrigins has `https://*.example.com`, {fix}")]);
+    let path = yaml("allowOrigins: 'https://me:hunter2@a.example/x'\n");
+    check(&path, &[&format!("portion.yaml:1:1: allowOrigins has `https://a.example/x`, {fix}")]);
+}
+
+#[test]
+fn every_host_or_origin_is_a_warning() {
+    let text = "allowHosts: '*'\nallowOrigins: ['*', 'https://a.example']\n";
+    let (config, warnings) = Config::load(&yaml(text), 1).expect("a valid configuration");
+    let messages: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+    let expect = [
+        "portion.yaml:1:1: allowHosts has `*`: every name is accepted as Host, and DNS rebinding is not prevented; list the names",
+        "portion.yaml:2:1: allowOrigins has `*`: every web page can send requests, and read responses of portion serve; list the origins",
+    ];
+    assert_eq!(messages, expect);
+    assert_eq!((config.allow_hosts(), config.allow_origins().len()), (vec!["*".to_owned()], 2));
+}
+
+#[test]
 fn values_of_the_wrong_type_are_errors() {
     check(
         &yaml(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_config::key::parse_socket_address;
-use portion_config::{Config, find, user_dirs};
+use portion_config::{Config, Warnings, find, user_dirs};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
@@ -55,7 +55,10 @@ pub(crate) struct Options {
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
+    let (config, Warnings(warnings)) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
+    for warning in warnings {
+        crate::terminal::print_stderr!("portion: {warning}");
+    }
     let file = options.telemetry.clone().or_else(|| config.telemetry(user_dirs::telemetry_file));
     if let Some(file) = &file {
         check_readable(file)?;

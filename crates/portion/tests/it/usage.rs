@@ -66,6 +66,7 @@ fn wrong_usage_has_an_exit_code_of_its_own() -> Result<(), Box<dyn Error>> {
     check("serve --upstream a=cat --upstream a=ls", "two servers have the path /a/mcp")?;
     check("serve --auth passthrough -- cat", "auth passthrough needs exactly one upstream")?;
     check("serve --listen 0.0.0.0:8765 -- cat", "or add --insecure")?;
+    check("serve --allow-origin https://*.example.com -- cat", "which matches no request")?;
     check("login nosuch", "nosuch: this is not the URL of a server")?;
     check("logout nosuch", "nosuch: this is not the URL of a server")?;
     check("login http://example.com/", "a login needs https")?;

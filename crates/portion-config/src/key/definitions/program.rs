@@ -36,7 +36,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "none",
         value_name: "HOSTS",
         doc: "Additional accepted names in the Host header; localhost and loopback addresses are always \
-              accepted, other addresses of this machine with --insecure",
+              accepted, other addresses of this machine with --insecure; *: every host",
         flag: CliFlag::Renamed("allow-host"),
         ..LISTENERS
     },
@@ -46,7 +46,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "ORIGINS",
-        doc: "Web origins whose pages may send requests, such as https://app.example.com",
+        doc: "Web origins whose pages may send requests, such as https://app.example.com; *: every origin",
         flag: CliFlag::Renamed("allow-origin"),
         ..LISTENERS
     },
