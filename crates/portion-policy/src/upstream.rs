@@ -209,13 +209,16 @@ fn is_port(port: &str) -> bool {
 /// assert_eq!(without_secrets("http://ann:pass@host/mcp?key=1"), "http://host/mcp");
 /// ```
 pub fn without_secrets(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme).filter(|scheme| !scheme.contains('@'));
-    match (url.rsplit_once('@'), scheme) {
-        (Some((_, rest)), Some(scheme)) => format!("{scheme}://{rest}"),
-        (Some((_, rest)), None) => rest.to_owned(),
-        (None, _) => url.to_owned(),
-    }
+    let (shown, hidden) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
+    let scheme_end = shown.find("://").map_or(0, |at| at + 3);
+    let (scheme, rest) = shown.split_at(if shown[..scheme_end].contains('@') { 0 } else { scheme_end });
+    let rest = match rest.rsplit_once('@') {
+        Some((_, rest)) => rest,
+        // The `?` or `#` may be part of a password.
+        None if hidden.contains('@') && !rest.contains('/') => "…",
+        None => rest,
+    };
+    format!("{scheme}{rest}")
 }
 
 /// Returns the parameter names of a query as the most lenient server reads them: after either separator, decoded, in
@@ -386,6 +389,9 @@ mod tests {
             "http://a b/mcp?key=s3cret",
             "http://user:s3cret@a b/mcp",
             "user:s3cret@a b/mcp",
+            "http://user:s3cret?x@host/mcp",
+            "http://user:s3cret#s3cret@host/mcp?key=s3cret",
+            "http://host:x?key=a@s3cret",
         ] {
             let error = UpstreamTarget::new(url).expect_err(url);
             assert!(!format!("{error} {error:?}").contains("s3cret"), "{url}: {error}");
