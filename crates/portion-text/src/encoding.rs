@@ -1,15 +1,13 @@
 //! Recognises the encoding of bytes that should be text.
 
 use std::borrow::Cow;
-use std::char::DecodeUtf16Error;
+
+use encoding_rs::WINDOWS_1252;
+
+use crate::charset::{decode_standard, decode_utf16};
 
 /// Bytes at the beginning that are inspected.
 const SAMPLE_BYTES: usize = 64 << 10;
-/// Characters of Windows-1252 from 0x80 to 0x9F; those that are not assigned are control characters.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
-    '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
 /// Beginnings of binary formats.
 const SIGNATURES: [(&[u8], &str); 16] = [
     (b"%PDF-", "a PDF document"),
@@ -52,19 +50,7 @@ pub enum Decoded<'a> {
 /// ```
 pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     let utf16 = |body: &[u8], name: &'static str| {
-        let read = if name == "UTF-16LE" { u16::from_le_bytes } else { u16::from_be_bytes };
-        let (units, half_unit) = body.as_chunks::<2>();
-        let mut invalid_count = 0;
-        let mut character = |unit: Result<char, DecodeUtf16Error>| {
-            invalid_count += usize::from(unit.is_err());
-            unit.unwrap_or(char::REPLACEMENT_CHARACTER)
-        };
-        let mut text: String =
-            char::decode_utf16(units.iter().map(|unit| read(*unit))).map(&mut character).collect();
-        if !half_unit.is_empty() {
-            text.push(char::REPLACEMENT_CHARACTER);
-            invalid_count += 1;
-        }
+        let (text, invalid_count) = decode_utf16(name == "UTF-16BE", body);
         Decoded::Other(text, name, invalid_count)
     };
     match bytes {
@@ -100,15 +86,7 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     if multibyte_count > invalid_count || invalid_count == 0 {
         return Decoded::Utf8(String::from_utf8_lossy(bytes), invalid_count);
     }
-    Decoded::Other(bytes.iter().map(|byte| windows_1252(*byte)).collect(), "Windows-1252", 0)
-}
-
-/// Returns the character of a byte in Windows-1252.
-pub(crate) fn windows_1252(byte: u8) -> char {
-    match byte {
-        0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
-        byte => char::from(byte),
-    }
+    Decoded::Other(decode_standard(WINDOWS_1252, bytes).0, "Windows-1252", 0)
 }
 
 #[cfg(test)]

@@ -3,7 +3,18 @@
 use portion_text::charset::{charset_of, decode_as};
 use portion_text::encoding::{Decoded, decode};
 
-const CHARSETS: [&str; 6] = ["utf-8", "iso-8859-1", "windows-1252", "utf-16", "utf-16le", "utf-16be"];
+const CHARSETS: [&str; 10] = [
+    "utf-8",
+    "iso-8859-1",
+    "windows-1252",
+    "utf-16",
+    "utf-16le",
+    "utf-16be",
+    "utf-32",
+    "shift_jis",
+    "iso-2022-jp",
+    "gb18030",
+];
 
 pub(crate) fn check(input: &[u8]) {
     match decode(input) {
@@ -41,19 +52,31 @@ fn is_plain(input: &[u8]) -> bool {
 fn check_declared(charset: &str, input: &[u8]) {
     let (text, replaced) = decode_as(charset, input);
     assert!(replaced <= text.matches('\u{fffd}').count());
-    if charset.starts_with("utf-16") {
-        let (is_big, body) = match input {
-            [0xfe, 0xff, body @ ..] => (true, body),
-            [0xff, 0xfe, body @ ..] => (false, body),
-            body => (charset == "utf-16be", body),
-        };
-        assert_utf16(&text, body, is_big, replaced);
-    } else if let Ok(own) = str::from_utf8(input) {
-        // Text in UTF-8 is read as such, without its mark.
-        assert_eq!((text.as_str(), replaced), (own.strip_prefix('\u{feff}').unwrap_or(own), 0));
-    } else if charset != "utf-8" {
-        assert_eq!(text.chars().count(), input.len());
+    let is_single_byte = matches!(charset, "iso-8859-1" | "windows-1252");
+    match input {
+        [0xff, 0xfe, 0, 0, body @ ..] => assert_utf32(&text, body, false, replaced),
+        [0, 0, 0xfe, 0xff, body @ ..] => assert_utf32(&text, body, true, replaced),
+        [0xff, 0xfe, body @ ..] => assert_utf16(&text, body, false, replaced),
+        [0xfe, 0xff, body @ ..] => assert_utf16(&text, body, true, replaced),
+        [0xef, 0xbb, 0xbf, body @ ..] => assert_eq!(text, String::from_utf8_lossy(body)),
+        _ if charset.starts_with("utf-16") => assert_utf16(&text, input, charset == "utf-16be", replaced),
+        _ if charset == "utf-32" => assert_utf32(&text, input, true, replaced),
+        // Text in UTF-8 is read as such.
+        _ if charset == "utf-8" || is_single_byte && str::from_utf8(input).is_ok() => {
+            assert_eq!(text, String::from_utf8_lossy(input));
+        }
+        _ if is_single_byte => assert_eq!((text.chars().count(), replaced), (input.len(), 0)),
+        _ => {}
     }
+}
+
+/// Checks that a text has all valid units of its bytes, and replacements for the others.
+fn assert_utf32(text: &str, body: &[u8], is_big: bool, replaced: usize) {
+    let read = if is_big { u32::from_be_bytes } else { u32::from_le_bytes };
+    let (units, _) = body.as_chunks::<4>();
+    let valid = units.iter().filter(|unit| char::from_u32(read(**unit)).is_some()).count();
+    assert_eq!(text.chars().count(), body.len().div_ceil(4));
+    assert_eq!(text.chars().count() - replaced, valid);
 }
 
 /// Checks that a text has all valid units of its bytes, and one replacement for each invalid one.

@@ -145,6 +145,8 @@ mod tests {
         check("text/html; charset=ISO-8859-1", b"caf\xe9", text("café"));
         check("text/html; charset=ISO-8859-1", "café".as_bytes(), text("café"));
         check("text/plain; charset=utf-16le", b"a\0b\0", text("ab"));
+        check("text/plain; charset=Shift_JIS", b"\x93\xfa\x96{\x8c\xea", text("日本語"));
+        check("application/json", b"\xff\xfe{\0}\0", text("{}"));
         check("application/json", b"\xef\xbb\xbf{}", text("{}"));
         check("application/json", b"\"a\xffb\"", Content::Text("\"a\u{fffd}b\"".into(), 1));
         check("application/json", b"", Content::Empty);
