@@ -31,7 +31,8 @@ CODED = {
     "zlib": ("deflate", zlib.compress(UTF8)),
     "raw": ("deflate", raw_deflate(UTF8)),
 }
-ENCODED = {"iso-8859-1": BODY.encode("latin-1"), "utf-16": BODY.encode("utf-16"), "utf-8": UTF8}
+ENCODED = {name: BODY.encode(name) for name in ("iso-8859-1", "utf-16", "utf-32", "gb18030", "utf-8")}
+SECRET_IN_EBCDIC = '{"password":"hunter2xyz"}'.encode("cp037")
 PEOPLE = json.dumps([{"id": number, "password": "hunter2xyz", "note": "of a person " * 9} for number in range(400)]).encode()
 JSON_TYPE = {"Content-Type": "application/json"}
 SECRETS = {
@@ -66,6 +67,8 @@ class Api(BaseHTTPRequestHandler):
             fields["Content-Encoding"], body = CODED[name]
         elif kind == "encoded":
             fields["Content-Type"], body = f"application/json; charset={name}; v=1", ENCODED[name]
+        elif kind == "ebcdic":
+            body = SECRET_IN_EBCDIC
         elif kind == "secrets":
             fields, body = SECRETS[name]
         elif kind == "described":
@@ -234,6 +237,11 @@ def test_a_declared_character_encoding_is_decoded(proxy, charset):
     reply = ask(proxy, f"/encoded/{charset}?fields=all")
     assert reply.headers["Content-Type"].replace("; charset=utf-8", "") == "application/json; v=1"
     assert rows_of(proxy, f"/encoded/{charset}?fields=all") == ROWS
+
+
+def test_bytes_that_cannot_be_decoded_pass_only_without_redact(proxy, redacting):
+    assert ask(proxy, "/ebcdic").body == SECRET_IN_EBCDIC
+    assert "hunter2xyz".encode("cp037") not in ask(redacting, "/ebcdic").body
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

@@ -14,6 +14,9 @@ pub struct Payload {
     /// Number of invalid UTF-8 sequences that were replaced by U+FFFD on the way here. They are reported
     /// even in a reply that is otherwise untouched.
     pub invalid_utf8_count: usize,
+    /// True if the bytes of the upstream are sent where the payload passes as received. Replaced bytes are
+    /// then not reported: none is replaced.
+    pub passes_as_bytes: bool,
     /// Number of lone surrogates in the texts of the blocks that were replaced by U+FFFD. JSON can hold
     /// them, text cannot.
     pub lone_surrogate_count: usize,

@@ -364,7 +364,9 @@ impl<'a> Exchange<'a> {
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
         let paging_arguments = Arc::clone(&self.paging_arguments);
-        let payload = Payload { paging_arguments, ..payload_of(&decoded, &head) };
+        // Other software may read a field in bytes that Portion cannot decode.
+        let passes_as_bytes = !redacts;
+        let payload = Payload { paging_arguments, passes_as_bytes, ..payload_of(&decoded, &head) };
         Ok(Received { head, wire, payload })
     }
 

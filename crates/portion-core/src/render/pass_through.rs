@@ -15,7 +15,8 @@ use crate::view::ResolvedRequest;
 pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
     let list_needs_notice =
         snapshot.upstream_list().is_some_and(|list| list.is_incomplete() || list.has_changed);
-    snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty() && !list_needs_notice
+    let has_replaced = snapshot.invalid_utf8() > 0 && !snapshot.passes_as_bytes();
+    !has_replaced && snapshot.redacted().is_empty() && !list_needs_notice
 }
 
 /// Returns true if a JSON part has white space between its tokens.

@@ -67,6 +67,7 @@ pub use upstream_page::UpstreamPage;
 pub struct Snapshot {
     parts: Vec<Part>,
     invalid_utf8_count: usize,
+    passes_as_bytes: bool,
     lone_surrogate_count: usize,
     is_text_only: bool,
     frame_bytes: usize,
@@ -176,6 +177,7 @@ pub fn capture(payload: Payload) -> Snapshot {
     let lone_surrogates = if duplicated { of_texts.max(of_structured) } else { of_texts + of_structured };
     let Payload {
         invalid_utf8_count: invalid_utf8,
+        passes_as_bytes,
         is_text_only: text_only,
         frame_bytes: frame,
         query_answer: answer,
@@ -189,6 +191,7 @@ pub fn capture(payload: Payload) -> Snapshot {
     Snapshot {
         parts,
         invalid_utf8_count: invalid_utf8,
+        passes_as_bytes,
         lone_surrogate_count: lone_surrogates,
         is_text_only: text_only,
         frame_bytes: frame,
@@ -220,6 +223,11 @@ impl Snapshot {
     /// Returns the number of invalid UTF-8 sequences that were replaced by U+FFFD.
     pub fn invalid_utf8(&self) -> usize {
         self.invalid_utf8_count
+    }
+
+    /// Returns true if the bytes of the upstream are sent where the payload passes as received.
+    pub fn passes_as_bytes(&self) -> bool {
+        self.passes_as_bytes
     }
 
     /// Returns the number of all replacements by U+FFFD.

@@ -317,6 +317,7 @@ impl PagedList {
             payload.list_path = Some(Arc::clone(&self.path));
         }
         payload.upstream_list = Some(Box::new(self.extent(pending_reason)));
+        payload.passes_as_bytes = false;
         payload
     }
 

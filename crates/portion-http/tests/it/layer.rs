@@ -135,6 +135,47 @@ async fn what_fits_passes_with_its_own_bytes() {
 }
 
 #[tokio::test]
+async fn what_fits_passes_in_any_character_encoding() {
+    let check = async |headers: Headers, body: &'static [u8]| {
+        let (_, given, bytes) = upstream(StatusCode::OK, headers, body).get("/words").await;
+        assert_eq!(bytes, body, "{headers:?}");
+        for (name, value) in headers {
+            assert_eq!(given[*name], *value);
+        }
+    };
+    let japanese: Headers = &[("content-type", "application/json; charset=Shift_JIS"), ("etag", "\"1\"")];
+    check(japanese, b"[{\"name\":\"\x93\xfa\x96{\x8c\xea\"}]").await;
+    let unknown: Headers = &[("content-type", "application/json; charset=x-own"), ("etag", "\"1\"")];
+    check(unknown, b"[{\"name\":\"caf\xe9\"}]").await;
+    check(JSON, b"[{\"name\":\"caf\xe9\"}]").await;
+    check(JSON, b"\xff\xfe[\0]\0").await;
+    check(JSON, b"[\0\"\0\xe9\0\"\0]\0").await;
+}
+
+#[tokio::test]
+async fn a_large_response_is_decoded_as_it_declares() {
+    let list = |name: &[u8]| -> Vec<u8> {
+        let note = b"\",\"note\":\"Arrives late, needs a cot and two keys.\"}".as_slice();
+        let item = [b"{\"name\":\"".as_slice(), name, note].concat();
+        [b"[".as_slice(), &vec![item; 500].join(b",".as_slice()), b"]".as_slice()].concat()
+    };
+    let read = async |headers: Headers, body: Vec<u8>| {
+        let (_, given, body) = upstream(StatusCode::OK, headers, body).get("/words?fields=all").await;
+        assert_eq!(given["content-type"], "application/json");
+        assert!(!given.contains_key("etag"));
+        let notice = parse(given["x-portion-notice"].as_bytes());
+        (parse(&body)[0]["name"].clone(), notice["meta"]["replaced"].clone())
+    };
+    let japanese: Headers = &[("content-type", "application/json; charset=Shift_JIS"), ("etag", "\"1\"")];
+    assert_eq!(read(japanese, list(b"\x93\xfa\x96{\x8c\xea")).await, (json!("日本語"), Value::Null));
+    let text = String::from_utf8(list("日本語".as_bytes())).expect("text");
+    let marked = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(read(JSON, marked).await, (json!("日本語"), Value::Null));
+    let replaced = json!("500 invalid sequences are shown as U+FFFD");
+    assert_eq!(read(JSON, list(b"caf\xe9")).await, (json!("caf\u{fffd}"), replaced));
+}
+
+#[tokio::test]
 async fn a_list_is_walked_to_its_end_without_the_service() {
     let check = async |body: Value, list: &str| {
         let upstream = upstream(StatusCode::OK, JSON, body.to_string());

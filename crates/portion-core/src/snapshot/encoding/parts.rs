@@ -71,6 +71,8 @@ pub(super) fn read_snapshot(
     Ok(Snapshot {
         parts,
         invalid_utf8_count: input.number()?,
+        // A store keeps the text.
+        passes_as_bytes: false,
         lone_surrogate_count: input.number()?,
         is_text_only: input.flag()?,
         frame_bytes: input.number()?,

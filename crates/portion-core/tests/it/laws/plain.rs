@@ -1,5 +1,6 @@
 //! Small payloads pass untouched, and paging does not change a list.
 
+use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::snapshot::Structure;
 use portion_core::view::Request;
@@ -56,5 +57,20 @@ proptest! {
     #[test]
     fn a_page_number_is_an_offset(dice in dice()) {
         check_page(dice)?;
+    }
+}
+
+#[test]
+fn replaced_bytes_are_reported_unless_they_pass() {
+    for passes_as_bytes in [true, false] {
+        let told = |text: String| {
+            let payload = Payload { invalid_utf8_count: 2, passes_as_bytes, ..text_payload(text) };
+            let session = Session::new(payload, Policy::default(), Tokenizer::Chars4.counter());
+            let reply = session.call(&Request::default()).expect("plain")?;
+            Some(reply.notice["meta"]["replaced"].to_string())
+        };
+        let report = "\"2 invalid sequences are shown as U+FFFD\"";
+        assert_eq!(told("[1]".to_owned()).as_deref(), (!passes_as_bytes).then_some(report));
+        assert_eq!(told("a line\n".repeat(20_000)).as_deref(), Some(report));
     }
 }
