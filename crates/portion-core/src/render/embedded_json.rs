@@ -6,15 +6,15 @@ use super::portion::PortionKind;
 use super::rendering::{RenderTarget, Rendering};
 use super::subject::{render_subject, render_whole_if_small};
 use super::walk::{PartWalk, ReplyContent};
-use crate::snapshot::Part;
+use crate::snapshot::{JsonOrigin, Part};
 use crate::view::Target;
 
 /// Shares of a budget, in twentieths, tried for JSON that is then escaped into a string.
 const BUDGET_SHARES: [usize; 6] = [16, 14, 12, 10, 7, 4];
 
 impl<'a> PartWalk<'a> {
-    /// Returns how the shown JSON was found in a text, if it was.
-    pub(super) fn read_as(&self, channel: &ReplyContent<'_>) -> Option<&'a str> {
+    /// Returns the origin of the shown JSON, if it was found in a text and the notice describes it.
+    pub(super) fn read_as(&self, channel: &ReplyContent<'_>) -> Option<&'a JsonOrigin> {
         let shaped =
             channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != PortionKind::Raw)?;
         let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
@@ -26,7 +26,7 @@ impl<'a> PartWalk<'a> {
             // An unchanged text needs no such report.
             _ => shaped.rendering.kind != PortionKind::Whole && self.request.start.offset.is_start(),
         };
-        is_shown.then_some(origin.description.as_str())
+        is_shown.then_some(origin)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::cursor::CursorToken;
 use crate::paging::UnshownRange;
 use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
-use crate::snapshot::FieldType;
+use crate::snapshot::{FieldType, JsonOrigin};
 
 /// Number of missing parts that a notice names; it counts the others.
 pub(super) const MAX_NAMED_PARTS: usize = 12;
@@ -56,8 +56,8 @@ pub(super) struct Notice<'a> {
     pub redacted_fields: &'a [String],
     /// Items or bytes that the previous page did not show.
     pub unshown: Option<&'a UnshownRange>,
-    /// Description of how the shown JSON was found in a text.
-    pub read_as: Option<&'a str>,
+    /// Origin of the shown JSON, if it was found in a text.
+    pub read_as: Option<&'a JsonOrigin>,
     /// Address of the part that the notice is about, if there are several parts.
     pub part_address: Option<&'a str>,
     /// Source of each piece, if it is reported: the URI of a resource or the role of a message.

@@ -121,8 +121,10 @@ impl Notice<'_> {
         if !self.missing_parts.is_empty() {
             meta.add("partsNotShown", self.parts_not_shown(detail, audience));
         }
-        if let Some(read_as) = self.read_as.filter(|_| is_new) {
-            meta.add("readAs", if detail == Detail::Minimal { "JSON in text" } else { read_as });
+        if let Some(origin) = self.read_as.filter(|_| is_new) {
+            let is_short = detail == Detail::Minimal;
+            let read_as = if is_short { &origin.short_description } else { &origin.description };
+            meta.add("readAs", read_as.as_str());
         }
         if let Some(call) = self.next_media_call(detail) {
             meta.add("nextMedia", call);

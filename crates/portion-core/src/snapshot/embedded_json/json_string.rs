@@ -84,10 +84,12 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
         if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
     let description =
         format!("JSON in {location}{}; raw=true returns the original", describe_nulls(replaced));
+    let short_description = format!("JSON in a string{}", describe_nulls(replaced));
     let holder = Some(EnclosingString { pointer, span: value });
     let origin = || JsonOrigin {
         text: text.clone(),
         description,
+        short_description,
         enclosing_string: holder,
         has_replacements: replaced > 0,
         offset_map: None,

@@ -19,6 +19,8 @@ pub(crate) use locate::locate_json;
 
 /// Maximum characters of the preceding text that the description quotes.
 const MAX_SHOWN_CHARS: usize = 60;
+/// Maximum bytes of the preceding text that the short description quotes. They hold the status of an error.
+const MAX_BRIEF_BYTES: usize = 20;
 
 /// The origin of JSON that was found in a text.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct JsonOrigin {
     pub text: Slice,
     /// Description of where the JSON was found, for the notice.
     pub description: String,
+    /// The same for the shortest notice: the first words before the JSON, and the replaced numbers.
+    pub short_description: String,
     /// Set if the JSON was found in a JSON string.
     pub enclosing_string: Option<EnclosingString>,
     /// True if a value is shown differently than it was written.
@@ -42,7 +46,7 @@ impl JsonOrigin {
         let text = if self.text.shares_buffer(subject) { 0 } else { self.text.heap_bytes() };
         let shorter = self.offset_map.as_ref().map_or(0, |(_, shorter)| shorter.len() * size_of::<u32>());
         let holder = self.enclosing_string.as_ref().map_or(0, |holder| holder.pointer.capacity());
-        self.description.capacity() + text + shorter + holder
+        self.description.capacity() + self.short_description.capacity() + text + shorter + holder
     }
 
     /// Returns the original bytes of a value; `None` if they are those of the value itself.
@@ -82,12 +86,12 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let (body, shorter) = located.with_nulls(text);
     let body = body.map_or_else(|| text.subslice(located.span), Slice::new);
     let subject = IndexedText::from_payload(body);
-    let description =
-        describe_surroundings(&text[..start as usize], &text[end as usize..], located.non_finite_count());
+    let (before, after) = (&text[..start as usize], &text[end as usize..]);
     let offset_map = Some((start as usize, shorter.into()));
     let origin = JsonOrigin {
         text: text.clone(),
-        description,
+        description: describe_surroundings(before, after, located.non_finite_count()),
+        short_description: describe_briefly(before, located.non_finite_count()),
         enclosing_string: None,
         has_replacements: located.non_finite_count() > 0,
         offset_map,
@@ -101,16 +105,35 @@ fn describe_surroundings(before: &str, after: &str, replaced: usize) -> String {
     if before.starts_with('\u{feff}') {
         description.push_str(" after a byte order mark");
     }
-    let (before, after) = (before.trim_matches(['\u{feff}', '\n', '\r', ' ']), after.trim());
+    let (before, after) = (trimmed(before), after.trim());
     if !before.is_empty() {
         let shown: String = before.chars().take(MAX_SHOWN_CHARS).collect();
         let more = if shown.len() < before.len() { "…" } else { "" };
-        description = format!("{description} after `{}{more}`", shown.replace(['\n', '\r'], " "));
+        description = format!("{description} after `{}{more}`", in_one_line(&shown));
     }
     if !after.is_empty() {
         description = format!("{description}, followed by {} characters", after.chars().count());
     }
     format!("{description}{}; raw=true returns the original", describe_nulls(replaced))
+}
+
+/// Describes the text before the JSON by its first words.
+fn describe_briefly(before: &str, replaced: usize) -> String {
+    let before = trimmed(before);
+    let shown = &before[..before.floor_char_boundary(MAX_BRIEF_BYTES)];
+    let more = if shown.len() < before.len() { "…" } else { "" };
+    let words =
+        if before.is_empty() { String::new() } else { format!(" after `{}{more}`", in_one_line(shown)) };
+    format!("JSON in text{words}{}", describe_nulls(replaced))
+}
+
+/// Returns the words of a text before JSON.
+fn trimmed(before: &str) -> &str {
+    before.trim_matches(['\u{feff}', '\n', '\r', ' '])
+}
+
+fn in_one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
 }
 
 /// Describes the non-finite numbers that were replaced.

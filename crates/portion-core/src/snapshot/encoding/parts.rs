@@ -218,6 +218,7 @@ fn read_paging(input: &mut ByteReader<'_>) -> Result<Arc<[PagingArgument]>, Deco
 fn write_origin(origin: &JsonOrigin, table: &mut TextTable, out: &mut ByteWriter) {
     table.write_slice(&origin.text, out);
     out.text(&origin.description);
+    out.text(&origin.short_description);
     out.option(origin.enclosing_string.as_ref(), |out, string| {
         out.text(&string.pointer);
         out.span(string.span);
@@ -236,7 +237,7 @@ fn read_origin(
     input: &mut ByteReader<'_>,
 ) -> Result<JsonOrigin, DecodeError> {
     let text = table.read_slice(input)?;
-    let description = input.text()?;
+    let (description, short_description) = (input.text()?, input.text()?);
     let enclosing_string = input
         .option(|input| Ok(EnclosingString { pointer: input.text()?, span: input.span(text.loaded())? }))?;
     let has_replacements = input.flag()?;
@@ -251,7 +252,7 @@ fn read_origin(
             Err(DecodeError::Invalid("offset map"))
         }
     })?;
-    Ok(JsonOrigin { text, description, enclosing_string, has_replacements, offset_map })
+    Ok(JsonOrigin { text, description, short_description, enclosing_string, has_replacements, offset_map })
 }
 
 /// Fails if `structuredContent` repeats a part that is not there.

@@ -3,7 +3,7 @@
 
 use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{MetadataMode, Policy, RenderOptions};
+use portion_core::policy::{MIN_BUDGET, MetadataMode, Policy, RenderOptions};
 use portion_core::snapshot::{Structure, capture};
 use portion_core::view::{Request, View};
 use portion_json::scan::quote;
@@ -148,6 +148,26 @@ fn an_invalid_number_is_reported() {
         "{}",
         reply.notice
     );
+}
+
+#[test]
+fn the_least_budget_has_room_for_a_status_and_a_count() {
+    let check = |text: &str, facts: &[&str]| {
+        for tokenizer in [Tokenizer::Chars4, Tokenizer::O200k] {
+            let session = Session::new(payload(text), Policy::default(), tokenizer.counter());
+            let request = Request { max_tokens: Some(MIN_BUDGET), ..Request::default() };
+            let reply = session.call(&request).expect("plain").expect("long");
+            for fact in facts {
+                assert!(reply.notice["meta"]["readAs"].to_string().contains(fact), "{}", reply.notice);
+                assert!(reply.portion.separate_notice().is_some_and(|text| text.contains(fact)), "{fact}");
+            }
+        }
+    };
+    let count = "120 NaN or Infinity shown as null";
+    check(&list("NaN"), &[count]);
+    check(&format!("HTTP 409 Conflict from GET /bookings/{{code}}\n{}", list("1")), &["HTTP 409 Conflict"]);
+    check(&format!("HTTP 409 Conflict from GET /bookings/{{code}}\n{}", list("NaN")), &["HTTP 409", count]);
+    check(&quote(&format!("Found:\n{}", list("NaN"))), &[count]);
 }
 
 #[test]
