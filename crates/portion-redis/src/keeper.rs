@@ -198,24 +198,26 @@ impl Keeper {
         self.report(Some(failure));
     }
 
-    /// Sets the state, and logs its changes.
+    /// Sets the state, and logs if the store is lost or found by that.
     fn report(&self, failure: Option<&Failure>) {
         let problem = failure.map(ToString::to_string);
         let mut status = self.lock_status();
-        let was_available = status.is_available;
-        let is_same = status.problem == problem && was_available == problem.is_none();
+        let was_lost = status.problem.is_some();
+        let is_same = status.problem == problem && status.is_available == problem.is_none();
         status.is_available = problem.is_none();
         status.problem.clone_from(&problem);
         drop(status);
         let store = &*self.redacted_url;
         match problem {
             _ if is_same => {}
+            Some(problem) if was_lost => {
+                tracing::debug!(store, problem, "the snapshot store is not available for another reason");
+            }
             Some(problem) => tracing::warn!(
                 store,
                 problem,
                 "the snapshot store is not available; results are kept in this process only"
             ),
-            None if was_available => {}
             None => tracing::info!(store, "the snapshot store is available"),
         }
     }
@@ -227,5 +229,59 @@ impl Keeper {
 
     fn lock_status(&self) -> MutexGuard<'_, BackendStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Level, Metadata, Subscriber};
+
+    use super::{Failure, Keeper};
+
+    /// Collects the levels of all events at INFO and above.
+    #[derive(Clone, Default)]
+    struct Levels(Arc<Mutex<Vec<Level>>>);
+
+    impl Subscriber for Levels {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            *metadata.level() <= Level::INFO
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            self.0.lock().expect("no panic").push(*event.metadata().level());
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    fn keeper() -> Keeper {
+        Keeper::new("redis://127.0.0.1".to_owned(), "probe".to_owned())
+    }
+
+    #[test]
+    fn only_changes_of_the_state_are_logged() {
+        let (keeper, levels) = (keeper(), Levels::default());
+        let guard = tracing::subscriber::set_default(levels.clone());
+        let lost = Failure::Disconnected("connection refused".to_owned());
+        for failure in [Some(&lost), Some(&Failure::TimedOut), Some(&lost), Some(&lost), None, None] {
+            keeper.report(failure);
+            assert_eq!(keeper.status().problem, failure.map(ToString::to_string));
+        }
+        keeper.report(Some(&Failure::TimedOut));
+        drop(guard);
+        assert_eq!(*levels.0.lock().expect("no panic"), [Level::WARN, Level::INFO, Level::WARN]);
     }
 }

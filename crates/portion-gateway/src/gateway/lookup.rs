@@ -67,7 +67,7 @@ impl Gateway {
             }
             Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint, None)),
             Err(StoreLookupError::Unreachable(why)) => {
-                tracing::error!(why, "the snapshot store failed");
+                tracing::debug!(why, "the snapshot store failed");
                 by_name(Fault::store_unavailable(endpoint))
             }
         })
