@@ -45,10 +45,11 @@ impl Shared {
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> Result<bool, Failure> {
         let Some(names) = self.stored_names(key).await? else { return Ok(true) };
+        let bytes = fields.iter().map(|(_, field)| field.len()).sum();
         let draft = names.draft(use_time());
         let replaced = self.replace_by(&names, &draft, owner, fields).await;
         if replaced != Ok(true) {
-            self.remove_draft(&draft).await;
+            self.give_up(&names, &draft, bytes, replaced.as_ref().err()).await;
         }
         replaced
     }

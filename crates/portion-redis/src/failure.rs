@@ -1,6 +1,6 @@
 //! Failures of the store, and what follows from each.
 
-use redis::{ErrorKind, RedisError, ServerErrorKind};
+use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use thiserror::Error;
 
 /// A failure of an operation. Its text names no credentials.
@@ -32,6 +32,12 @@ impl Failure {
     pub(crate) fn is_missing_key(&self) -> bool {
         matches!(self, Self::Refused { reason, .. } if reason.contains("no such key"))
     }
+
+    /// Returns true if the server refuses to write, whatever the key: it may be full.
+    pub(crate) fn refuses_writes(&self) -> bool {
+        let is_refused = matches!(self, Self::Refused { reason, .. } if !reason.starts_with("WRONGTYPE"));
+        is_refused && !self.is_missing_key()
+    }
 }
 
 impl From<RedisError> for Failure {
@@ -39,21 +45,30 @@ impl From<RedisError> for Failure {
         if error.is_timeout() {
             return Self::TimedOut;
         }
-        let kind = error.kind();
-        let is_answer =
-            matches!(kind, ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::UnexpectedReturnType);
-        if is_answer && !error.is_connection_dropped() {
-            let is_read_only = kind == ErrorKind::Server(ServerErrorKind::ReadOnly);
-            return Self::Refused { reason: reason(&error), is_read_only };
+        let is_answer = matches!(
+            error.kind(),
+            ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::UnexpectedReturnType
+        );
+        let reason = error.to_string();
+        if !is_answer || error.is_connection_dropped() {
+            return Self::Disconnected(reason);
         }
-        Self::Disconnected(reason(&error))
+        // Of several commands, the first that was refused says why.
+        let errors = error.into_server_errors();
+        match errors.as_deref().and_then(<[_]>::first) {
+            Some((_, refusal)) => Self::Refused {
+                reason: message(refusal),
+                is_read_only: refusal.kind() == Some(ServerErrorKind::ReadOnly),
+            },
+            None => Self::Refused { reason, is_read_only: false },
+        }
     }
 }
 
 /// Returns the server's code and message.
-fn reason(error: &RedisError) -> String {
-    match (error.code(), error.detail()) {
-        (Some(code), Some(detail)) => format!("{code} {detail}"),
-        _ => error.to_string(),
+fn message(refusal: &ServerError) -> String {
+    match refusal.details() {
+        Some(details) => format!("{} {details}", refusal.code()),
+        None => refusal.code().to_owned(),
     }
 }

@@ -23,6 +23,10 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// Time to live of the key that probes write.
 const PROBE_TTL_MS: u64 = 60_000;
+/// Largest number of bytes that a probe writes: as many as one write of a result.
+const MAX_PROBE_BYTES: usize = 1 << 20;
+/// Bytes of each field that such a probe writes: as many as a block of a result.
+const PROBE_FIELD_BYTES: usize = 64 << 10;
 
 /// The connection, and the state of the store.
 pub(crate) struct Keeper {
@@ -32,6 +36,16 @@ pub(crate) struct Keeper {
     link: watch::Sender<ConnectionState>,
     wakeup: Notify,
     status: Mutex<BackendStatus>,
+    /// The write that the store has to accept before it is available again.
+    refused: Mutex<Option<RefusedWrite>>,
+}
+
+/// A write of a result that the store has refused.
+#[derive(Clone, PartialEq, Eq)]
+struct RefusedWrite {
+    /// Key that a probe may write. In a cluster, it belongs to the server that has refused.
+    key: String,
+    bytes: usize,
 }
 
 /// The current connection. Each has another number.
@@ -52,6 +66,7 @@ impl Keeper {
             link: watch::Sender::new(ConnectionState::Connecting),
             wakeup: Notify::new(),
             status: Mutex::new(status),
+            refused: Mutex::default(),
         }
     }
 
@@ -145,20 +160,39 @@ impl Keeper {
         }
     }
 
-    /// Writes a key, so that a store that is full or read-only is noticed as well.
+    /// Writes a key, so that a store that is full or read-only is noticed as well. If the store has refused a result, it
+    /// writes as much.
     async fn probe(&self, number: u64, mut connection: Connection) -> Result<(), Failure> {
-        let mut commands = redis::pipe();
-        commands.cmd("SET").arg(&self.probe_key).arg(1).arg("PX").arg(PROBE_TTL_MS);
+        let refused = self.lock_refused().clone();
+        let commands = self.probe_commands(refused.as_ref());
         let probed = match timeout(RESPONSE_TIMEOUT, connection.run(&commands)).await {
             Ok(answer) => answer.map(drop).map_err(Failure::from),
             Err(_) => Err(Failure::TimedOut),
         };
         match &probed {
-            Ok(()) => self.report(None),
+            Ok(()) => self.report_accepted(refused.as_ref()),
             Err(failure) if failure.ends_connection() => self.close(number, failure),
             Err(failure) => self.report(Some(failure)),
         }
         probed
+    }
+
+    fn probe_commands(&self, refused: Option<&RefusedWrite>) -> Pipeline {
+        let mut commands = redis::pipe();
+        match refused {
+            None => {
+                commands.cmd("SET").arg(&self.probe_key).arg(1).arg("PX").arg(PROBE_TTL_MS);
+            }
+            Some(RefusedWrite { key, bytes }) => {
+                commands.atomic();
+                let write = commands.cmd("HSET").arg(key);
+                for (number, field) in vec![0_u8; *bytes].chunks(PROBE_FIELD_BYTES).enumerate() {
+                    write.arg(number).arg(field);
+                }
+                commands.cmd("UNLINK").arg(key);
+            }
+        }
+        commands
     }
 
     async fn connect(&self, connector: &mut Connector, number: u64, keeps_old: bool) {
@@ -198,6 +232,23 @@ impl Keeper {
         self.report(Some(failure));
     }
 
+    /// Reports that the store has refused to write so many bytes of a result. Probes write as many to `key` from now on.
+    pub(crate) fn report_refused_write(&self, key: String, bytes: usize, failure: &Failure) {
+        let mut refused = self.lock_refused();
+        let most = refused.as_ref().map_or(bytes, |earlier| earlier.bytes.max(bytes));
+        *refused = Some(RefusedWrite { key, bytes: most.clamp(1, MAX_PROBE_BYTES) });
+        self.report(Some(failure));
+    }
+
+    /// Reports that the store has accepted a probe, unless it has refused a result meanwhile.
+    fn report_accepted(&self, probed: Option<&RefusedWrite>) {
+        let mut refused = self.lock_refused();
+        if refused.as_ref() == probed {
+            *refused = None;
+            self.report(None);
+        }
+    }
+
     /// Sets the state, and logs if the store is lost or found by that.
     fn report(&self, failure: Option<&Failure>) {
         let problem = failure.map(ToString::to_string);
@@ -230,6 +281,10 @@ impl Keeper {
     fn lock_status(&self) -> MutexGuard<'_, BackendStatus> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn lock_refused(&self) -> MutexGuard<'_, Option<RefusedWrite>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -239,7 +294,7 @@ mod tests {
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Level, Metadata, Subscriber};
 
-    use super::{Failure, Keeper};
+    use super::{Failure, Keeper, MAX_PROBE_BYTES, RefusedWrite};
 
     /// Collects the levels of all events at INFO and above.
     #[derive(Clone, Default)]
@@ -283,5 +338,23 @@ mod tests {
         keeper.report(Some(&Failure::TimedOut));
         drop(guard);
         assert_eq!(*levels.0.lock().expect("no panic"), [Level::WARN, Level::INFO, Level::WARN]);
+    }
+
+    #[test]
+    fn what_was_refused_is_probed_until_it_is_accepted() {
+        let (keeper, reason) = (keeper(), "OOM command not allowed".to_owned());
+        let full = Failure::Refused { reason, is_read_only: false };
+        keeper.report_accepted(None);
+        for (bytes, expect) in [(0, 1), (500, 500), (7, 500), (usize::MAX, MAX_PROBE_BYTES)] {
+            let earlier = keeper.lock_refused().clone();
+            keeper.report_refused_write(format!("key of {bytes}"), bytes, &full);
+            let refused = keeper.lock_refused().clone().map(|RefusedWrite { key, bytes }| (key, bytes));
+            assert_eq!(refused, Some((format!("key of {bytes}"), expect)));
+            keeper.report_accepted(earlier.as_ref());
+            assert!(!keeper.status().is_available, "what was probed is less than was refused meanwhile");
+        }
+        let refused = keeper.lock_refused().clone();
+        keeper.report_accepted(refused.as_ref());
+        assert!(keeper.status().is_available && keeper.lock_refused().is_none());
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! Each snapshot is one hash, which expires and is evicted as a whole. Its fields are the header, the meta,
 //! pieces of the index, blocks of the text and views. Beside it are a sorted set with the last use of views that were
-//! added later, the header, which outlives the snapshot for an hour, and the claim of the instance that fetches the rest
-//! of a list. All of them have one hash tag, so that a cluster keeps them together.
+//! added later, the header, which outlives the snapshot for an hour, the claim of the instance that fetches the rest of a
+//! list, and a mark while the store refuses the snapshot. All of them have one hash tag, so that a cluster keeps them
+//! together.
 //!
 //! Names of keys are keyed hashes. They reveal neither ids nor scopes, and nobody can compute them who does not have
 //! the keys of the cursors.
 //!
 //! Connections belong to a thread of this crate. A task there probes the store once a second, and connects again if it
-//! is lost. While it is lost, every operation fails at once, so that no reply waits for it. While it is slow, the first
-//! operation waits [`RESPONSE_TIMEOUT`] at most.
+//! is lost. After the store has refused a result, the probes write as much. While it is lost, every operation fails at
+//! once, so that no reply waits for it. While it is slow, the first operation waits [`RESPONSE_TIMEOUT`] at most.
 //!
 //! ```no_run
 //! use std::time::Duration;

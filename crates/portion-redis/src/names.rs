@@ -27,6 +27,8 @@ pub(crate) struct SnapshotNames {
     pub(crate) claim: String,
     /// Exists while the fields are replaced.
     pub(crate) replacing: String,
+    /// Exists while an instance has a snapshot that the store has refused.
+    pub(crate) refused: String,
 }
 
 impl SnapshotNames {
@@ -51,6 +53,7 @@ impl KeyNames {
             header: beside("header"),
             claim: beside("claim"),
             replacing: beside("replacing"),
+            refused: beside("refused"),
             fields,
         }
     }

@@ -114,7 +114,7 @@ impl Shared {
             commands.cmd("SET").arg(&names.header).arg(header).arg("PX").arg(self.outliving_ms());
         }
         commands.cmd("RENAME").arg(draft).arg(&names.fields);
-        commands.cmd("UNLINK").arg(&names.replacing);
+        commands.cmd("UNLINK").arg(&names.replacing).arg(&names.refused);
         self.expire(&mut commands, &names.fields);
         self.keeper.run(&commands).await.map(drop)
     }
@@ -156,10 +156,21 @@ impl Shared {
         Ok(self.names.first().map(|names| names.snapshot(key)))
     }
 
-    /// Removes what was written of a snapshot, if the store still answers. Otherwise it expires.
-    pub(crate) async fn remove_draft(&self, draft: &str) {
+    /// Removes what was written of a snapshot of so many bytes, if the store still answers. Otherwise it expires. A
+    /// snapshot that was refused is marked, so that other instances know that it exists.
+    pub(crate) async fn give_up(
+        &self,
+        names: &SnapshotNames,
+        draft: &str,
+        bytes: usize,
+        failure: Option<&Failure>,
+    ) {
         let mut commands = pipe();
         commands.cmd("UNLINK").arg(draft);
+        if let Some(failure) = failure.filter(|failure| failure.refuses_writes()) {
+            self.keeper.report_refused_write(draft.to_owned(), bytes, failure);
+            commands.cmd("SET").arg(&names.refused).arg(1).arg("PX").arg(self.ttl_ms());
+        }
         let _ = self.keeper.run(&commands).await;
     }
 
@@ -223,7 +234,7 @@ impl Shared {
             found = match self.gone(key).await? {
                 // Fields and header are written at once, perhaps since the look at the fields.
                 gone @ StoreReadError::SnapshotGone { .. } => self.find(key, first).await?.ok_or(gone),
-                unknown => Err(unknown),
+                other => Err(other),
             };
         }
         let (names, mut values) = found?;
@@ -292,13 +303,19 @@ impl Shared {
         Err(StoreReadError::Unknown)
     }
 
-    /// Returns the error for a snapshot that is not there, with its header if that is still known.
+    /// Returns the error for a snapshot that is not there: it was refused, is gone and its header is still known, or is
+    /// unknown.
     async fn gone(&self, key: SnapshotKey) -> Result<StoreReadError, Failure> {
         for names in &self.names {
+            let names = names.snapshot(key);
             let mut commands = pipe();
-            commands.cmd("GET").arg(names.snapshot(key).header);
-            let answers = self.keeper.run(&commands).await?;
-            if let Some(header) = read::<Option<Vec<u8>>>(answers.into_iter().next())? {
+            commands.cmd("EXISTS").arg(&names.refused);
+            commands.cmd("GET").arg(&names.header);
+            let mut answers = self.keeper.run(&commands).await?.into_iter();
+            if is_one(answers.next().as_ref()) {
+                return Ok(StoreReadError::Unreachable("it has refused the result".into()));
+            }
+            if let Some(header) = read::<Option<Vec<u8>>>(answers.next())? {
                 return Ok(StoreReadError::SnapshotGone { header });
             }
         }

@@ -109,13 +109,14 @@ impl SnapshotStore for RedisStore {
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let shared = Arc::clone(&self.shared);
+        let bytes = fields.iter().map(|(_, field)| field.len()).sum();
         self.spawn(write_ended, async move {
             let Some(names) = shared.names.first().map(|names| names.snapshot(key)) else { return Ok(()) };
             let draft = names.draft(use_time());
             let written = timeout(WRITE_TIMEOUT, shared.put(&names, &draft, fields)).await;
             let written = written.unwrap_or(Err(Failure::TimedOut));
-            if written.is_err() {
-                shared.remove_draft(&draft).await;
+            if let Err(failure) = &written {
+                shared.give_up(&names, &draft, bytes, Some(failure)).await;
             }
             Ok(written?)
         })

@@ -10,7 +10,7 @@ use portion_core::cursor::Scope;
 use portion_core::view::View;
 use portion_gateway::store::{
     CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore as _, StoreLimits, StoreLookupError,
-    StoreReadError,
+    StoreReadError, StoreWriteError,
 };
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 use tempfile::TempDir;
@@ -70,6 +70,14 @@ impl RedisServer {
 
     pub(super) fn open(&self, secrets: &[[u8; 32]], namespace: &str) -> RedisStore {
         open(&format!("redis://{}", self.address()), secrets, namespace)
+    }
+
+    /// Limits its memory to so many bytes more than it uses.
+    fn leave_room(&self, bytes: u64) {
+        let info = self.ask(&["INFO", "memory"]);
+        let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).expect("it says how much");
+        let limit = used.trim().parse::<u64>().expect("a number") + bytes;
+        self.ask(&["CONFIG", "SET", "maxmemory", &limit.to_string()]);
     }
 
     /// Ends the server.
@@ -192,4 +200,40 @@ async fn a_lost_store_keeps_nobody_waiting() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(store.status().is_available);
+}
+
+/// A store with room for small keys alone is lost until it has room for what it has refused. Other instances know that the
+/// result exists.
+#[tokio::test]
+async fn a_store_that_is_full_for_results_is_lost() {
+    let server = RedisServer::start();
+    let (one, other) = (server.open(&[[7; 32]], "names"), server.open(&[[7; 32]], "names"));
+    let key = |id| SnapshotKey { scope: Scope::from_principal("ada"), id: named(id) };
+    let result = |blocks: u32| {
+        let blocks = (0..blocks).map(|number| (FieldName::Block(number), vec![1; 60_000]));
+        blocks.chain([(FieldName::Meta, vec![1; 9])]).collect::<Vec<_>>()
+    };
+    one.put(key(1), result(1)).await.expect("there is room");
+    other.get(key(1), &[FieldName::Meta]).await.expect("it is stored");
+    server.leave_room(300_000);
+    let refused = one.put(key(2), result(10)).await;
+    let is_full = |error: &StoreWriteError| error.to_string().contains("OOM");
+    assert!(refused.as_ref().is_err_and(is_full), "{refused:?}");
+    let begun = Instant::now();
+    // Probes tell nothing else meanwhile.
+    while begun.elapsed() < Duration::from_millis(2_500) {
+        assert!(!one.status().is_available);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let told = other.get(key(2), &[FieldName::Meta]).await;
+    assert_eq!(told, Err(StoreReadError::Unreachable("it has refused the result".to_owned())));
+    assert_eq!(other.get(key(3), &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    let begun = Instant::now();
+    while !one.status().is_available {
+        assert!(begun.elapsed() < Duration::from_mins(1), "it is not found again: {:?}", one.status());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    one.put(key(2), result(10)).await.expect("there is room again");
+    other.get(key(2), &[FieldName::Meta]).await.expect("it is stored");
 }
