@@ -32,7 +32,7 @@ mod linux {
 
     use rustix::time::{ClockId, clock_gettime};
 
-    use super::super::directory::write_file;
+    use super::super::directory::{read_file, write_file};
 
     const FILE_NAME: &str = "clock";
 
@@ -56,7 +56,7 @@ mod linux {
 
     /// Reads the time of a boot; `None` if the file is of another boot.
     pub(super) fn read(path: &Path, boot_id: &str) -> Option<SystemTime> {
-        let text = fs::read_to_string(path).ok()?;
+        let text = String::from_utf8(read_file(path).ok()?).ok()?;
         let (boot, of) = text.split_once('\n')?;
         let nanos = boot.parse().ok().filter(|_| of == boot_id)?;
         UNIX_EPOCH.checked_add(Duration::from_nanos(nanos))

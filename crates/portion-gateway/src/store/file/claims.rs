@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::Shared;
-use super::directory::{create_private_dir, write_file};
+use super::directory::{create_private_dir, open_file, read_file, write_file};
 use crate::store::{CLAIM_TIME, FieldName, OwnerId, SnapshotKey, StoreWriteError};
 
 /// Name of the file that is locked while claims are read and changed.
@@ -75,7 +75,7 @@ impl Shared {
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let (file, begun) = (options.open(self.root.join(LOCK))?, Instant::now());
+        let (file, begun) = (open_file(&mut options, &self.root.join(LOCK))?, Instant::now());
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -91,7 +91,7 @@ impl Shared {
 
 /// Reads the owner of a claim, and when it ends; `None` if there is no claim.
 fn read_claim(path: &Path) -> Option<(OwnerId, SystemTime)> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = read_file(path).ok()?;
     let (owner, millis) = bytes.split_first_chunk::<16>()?;
     let millis = u64::from_le_bytes(millis.try_into().ok()?);
     Some((*owner, UNIX_EPOCH.checked_add(Duration::from_millis(millis))?))

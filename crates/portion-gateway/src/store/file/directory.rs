@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, IsADirectory, NotADirectory, NotFound};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -27,6 +27,31 @@ pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// Opens a regular file. Anything else, such as a pipe, is damage, and keeps nobody waiting.
+pub(super) fn open_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags);
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{} is no regular file: remove it", path.display()),
+        ))
+    }
+}
+
+/// Reads a regular file.
+pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(OpenOptions::new().read(true), path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Fails if others than the owner can read or write a file.

@@ -21,7 +21,7 @@ mod directory;
 mod secret;
 mod usage;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,8 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use self::availability::Availability;
 use self::container::{Container, is_damage};
 use self::directory::{
-    create_private_dir, create_private_file, hex, move_directory, temporary_path, write_file,
+    create_private_dir, create_private_file, hex, move_directory, open_file, read_file, temporary_path,
+    write_file,
 };
 use self::usage::{Usage, subdirectories};
 use super::{
@@ -284,7 +285,7 @@ impl Shared {
         })?;
         let directory = self.snapshot_path(&self.scope(key.scope), key.id);
         let path = directory.join(FieldName::View(view).to_string());
-        if fs::read(&path).is_ok_and(|stored| stored == bytes) {
+        if read_file(&path).is_ok_and(|stored| stored == bytes) {
             return Ok(());
         }
         match write_file(&self.root, &path, bytes) {
@@ -327,10 +328,10 @@ impl Shared {
     fn open_live(&self, key: SnapshotKey) -> Result<Container, StoreReadError> {
         let scope = self.scope(key.scope);
         let path = self.snapshot_path(&scope, key.id);
-        let opened = OpenOptions::new().read(true).write(true).open(path.join(FIELDS));
+        let opened = open_file(OpenOptions::new().read(true).write(true), &path.join(FIELDS));
         let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(fs::read(path.with_extension("gone"))
+                return Err(read_file(&path.with_extension("gone"))
                     .map_or(StoreReadError::Unknown, |header| StoreReadError::SnapshotGone { header }));
             }
             opened => opened.map_err(|error| read_error(error, || None))?,
@@ -363,7 +364,7 @@ impl Shared {
     }
 
     fn reusable(&self, scope: Scope, reuse: ReuseKey) -> Result<Option<SnapshotId>, StoreReadError> {
-        match fs::read(self.reuse_path(&self.scope(scope), reuse)) {
+        match read_file(&self.reuse_path(&self.scope(scope), reuse)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_damage(&error) => Ok(None),
             read => Ok(SnapshotId::try_from(read?).ok()),
         }
@@ -375,7 +376,8 @@ impl Shared {
 
     /// Removes a snapshot, and keeps its header for a while. Returns the header.
     fn remove(&self, path: &Path, scope: &Scope) -> Option<Vec<u8>> {
-        let fields = File::open(path.join(FIELDS)).and_then(|file| Container::open(file, scope));
+        let fields = open_file(OpenOptions::new().read(true), &path.join(FIELDS));
+        let fields = fields.and_then(|file| Container::open(file, scope));
         let header = fields.and_then(|mut fields| fields.read(FieldName::Header)).ok().flatten();
         if let Some(header) = &header {
             let _ = write_file(&self.root, &path.with_extension("gone"), header);
@@ -460,7 +462,7 @@ impl Shared {
                 let path = file.path();
                 let is_header = path.extension().is_some_and(|extension| extension == "gone");
                 let leads_nowhere = || {
-                    let id = fs::read(&path).unwrap_or_default();
+                    let id = read_file(&path).unwrap_or_default();
                     !scope.join(hex(&id)).join(FIELDS).exists()
                 };
                 let is_unused = metadata.is_file()
@@ -492,7 +494,7 @@ fn read_error(error: io::Error, read_header: impl FnOnce() -> Option<Vec<u8>>) -
 
 /// Reads a view, and marks it as used.
 fn read_view(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut file = open_file(OpenOptions::new().read(true).write(true), path)?;
     file.set_modified(SystemTime::now())?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;

@@ -1,12 +1,12 @@
 //! The secret that signs cursors, kept with the snapshots that they lead to.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use portion_core::cursor::Scope;
 
-use super::directory::{check_private, create_private_dir, create_private_file, temporary_path};
+use super::directory::{check_private, create_private_dir, create_private_file, open_file, temporary_path};
 
 const FILE_NAME: &str = "key";
 
@@ -17,7 +17,8 @@ const FILE_NAME: &str = "key";
 pub fn load_or_create_secret(root: &Path, purpose: &str) -> io::Result<[u8; 32]> {
     create_private_dir(root)?;
     let path = root.join(FILE_NAME);
-    let mut file = File::open(&path).or_else(|_| create(root, &path).and_then(|()| File::open(&path)))?;
+    let open = || open_file(OpenOptions::new().read(true), &path);
+    let mut file = open().or_else(|_| create(root, &path).and_then(|()| open()))?;
     check_private(&file, &path)?;
     let mut bytes = Vec::new();
     (&mut file).take(33).read_to_end(&mut bytes)?;

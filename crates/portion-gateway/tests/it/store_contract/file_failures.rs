@@ -241,6 +241,52 @@ async fn a_damaged_snapshot_is_lost() {
     }
 }
 
+/// A pipe in place of any file is damage, and keeps nobody waiting.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_keeps_nobody_waiting() {
+    use super::files::files;
+    use portion_gateway::store::file::load_or_create_secret;
+    let make_pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.expect("mkfifo runs").success());
+    };
+    let root = tempfile::tempdir().expect("a directory");
+    let (reuse, view, owner) = (ReuseKey::new(&list_bookings(), "{}"), [2; 5], [3; 16]);
+    let store = open(&root);
+    store.put(ada(1), fields(1)).await.expect("it can be written");
+    store.put_view(ada(1), view, vec![7; 9]).await.expect("it can be written");
+    store.set_reusable(ada(1).scope, reuse, Some(ada(1).id)).await.expect("it can be written");
+    assert_eq!(store.claim(ada(1), owner).await, Ok(true));
+    load_or_create_secret(root.path(), "cursors").expect("it is created");
+    let directory = snapshot_directory(root.path());
+    make_pipe(&directory.with_file_name("020202020202.gone"));
+    for path in files(root.path()).iter().filter(|path| path.is_file()) {
+        fs::remove_file(path).expect("it is there");
+        make_pipe(path);
+    }
+    let store = open(&root);
+    let gone = StoreReadError::SnapshotGone { header: Vec::new() };
+    assert_eq!(store.get(ada(1), &[FieldName::Meta]).await, Err(gone.clone()));
+    assert_eq!(store.touch(ada(1)).await, Err(gone));
+    assert_eq!(store.get(ada(2), &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
+    assert_eq!(store.put_view(ada(1), view, vec![7; 9]).await, Err(StoreWriteError::SnapshotGone));
+    assert_eq!(store.reusable(ada(1).scope, reuse).await, Ok(None));
+    let claimed = store.claim(ada(1), owner).await;
+    assert!(matches!(claimed, Err(StoreWriteError::Unreachable(_))), "{claimed:?}");
+    let secret = load_or_create_secret(root.path(), "cursors").expect_err("it is a pipe");
+    assert!(secret.to_string().contains("remove it"), "{secret}");
+    assert!(store.status().is_available);
+    // What is written again replaces them.
+    store.put(ada(1), fields(2)).await.expect("it can be written");
+    let names = [FieldName::Meta, FieldName::View(view)];
+    assert_eq!(store.get(ada(1), &names).await, Ok(vec![Some(vec![2; 100]), None]));
+    store.put_view(ada(1), view, vec![8; 9]).await.expect("it can be written");
+    fs::remove_file(root.path().join("claims")).expect("it is there");
+    assert_eq!(store.claim(ada(1), owner).await, Ok(true));
+    assert_eq!(store.get(ada(1), &names).await, Ok(vec![Some(vec![2; 100]), Some(vec![8; 9])]));
+}
+
 /// Views that were added to a snapshot are still there when it is written again, unless they are written with it.
 #[tokio::test]
 async fn a_snapshot_that_is_written_again_keeps_its_views() {

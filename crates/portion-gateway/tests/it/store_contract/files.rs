@@ -130,7 +130,7 @@ async fn another_server_finds_nothing() {
     assert_eq!(other.get(key, &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
 }
 
-fn files(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
     entries
         .flat_map(|path| if path.is_dir() { [vec![path.clone()], files(&path)].concat() } else { vec![path] })
