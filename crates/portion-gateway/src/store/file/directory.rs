@@ -11,6 +11,15 @@ const TEMPORARY: &str = "tmp";
 /// Attempts to move files to a place where other processes write or remove the same ones.
 const MAX_MOVE_ATTEMPTS: usize = 16;
 
+/// Creates the directory of a store, if it is missing.
+///
+/// # Errors
+/// If it cannot be created, belongs to another user, or others can write to it.
+pub fn prepare_directory(root: &Path) -> io::Result<()> {
+    create_private_dir(root)?;
+    check_own_dir(root)
+}
+
 /// Creates a directory and those above it, for the owner alone.
 pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
@@ -18,6 +27,32 @@ pub(super) fn create_private_dir(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+/// Fails if a directory belongs to another user, or others can write to it. Root could use it all the same.
+#[cfg(unix)]
+fn check_own_dir(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = fs::metadata(path)?;
+    let (owner, mode, user) = (metadata.uid(), metadata.mode(), rustix::process::geteuid().as_raw());
+    let path = path.display();
+    if owner != user {
+        return Err(io::Error::other(format!(
+            "{path} belongs to user {owner}, and must belong to this one ({user}): run as user {owner}, or remove it"
+        )));
+    }
+    if mode & 0o022 != 0 {
+        return Err(io::Error::other(format!(
+            "{path} has mode {:o}, and must be writable by its owner alone: run chmod 700 {path}, or remove it",
+            mode & 0o777
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_own_dir(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Creates a new file for the owner alone.

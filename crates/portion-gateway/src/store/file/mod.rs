@@ -43,6 +43,7 @@ use super::{
 use crate::offload::offload;
 use crate::reuse_key::ReuseKey;
 
+pub use directory::prepare_directory;
 pub use secret::load_or_create_secret;
 
 /// Name of the file with the fields of a snapshot.
@@ -89,23 +90,23 @@ impl FileStore {
     /// the directory and its limit, but none of their content: the namespace is that of the server.
     ///
     /// # Errors
-    /// If the directory cannot be created.
+    /// As for [`prepare_directory`].
     pub fn open(root: &Path, namespace: &str, limits: FileStoreLimits) -> io::Result<Self> {
-        create_private_dir(root)?;
+        prepare_directory(root)?;
         Self::with_clock(root, namespace, limits, boot_clock::clock(root))
     }
 
     /// Opens the store with another clock.
     ///
     /// # Errors
-    /// If the directory cannot be created.
+    /// As for [`prepare_directory`].
     pub fn with_clock(
         root: &Path,
         namespace: &str,
         limits: FileStoreLimits,
         clock: WallClock,
     ) -> io::Result<Self> {
-        create_private_dir(root)?;
+        prepare_directory(root)?;
         let (root, namespace) = (root.to_owned(), namespace.to_owned());
         let (known_bytes, availability) = (Mutex::new(None), Availability::default());
         let shared = Shared { root, namespace, limits, clock, known_bytes, availability };

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use portion_core::cursor::Scope;
 
-use super::directory::{check_private, create_private_dir, create_private_file, open_file, temporary_path};
+use super::directory::{check_private, create_private_file, open_file, prepare_directory, temporary_path};
 
 const FILE_NAME: &str = "key";
 
 /// Returns a secret for a purpose, derived from the one in the directory, which is created if it is missing.
 ///
 /// # Errors
-/// If the file cannot be read or written, is not a secret, or can be read by others.
+/// If the directory cannot be used, or the file cannot be read or written, is not a secret, or can be read by others.
 pub fn load_or_create_secret(root: &Path, purpose: &str) -> io::Result<[u8; 32]> {
-    create_private_dir(root)?;
+    prepare_directory(root)?;
     let path = root.join(FILE_NAME);
     let open = || open_file(OpenOptions::new().read(true), &path);
     let mut file = open().or_else(|_| create(root, &path).and_then(|()| open()))?;

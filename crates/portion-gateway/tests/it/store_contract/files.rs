@@ -157,6 +157,34 @@ async fn only_the_owner_can_read_the_files() {
     }
 }
 
+/// Root is refused as well.
+#[cfg(unix)]
+#[test]
+fn a_directory_of_others_is_refused() {
+    use portion_gateway::store::file::load_or_create_secret;
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    let refused = |root: &Path| {
+        let store = FileStore::open(root, "server", LIMITS).err().expect("it is not the user's own");
+        let secret = load_or_create_secret(root, "cursors").expect_err("it is not the user's own");
+        assert_eq!(secret.to_string(), store.to_string());
+        store.to_string()
+    };
+    for mode in [0o777, 0o770, 0o722, 0o1777, 0o2775] {
+        let root = directory();
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(mode)).expect("it is ours");
+        let told = refused(root.path());
+        assert!(told.contains(&format!("chmod 700 {}", root.path().display())), "{told}");
+        assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 0, "nothing is written");
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
+        FileStore::open(root.path(), "server", LIMITS).expect("others cannot write to it");
+    }
+    let given = directory();
+    // Only root can give it away. To others, the root directory belongs to another user.
+    let is_given = chown(given.path(), Some(12_345), None).is_ok();
+    let told = refused(if is_given { given.path() } else { Path::new("/") });
+    assert!(told.contains("belongs to user") && told.contains("run as user"), "{told}");
+}
+
 /// The oldest snapshots go before the directory outgrows its limit, and one beyond the limit is refused.
 #[tokio::test]
 async fn the_directory_is_bounded() {

@@ -6,6 +6,7 @@ use std::path::Path;
 use portion_config::origin::Origin;
 use portion_config::settings::{Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
+use portion_gateway::store::file::prepare_directory;
 use portion_text::glob;
 use portion_text::spelling::closest_name;
 
@@ -98,8 +99,8 @@ pub(super) fn check_store(config: &Config, findings: &mut Vec<Finding>) {
             Ok(()) => Finding::new(Level::Ok, "store", folder.display().to_string(), "writable"),
             Err(error) => {
                 let path = folder.display().to_string();
-                let fix = format!("mkdir -p {0} && chmod u+rwx {0}", shell_word(&path));
-                Finding::new(Level::Error, "store", path, format!("cannot be written: {error}")).with_fix(fix)
+                let fix = format!("mkdir -p {0} && chmod 700 {0}", shell_word(&path));
+                Finding::new(Level::Error, "store", path, format!("cannot be used: {error}")).with_fix(fix)
             }
         },
     };
@@ -107,7 +108,7 @@ pub(super) fn check_store(config: &Config, findings: &mut Vec<Finding>) {
 }
 
 fn is_writable(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+    prepare_directory(folder)?;
     let probe = folder.join(format!(".doctor-{}", std::process::id()));
     std::fs::write(&probe, b"")?;
     std::fs::remove_file(probe)
