@@ -55,6 +55,21 @@ fn check_own_dir(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Fails if nothing can be written into a directory that is there: the file system may be read-only.
+#[cfg(unix)]
+pub(super) fn check_writable(path: &Path) -> io::Result<()> {
+    match rustix::fs::access(path, rustix::fs::Access::WRITE_OK) {
+        Err(error) if error != rustix::io::Errno::NOENT => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Files fail when they are written.
+#[cfg(not(unix))]
+pub(super) fn check_writable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Creates a new file for the owner alone.
 pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

@@ -32,8 +32,8 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use self::availability::Availability;
 use self::container::{Container, is_damage};
 use self::directory::{
-    create_private_dir, create_private_file, hex, move_directory, open_file, read_file, temporary_path,
-    write_file,
+    check_writable, create_private_dir, create_private_file, hex, move_directory, open_file, read_file,
+    temporary_path, write_file,
 };
 use self::usage::{Usage, subdirectories};
 use super::{
@@ -178,6 +178,9 @@ impl SnapshotStore for FileStore {
         Box::pin(offload(usize::MAX, move || {
             let read = shared.get(key, &names);
             shared.availability.record_read(&read);
+            if read == Err(StoreReadError::Unknown) {
+                shared.notice_unwritable();
+            }
             read
         }))
     }
@@ -323,6 +326,13 @@ impl Shared {
         };
         let values = names.iter().map(read).collect::<io::Result<_>>();
         values.map_err(|error| read_error(error, || fields.read(FieldName::Header).ok().flatten()))
+    }
+
+    /// Notices files that cannot be written: another process may have had to keep in memory what is unknown here.
+    fn notice_unwritable(&self) {
+        if let Err(error) = check_writable(&self.root) {
+            self.availability.record_small_write(&Err(error.into()));
+        }
     }
 
     /// Opens a snapshot that has not expired, and restarts its time to live.

@@ -100,6 +100,26 @@ async fn a_store_that_cannot_be_read_says_so_until_it_can() {
     assert!(store.status().is_available);
 }
 
+/// What is unknown while nothing can be written may be in the memory of another process, which could not write it.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_store_that_cannot_be_written_is_noticed_by_reading() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = tempfile::tempdir().expect("a directory");
+    let store = store(root.path(), 0);
+    let find = async || store.find(&ada(1).scope, ada(1).id, View::root().id(), Instant::now()).await;
+    fs::set_permissions(root.path(), fs::Permissions::from_mode(0o500)).expect("it is ours");
+    // Root may write there.
+    if fs::write(root.path().join("x"), "").is_err() {
+        let begun = Instant::now();
+        let found = find().await;
+        assert!(matches!(found, Err(StoreLookupError::Unreachable(_))), "{found:?}");
+        assert!(begun.elapsed() < Duration::from_secs(2), "it is not waited for");
+        assert!(store.backend_status().is_some_and(|status| !status.is_available));
+    }
+    fs::set_permissions(root.path(), fs::Permissions::from_mode(0o700)).expect("it is ours");
+}
+
 #[test]
 fn a_lost_store_is_logged_once_and_so_is_its_return() {
     let root = tempfile::tempdir().expect("a directory");
