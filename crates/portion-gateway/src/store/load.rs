@@ -73,7 +73,8 @@ async fn load_unchanged(
     let Ok([Some(header), Some(meta), packed_view, packed_root]) = <[_; 4]>::try_from(fields) else {
         return Err(unreadable());
     };
-    let header = Header::decode(&header).ok_or_else(unreadable)?;
+    let header = Header::decode(&header).filter(|header| header.may_belong_to(key.id));
+    let header = header.ok_or_else(unreadable)?;
     let FieldCounts { blocks, .. } = record::field_counts(&meta).ok_or_else(unreadable)?;
     let mut found: HashMap<FieldName, Vec<u8>> =
         PREFETCHED.into_iter().zip(prefetched).filter_map(|(name, field)| Some((name, field?))).collect();
@@ -182,7 +183,7 @@ fn lacks_view(names: &[FieldName], fields: &[Option<Vec<u8>>]) -> bool {
     names.iter().zip(fields).any(|(name, field)| matches!(name, FieldName::View(_)) && field.is_none())
 }
 
-/// Returns the error for a snapshot that is damaged, or of another version.
+/// Returns the error for a snapshot that is damaged, of another version, or under the key of another.
 fn unreadable() -> StoreLookupError {
     tracing::warn!("a stored snapshot cannot be read; its cursors read cursor_expired");
     StoreLookupError::Unknown

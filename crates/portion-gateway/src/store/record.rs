@@ -21,6 +21,8 @@ const HEADER_VERSION: u32 = 1;
 /// Facts about a snapshot that outlive it in its store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
+    /// The snapshot itself; earlier versions did not write it.
+    id: Option<SnapshotId>,
     pub(super) endpoint: Option<Arc<Endpoint>>,
     pub(super) arguments: Option<Arc<str>>,
     pub(super) origin_snapshot: SnapshotId,
@@ -39,6 +41,8 @@ pub(crate) fn redaction_id(rules: Option<&RedactionRules>) -> RedactionId {
 #[derive(Serialize, Deserialize)]
 struct HeaderJson {
     version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<SnapshotId>,
     endpoint: Option<EndpointJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments: Option<String>,
@@ -67,6 +71,7 @@ pub(super) fn encode(deposit: &NewSnapshot) -> Vec<(FieldName, Vec<u8>)> {
     let NewSnapshot { snapshot, view, .. } = deposit;
     let redact = deposit.rule.as_ref().and_then(|rule| rule.config().redact.as_deref());
     let header = Header {
+        id: Some(deposit.id),
         endpoint: deposit.endpoint.clone(),
         arguments: deposit.arguments.clone(),
         origin_snapshot: deposit.origin_snapshot,
@@ -165,10 +170,22 @@ impl Header {
             read_only: endpoint.read_only,
             idempotent: endpoint.idempotent,
         });
-        let Self { origin_snapshot: origin, redaction, .. } = *self;
+        let Self { id, origin_snapshot: origin, redaction, .. } = *self;
         let arguments = self.arguments.as_deref().map(str::to_owned);
-        serde_json::to_vec(&HeaderJson { version: HEADER_VERSION, endpoint, arguments, origin, redaction })
-            .unwrap_or_default()
+        serde_json::to_vec(&HeaderJson {
+            version: HEADER_VERSION,
+            id,
+            endpoint,
+            arguments,
+            origin,
+            redaction,
+        })
+        .unwrap_or_default()
+    }
+
+    /// Returns true unless it says that it belongs to another snapshot.
+    pub(super) fn may_belong_to(&self, id: SnapshotId) -> bool {
+        self.id.is_none_or(|own| own == id)
     }
 
     /// Decodes a packed header; `None` if it is damaged or of another version.
@@ -184,7 +201,8 @@ impl Header {
             Arc::new(Endpoint { name, kind, read_only, idempotent })
         });
         let arguments = json.arguments.map(Arc::from);
-        let header = Self { endpoint, arguments, origin_snapshot: json.origin, redaction: json.redaction };
+        let (id, origin_snapshot, redaction) = (json.id, json.origin, json.redaction);
+        let header = Self { id, endpoint, arguments, origin_snapshot, redaction };
         (json.version == HEADER_VERSION).then_some(header)
     }
 }
@@ -203,10 +221,23 @@ mod tests {
             let endpoint = Endpoint { name: "päge \"1\"".into(), kind, read_only: true, idempotent: false };
             let endpoint = Some(Arc::new(endpoint));
             let arguments = Some("{\"city\":\"Köln\"}".into());
-            let header = Header { endpoint, arguments, origin_snapshot: [1; 6], redaction: [2; 16] };
+            let (id, origin_snapshot, redaction) = (Some([3; 6]), [1; 6], [2; 16]);
+            let header = Header { id, endpoint, arguments, origin_snapshot, redaction };
             assert_eq!(Header::decode(&pack(&header.to_json())), Some(header));
         }
         assert_eq!(Header::decode(&pack(b"{\"version\":2}")), None);
         assert_eq!(Header::decode(b""), None);
+    }
+
+    #[test]
+    fn a_header_belongs_to_one_snapshot_unless_it_names_none() {
+        let (id, redaction) = (Some([1; 6]), [2; 16]);
+        let named = Header { id, endpoint: None, arguments: None, origin_snapshot: [1; 6], redaction };
+        let unnamed = Header { id: None, ..named.clone() };
+        assert!(named.may_belong_to([1; 6]) && !named.may_belong_to([2; 6]));
+        assert!(!String::from_utf8_lossy(&unnamed.to_json()).contains("\"id\""));
+        let decoded = Header::decode(&pack(&unnamed.to_json()));
+        assert_eq!(decoded.as_ref(), Some(&unnamed));
+        assert!(unnamed.may_belong_to([1; 6]) && unnamed.may_belong_to([2; 6]));
     }
 }

@@ -104,6 +104,32 @@ async fn another_version_is_not_read() {
     }
 }
 
+/// A whole result under the key of another is not there.
+#[tokio::test]
+async fn a_result_under_another_key_is_not_read() {
+    let (server, scope) = (RedisServer::start(), Scope::from_principal("ada"));
+    for (id, count) in [(1, 9), (2, 20)] {
+        put(&server.store(0, &[[7; 32]]), &scope, id, &Arc::new(drawers(count))).await.expect("it answers");
+    }
+    let store = server.open(&[[7; 32]], "names");
+    let names = [
+        FieldName::Header,
+        FieldName::Meta,
+        FieldName::View(View::root().id()),
+        FieldName::IndexPiece(0),
+        FieldName::Block(0),
+    ];
+    let fields = store.get(SnapshotKey { scope, id: named(2) }, &names).await.expect("it is there");
+    let fields = names.into_iter().zip(fields).filter_map(|(name, field)| Some((name, field?))).collect();
+    store.put(SnapshotKey { scope, id: named(1) }, fields).await.expect("it answers");
+    let find = async |id| {
+        server.store(0, &[[7; 32]]).find(&scope, named(id), View::root().id(), Instant::now()).await
+    };
+    let found = find(1).await;
+    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    assert_eq!(find(2).await.expect("it is there").id, named(2));
+}
+
 /// Unpacks a compressed field: a byte for the form, the checksum and the length of the content.
 fn unpacked(field: &[u8]) -> Vec<u8> {
     let len = u32::from_le_bytes(field[5..9].try_into().expect("four bytes"));

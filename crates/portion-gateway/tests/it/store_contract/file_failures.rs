@@ -261,6 +261,22 @@ async fn a_damaged_snapshot_is_lost() {
     }
 }
 
+/// A whole file in place of another is damage.
+#[tokio::test]
+async fn a_snapshot_in_place_of_another_is_lost() {
+    let (root, scope) = (tempfile::tempdir().expect("a directory"), Scope::from_principal("ada"));
+    let store = store(root.path(), 0);
+    put(&store, &scope, 1, &Arc::new(drawers(40))).await.expect("there is room");
+    let directory = snapshot_directory(root.path());
+    put(&store, &scope, 2, &Arc::new(drawers(50))).await.expect("there is room");
+    let other = directory.with_file_name("020202020202");
+    fs::copy(other.join("fields"), directory.join("fields")).expect("it can be copied");
+    let find = async |id| store.find(&scope, named(id), View::root().id(), Instant::now()).await;
+    let found = find(1).await;
+    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
+    assert_eq!(find(2).await.expect("it is there").id, named(2));
+}
+
 /// A pipe in place of any file is damage, and keeps nobody waiting.
 #[cfg(unix)]
 #[tokio::test]
