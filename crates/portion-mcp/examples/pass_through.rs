@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use portion_mcp::frame::Frame;
+use portion_mcp::frame::{DroppedLine, DroppedMessage, Frame};
 use portion_mcp::front::stdio::StdioFront;
 use portion_mcp::message_processor::{MessageProcessor, OutgoingMessage};
 use portion_mcp::relay::relay;
@@ -84,10 +84,7 @@ impl MessageProcessor for PassThrough {
                 }
                 vec![OutgoingMessage::ToServer(message)]
             }
-            Frame::TooLarge { id: Some(id), has_method: true, bytes } => {
-                vec![OutgoingMessage::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
-            }
-            Frame::TooLarge { .. } => Vec::new(),
+            Frame::TooLarge(dropped) => too_large(&dropped, |message| message.has_method),
         }
     }
 
@@ -105,10 +102,9 @@ impl MessageProcessor for PassThrough {
                     Vec::new()
                 }
             },
-            Frame::TooLarge { id: Some(id), has_method: false, bytes } if self.waiting().remove(&id) => {
-                vec![OutgoingMessage::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
+            Frame::TooLarge(dropped) => {
+                too_large(&dropped, |message| !message.has_method && self.waiting().remove(&message.id))
             }
-            Frame::TooLarge { .. } => Vec::new(),
         }
     }
 
@@ -122,6 +118,13 @@ impl MessageProcessor for PassThrough {
     fn pending_count(&self) -> usize {
         self.waiting().len()
     }
+}
+
+/// Answers the requests of a dropped line, or those that its responses are for.
+fn too_large(dropped: &DroppedLine, answers: impl Fn(&DroppedMessage) -> bool) -> Vec<OutgoingMessage> {
+    let text = format!("message_too_large: {}", dropped.bytes);
+    let answered = dropped.messages.iter().filter(|message| answers(message));
+    answered.map(|message| OutgoingMessage::ToClient(fault(&message.id, &text))).collect()
 }
 
 /// Returns `None` for a batch or other JSON that is not an object: serde would accept an array as a struct.

@@ -64,10 +64,10 @@ impl Connection {
                 }
             };
             match frame {
-                Frame::TooLarge { id: Some(of), bytes, has_method: false } if *of == *id.to_string() => {
-                    return Err(ClientError::TooLarge { during: during(), bytes });
+                Frame::TooLarge(dropped) if dropped.has_response_to(&id.to_string()) => {
+                    return Err(ClientError::TooLarge { during: during(), bytes: dropped.bytes });
                 }
-                Frame::TooLarge { .. } => {}
+                Frame::TooLarge(_) => {}
                 Frame::Message(bytes) => match self.receive(&String::from_utf8_lossy(&bytes), id).await {
                     Incoming::Result(result) => return Ok(result),
                     Incoming::Error(message) => {

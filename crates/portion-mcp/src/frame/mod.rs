@@ -1,8 +1,8 @@
 //! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
 //! A message keeps its bytes; one over 32 MiB is compressed until it is complete, and may go to a file. A message over the limit is dropped
-//! while it arrives: only its id is kept, so that the request can be answered with an error, and the stream continues
-//! with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
+//! while it arrives: only its id is kept, or those of a batch, so that each request can be answered with an error, and the
+//! stream continues with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
 //! message without waking another thread, which keeps the added latency in microseconds.
 //!
 //! ```
@@ -15,6 +15,7 @@
 
 mod batch_members;
 mod compressed_line;
+mod dropped_line;
 mod id_scanner;
 mod line_breaks;
 mod overflow_file;
@@ -28,6 +29,7 @@ use portion_gateway::store::spill::FileOpener;
 
 pub(crate) use batch_members::response_ids;
 use compressed_line::CompressedLine;
+pub use dropped_line::{DroppedLine, DroppedMessage};
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;
 
@@ -38,6 +40,9 @@ const DEFAULT_READ_CHUNK: usize = 256 * 1024;
 /// Largest line that is kept as it comes. A longer one is compressed until it is complete.
 const UNCOMPRESSED_BYTES: usize = 32 * 1024 * 1024;
 
+/// Largest number of messages in a batch: each is answered by itself, and the responses form one message again.
+pub(crate) const MAX_BATCH_MESSAGES: usize = 1000;
+
 /// Byte order mark that some programs write before UTF-8; it is not part of a message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -47,15 +52,8 @@ pub enum Frame {
     /// A message within the limit, without its newline (a `\r` before it stays). The vector has spare capacity for the
     /// newline, so that appending it does not reallocate.
     Message(Vec<u8>),
-    /// A message over the limit, which was dropped except for what a response needs.
-    TooLarge {
-        /// Raw JSON text of the top-level `id`, if it was found and not too long.
-        id: Option<Box<str>>,
-        /// True if there was a top-level `method`: it was a request or notification, not a response.
-        has_method: bool,
-        /// Length without the newline.
-        bytes: u64,
-    },
+    /// A line over the limit, which was dropped except for what responses need.
+    TooLarge(DroppedLine),
 }
 
 /// Iterator over the lines of a byte stream. Blank lines are skipped, a last line without newline counts, and the
@@ -167,14 +165,14 @@ pub(crate) fn strip_byte_order_mark(line: &mut Vec<u8>) {
 pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
     let mut scanner = IdScanner::default();
     scanner.feed(line);
-    scanner.finish()
+    scanner.finish_single()
 }
 
 /// Returns all raw ids of a message that may not be JSON, in order, and true if it has a method.
 fn scan_ids(line: &[u8]) -> (Vec<Box<str>>, bool) {
     let mut scanner = IdScanner::default();
     scanner.feed(line);
-    scanner.finish_with_all_ids()
+    scanner.finish_single_with_all_ids()
 }
 
 /// Limits of a line.
@@ -233,7 +231,7 @@ impl PartialLine {
         })
     }
 
-    /// Drops a line that exceeds the limit with this piece. Only its id is kept.
+    /// Drops a line that exceeds the limit with this piece. Only its ids are kept.
     fn too_large(mut id_scanner: Box<IdScanner>, bytes: usize, piece: &[u8]) -> Self {
         id_scanner.feed(piece);
         Self::TooLarge { id_scanner, bytes: (bytes + piece.len()) as u64 }
@@ -248,8 +246,7 @@ impl PartialLine {
                 line
             }
             Self::TooLarge { id_scanner, bytes } => {
-                let (id, has_method) = id_scanner.finish();
-                return Ok(Some(Frame::TooLarge { id, has_method, bytes }));
+                return Ok(Some(Frame::TooLarge(id_scanner.finish(bytes))));
             }
         };
         if line.iter().all(u8::is_ascii_whitespace) {

@@ -34,8 +34,13 @@ fn message(text: &str) -> Frame {
     Frame::Message(text.as_bytes().to_vec())
 }
 
-fn too_large(id: Option<&str>, has_method: bool, bytes: u64) -> Frame {
-    Frame::TooLarge { id: id.map(Into::into), has_method, bytes }
+/// `messages`: the ids, and true for those with a method.
+fn too_large(messages: &[(&str, bool)], bytes: u64) -> Frame {
+    let message =
+        |(id, has_method): &(&str, bool)| DroppedMessage { id: (*id).into(), has_method: *has_method };
+    let messages: Vec<_> = messages.iter().map(message).collect();
+    let (has_unidentified, is_batch) = (messages.is_empty(), messages.len() > 1);
+    Frame::TooLarge(DroppedLine { messages, has_unidentified, is_batch, bytes })
 }
 
 fn check(input: &str, expect: &[Frame]) {
@@ -56,10 +61,12 @@ fn lines_become_frames() {
 
 #[test]
 fn too_large_lines_are_dropped_and_the_stream_continues() {
-    check("0123456789abcdefg\nx\n", &[too_large(None, false, 17), message("x")]);
-    check("{\"result\":\"xxxxxxxx\",\"id\":7}\n{}\n", &[too_large(Some("7"), false, 28), message("{}")]);
-    check("{\"method\":\"m\",\"id\":\"a\\\"b\"}", &[too_large(Some("\"a\\\"b\""), true, 26)]);
-    check("{\"id\":1,\"result\":\"cut off", &[too_large(Some("1"), false, 25)]);
+    check("0123456789abcdefg\nx\n", &[too_large(&[], 17), message("x")]);
+    check("{\"result\":\"xxxxxxxx\",\"id\":7}\n{}\n", &[too_large(&[("7", false)], 28), message("{}")]);
+    check("{\"method\":\"m\",\"id\":\"a\\\"b\"}", &[too_large(&[("\"a\\\"b\"", true)], 26)]);
+    check("{\"id\":1,\"result\":\"cut off", &[too_large(&[("1", false)], 25)]);
+    let batch = "[{\"id\":1,\"method\":\"m\"},{\"id\":2}]\n{}";
+    check(batch, &[too_large(&[("1", true), ("2", false)], 32), message("{}")]);
 }
 
 #[test]
@@ -199,6 +206,11 @@ fn no_more_is_read_at_once_than_configured() {
     }
 }
 
+/// Bytes of lines and of JSON, and any other.
+fn byte() -> impl Strategy<Value = u8> {
+    prop_oneof![prop::sample::select(b"\n\"{}[]:,".to_vec()), any::<u8>()]
+}
+
 proptest! {
     #[test]
     fn lines_joined_are_the_stream(
@@ -211,7 +223,7 @@ proptest! {
 
     #[test]
     fn compression_changes_no_frame(
-        input in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'"'), Just(b'{'), any::<u8>()], 0..400),
+        input in prop::collection::vec(byte(), 0..400),
         step in 1_usize..50, limit in 0_usize..60, uncompressed in 0_usize..40,
     ) {
         prop_assert_eq!(compressed_frames(&input, step, limit, uncompressed), frames(&input, step, limit));
@@ -219,7 +231,7 @@ proptest! {
 
     #[test]
     fn any_bytes_in_any_steps_give_the_same_frames(
-        input in prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'"'), Just(b'{'), any::<u8>()], 0..400),
+        input in prop::collection::vec(byte(), 0..400),
         step in 1_usize..50, limit in 0_usize..60,
     ) {
         prop_assert_eq!(frames(&input, step, limit), frames(&input, usize::MAX, limit));

@@ -2,7 +2,7 @@
 
 use super::envelope::{InvalidMessage, decode_owned, parse};
 use super::owned_batch::OwnedBatch;
-use crate::frame::Frame;
+use crate::frame::{DroppedLine, Frame};
 
 /// A message of the client, parsed once.
 #[derive(Debug)]
@@ -16,13 +16,8 @@ pub enum ClientMessage {
         /// Why it is not a message.
         cause: InvalidMessage,
     },
-    /// A message over the limit, which was dropped.
-    TooLarge {
-        /// The id as written, if it was found.
-        id: Option<Box<str>>,
-        /// True if a method was found.
-        has_method: bool,
-    },
+    /// A line over the limit, which was dropped.
+    TooLarge(DroppedLine),
 }
 
 impl ClientMessage {
@@ -36,7 +31,7 @@ impl ClientMessage {
                     Err(cause) => Self::Invalid { text, cause },
                 }
             }
-            Frame::TooLarge { id, has_method, .. } => Self::TooLarge { id, has_method },
+            Frame::TooLarge(dropped) => Self::TooLarge(dropped),
         }
     }
 }

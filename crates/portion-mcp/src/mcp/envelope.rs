@@ -7,10 +7,7 @@ use portion_json::span::Span;
 use thiserror::Error;
 
 use super::walk;
-
-/// Largest number of messages in a batch: each is answered by itself, and the responses form one message
-/// again.
-pub(super) const MAX_BATCH_MESSAGES: usize = 1000;
+use crate::frame::MAX_BATCH_MESSAGES;
 
 /// A parsed line: a message or a batch.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use super::shared::ProxyShared;
 use super::stream;
 use super::upstream_call::PostCaller;
 use super::upstream_client::{self, ForwardedParts, is_event_stream, is_json};
-use crate::frame::Frame;
+use crate::frame::{DroppedLine, Frame};
 use crate::front::http::batch::join_responses;
 use crate::front::http::http_error::{self, HttpError};
 use crate::front::http::{InboundRequest, RequestBody};
@@ -329,7 +329,7 @@ impl PostExchange {
 
     /// Returns the frame that stands for a response over the limit.
     pub(super) fn too_large_frame(&self, bytes: u64) -> Frame {
-        Frame::TooLarge { id: self.first_request_id.clone(), has_method: false, bytes }
+        Frame::TooLarge(DroppedLine::of_responses(self.first_request_id.clone(), bytes))
     }
 
     /// Returns the errors for all pending requests whose response was lost or cannot be used. `why` is a sentence.

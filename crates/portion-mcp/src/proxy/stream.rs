@@ -22,7 +22,7 @@ use super::internal_request::response_id;
 use super::session::ProxySession;
 use super::shared::ProxyShared;
 use super::upstream_client::{self, ForwardedParts};
-use crate::frame::Frame;
+use crate::frame::{DroppedLine, Frame};
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event, without_content};
@@ -199,7 +199,7 @@ impl RelayedStream {
     async fn replace_too_large(&mut self, bytes: u64, out: &mut Vec<u8>) {
         let frame = match &self.recipient {
             StreamRecipient::Post { post, .. } => post.too_large_frame(bytes),
-            StreamRecipient::Session { .. } => Frame::TooLarge { id: None, has_method: false, bytes },
+            StreamRecipient::Session { .. } => Frame::TooLarge(DroppedLine::of_responses(None, bytes)),
         };
         self.recipient
             .process_frame(frame)
@@ -318,7 +318,7 @@ impl StreamRecipient {
                 .ok()
                 .and_then(response_id)
                 .and_then(|id| session.processor_awaiting(id)),
-            Frame::TooLarge { .. } => None,
+            Frame::TooLarge(_) => None,
         };
         if let Some(processor) = processor {
             return PostExchange::from_resumed_stream(shared, session, forwarded, processor)

@@ -72,7 +72,7 @@ impl MessageProcessor for Replier {
                 vec![OutgoingMessage::ToClient(message)]
             }
             Frame::Message(message) => vec![OutgoingMessage::ToServer(message)],
-            Frame::TooLarge { .. } => Vec::new(),
+            Frame::TooLarge(_) => Vec::new(),
         }
     }
 

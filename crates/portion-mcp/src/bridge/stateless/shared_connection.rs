@@ -15,7 +15,7 @@ use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
 use crate::bridge::end_request::EndRequest;
 use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
-use crate::frame::{Frame, response_ids};
+use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
@@ -199,21 +199,7 @@ impl SharedConnection {
         self.has_received.store(true, Ordering::Relaxed);
         let line = match with_missing_id(frame, || self.requests().only_link_id()) {
             Frame::Message(line) => line,
-            Frame::TooLarge { id: Some(id), has_method: false, bytes } => {
-                let mut table = self.requests();
-                let Some((post, id)) = table.take_request(&id) else { return };
-                let frame = Frame::TooLarge { id: Some(id.into()), has_method: false, bytes };
-                if let Some(sender) = table.sender(post) {
-                    let _ = sender.try_send(Ok(frame));
-                }
-                return;
-            }
-            Frame::TooLarge { id, has_method, .. } => {
-                if let Some(id) = id.filter(|_| has_method) {
-                    self.reject_server_request(&id);
-                }
-                return;
-            }
+            Frame::TooLarge(dropped) => return self.reject_dropped_line(&dropped),
         };
         let (text, mark) = decode_marked(&line);
         let batch = match ParsedBatch::parse(&text) {
@@ -247,6 +233,22 @@ impl SharedConnection {
                 if message.kind() == MessageKind::Response {
                     self.processor_factory.gateway.record_drop(DropReason::Unsolicited, line.len(), why);
                 }
+            }
+        }
+    }
+
+    /// Passes each response of a dropped line to its post, and rejects each request of the server.
+    fn reject_dropped_line(self: &Arc<Self>, dropped: &DroppedLine) {
+        for message in &dropped.messages {
+            if message.has_method {
+                self.reject_server_request(&message.id);
+                continue;
+            }
+            let mut table = self.requests();
+            let Some((post, id)) = table.take_request(&message.id) else { continue };
+            if let Some(sender) = table.sender(post) {
+                let response = DroppedLine::of_responses([id.into()], dropped.bytes);
+                let _ = sender.try_send(Ok(Frame::TooLarge(response)));
             }
         }
     }

@@ -45,7 +45,7 @@ impl UpstreamCaller for SharedLinkCaller {
                 match input {
                     Ok(Frame::Message(message)) if is_response(&message, id) => return Ok(message),
                     Ok(Frame::Message(_)) => {}
-                    Ok(Frame::TooLarge { .. }) => {
+                    Ok(Frame::TooLarge(_)) => {
                         return Err(PageError::Failed("the response is too large".into()));
                     }
                     Err(_) => break,

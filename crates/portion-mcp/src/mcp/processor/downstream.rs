@@ -14,13 +14,13 @@ use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
 use super::super::splice::Splice;
 use super::super::walk;
 use super::caller_identity::CallerIdentity;
-use super::line_outcome::{ForwardedLine, MessageOutcome, combine_outcomes};
+use super::line_outcome::{ForwardedLine, MessageOutcome, combine_outcomes, join_answers};
 use super::method::{MethodHandling, method_handling};
 use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
 use super::request_meta::{is_stateless_request, meta_span};
 use super::tool_calls::NotForwarded;
 use super::{McpProcessor, responses};
-use crate::frame::scan_id;
+use crate::frame::{DroppedLine, scan_id};
 use crate::message_processor::OutgoingMessage;
 
 impl McpProcessor {
@@ -79,20 +79,25 @@ impl McpProcessor {
         OutgoingMessage::ToClient(response.into_bytes())
     }
 
-    /// Reports a client message over the limit, which was dropped, to the side that waits for its outcome.
-    pub(super) fn reject_oversized_client_message(
-        &self,
-        id: Option<&str>,
-        has_method: bool,
-    ) -> Vec<OutgoingMessage> {
-        let reason = Fault::client_message_too_large(self.max_client_message_bytes);
+    /// Reports a client line over the limit, which was dropped, to the sides that wait for the outcomes of its messages.
+    pub(super) fn reject_oversized_client_line(&self, dropped: &DroppedLine) -> Vec<OutgoingMessage> {
         tracing::warn!(limit = self.max_client_message_bytes, "dropped an oversized client message");
-        let Some(id) = id else { return Vec::new() };
-        let text = responses::fault_response(id, &reason).into_bytes();
-        if !has_method {
-            self.timeouts.resume(id, self.gateway.now());
+        let reason = Fault::client_message_too_large(self.max_client_message_bytes);
+        let error = |id: &str| responses::fault_response(id, &reason);
+        let (mut answers, mut out) = (Vec::new(), Vec::new());
+        for message in &dropped.messages {
+            if message.has_method {
+                answers.push(error(&message.id));
+            } else {
+                self.timeouts.resume(&message.id, self.gateway.now());
+                out.push(OutgoingMessage::ToServer(error(&message.id).into_bytes()));
+            }
         }
-        vec![if has_method { OutgoingMessage::ToClient(text) } else { OutgoingMessage::ToServer(text) }]
+        if dropped.has_unidentified {
+            answers.push(error("null"));
+        }
+        out.extend(join_answers(answers, dropped.is_batch).map(OutgoingMessage::ToClient));
+        out
     }
 
     fn process_client_notification(&self, text: &str, envelope: &Envelope) -> MessageOutcome {

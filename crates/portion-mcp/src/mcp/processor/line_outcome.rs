@@ -51,16 +51,11 @@ pub(super) fn combine_outcomes(
 ) -> (ForwardedLine, Option<Vec<u8>>) {
     let passing: Vec<bool> =
         outcomes.iter().map(|outcome| matches!(outcome, MessageOutcome::Forward)).collect();
-    let mut answers = outcomes.into_iter().filter_map(|outcome| match outcome {
+    let answers = outcomes.into_iter().filter_map(|outcome| match outcome {
         MessageOutcome::Respond(answer) => Some(answer),
         MessageOutcome::Forward | MessageOutcome::Discard => None,
     });
-    let response = if batch {
-        let answers: Vec<String> = answers.collect();
-        (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
-    } else {
-        answers.next()
-    };
+    let response = join_answers(answers.collect(), batch);
     if batch && passing.contains(&false) {
         let items = envelopes.iter().map(|envelope| envelope.span).collect();
         splice.edit_sequence(&Sequence { span: document_span(text), items }, |i| passing[i], &[]);
@@ -70,5 +65,12 @@ pub(super) fn combine_outcomes(
         (true, true) => ForwardedLine::Unchanged,
         (true, false) => ForwardedLine::Changed(splice.apply()),
     };
-    (forwarded, response.map(String::into_bytes))
+    (forwarded, response)
+}
+
+/// Returns the response line of a batch, or of a single message, if there is one.
+pub(super) fn join_answers(mut answers: Vec<String>, batch: bool) -> Option<Vec<u8>> {
+    let line =
+        if batch && !answers.is_empty() { Some(format!("[{}]", answers.join(","))) } else { answers.pop() };
+    line.map(String::into_bytes)
 }

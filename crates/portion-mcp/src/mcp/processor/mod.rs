@@ -230,7 +230,7 @@ impl McpProcessor {
     pub async fn process_resumed_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
             Frame::Message(line) => self.process_resumed_line(line).await,
-            frame @ Frame::TooLarge { .. } => self.process_server_frame(frame).await,
+            frame @ Frame::TooLarge(_) => self.process_server_frame(frame).await,
         }
     }
 
@@ -320,9 +320,7 @@ impl MessageProcessor for McpProcessor {
         match message {
             ClientMessage::Valid(batch) => self.process_client_batch(batch).await,
             ClientMessage::Invalid { text, cause } => vec![self.refuse_invalid_message(&text, cause)],
-            ClientMessage::TooLarge { id, has_method } => {
-                self.reject_oversized_client_message(id.as_deref(), has_method)
-            }
+            ClientMessage::TooLarge(dropped) => self.reject_oversized_client_line(&dropped),
         }
     }
 
@@ -340,16 +338,14 @@ impl MessageProcessor for McpProcessor {
     fn reject_overload(&self, message: &ClientMessage) -> Vec<OutgoingMessage> {
         match message {
             ClientMessage::Valid(batch) => self.refuse_query(batch),
-            ClientMessage::Invalid { .. } | ClientMessage::TooLarge { .. } => Vec::new(),
+            ClientMessage::Invalid { .. } | ClientMessage::TooLarge(_) => Vec::new(),
         }
     }
 
     async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
             Frame::Message(line) => self.process_server_line(line).await,
-            Frame::TooLarge { id, has_method, bytes } => {
-                self.reject_oversized_server_message(id.as_deref(), has_method, bytes).await
-            }
+            Frame::TooLarge(dropped) => self.reject_oversized_server_line(&dropped).await,
         }
     }
 

@@ -21,7 +21,7 @@ use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest, PendingRequests, ToolListing};
 use super::reshape::MessageEdit;
 use super::{McpProcessor, responses};
-use crate::frame::{Frame, response_ids};
+use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 
 /// Timeout of the gateway's own request for a page of tools.
@@ -144,28 +144,24 @@ impl McpProcessor {
         vec![OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes())]
     }
 
-    /// Answers for a server message over the limit, which was dropped.
-    pub(super) async fn reject_oversized_server_message(
-        &self,
-        id: Option<&str>,
-        has_method: bool,
-        bytes: u64,
-    ) -> Vec<OutgoingMessage> {
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    /// Answers for the messages of a server line over the limit, which was dropped.
+    pub(super) async fn reject_oversized_server_line(&self, dropped: &DroppedLine) -> Vec<OutgoingMessage> {
+        let bytes = usize::try_from(dropped.bytes).unwrap_or(usize::MAX);
         self.gateway.record_drop(DropReason::Oversized, bytes, "a server message over upstreamMessageLimit");
-        match (id, has_method) {
-            (Some(id), true) => {
+        let mut out = Vec::new();
+        for message in &dropped.messages {
+            if message.has_method {
                 let reason = Fault::server_request_too_large(self.max_server_message_bytes);
-                vec![OutgoingMessage::ToServer(responses::fault_response(id, &reason).into_bytes())]
-            }
-            (Some(id), false) => {
+                let error = responses::fault_response(&message.id, &reason);
+                out.push(OutgoingMessage::ToServer(error.into_bytes()));
+            } else {
                 let reason = |pending: &PendingRequest| {
                     Fault::message_too_large(self.max_server_message_bytes, pending.kind.endpoint())
                 };
-                Box::pin(self.answer_for_server(id, reason)).await
+                out.extend(Box::pin(self.answer_for_server(&message.id, reason)).await);
             }
-            (None, _) => Vec::new(),
         }
+        out
     }
 
     async fn process_response(

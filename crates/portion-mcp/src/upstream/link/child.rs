@@ -212,7 +212,7 @@ mod tests {
             while let Some(event) = inbox.next().await {
                 events.push(match event {
                     LinkEvent::Frame(Frame::Message(line)) => String::from_utf8(line).expect("UTF-8"),
-                    LinkEvent::Frame(Frame::TooLarge { bytes, .. }) => format!("{bytes} bytes"),
+                    LinkEvent::Frame(Frame::TooLarge(dropped)) => format!("{} bytes", dropped.bytes),
                     LinkEvent::Closed(why) => why.to_string(),
                 });
             }

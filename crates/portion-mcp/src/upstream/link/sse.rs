@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::in_flight::InFlight;
 use super::message::{failure_message, to_single_line, with_missing_id};
 use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
-use crate::frame::Frame;
+use crate::frame::{DroppedLine, Frame};
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::http::{EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem};
@@ -130,7 +130,7 @@ async fn forward_events(poster: &Poster, mut stream: EventStream, incoming: &mps
                 tracing::warn!(bytes, "dropped an oversized server message");
                 let id = poster.in_flight.only_id();
                 id.iter().for_each(|id| drop(poster.in_flight.complete(id)));
-                Frame::TooLarge { id: id.map(Into::into), has_method: false, bytes }
+                Frame::TooLarge(DroppedLine::of_responses(id.map(String::into_boxed_str), bytes))
             }
         };
         if incoming.send(LinkEvent::Frame(frame)).await.is_err() {

@@ -140,11 +140,15 @@ async fn too_large_responses_are_dropped_in_every_form() {
     });
     for path in ["/json", "/stream", "/gzip"] {
         let mut peer = Peer::to(&server.url(path), Transport::Http).await;
-        peer.say(&call("1")).await;
-        let Some(LinkEvent::Frame(Frame::TooLarge { id, has_method, bytes })) = peer.next().await else {
-            panic!("{path}: it is too large")
-        };
-        assert!(id.as_deref() == Some("1") && !has_method && bytes > LIMIT as u64, "{path}");
+        let calls = format!("[{},{}]", call("1"), call("\"b\""));
+        for (posted, ids) in [(call("1"), &["1"][..]), (calls, &["1", "\"b\""][..])] {
+            peer.say(&posted).await;
+            let Some(LinkEvent::Frame(Frame::TooLarge(dropped))) = peer.next().await else {
+                panic!("{path}: it is too large")
+            };
+            assert!(ids.iter().all(|id| dropped.has_response_to(id)), "{path}: {dropped:?}");
+            assert!(dropped.messages.len() == ids.len() && dropped.bytes > LIMIT as u64, "{path}");
+        }
         assert_eq!(peer.leave().await, [], "{path}: one answer");
     }
 }

@@ -109,7 +109,7 @@ fn calls_without_a_response_are_recorded() {
         outcome(&|processor| drop(processor.on_server_unreachable(&"nobody listens"))),
         refused(ErrorCode::UpstreamGone)
     );
-    let large = || Frame::TooLarge { id: Some("1".into()), has_method: false, bytes: 9 };
+    let large = || dropped(r#"{"id":1,"result":{}}"#);
     assert_eq!(
         outcome(&|processor| drop(run(processor.process_server_frame(large())))),
         refused(ErrorCode::MessageTooLarge)

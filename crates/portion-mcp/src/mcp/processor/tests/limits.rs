@@ -34,12 +34,64 @@ fn pending_requests_are_limited() {
 #[test]
 fn an_oversized_client_message_is_the_clients_error() {
     let processor = processor();
-    let large = Frame::TooLarge { id: Some("5".into()), has_method: true, bytes: 9 };
+    let large = dropped(r#"{"id":5,"method":"ping"}"#);
     let out = sent(run(processor.process_client_message(ClientMessage::parse(large))));
     let says = |text: &str| assert!(out.len() == 1 && out[0].contains(text), "{text}: {out:?}");
     says("clientMessageLimit");
     says("message_too_large");
     assert!(!out[0].contains("upstream"), "{out:?}");
+}
+
+#[test]
+fn each_request_of_an_oversized_client_line_gets_the_error() {
+    let processor = processor();
+    let ids = |line: &str| -> Vec<String> {
+        let out = sent(run(processor.process_client_message(ClientMessage::parse(dropped(line)))));
+        let errors = out.iter().flat_map(|message| {
+            let (side, text) = message.split_at(2);
+            let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+            let all = match value {
+                serde_json::Value::Array(all) => all,
+                single => vec![single],
+            };
+            all.into_iter().map(move |error| {
+                assert_eq!(error["error"]["data"]["error"]["code"], "message_too_large", "{error}");
+                format!("{side}{}", error["id"])
+            })
+        });
+        errors.collect()
+    };
+    let request = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#;
+    let response = r#"{"jsonrpc":"2.0","id":3,"result":{}}"#;
+    let batch = format!("[{},{note},{response},{}]", request("1"), request("\"b\""));
+    assert_eq!(ids(&batch), ["> 3", "< 1", "< \"b\""]);
+    assert_eq!(ids(&format!("[{},5,{}]", request("1"), request("[2]"))), ["< 1", "< null"]);
+    assert_eq!(ids(&request("[2]")), ["< null"]);
+    assert_eq!(ids("garbage"), ["< null"]);
+    assert!(ids(note).is_empty() && ids(&format!("[{note}]")).is_empty());
+    // The responses to a batch are one array.
+    let out = sent(run(processor.process_client_message(ClientMessage::parse(dropped(&batch)))));
+    assert!(out.len() == 2 && out[1].starts_with("< [{") && out[1].ends_with("}]"), "{out:?}");
+}
+
+#[test]
+fn each_request_that_an_oversized_server_line_answers_gets_the_error() {
+    let processor = processor();
+    for id in ["1", "\"b\"", "3"] {
+        client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
+    }
+    let line =
+        r#"[{"id":1,"result":{}},{"id":9,"result":{}},{"id":8,"method":"ping"},{"result":{},"id":"b"}]"#;
+    let out = sent(run(processor.process_server_frame(dropped(line))));
+    let begin = [
+        "< {\"jsonrpc\":\"2.0\",\"id\":1,",
+        "> {\"jsonrpc\":\"2.0\",\"id\":8,",
+        "< {\"jsonrpc\":\"2.0\",\"id\":\"b\",",
+    ];
+    assert!(out.len() == 3 && out.iter().zip(begin).all(|(out, begin)| out.starts_with(begin)), "{out:?}");
+    assert!(out.iter().all(|message| message.contains("message_too_large")), "{out:?}");
+    assert_eq!((processor.pending_count(), processor.gateway.drop_counts().oversized), (1, 1));
 }
 
 #[test]

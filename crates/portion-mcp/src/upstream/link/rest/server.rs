@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 
 use super::RestApi;
 use super::exchange::CallResult;
-use crate::frame::Frame;
+use crate::frame::{DroppedLine, Frame};
 use crate::mcp::error_code::{
     INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, json_rpc_error,
 };
@@ -112,11 +112,12 @@ async fn join_batch(responses: Vec<ResponseFuture>) -> Frame {
     for response in responses {
         match response.await {
             Frame::Message(bytes) => texts.push(String::from_utf8_lossy(&bytes).into_owned()),
-            Frame::TooLarge { id, bytes, .. } => {
-                let id = id.unwrap_or_else(|| "null".into());
+            Frame::TooLarge(DroppedLine { messages, bytes, .. }) => {
                 let message =
                     format!("the response of the API has more than {} bytes", bytes.saturating_sub(1));
-                texts.push(json_rpc_error(&id, INVALID_REQUEST, &message));
+                let errors =
+                    messages.iter().map(|dropped| json_rpc_error(&dropped.id, INVALID_REQUEST, &message));
+                texts.extend(errors);
             }
         }
     }
@@ -183,7 +184,7 @@ fn call_response(id: &str, called: CallResult, is_stateless: bool) -> Frame {
             );
             Frame::Message(text.into_bytes())
         }
-        CallResult::TooLarge(bytes) => Frame::TooLarge { id: Some(id.into()), has_method: false, bytes },
+        CallResult::TooLarge(bytes) => Frame::TooLarge(DroppedLine::of_responses([id.into()], bytes)),
     }
 }
 

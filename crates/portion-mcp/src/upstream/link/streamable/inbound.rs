@@ -4,7 +4,7 @@ use super::super::message::{to_single_line, with_response_id};
 use super::super::{LinkClosed, LinkEvent};
 use super::outbound_message::OutboundMessage;
 use super::server_handle::ServerHandle;
-use crate::frame::{Frame, response_ids};
+use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 
 impl ServerHandle {
@@ -39,13 +39,13 @@ impl ServerHandle {
         bytes: u64,
         outbound: Option<&OutboundMessage>,
     ) -> Result<(), LinkClosed> {
-        for id in outbound.map(|outbound| outbound.request_ids.as_slice()).unwrap_or_default() {
-            if self.in_flight.complete(id).is_some() {
-                let id = Some(id.as_str().into());
-                self.forward(Frame::TooLarge { id, has_method: false, bytes }).await?;
-            }
+        let ids = outbound.map(|outbound| outbound.request_ids.as_slice()).unwrap_or_default();
+        let pending = ids.iter().filter(|id| self.in_flight.complete(id).is_some());
+        let dropped = DroppedLine::of_responses(pending.map(|id| Box::<str>::from(id.as_str())), bytes);
+        if dropped.messages.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.forward(Frame::TooLarge(dropped)).await
     }
 
     /// Sends a frame to the inbox.
