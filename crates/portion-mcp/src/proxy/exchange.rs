@@ -37,8 +37,8 @@ pub(super) struct PostExchange {
     pub(super) session: Arc<ProxySession>,
     pub(super) processor: Arc<McpProcessor>,
     pub(super) forwarded: ForwardedParts,
-    /// Id of its first request; an unreadable response counts as the response to it.
-    pub(super) first_request_id: Option<Box<str>>,
+    /// Ids of its requests; an unreadable response counts as the response to all that are pending.
+    request_ids: Vec<Box<str>>,
     /// True if an array was posted; the response is an array, too.
     is_batch: bool,
     pub(super) reserved_ids: ReservedIds,
@@ -90,13 +90,13 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
         session,
         processor,
         forwarded,
-        first_request_id: summary.request_ids.first().cloned(),
+        request_ids: summary.request_ids,
         is_batch,
         reserved_ids,
     };
     let (to_server, mut answers) = post.process_request(posted).await;
     let Some(to_server) = to_server else { return local_response(&answers, is_batch) };
-    if !summary.request_ids.is_empty() {
+    if !post.request_ids.is_empty() {
         post.session.opening.wait_for_stream().await;
     }
     let sending = post.shared.upstream.send(&Method::POST, &post.forwarded, to_server);
@@ -157,7 +157,7 @@ impl PostExchange {
             session: Arc::clone(session),
             processor,
             forwarded: forwarded.clone(),
-            first_request_id: None,
+            request_ids: Vec::new(),
             is_batch: false,
             reserved_ids: ReservedIds::empty(session),
         }
@@ -268,7 +268,7 @@ impl PostExchange {
         let begin: String = redacted.chars().take(MAX_SHOWN_ERROR_CHARS).collect();
         let message = format!("the server answered {}: {begin} … ({} bytes)", head.status, bytes.len());
         head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let id = self.first_request_id.as_deref().unwrap_or("null");
+        let id = self.request_ids.first().map_or("null", |id| &**id);
         response_with_body(head, json_rpc_error(id, INTERNAL_ERROR, &message))
     }
 
@@ -329,7 +329,7 @@ impl PostExchange {
 
     /// Returns the frame that stands for a response over the limit.
     pub(super) fn too_large_frame(&self, bytes: u64) -> Frame {
-        Frame::TooLarge(DroppedLine::of_responses(self.first_request_id.clone(), bytes))
+        Frame::TooLarge(DroppedLine::of_responses(self.request_ids.iter().cloned(), bytes))
     }
 
     /// Returns the errors for all pending requests whose response was lost or cannot be used. `why` is a sentence.

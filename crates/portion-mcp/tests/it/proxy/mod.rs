@@ -315,6 +315,20 @@ fn a_compressed_response_is_read_and_a_bomb_is_rejected() {
 }
 
 #[test]
+fn each_request_of_a_batch_gets_the_error_of_a_response_over_the_limit() {
+    let large = format!("[{},{}]", result("7", 100_000), result("8", 1));
+    for response in [json(&large), format!("{EVENTS}data: {large}\n\n")] {
+        let scene = Scene::new(move |_, stream| say(stream, &response));
+        let (_, body) = scene.post("", &format!("[{CALL},{}]", CALL.replace(":7", ":8")));
+        let begin = &body[..body.len().min(2000)];
+        for id in ["\"id\":7,", "\"id\":8,"] {
+            assert_eq!(body.matches(id).count(), 1, "{id} {begin}");
+        }
+        assert!(body.contains("message_too_large") && !body.contains("upstream_gone"), "{begin}");
+    }
+}
+
+#[test]
 fn a_stream_in_an_unknown_coding_is_one_error_for_each_request() {
     let scene = Scene::new(|_, stream| {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: zstd\r\n";
