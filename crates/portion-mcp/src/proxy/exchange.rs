@@ -70,20 +70,15 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
     } else {
         shared.sessions.get_or_insert(&principal, &shared.processor_factory)
     };
-    let reserved_ids = match session.reserve_ids(summary.request_ids.iter().map(|id| &**id)) {
-        Ok(reserved_ids) => reserved_ids,
-        Err(id) => {
-            let message = format!("a request with id {} is already pending", shortened(&id));
-            return HttpError::new(StatusCode::OK, INVALID_REQUEST, message).for_request(&id).into();
-        }
-    };
+    let (reserved_ids, taken_ids) = session.reserve_ids(summary.request_ids.iter().map(|id| &**id));
     let forwarded = ForwardedParts { headers, query };
     let caller = PostCaller {
         shared: Arc::clone(&shared),
         session: Arc::clone(&session),
         forwarded: forwarded.clone(),
     };
-    let processor = Arc::new(session.post_processor().with_upstream_caller(Arc::new(caller)));
+    let processor = session.post_processor().with_taken_ids(taken_ids).with_upstream_caller(Arc::new(caller));
+    let processor = Arc::new(processor);
     let is_batch = summary.is_batch;
     let mut post = PostExchange {
         shared,

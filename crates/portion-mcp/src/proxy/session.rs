@@ -51,25 +51,24 @@ impl ProxySession {
         if self.ids_in_flight.is_some() { self.processor.fork_in_session() } else { self.processor.fork() }
     }
 
-    /// Reserves the ids of the requests of a post.
-    ///
-    /// # Errors
-    /// Returns the first id that is already reserved.
+    /// Reserves the ids of the requests of a post. Returns also those of them that other posts have reserved.
     pub(super) fn reserve_ids<'a>(
         self: &Arc<Self>,
         ids: impl Iterator<Item = &'a str>,
-    ) -> Result<ReservedIds, Box<str>> {
-        let mut reserved = ReservedIds { session: Arc::clone(self), ids: Vec::new() };
-        let Some(all) = &self.ids_in_flight else { return Ok(reserved) };
-        for id in ids {
-            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            if all.contains(id) {
-                return Err(id.into());
+    ) -> (ReservedIds, RequestIdMap<()>) {
+        let (mut reserved, mut taken) = (ReservedIds::empty(self), RequestIdMap::default());
+        let Some(all) = &self.ids_in_flight else { return (reserved, taken) };
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of_others, own): (Vec<_>, Vec<_>) = ids.partition(|id| all.contains(id));
+        of_others.into_iter().for_each(|id| taken.insert(id, ()));
+        for id in own {
+            // A batch may repeat an id.
+            if !all.contains(id) {
+                all.insert(id, ());
+                reserved.ids.push(id.into());
             }
-            all.insert(id, ());
-            reserved.ids.push(id.into());
         }
-        Ok(reserved)
+        (reserved, taken)
     }
 
     /// Keeps a post whose stream ended before the response.

@@ -204,7 +204,8 @@ impl McpProcessor {
         if id == "null" {
             return Some(responses::error_response(id, INVALID_REQUEST, NULL_ID, None));
         }
-        if self.pending_requests().contains(id) || (!is_registered && self.active_queries.contains(id)) {
+        let is_pending = self.pending_requests().contains(id) || self.taken_ids.contains(id);
+        if is_pending || (!is_registered && self.active_queries.contains(id)) {
             let message = format!("a request with id {} is already pending", shortened(id));
             return Some(responses::error_response(id, INVALID_REQUEST, &message, None));
         }

@@ -59,6 +59,7 @@ use super::client_message::ClientMessage;
 use super::header_params::HeaderParam;
 use super::owned_batch::OwnedBatch;
 use super::processor_factory::McpProcessorFactory;
+use super::request_id_map::RequestIdMap;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
@@ -92,6 +93,8 @@ pub struct McpProcessor {
     client: OnceLock<&'static ClientProfile>,
     /// Pending requests.
     pending_requests: Mutex<PendingRequests>,
+    /// Ids that requests must not have, because requests of other processors in the session have them.
+    taken_ids: RequestIdMap<()>,
     /// State shared by the timers of the session.
     timeouts: Arc<Timeouts>,
     /// Notified when a request is added whose deadline is earlier than all others.
@@ -135,6 +138,7 @@ impl McpProcessor {
             max_client_message_bytes: *client_limit,
             client: OnceLock::new(),
             pending_requests: Mutex::default(),
+            taken_ids: RequestIdMap::default(),
             timeouts: Arc::default(),
             deadline_changed: Notify::new(),
             active_queries: Arc::default(),
@@ -161,6 +165,7 @@ impl McpProcessor {
             max_client_message_bytes: self.max_client_message_bytes,
             client: self.client.clone(),
             pending_requests: Mutex::default(),
+            taken_ids: RequestIdMap::default(),
             timeouts: Arc::default(),
             deadline_changed: Notify::new(),
             active_queries: Arc::default(),
@@ -185,6 +190,12 @@ impl McpProcessor {
     #[must_use]
     pub fn with_upstream_caller(self, upstream_caller: Arc<dyn UpstreamCaller>) -> Self {
         Self { upstream_caller: Some(upstream_caller), ..self }
+    }
+
+    /// Sets the ids that requests must not have, because requests of other processors in the session have them.
+    #[must_use]
+    pub(crate) fn with_taken_ids(self, taken_ids: RequestIdMap<()>) -> Self {
+        Self { taken_ids, ..self }
     }
 
     /// Moves the processor to another session and cursor scope.

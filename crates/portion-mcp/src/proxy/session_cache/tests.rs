@@ -102,9 +102,10 @@ fn abandoned_sessions_become_dormant_and_lose_nothing() {
     assert!(known.client.is_some_and(|client| client.preset == "claude-code"));
     assert!(known.allows_reuse);
     assert_eq!(woken.processor.header_params("t").len(), 1, "the tools are known");
-    assert!(
-        woken.reserve_ids(["1"].into_iter()).is_ok_and(|_held| woken.reserve_ids(["1"].into_iter()).is_err())
-    );
+    let (held, _) = woken.reserve_ids(["1"].into_iter());
+    let (_, taken) = woken.reserve_ids(["1"].into_iter());
+    assert!(taken.contains("1"), "ids are unique in it");
+    drop(held);
     assert_eq!(scene.dormant_after(SWEEP_INTERVAL), 49, "it is in use");
     drop(woken);
     assert_eq!(scene.dormant_after(DORMANT_AFTER), 50);

@@ -364,6 +364,12 @@ fn a_pending_id_is_rejected_within_its_session() {
         }
         let refused = scene.post(SESSION, CALL).1;
         assert!(refused.contains("already pending"), "{refused}");
+        // The other request of a batch is sent.
+        let call = CALL.replace(":7", ":8");
+        let refused = parsed(&scene.post(SESSION, &format!("[{call},{CALL}]")).1);
+        assert!(refused[0]["id"] == 7 && refused[0].to_string().contains("already pending"), "{refused}");
+        assert!(refused[1]["id"] == 8 && refused[2].is_null(), "{refused}");
+        assert_eq!(scene.seen().pop().expect("it was sent").body, format!("[{call}]"));
         for other in ["", "Mcp-Session-Id: s2\r\n"] {
             assert_eq!(scene.post(other, CALL).1, result("7", 1));
         }
@@ -371,6 +377,35 @@ fn a_pending_id_is_rejected_within_its_session() {
         assert_eq!(first.join().expect("no panic"), result("7", 1));
     });
     assert_eq!(scene.post(SESSION, CALL).1, result("7", 1));
+}
+
+#[test]
+fn a_repeated_id_is_rejected_and_the_other_requests_are_answered() {
+    let scene = Scene::new(|request, stream| {
+        let results: Vec<String> = parsed(&request.body)
+            .as_array()
+            .expect("a batch")
+            .iter()
+            .map(|request| format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, request["id"]))
+            .collect();
+        say(stream, json(&format!("[{}]", results.join(","))));
+    });
+    let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    for lines in [SESSION, ""] {
+        // An id is the same in any spelling.
+        let batch = [ping("\"a\""), ping("2"), ping(r#""\u0061""#), ping("3")];
+        let body = scene.post(lines, &format!("[{}]", batch.join(","))).1;
+        let outcomes: Vec<_> = parsed(&body)
+            .as_array()
+            .expect("a batch")
+            .iter()
+            .map(|response| (response["id"].to_string(), response["error"]["message"].is_string()))
+            .collect();
+        let expect = [("\"a\"", true), ("\"a\"", false), ("2", false), ("3", false)];
+        assert_eq!(outcomes, expect.map(|(id, is_error)| (id.to_owned(), is_error)), "{body}");
+        let sent = scene.seen().pop().expect("it was sent").body;
+        assert_eq!(sent, format!("[{},{},{}]", batch[0], batch[1], batch[3]));
+    }
 }
 
 #[test]
