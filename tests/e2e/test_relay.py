@@ -177,6 +177,45 @@ def test_a_line_over_the_limit_is_refused_in_bounded_memory(content, mebibytes):
         assert "result" in json.loads(wire.ask(request(2, "ping", {})))
 
 
+BATCHES = r"""
+import json, sys
+def answer(message):
+    result = {"protocolVersion": "2025-03-26", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    if message["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": "x" * message["params"]["arguments"]["n"]}]}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+for line in sys.stdin:
+    message = json.loads(line)
+    if isinstance(message, list):
+        print(json.dumps([answer(one) for one in message]), flush=True)
+    elif "id" in message:
+        print(json.dumps(answer(message)), flush=True)
+"""
+
+
+def test_each_request_of_a_batch_over_a_limit_gets_an_error():
+    def batch(ids, **arguments):
+        calls = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "x", "arguments": arguments}} for number in ids]
+        return json.dumps(calls).encode()
+
+    limits = ["--client-message-limit", "64KiB", "--upstream-message-limit", "64KiB"]
+    with Wire(wrapped([sys.executable, "-c", BATCHES], *limits)) as wire:
+        wire.open("2025-03-26")
+        ids = [f"b{number}" for number in range(100)]
+        wire.send(batch(ids, n=1, tag="z" * 1000))
+        answers = json.loads(wire.line())
+        assert [answer["id"] for answer in answers] == ids
+        assert {answer["error"]["data"]["error"]["code"] for answer in answers} == {"message_too_large"}
+        for line in (b"x" * 100_000, b'{"jsonrpc":"2.0","method":"ping","id":"%b"}' % (b"i" * 100_000)):
+            wire.send(line)
+            assert json.loads(wire.line())["id"] is None
+        wire.send(batch(["c", "d"], n=40_000))
+        lines = [wire.line(), wire.line()]
+        assert [json.loads(line)["id"] for line in lines] == ["c", "d"]
+        assert {error(line)["code"] for line in lines} == {"message_too_large"}
+        assert "result" in json.loads(wire.ask(request(2, "ping", {})))
+
+
 def test_a_server_gets_the_environment_of_the_user():
     """Portion sets variables for its own memory, and a server gets none of them; one that the user set stays."""
     names = ["MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_"]
