@@ -260,12 +260,17 @@ def test_pages_in_a_browser_may_read_every_reply(api):
     with proxied(api, "--allow-origin", "https://app.example") as proxy:
         first = get(f"{proxy.url}/bookings", origin)
         follow_up = get(proxy.url + first.links["next"]["url"], origin)
+        second = get(f"{proxy.url}/bookings?page=2", origin)
+        error = get(f"{proxy.url}/bookings?limit=0", origin)
         preflight = requests.options(
             f"{proxy.url}/bookings", headers={**origin, "Access-Control-Request-Method": "GET"}, timeout=30
         )
-    for response in (first, follow_up, preflight):
+    for response in (first, follow_up, second, error, preflight):
         assert response.headers["access-control-allow-origin"] == "https://app.example"
-    assert "Link" in first.headers["access-control-expose-headers"]
+    for response in (first, follow_up, second, error):
+        exposed = response.headers["access-control-expose-headers"].split(", ")
+        assert {"X-Own", "Link", "X-Total-Count", "X-Portion-Next-Cursor"} <= {*exposed}
+    assert error.status_code == 400 and second.links["next"]
 
 
 def test_callers_do_not_see_each_other(url):

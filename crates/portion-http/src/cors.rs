@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use http::Method;
 use http::header::{
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderName, HeaderValue, ORIGIN,
-    VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap,
+    HeaderName, HeaderValue, ORIGIN, VARY,
 };
 
 use crate::response_headers::RESPONSE_HEADERS;
@@ -18,6 +18,8 @@ use crate::response_headers::RESPONSE_HEADERS;
 const MAX_ENTRIES: usize = 1024;
 /// Longest origin that is remembered, in bytes.
 const MAX_ORIGIN_BYTES: usize = 256;
+/// Header fields of errors that pages may read, beside those of all replies.
+const ERROR_HEADERS: [&str; 2] = ["WWW-Authenticate", "Retry-After"];
 
 /// Returns true for a CORS preflight, by which a browser asks if a page may send another request.
 pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
@@ -67,14 +69,15 @@ impl CorsMemory {
             response.append(name, value.clone());
         }
         response.append(VARY, HeaderValue::from_static("origin"));
+        expose_own_headers(response);
     }
 }
 
-/// Lets pages read the headers of a shaped response, if they may read it at all.
+/// Lets pages read the headers of a reply that is not the service's own response, if they may read it at all.
 pub(crate) fn expose_own_headers(response: &mut HeaderMap) {
-    if response.contains_key(http::header::ACCESS_CONTROL_ALLOW_ORIGIN) {
-        let names = RESPONSE_HEADERS.map(|header| header.name).join(", ");
-        if let Ok(value) = HeaderValue::try_from(names) {
+    if response.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+        let names = RESPONSE_HEADERS.into_iter().map(|header| header.name).chain(ERROR_HEADERS);
+        if let Ok(value) = HeaderValue::try_from(names.collect::<Vec<_>>().join(", ")) {
             response.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
         }
     }
@@ -87,7 +90,9 @@ fn is_cors_header(name: &HeaderName) -> bool {
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
-    use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE, HeaderValue};
+    use http::header::{
+        ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderName, HeaderValue,
+    };
 
     use super::CorsMemory;
 
@@ -111,5 +116,28 @@ mod tests {
         assert!(reply("GET /b", "https://a.example").is_empty());
         memory.learn("GET /a", Some(&from("https://a.example")), &HeaderMap::new());
         assert!(reply("GET /a", "https://a.example").is_empty());
+    }
+
+    #[test]
+    fn a_page_may_read_our_fields_beside_those_of_the_api() {
+        let origin = HeaderValue::from_static("https://a.example");
+        let check = |fields: &[(HeaderName, &'static str)], expect: &[&str]| {
+            let memory = CorsMemory::default();
+            let field =
+                |(name, value): &(HeaderName, &'static str)| (name.clone(), HeaderValue::from_static(value));
+            memory.learn("GET /a", Some(&origin), &fields.iter().map(field).collect());
+            let mut headers = HeaderMap::new();
+            memory.apply("GET /a", Some(&origin), &mut headers);
+            let exposed = headers.get_all(ACCESS_CONTROL_EXPOSE_HEADERS).iter();
+            let exposed: Vec<&str> = exposed.filter_map(|value| value.to_str().ok()).collect();
+            assert_eq!(exposed, expect, "{fields:?}");
+        };
+        let own = "Link, X-Total-Count, X-Portion-Kind, X-Portion-Cursor, X-Portion-Next-Cursor, X-Portion-Notice, \
+                   X-Portion-Stages, X-Portion-Upstream-Next, X-Portion-Upstream-Total, WWW-Authenticate, Retry-After";
+        let allowed = (ACCESS_CONTROL_ALLOW_ORIGIN, "https://a.example");
+        let exposed = (ACCESS_CONTROL_EXPOSE_HEADERS, "X-Foo");
+        check(&[allowed.clone()], &[own]);
+        check(&[allowed, exposed.clone()], &["X-Foo", own]);
+        check(&[exposed], &["X-Foo"]);
     }
 }

@@ -236,6 +236,7 @@ async fn a_shaped_response_describes_its_own_bytes() {
     let cursor = shaped["x-portion-next-cursor"].to_str().expect("text");
     let (_, followed, _) = upstream.get_as(&format!("/bookings?cursor={cursor}"), &from).await;
     assert_eq!(followed["access-control-allow-origin"], "https://app.example");
+    assert_eq!(followed["access-control-expose-headers"], shaped["access-control-expose-headers"]);
     assert_eq!(upstream.request_count(), 1);
 }
 
