@@ -1,9 +1,9 @@
-"""Pages in a browser call `serve`: preflights of allowed origins are answered, and what comes back can be read."""
+"""Pages in a browser call `serve` and `http`: preflights of allowed origins are answered, and what comes back can be read."""
 
 import pytest
 import requests
 
-from harness.command import MEET_FIXTURE
+from harness.command import MEET_FIXTURE, PORTION
 from harness.listening import Listening, served
 from harness.rest_stub import Response, RestStub
 from test_auth import bearer, new_token
@@ -72,3 +72,36 @@ def test_a_star_allows_every_page_and_is_warned_of():
         said = "".join(front.said)
     assert answered.status_code == 200 and answered.headers["access-control-allow-origin"] == STRANGER
     assert "allowHosts has `*`" in said and "allowOrigins has `*`" in said
+
+
+ROWS = [{"id": number, "note": "a row of the list " * 5} for number in range(400)]
+
+
+def proxy(stub, *options):
+    command = [PORTION, "http", "--upstream", stub.url, "--listen", "127.0.0.1:0", "--admin", "off"]
+    return Listening([*command, "--allow-origin", PAGE, *options])
+
+
+def test_a_page_can_read_the_errors_of_an_endpoint_that_it_may_read():
+    token = new_token("page")
+    rows = Response(ROWS, headers={"Access-Control-Allow-Origin": PAGE, "Access-Control-Expose-Headers": "X-Own"})
+    with RestStub({"GET /rows": lambda _: rows}) as stub:
+        with proxy(stub, "--auth", "bearer", "--token-hash", token["entry"], "--request-timeout", "1s") as front:
+            ask = lambda target, origin, headers: request("GET", front.url + target, origin, headers)  # noqa: E731
+            unseen = ask("/rows", PAGE, {})
+            assert unseen.status_code == 401 and "access-control-allow-origin" not in unseen.headers
+            caller = bearer(token["token"]) | {"Cache-Control": "no-cache"}
+            first = ask("/rows", PAGE, caller)
+            denied, invalid = ask("/rows", PAGE, {}), ask("/rows?limit=0", PAGE, caller)
+            stub.delay = 3
+            late = ask("/rows", PAGE, caller)
+            stub.delay = 0
+            follow_up = ask(first.links["next"]["url"], PAGE, caller)
+            answers = [first, denied, invalid, late, follow_up]
+            assert [answer.status_code for answer in answers] == [200, 401, 400, 504, 200]
+            for answer in answers:
+                assert answer.headers["access-control-allow-origin"] == PAGE
+                assert {"x-own", "link", "www-authenticate"} <= {*names(answer.headers["access-control-expose-headers"])}
+            assert "www-authenticate" in denied.headers
+            stranger = ask("/rows", STRANGER, caller)
+            assert stranger.status_code == 403 and "access-control-allow-origin" not in stranger.headers

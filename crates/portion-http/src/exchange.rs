@@ -29,7 +29,7 @@ use crate::paging::{
 };
 use crate::payload::payload_of;
 use crate::response::{
-    CURSOR_HEADER, NOT_CACHED, RequestTarget, fault_response, notice_path, portion_response,
+    CURSOR_HEADER, NOT_CACHED, OwnError, RequestTarget, fault_response, notice_path, portion_response,
     remove_representation_headers, timeout_fault,
 };
 use crate::response_timeout::ResponseTimeout;
@@ -314,7 +314,11 @@ impl<'a> Exchange<'a> {
         if head.headers.contains_key(CURSOR_HEADER) {
             self.shared.nested_portion.record();
         }
-        self.shared.cors.learn(&self.endpoint.name, self.origin.as_ref(), &head.headers);
+        let (cors, origin) = (&self.shared.cors, self.origin.as_ref());
+        match head.extensions.get::<OwnError>() {
+            Some(OwnError) => cors.apply(&self.endpoint.name, origin, &mut head.headers),
+            None => cors.learn(&self.endpoint.name, origin, &head.headers),
+        }
         let redacts = self.caller.effective_policy.redact.is_some();
         let codings = body::content_codings(&head.headers);
         let silence = self.caller.rule.config().request_timeout;

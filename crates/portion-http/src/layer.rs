@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body::Body as HttpBody;
 use portion_core::view::Request as Controls;
 use portion_gateway::gateway::Gateway;
@@ -49,6 +49,19 @@ impl PortionLayer {
                 nested_portion: NestedPortion::default(),
             }),
         }
+    }
+
+    /// Lets a page of this origin read an error that was made before the layer got the request, if the endpoint of the
+    /// request is known to allow that. `response`: the header fields of the error.
+    pub fn allow_reading(
+        &self,
+        method: &Method,
+        path: &str,
+        origin: Option<&HeaderValue>,
+        response: &mut HeaderMap,
+    ) {
+        let route = self.shared.options.routes.resolve(method, path);
+        self.shared.cors.apply(&route.endpoint_name, origin, response);
     }
 }
 

@@ -142,9 +142,14 @@ pub(crate) fn portion_response(
     response
 }
 
+/// Marks a response with an error of this program, which has no CORS headers of the service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnError;
+
 /// Returns the response with an error, with the status of its code.
 pub(crate) fn fault_response(fault: &Fault) -> Response<Body> {
     let mut response = Response::new(full(fault.to_json()));
+    response.extensions_mut().insert(OwnError);
     let status = StatusCode::from_u16(fault.code.info().http_status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();

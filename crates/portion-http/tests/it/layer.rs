@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use axum::response::IntoResponse as _;
 use tower::ServiceExt as _;
 
@@ -43,6 +43,16 @@ fn upstream_with_routes(
     body: impl Into<Bytes>,
     routes: RouteTable,
 ) -> Upstream {
+    layered(status, headers, body, routes).1
+}
+
+/// Returns a service with its layer.
+fn layered(
+    status: StatusCode,
+    headers: Headers,
+    body: impl Into<Bytes>,
+    routes: RouteTable,
+) -> (PortionLayer, Upstream) {
     let (requests, last_query) = (Arc::<AtomicUsize>::default(), Arc::<std::sync::Mutex<_>>::default());
     let (counter, query, body) = (Arc::clone(&requests), Arc::clone(&last_query), body.into());
     let answer = async move |request: Request<Body>| {
@@ -61,7 +71,8 @@ fn upstream_with_routes(
     let gateway = Gateway::new(GatewayParts::new(EndpointRules::fixed(policy), store, [7; 32]));
     let options = HttpOptions { routes, max_response_bytes: 4 << 20, ..HttpOptions::default() };
     let layer = PortionLayer::with_options(Arc::new(gateway), options);
-    Upstream { requests, last_query, app: Router::new().fallback(answer).layer(layer) }
+    let app = Router::new().fallback(answer).layer(layer.clone());
+    (layer, Upstream { requests, last_query, app })
 }
 
 impl Upstream {
@@ -238,6 +249,26 @@ async fn a_shaped_response_describes_its_own_bytes() {
     assert_eq!(followed["access-control-allow-origin"], "https://app.example");
     assert_eq!(followed["access-control-expose-headers"], shaped["access-control-expose-headers"]);
     assert_eq!(upstream.request_count(), 1);
+}
+
+#[tokio::test]
+async fn a_page_may_read_an_error_that_the_layer_has_not_made_if_it_may_read_the_endpoint() {
+    let headers: Headers =
+        &[("content-type", "application/json"), ("access-control-allow-origin", "https://app.example")];
+    let (layer, service) = layered(StatusCode::OK, headers, "{}", RouteTable::default());
+    let [app, other] = ["https://app.example", "https://b.example"].map(HeaderValue::from_static);
+    let allowed = |method: Method, path: &str, origin: Option<&HeaderValue>| {
+        let mut error = HeaderMap::new();
+        layer.allow_reading(&method, path, origin, &mut error);
+        error.get("access-control-allow-origin").cloned()
+    };
+    assert_eq!(allowed(Method::GET, "/a/1", Some(&app)), None, "the endpoint is not known yet");
+    service.get_as("/a/7", &[("origin", "https://app.example")]).await;
+    assert_eq!(allowed(Method::GET, "/a/1", Some(&app)), Some(app.clone()));
+    assert_eq!(allowed(Method::GET, "/a/1", Some(&other)), None);
+    assert_eq!(allowed(Method::GET, "/a/1", None), None);
+    assert_eq!(allowed(Method::GET, "/b", Some(&app)), None);
+    assert_eq!(allowed(Method::POST, "/a/1", Some(&app)), None);
 }
 
 #[tokio::test]

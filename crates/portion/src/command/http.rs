@@ -9,6 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 use hyper::Request;
 use hyper::body::Incoming;
+use hyper::header::ORIGIN;
 use portion_config::named_file::read_named_text;
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
@@ -119,15 +120,19 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let callers = Arc::new(ApiCallers { guard, authenticator, principals: setup.principals.clone() });
     let shaped = layer.layer(proxy);
     let service = tower::service_fn(move |request: Request<Incoming>| {
-        let (callers, mut shaped) = (Arc::clone(&callers), shaped.clone());
+        let (callers, layer, mut shaped) = (Arc::clone(&callers), layer.clone(), shaped.clone());
         async move {
-            match callers.admit(request).await {
+            let (method, uri) = (request.method().clone(), request.uri().clone());
+            let origin = request.headers().get(ORIGIN).cloned();
+            let mut rejected = match callers.admit(request).await {
                 Ok(request) => match reverse_proxy::path_rejection(request.uri()) {
-                    Some(rejected) => Ok(rejected),
-                    None => tower_service::Service::call(&mut shaped, request).await,
+                    Some(rejected) => rejected,
+                    None => return tower_service::Service::call(&mut shaped, request).await,
                 },
-                Err(response) => Ok::<_, Infallible>(response),
-            }
+                Err(rejected) => rejected,
+            };
+            layer.allow_reading(&method, uri.path(), origin.as_ref(), rejected.headers_mut());
+            Ok::<_, Infallible>(rejected)
         }
     });
     let limits = ServerLimits {
