@@ -105,3 +105,21 @@ def test_a_page_can_read_the_errors_of_an_endpoint_that_it_may_read():
             assert "www-authenticate" in denied.headers
             stranger = ask("/rows", STRANGER, caller)
             assert stranger.status_code == 403 and "access-control-allow-origin" not in stranger.headers
+
+
+def test_a_preflight_without_a_token_shows_nothing_of_the_response_but_its_fields():
+    """The API answers OPTIONS with its rows, for a credential of the operator."""
+    token, allowed = new_token("page"), {"Access-Control-Allow-Origin": PAGE, "Access-Control-Allow-Methods": "GET", "X-Own": "1"}
+    with RestStub({"OPTIONS /rows": lambda _: Response(ROWS, headers=allowed)}) as stub:
+        operator = ["--header", "Authorization: Bearer operator"]
+        with proxy(stub, "--auth", "bearer", "--token-hash", token["entry"], *operator) as front:
+            url = f"{front.url}/rows?limit=5"
+            preflight = request("OPTIONS", url, PAGE, ASKED)
+            assert preflight.status_code == 200 and preflight.content == b"" and preflight.headers["content-length"] == "0"
+            assert preflight.headers["access-control-allow-origin"] == PAGE
+            assert not [name for name in preflight.headers if name.lower().startswith("x-") or name.lower() == "link"]
+            (asked,) = stub.told()
+            assert asked.headers["authorization"] == "Bearer operator" and asked.target == "/rows"
+            assert request("OPTIONS", url, PAGE).status_code == 401 and stub.told() == []
+            verified = request("OPTIONS", url, PAGE, bearer(token["token"]))
+            assert verified.status_code == 200 and len(verified.json()) == 5

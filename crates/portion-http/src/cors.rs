@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use http::Method;
 use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap,
-    HeaderName, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW,
+    CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY,
 };
+use http::{Method, Response};
 
+use crate::body::{Body, full};
 use crate::response_headers::RESPONSE_HEADERS;
 
 /// Largest number of origins and endpoints that are remembered.
@@ -20,6 +21,15 @@ const MAX_ENTRIES: usize = 1024;
 const MAX_ORIGIN_BYTES: usize = 256;
 /// Header fields of errors that pages may read, beside those of all replies.
 const ERROR_HEADERS: [&str; 2] = ["WWW-Authenticate", "Retry-After"];
+
+/// Header fields of the response to a preflight that an unverified caller gets, beside those of CORS.
+const PREFLIGHT_HEADERS: [HeaderName; 3] = [ALLOW, CACHE_CONTROL, VARY];
+
+/// Marks the preflight of a caller that is not verified, as an extension of the request. The caller gets the status and the
+/// CORS headers of the response, and nothing of it is kept. A service in front of the layer that authenticates callers inserts
+/// it.
+#[derive(Clone, Copy, Debug)]
+pub struct UnverifiedPreflight;
 
 /// Returns true for a CORS preflight, by which a browser asks if a page may send another request.
 pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
@@ -81,6 +91,19 @@ pub(crate) fn expose_own_headers(response: &mut HeaderMap) {
             response.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
         }
     }
+}
+
+/// Returns what an unverified caller gets of the response to a preflight: the body may be for verified ones only.
+pub(crate) fn bare_preflight_response<B>(response: Response<B>) -> Response<Body> {
+    let (head, _) = response.into_parts();
+    let mut bare = Response::new(full(""));
+    *bare.status_mut() = head.status;
+    for (name, value) in &head.headers {
+        if is_cors_header(name) || PREFLIGHT_HEADERS.contains(name) {
+            bare.headers_mut().append(name, value.clone());
+        }
+    }
+    bare
 }
 
 fn is_cors_header(name: &HeaderName) -> bool {

@@ -15,7 +15,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::body::{Body, BoxError, streamed};
-use crate::cors::{CorsMemory, is_preflight};
+use crate::cors::{CorsMemory, UnverifiedPreflight, bare_preflight_response, is_preflight};
 use crate::exchange::Exchange;
 use crate::options::{HttpOptions, Shared};
 use crate::response_timeout::ResponseTimeout;
@@ -127,6 +127,10 @@ where
         }
     };
     exchange.prepare_request(&mut head);
+    let is_unverified = head.extensions.get::<UnverifiedPreflight>().is_some();
     let response = inner.call(Request::from_parts(head, body)).await?;
+    if is_unverified {
+        return Ok(bare_preflight_response(response));
+    }
     Ok(exchange.shape(response, controls).await)
 }

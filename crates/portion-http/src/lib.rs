@@ -54,7 +54,7 @@ mod route;
 mod variant;
 
 pub use body::{Body, BoxError};
-pub use cors::is_preflight;
+pub use cors::{UnverifiedPreflight, is_preflight};
 pub use layer::{PortionLayer, PortionService};
 pub use options::{CallerIdentity, HttpOptions, IdentifyCaller, PageResponse, SendPageRequest};
 pub use response_headers::{RESPONSE_HEADERS, ResponseHeader};

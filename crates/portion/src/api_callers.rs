@@ -11,7 +11,7 @@ use hyper::{Request, Response, StatusCode};
 use portion_auth::{Authenticator, PROTECTED_RESOURCE_PATH, requested_host};
 use portion_gateway::principal::PrincipalResolver;
 use portion_http::reverse_proxy::{denied_response, document_response, rejected_response};
-use portion_http::{Body, CallerIdentity, is_preflight};
+use portion_http::{Body, CallerIdentity, UnverifiedPreflight, is_preflight};
 use portion_mcp::front::http::OriginGuard;
 
 /// Path of the API, as a resource whose metadata clients request.
@@ -57,6 +57,7 @@ impl ApiCallers {
             request.headers_mut().extend(allowed.map(|(name, value)| (name.clone(), value.clone())));
             let principal = self.principals.identify("", None, &HeaderMap::new());
             request.extensions_mut().insert(CallerIdentity::from(&principal));
+            request.extensions_mut().insert(UnverifiedPreflight);
             return Ok(request);
         }
         match self.authenticator.authenticate(request.headers()).await {
@@ -89,7 +90,7 @@ mod tests {
     use hyper::{HeaderMap, Request};
     use portion_auth::Authenticator;
     use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
-    use portion_http::CallerIdentity;
+    use portion_http::{CallerIdentity, UnverifiedPreflight};
     use portion_mcp::front::http::OriginGuard;
     use portion_policy::access::TokenHash;
 
@@ -115,7 +116,7 @@ mod tests {
         let request = request.body(body.to_owned()).expect("a request");
         let request = callers.admit(request).await.map_err(|response| response.status().as_u16())?;
         let identity = request.extensions().get::<CallerIdentity>().expect("an identity");
-        assert!(!identity.is_authenticated);
+        assert!(!identity.is_authenticated && request.extensions().get::<UnverifiedPreflight>().is_some());
         Ok(request.headers().clone())
     }
 

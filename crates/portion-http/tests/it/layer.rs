@@ -12,13 +12,13 @@ use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::MemoryStore;
-use portion_http::{HttpOptions, PortionLayer, Route, RouteTable};
+use portion_http::{HttpOptions, PortionLayer, Route, RouteTable, UnverifiedPreflight};
 use portion_tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use axum::response::IntoResponse as _;
 use tower::ServiceExt as _;
 
@@ -520,6 +520,37 @@ async fn a_response_to_options_is_shaped() {
     let invalid = invalid.header("access-control-request-method", "GET").body(Body::empty());
     assert_eq!(service.send(invalid.expect("a request")).await.0, StatusCode::OK);
     assert_eq!(service.request_count(), before + 1);
+}
+
+#[tokio::test]
+async fn an_unverified_preflight_gets_only_what_a_browser_reads_of_the_response() {
+    let headers: Headers = &[
+        ("content-type", "application/json"),
+        ("access-control-allow-origin", "https://app.example"),
+        ("access-control-allow-methods", "GET"),
+        ("access-control-max-age", "60"),
+        ("allow", "GET, OPTIONS"),
+        ("cache-control", "max-age=60"),
+        ("vary", "origin"),
+        ("vary", "accept"),
+        ("set-cookie", "a=b"),
+        ("x-own", "secret"),
+    ];
+    for body in [bookings(500).to_string(), "{\"a\":1}".to_owned()] {
+        let service = upstream(StatusCode::OK, headers, body);
+        let request = Request::options("/a?limit=2&b=1").header("origin", "https://app.example");
+        let request = request.header("access-control-request-method", "GET").extension(UnverifiedPreflight);
+        let (status, given, read) = service.send(request.body(Body::empty()).expect("a request")).await;
+        assert_eq!((status, read.as_ref()), (StatusCode::OK, &b""[..]));
+        assert_eq!(service.last_query().as_deref(), Some("b=1"));
+        let mut names: Vec<&str> = given.keys().map(HeaderName::as_str).collect();
+        names.retain(|name| *name != "content-length");
+        names.sort_unstable();
+        let expect = "access-control-allow-methods access-control-allow-origin access-control-max-age allow \
+                      cache-control vary";
+        assert_eq!(names.join(" "), expect);
+        assert_eq!(given.get_all("vary").iter().count(), 2);
+    }
 }
 
 #[tokio::test]
