@@ -1,7 +1,9 @@
 """After SIGTERM, running requests finish, new ones are told to come again, and `/health` says so."""
 
+import json
 import re
 import socket
+import subprocess
 import threading
 from contextlib import contextmanager
 
@@ -146,3 +148,29 @@ def test_a_call_of_a_command_that_does_not_finish_in_time_is_told_so():
         with cut_off(front, lambda: requests.post(front.url, json=call, headers=headers, timeout=SECONDS)):
             held, _ = meeting.accept()
         held.close()
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2-prior-knowledge"])
+@pytest.mark.parametrize(("method", "may_retry"), [("GET", True), ("POST", False)])
+def test_a_request_to_an_api_that_does_not_finish_in_time_is_told_so(version, method, may_retry):
+    began, go = threading.Event(), threading.Event()
+
+    def wait(_):
+        began.set()
+        go.wait(SECONDS)
+        return {}
+
+    with RestStub({"* /slow": wait}) as stub:
+        command = [PORTION, "http", "--listen", "127.0.0.1:0", "--admin", "off", "--upstream", stub.url, "--drain-timeout", "1s"]
+        with Listening(command) as front:
+            ask = ["curl", "-sS", "-i", "--noproxy", "*", version, "-X", method, f"{front.url}/slow"]
+            with subprocess.Popen(ask, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as client:
+                assert began.wait(SECONDS)
+                front.process.terminate()
+                said = client.communicate(timeout=SECONDS)[0]
+            head, _, body = said.partition("\n\n")
+            error = json.loads(body)["error"]
+            assert head.split()[1] == "503" and error["code"] == "busy" and "the gateway is stopping" in error["message"]
+            assert ("retry-after: 1" in head.lower()) == may_retry and ("may have acted" in error["advice"]) != may_retry
+            assert front.process.wait(SECONDS) == 143
+        go.set()

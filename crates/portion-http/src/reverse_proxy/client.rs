@@ -33,6 +33,9 @@ use tower_service::Service;
 /// Methods that are forwarded, for clients that send another one.
 const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
+/// Advice for a request whose outcome is not known.
+const MAY_HAVE_ACTED: &str = "the request may have acted; look for its outcome before you repeat it";
+
 /// A service that forwards each request to one upstream.
 #[derive(Clone)]
 pub struct ReverseProxy {
@@ -157,10 +160,7 @@ impl ReverseProxy {
         } else if error.is_connect() {
             ("the upstream cannot be reached", "try again in a moment; nothing was sent")
         } else {
-            (
-                "the upstream gave no response",
-                "the request may have acted; look for its outcome before you repeat it",
-            )
+            ("the upstream gave no response", MAY_HAVE_ACTED)
         };
         error_response(ErrorCode::UpstreamUnreachable, message, advice)
     }
@@ -171,8 +171,7 @@ impl ReverseProxy {
         let upstream = self.authority();
         tracing::warn!(upstream, %error, "the response of the upstream is invalid");
         let message = format!("the response of the upstream is invalid: {error}");
-        let advice = "the request may have acted; look for its outcome before you repeat it";
-        error_response(ErrorCode::UpstreamInvalid, &message, advice)
+        error_response(ErrorCode::UpstreamInvalid, &message, MAY_HAVE_ACTED)
     }
 
     /// Returns host and port of the upstream, for the log. The query may contain a secret.
@@ -272,6 +271,19 @@ pub(super) fn draining_response() -> Response<Body> {
     let (message, advice) = ("the gateway is shutting down", "send the request again in a moment");
     let mut response = error_response(ErrorCode::Busy, message, advice);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// Returns the response to a request that is still running when the server stops.
+pub(super) fn cut_off_response(method: &Method) -> Response<Body> {
+    let is_repeatable = method.is_safe();
+    let message = "the gateway is stopping and did not wait for the response";
+    let advice = if is_repeatable { "send the request again in a moment" } else { MAY_HAVE_ACTED };
+    let mut response = error_response(ErrorCode::Busy, message, advice);
+    if is_repeatable {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

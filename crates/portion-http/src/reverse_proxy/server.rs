@@ -2,9 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::ready;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,11 +23,12 @@ use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 use portion_net::timed_io::TimedIo;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 use tower_service::Service;
 
 use super::activity::ConnectionActivity;
-use super::client::{busy_response, draining_response, head_too_large_response};
+use super::client::{busy_response, cut_off_response, draining_response, head_too_large_response};
 use super::forwarded::ClientAddress;
 use super::stream_stall::{self, StreamExecutor};
 use super::upgrade::{self, ConnectionPermit};
@@ -56,6 +56,8 @@ pub struct ServerLimits {
 const HTTP2_PING: Duration = Duration::from_secs(20);
 /// Longest time without a request on a connection of HTTP/2.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// Time for the last responses to be written after the drain timeout.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Pause after an error of the listener, such as a lack of file descriptors.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
@@ -76,7 +78,19 @@ impl Default for ServerLimits {
     }
 }
 
-/// Serves until `shutdown` completes. Then it finishes open requests within the limit, and rejects new ones meanwhile.
+/// What a server does with requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// It serves them.
+    Serving,
+    /// It finishes open ones, and rejects new ones.
+    Draining,
+    /// It waits for none, and answers open ones with an error.
+    Stopping,
+}
+
+/// Serves until `shutdown` completes. Then it finishes open requests within the limit, and rejects new ones meanwhile. At the
+/// end of the limit, requests without a response get an error.
 pub async fn serve<S>(
     listener: TcpListener,
     service: S,
@@ -88,10 +102,10 @@ pub async fn serve<S>(
 {
     let (permits, connections) = (Arc::new(Semaphore::new(limits.max_connections)), GracefulShutdown::new());
     let requests = Arc::new(Semaphore::new(limits.max_requests));
-    let draining = Arc::new(AtomicBool::new(false));
+    let (phase, phases) = watch::channel(Phase::Serving);
     let overload = limits.overload.map(OverloadMonitor::new);
     let _sampling = overload.as_ref().map(OverloadMonitor::start);
-    let mut shutdown = std::pin::pin!(shutdown);
+    let mut shutdown = pin!(shutdown);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -116,7 +130,7 @@ pub async fn serve<S>(
             activity: activity.clone(),
             requests: Arc::clone(&requests),
             max_requests: limits.max_requests,
-            draining: Arc::clone(&draining),
+            phase: phases.clone(),
             overload: overload.clone(),
             address: ClientAddress(peer.ip()),
             permit: permit.clone(),
@@ -135,12 +149,17 @@ pub async fn serve<S>(
             drop(permit);
         });
     }
-    draining.store(true, Ordering::Relaxed);
-    let drained = tokio::time::timeout(limits.drain_timeout, connections.shutdown());
-    tokio::select! {
-        drained = drained => if drained.is_err() {
+    phase.send_replace(Phase::Draining);
+    let drained = async {
+        let mut closed = pin!(connections.shutdown());
+        if timeout(limits.drain_timeout, closed.as_mut()).await.is_err() {
             tracing::warn!("requests were still open at the end of the drain timeout");
-        },
+            phase.send_replace(Phase::Stopping);
+            let _ = timeout(CLOSE_TIMEOUT, closed).await;
+        }
+    };
+    tokio::select! {
+        () = drained => {}
         () = reject_while_draining(listener, limits, permits) => {}
     }
 }
@@ -162,7 +181,7 @@ async fn reject_while_draining(listener: TcpListener, limits: ServerLimits, perm
             let builder = builder(limits);
             let connection = builder.serve_connection(stream, service);
             // A client that breaks off is no error here.
-            let _ = tokio::time::timeout(limits.head_timeout, connection).await;
+            let _ = timeout(limits.head_timeout, connection).await;
             drop(permit);
         });
     }
@@ -176,8 +195,7 @@ struct LimitedService<S> {
     activity: ConnectionActivity,
     requests: Arc<Semaphore>,
     max_requests: usize,
-    /// True if new requests are rejected.
-    draining: Arc<AtomicBool>,
+    phase: watch::Receiver<Phase>,
     overload: Option<OverloadMonitor>,
     address: ClientAddress,
     permit: ConnectionPermit,
@@ -200,7 +218,7 @@ where
         if head_bytes(&request) > MAX_HEAD_BYTES {
             return Box::pin(ready(Ok(head_too_large_response())));
         }
-        if self.draining.load(Ordering::Relaxed) {
+        if *self.phase.borrow() != Phase::Serving {
             return Box::pin(ready(Ok(draining_response())));
         }
         let in_progress = self.max_requests.saturating_sub(self.requests.available_permits());
@@ -221,14 +239,26 @@ where
         if upgrade::protocol(request.headers()).is_some() {
             request.extensions_mut().insert(self.permit.clone());
         }
-        let active = self.activity.begin(permit);
+        let (active, stopped) = (self.activity.begin(permit), wait_until_stopping(self.phase.clone()));
+        let method = request.method().clone();
         let response = self.inner.call(request);
         Box::pin(async move {
-            response.await.map(|response| {
+            let response = tokio::select! {
+                biased;
+                response = response => response,
+                () = stopped => Ok(cut_off_response(&method)),
+            };
+            response.map(|response| {
                 response.map(|body| GuardedBody::new(stream_stall::paced(body), active).boxed_unsync())
             })
         })
     }
+}
+
+/// Waits until the server no longer waits for requests.
+async fn wait_until_stopping(mut phase: watch::Receiver<Phase>) {
+    // A server that has ended waits for none either.
+    let _ = phase.wait_for(|phase| *phase == Phase::Stopping).await;
 }
 
 fn builder(limits: ServerLimits) -> auto::Builder<StreamExecutor> {

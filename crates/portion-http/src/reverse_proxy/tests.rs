@@ -14,6 +14,7 @@ use portion_gateway::overload::OverloadLimit;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use tower_service::Service as _;
 
@@ -124,6 +125,35 @@ async fn requests_are_rejected_under_overload() {
     };
     let head = timeout(LONG, rejected).await.expect("the delay is noticed");
     assert!(head.to_ascii_lowercase().contains("retry-after: 1\r\n"), "{head}");
+}
+
+#[tokio::test]
+async fn a_request_without_a_response_at_the_end_of_the_drain_timeout_gets_an_error() {
+    for (method, advice, may_retry) in
+        [("GET", "send the request again", true), ("POST", "may have acted", false)]
+    {
+        let (upstream, upstream_address) = listener().await;
+        let (listener, address) = listener().await;
+        let limits = ServerLimits { drain_timeout: Duration::from_millis(50), ..ServerLimits::default() };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async move {
+            let _ = stopped.await;
+        };
+        let serving = tokio::spawn(serve(listener, proxy_to(upstream_address), limits, shutdown));
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        let request = format!("{method} / HTTP/1.1\r\nhost: api.example\r\n\r\n");
+        client.write_all(request.as_bytes()).await.expect("sent");
+        let (mut stream, _) = upstream.accept().await.expect("a connection");
+        read_head(&mut stream).await;
+        stop.send(()).expect("the server waits for it");
+        let mut response = String::new();
+        timeout(LONG, client.read_to_string(&mut response)).await.expect("in time").expect("text");
+        assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+        assert!(response.contains("\"busy\"") && response.contains("the gateway is stopping"), "{response}");
+        assert!(response.contains(advice), "{response}");
+        assert_eq!(response.to_ascii_lowercase().contains("retry-after: 1\r\n"), may_retry, "{response}");
+        timeout(LONG, serving).await.expect("in time").expect("no panic");
+    }
 }
 
 #[tokio::test]
