@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import json
+import socket
 import threading
 import time
 import zlib
@@ -170,6 +171,17 @@ def test_no_method_makes_the_api_echo_a_credential(proxy, seen, method):
     reply = ask(proxy, "/rows", method=method)
     assert (reply.status, reply.json["error"]["code"]) == (405, "method_rejected")
     assert "GET" in reply.headers["Allow"] and b"operator" not in reply.body and seen == []
+
+
+def test_no_tunnel_leads_to_another_host(proxy, seen):
+    at = urlsplit(proxy.url)
+    with socket.create_connection((at.hostname, at.port), timeout=30) as connection:
+        connection.sendall(b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\nGET /rows HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        said = b""
+        while more := connection.recv(65536):
+            said += more
+    assert said.startswith(b"HTTP/1.1 405 ") and said.count(b"HTTP/1.1 ") == 1 and b"method_rejected" in said
+    assert seen == []
 
 
 def test_no_field_overrides_path_or_method(proxy, seen):

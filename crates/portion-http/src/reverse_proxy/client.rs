@@ -229,10 +229,7 @@ pub fn rejected_response(status: StatusCode, reason: &str) -> Response<Body> {
     let advice = "send the request to the address that portion http printed";
     let mut response = error_response(ErrorCode::OriginRejected, reason, advice);
     *response.status_mut() = status;
-    if status == StatusCode::BAD_REQUEST {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
+    if status == StatusCode::BAD_REQUEST { closing(response) } else { response }
 }
 
 /// Returns the response to a request whose path may lead out of that of the upstream, or that has no path; `None` for
@@ -271,8 +268,7 @@ pub(super) fn draining_response() -> Response<Body> {
     let (message, advice) = ("the gateway is shutting down", "send the request again in a moment");
     let mut response = error_response(ErrorCode::Busy, message, advice);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
+    closing(response)
 }
 
 /// Returns the response to a request that is still running when the server stops.
@@ -284,8 +280,7 @@ pub(super) fn cut_off_response(method: &Method) -> Response<Body> {
     if is_repeatable {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
+    closing(response)
 }
 
 /// Returns the response to a request whose head is too large: a status without a body, as hyper sends it for a head that
@@ -293,8 +288,7 @@ pub(super) fn cut_off_response(method: &Method) -> Response<Body> {
 pub(super) fn head_too_large_response() -> Response<Body> {
     let mut response = Response::new(full(""));
     *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
+    closing(response)
 }
 
 /// Returns the response to a request without a path, or with such a path.
@@ -318,27 +312,35 @@ fn unreadable_response(reason: UnreadableHead) -> Response<Body> {
     error_response(code, &message, advice)
 }
 
-/// Returns the response to a request that the upstream would answer with the request itself.
-fn rejected_method_response(method: &Method) -> Response<Body> {
-    let message = format!("{method} is not forwarded, because its response may contain credentials");
+/// Returns the response to a request for a tunnel, or to one that the upstream would answer with the request itself.
+pub(super) fn rejected_method_response(method: &Method) -> Response<Body> {
+    let is_tunnel = *method == Method::CONNECT;
+    let message = if is_tunnel {
+        "CONNECT is not forwarded: this is no proxy to other hosts".to_owned()
+    } else {
+        format!("{method} is not forwarded, because its response may contain credentials")
+    };
     let mut response = error_response(ErrorCode::MethodRejected, &message, "send another method");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(FORWARDED_METHODS));
-    response
+    // What follows on the connection may be meant for the other end of a tunnel.
+    if is_tunnel { closing(response) } else { response }
 }
 
 /// Returns the response to a request whose body arrived too slowly.
 fn slow_body_response() -> Response<Body> {
     let advice = "send the body without pauses; the request may have acted in part";
-    let mut response = error_response(ErrorCode::BodyTooSlow, &SlowBody.to_string(), advice);
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
+    closing(error_response(ErrorCode::BodyTooSlow, &SlowBody.to_string(), advice))
 }
 
 /// Returns the response to a request whose body broke off or is not valid HTTP.
 fn invalid_body_response() -> Response<Body> {
     let (message, advice) =
         ("the body of the request is invalid", "send it whole; the request may have acted in part");
-    let mut response = error_response(ErrorCode::BodyInvalid, message, advice);
+    closing(error_response(ErrorCode::BodyInvalid, message, advice))
+}
+
+/// Returns a response after which the connection is closed.
+fn closing(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

@@ -18,6 +18,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use portion_gateway::overload::{OverloadLimit, OverloadMonitor};
+use portion_net::forwarding::echoes_request;
 use portion_net::guarded_body::GuardedBody;
 use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 use portion_net::timed_io::TimedIo;
@@ -28,7 +29,9 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use super::activity::ConnectionActivity;
-use super::client::{busy_response, cut_off_response, draining_response, head_too_large_response};
+use super::client::{
+    busy_response, cut_off_response, draining_response, head_too_large_response, rejected_method_response,
+};
 use super::forwarded::ClientAddress;
 use super::stream_stall::{self, StreamExecutor};
 use super::upgrade::{self, ConnectionPermit};
@@ -215,8 +218,8 @@ where
     }
 
     fn call(&mut self, mut request: Request<Incoming>) -> Self::Future {
-        if head_bytes(&request) > MAX_HEAD_BYTES {
-            return Box::pin(ready(Ok(head_too_large_response())));
+        if let Some(rejected) = rejection(&request) {
+            return Box::pin(ready(Ok(rejected)));
         }
         if *self.phase.borrow() != Phase::Serving {
             return Box::pin(ready(Ok(draining_response())));
@@ -253,6 +256,14 @@ where
             })
         })
     }
+}
+
+/// Returns the response to a request that is never served, whoever sends it.
+fn rejection<B>(request: &Request<B>) -> Option<Response<Body>> {
+    if head_bytes(request) > MAX_HEAD_BYTES {
+        return Some(head_too_large_response());
+    }
+    echoes_request(request.method()).then(|| rejected_method_response(request.method()))
 }
 
 /// Waits until the server no longer waits for requests.

@@ -297,6 +297,25 @@ async fn a_head_that_is_not_read_gets_a_status_without_a_body() {
     }
 }
 
+#[tokio::test]
+async fn a_method_that_is_not_forwarded_is_rejected() {
+    let (_upstream, upstream_address) = listener().await;
+    let address = served(upstream_address, ServerLimits::default()).await;
+    for (line, closes) in [
+        ("TRACE / HTTP/1.1", false),
+        ("track / HTTP/1.1", false),
+        ("CONNECT localhost:80 HTTP/1.1", true),
+        ("CONNECT api.example:443 HTTP/1.1", true),
+    ] {
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        let request = format!("{line}\r\nhost: api.example\r\n\r\n");
+        client.write_all(request.as_bytes()).await.expect("sent");
+        let head = timeout(LONG, read_head(&mut client)).await.expect("a response").to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 405 ") && head.contains("\r\nallow: get, "), "{line}: {head}");
+        assert_eq!(head.contains("\r\nconnection: close\r\n"), closes, "{line}: {head}");
+    }
+}
+
 #[test]
 fn a_target_that_may_lead_elsewhere_is_rejected() {
     for (path, is_rejected) in
