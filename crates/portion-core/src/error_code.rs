@@ -52,6 +52,7 @@ pub enum ErrorCode {
     ScopeInsufficient,
     BodyTooSlow,
     BodyInvalid,
+    TransferCodingUnknown,
     Busy,
     Internal,
 }
@@ -151,7 +152,7 @@ const fn behind(
 }
 
 /// The rows, in the order of the enum.
-static TABLE: [ErrorInfo; 34] = {
+static TABLE: [ErrorInfo; 35] = {
     use ErrorCode as Code;
     use Retry::{AfterCheck, Corrected, Later, WithoutCursor};
     [
@@ -360,6 +361,15 @@ static TABLE: [ErrorInfo; 34] = {
             "`portion http`: the body of the request breaks off, or its chunks are invalid",
             "to send it whole",
         ),
+        ErrorInfo {
+            http_status: 501,
+            ..in_call(
+                Code::TransferCodingUnknown,
+                "transfer_coding_unknown",
+                "`portion http`: the body of the request has a transfer coding other than `chunked`",
+                "to send it in chunks alone",
+            )
+        },
         behind(
             Code::Busy,
             "busy",

@@ -1,5 +1,6 @@
-//! Requests that a proxy must not forward with the operator's credentials.
+//! Requests that a proxy must not forward: with the operator's credentials, or because it does not understand them.
 
+use http::header::TRANSFER_ENCODING;
 use http::{HeaderMap, Method};
 
 /// Headers that override path or method of the request at some servers. The operator's credentials are for the path and the
@@ -35,4 +36,53 @@ pub fn remove_override_headers(headers: &mut HeaderMap) {
 /// ```
 pub fn echoes_request(method: &Method) -> bool {
     ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
+}
+
+/// Returns true if the body of a request has a transfer coding other than `chunked`. HTTP libraries remove `chunked` alone, and
+/// what they read is still coded.
+///
+/// ```
+/// use http::HeaderMap;
+/// use portion_net::forwarding::has_unknown_transfer_coding;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("transfer-encoding", "gzip, chunked".parse()?);
+/// assert!(has_unknown_transfer_coding(&headers));
+/// headers.insert("transfer-encoding", "Chunked".parse()?);
+/// assert!(!has_unknown_transfer_coding(&headers));
+/// # Ok::<(), http::header::InvalidHeaderValue>(())
+/// ```
+pub fn has_unknown_transfer_coding(headers: &HeaderMap) -> bool {
+    let is_known = |coding: &str| {
+        let coding = coding.trim();
+        coding.is_empty() || coding.eq_ignore_ascii_case("chunked")
+    };
+    let mut fields = headers.get_all(TRANSFER_ENCODING).iter();
+    fields.any(|codings| !codings.to_str().is_ok_and(|codings| codings.split(',').all(is_known)))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::{HeaderMap, HeaderValue, TRANSFER_ENCODING};
+
+    use super::has_unknown_transfer_coding;
+
+    #[test]
+    fn only_chunked_is_a_known_transfer_coding() {
+        let check = |fields: &[&'static [u8]], expect: bool| {
+            let mut headers = HeaderMap::new();
+            for field in fields {
+                headers.append(TRANSFER_ENCODING, HeaderValue::from_bytes(field).expect("a value"));
+            }
+            assert_eq!(has_unknown_transfer_coding(&headers), expect, "{fields:?}");
+        };
+        check(&[], false);
+        check(&[b"chunked"], false);
+        check(&[b" CHUNKED ,, chunked", b"chunked"], false);
+        check(&[b"gzip, chunked"], true);
+        check(&[b"gzip", b"chunked"], true);
+        check(&[b"chunked", b"identity, chunked"], true);
+        check(&[b"chunked;q=1, chunked"], true);
+        check(&[b"\xff, chunked"], true);
+    }
 }

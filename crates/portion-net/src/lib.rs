@@ -2,7 +2,7 @@
 //!
 //! - [`hop_by_hop`]: removes the header fields of one connection
 //! - [`accept_encoding`]: requests only the codings that can be decoded
-//! - [`forwarding`]: requests that must not reach a server with the operator's credentials
+//! - [`forwarding`]: requests that must not be forwarded
 //! - [`link_header`]: the URL of the next page
 //! - [`rate_limits`]: how long an API asks its clients to wait
 //! - [`request_head`]: the size of a request's head, and its limit

@@ -326,6 +326,13 @@ pub(super) fn rejected_method_response(method: &Method) -> Response<Body> {
     if is_tunnel { closing(response) } else { response }
 }
 
+/// Returns the response to a request whose body has a transfer coding other than `chunked`. Its body is not read.
+pub(super) fn unknown_transfer_coding_response() -> Response<Body> {
+    let message = "the body of the request has a transfer coding other than chunked";
+    let advice = "send it in chunks alone; Content-Encoding names a compression for the API";
+    closing(error_response(ErrorCode::TransferCodingUnknown, message, advice))
+}
+
 /// Returns the response to a request whose body arrived too slowly.
 fn slow_body_response() -> Response<Body> {
     let advice = "send the body without pauses; the request may have acted in part";

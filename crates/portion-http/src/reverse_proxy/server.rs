@@ -18,7 +18,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use portion_gateway::overload::{OverloadLimit, OverloadMonitor};
-use portion_net::forwarding::echoes_request;
+use portion_net::forwarding::{echoes_request, has_unknown_transfer_coding};
 use portion_net::guarded_body::GuardedBody;
 use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 use portion_net::timed_io::TimedIo;
@@ -31,6 +31,7 @@ use tower_service::Service;
 use super::activity::ConnectionActivity;
 use super::client::{
     busy_response, cut_off_response, draining_response, head_too_large_response, rejected_method_response,
+    unknown_transfer_coding_response,
 };
 use super::forwarded::ClientAddress;
 use super::stream_stall::{self, StreamExecutor};
@@ -263,7 +264,10 @@ fn rejection<B>(request: &Request<B>) -> Option<Response<Body>> {
     if head_bytes(request) > MAX_HEAD_BYTES {
         return Some(head_too_large_response());
     }
-    echoes_request(request.method()).then(|| rejected_method_response(request.method()))
+    if echoes_request(request.method()) {
+        return Some(rejected_method_response(request.method()));
+    }
+    has_unknown_transfer_coding(request.headers()).then(unknown_transfer_coding_response)
 }
 
 /// Waits until the server no longer waits for requests.

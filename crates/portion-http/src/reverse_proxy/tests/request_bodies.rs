@@ -52,6 +52,24 @@ async fn a_body_in_chunks_is_sent_in_chunks() {
 }
 
 #[tokio::test]
+async fn a_body_with_another_transfer_coding_is_rejected() {
+    let (_upstream, upstream_address) = listener().await;
+    let address = served(upstream_address, ServerLimits::default()).await;
+    for fields in
+        ["transfer-encoding: gzip, chunked\r\n", "transfer-encoding: gzip\r\ntransfer-encoding: chunked\r\n"]
+    {
+        let request = format!("POST / HTTP/1.1\r\nhost: api.example\r\n{fields}\r\n3\r\nabc\r\n0\r\n\r\n");
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        client.write_all(request.as_bytes()).await.expect("sent");
+        let mut response = String::new();
+        timeout(LONG, client.read_to_string(&mut response)).await.expect("in time").expect("text");
+        assert!(response.starts_with("HTTP/1.1 501 "), "{response}");
+        assert!(response.contains("transfer_coding_unknown"), "{response}");
+        assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{response}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_of_http2_is_sent_in_chunks() {
     let (upstream, upstream_address) = listener().await;
     let address = served(upstream_address, ServerLimits::default()).await;
