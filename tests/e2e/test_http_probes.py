@@ -304,6 +304,8 @@ def test_a_head_of_more_than_64_kib_is_rejected(front, raw):
     too_large = {f"{size} bytes": with_head(size) for size in (70_000, 100_000, 1_000_000)}
     too_large |= {f"{size} bytes in one field": get(b"X-Long: " + b"a" * size) for size in (70_000, 100_000)}
     check(front, raw, too_large, lambda came: came in ([], [431]))
+    long_target = {f"a target of {size} bytes": get(line=b"GET %GET?" + b"a" * size + b" HTTP/1.1") for size in (65_600, 130_000)}
+    check(front, raw, long_target, lambda came: came in ([], [431], [414]))
 
 
 def test_a_length_beside_chunks_counts_for_nothing_and_ends_the_connection(front, raw):

@@ -31,7 +31,7 @@ const STATUSES: &str = "
 ## Statuses of errors
 
 The body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status. These have no body: 400 for a
-head of a request that is not valid HTTP, 431 and 414 for a head or a target over a [limit](limits.md#limits-that-protect-the-process),
+head of a request that is not valid HTTP, 431 for a head over a [limit](limits.md#limits-that-protect-the-process), also if its target alone is,
 503 for a connection beyond the limit.
 
 | status | [codes](errors.md) |
