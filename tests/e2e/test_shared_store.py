@@ -26,6 +26,8 @@ ERAS = ["2025-11-25", "2026-07-28"]
 PREFIX = "io.modelcontextprotocol"
 # No reply waits longer for a store that is lost. A loaded machine takes its own time.
 PATIENCE = 8
+# Those that docs/stores.md recommends.
+RIGHTS = ("~portion:*", "+@read", "+@write", "+@transaction", "+@connection")
 ADA, BOB = {"Authorization": "Bearer ada"}, {"Authorization": "Bearer bob"}
 
 
@@ -380,8 +382,7 @@ def test_a_wrong_password_is_told_and_harms_nobody(tmp_path, keys):
             until(one.is_connected, "the password is right")
             lawful(Caller(one).call("list_bookings"))
             until(lambda: "portion:{" in redis.ask("KEYS", "*", password="right"), "it is stored")
-        rights = ("~portion:*", "+@read", "+@write", "+@transaction", "+@connection")
-        redis.ask("ACL", "SETUSER", "portion", "on", ">word", *rights, password="right")
+        redis.ask("ACL", "SETUSER", "portion", "on", ">word", *RIGHTS, password="right")
         redis.ask("FLUSHALL", password="right")
         with Instance(redis.url("portion:word@"), keys) as one:
             until(one.is_connected, "these rights are enough")
@@ -407,7 +408,8 @@ def test_a_cluster_keeps_the_keys_of_a_result_together(tmp_path, keys):
     with RedisServer(tmp_path, "--cluster-enabled", "yes", "--cluster-port", str(free_port())) as redis:
         redis.ask("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
         until(lambda: "cluster_state:ok" in redis.ask("CLUSTER", "INFO"), "the cluster is ready", seconds=60)
-        url = f"redis+cluster://127.0.0.1:{redis.port}"
+        redis.ask("ACL", "SETUSER", "portion", "on", ">word", *RIGHTS, "+cluster|slots")
+        url = f"redis+cluster://portion:word@127.0.0.1:{redis.port}"
         with Instance(url, keys) as one, Instance(url, keys) as other:
             a, b = Caller(one), Caller(other)
             first = lawful(a.call("list_bookings"))
@@ -424,7 +426,8 @@ def test_sentinels_name_the_master(tmp_path, keys):
     with RedisServer(tmp_path) as redis:
         file.write_text(f"sentinel monitor main 127.0.0.1 {redis.port} 1\n")
         with RedisServer(sentinel, first=(str(file), "--sentinel"), saves=False) as watching:
-            url = f"redis+sentinel://127.0.0.1:{watching.port}/main"
+            redis.ask("ACL", "SETUSER", "portion", "on", ">word", *RIGHTS, "+role")
+            url = f"redis+sentinel://portion:word@127.0.0.1:{watching.port}/main"
             with Instance(url, keys) as one, Instance(url, keys) as other:
                 until(one.is_connected, "the master is found")
                 first = lawful(Caller(one).call("list_bookings"))
