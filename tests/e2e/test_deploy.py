@@ -161,7 +161,8 @@ def test_the_first_burst_is_an_alert_within_30_seconds(tmp_path):
 
 
 def starts(arguments, tmp_path, config):
-    """Starts Portion with the arguments of a file, with paths and addresses of this test, and returns its health."""
+    """Starts Portion with the arguments of a file, with paths and addresses of this test. Returns its health, and its exit code
+    after SIGTERM."""
     (tmp_path / "portion.yaml").write_text(config)
     admin = free_port()
     command = [PORTION]
@@ -171,8 +172,9 @@ def starts(arguments, tmp_path, config):
         command.append(argument.replace("0.0.0.0:9465", f"127.0.0.1:{admin}"))
     if "--admin" not in " ".join(arguments):
         command += ["--admin", f"127.0.0.1:{admin}", "--listen", "127.0.0.1:0"]
-    with Listening(command):
-        return json.loads(asked(admin, "/health"))["status"]
+    with Listening(command) as portion:
+        health = json.loads(asked(admin, "/health"))["status"]
+    return health, portion.process.returncode
 
 
 CONFIG = "upstreams:\n  docs: {url: https://docs.example.com/mcp}\n"
@@ -184,14 +186,15 @@ def test_the_service_of_systemd_starts(tmp_path):
     unit.read(DEPLOY / "systemd" / "portion.service")
     program, *arguments = shlex.split(unit["Service"]["ExecStart"])
     assert program == "/usr/local/bin/portion"
-    assert starts(arguments, tmp_path, CONFIG) == "ok"
-    assert int(unit["Service"]["TimeoutStopSec"]) > 30, "running requests have 30 s to finish"
+    service = unit["Service"]
+    assert starts(arguments, tmp_path, CONFIG) == ("ok", int(service["SuccessExitStatus"])), "a stop is no failure"
+    assert int(service["TimeoutStopSec"]) > 30, "running requests have 30 s to finish"
 
 
 def test_the_image_starts(tmp_path):
     lines = (DEPLOY / "docker" / "Dockerfile").read_text().splitlines()
     (arguments,) = [line.removeprefix("CMD ") for line in lines if line.startswith("CMD ")]
-    assert starts(json.loads(arguments), tmp_path, CONFIG) == "ok"
+    assert starts(json.loads(arguments), tmp_path, CONFIG) == ("ok", 143)
 
 
 def test_the_deployment_of_kubernetes_starts(tmp_path):
@@ -202,4 +205,4 @@ def test_the_deployment_of_kubernetes_starts(tmp_path):
     assert objects["Service"]["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
     assert pod["spec"]["terminationGracePeriodSeconds"] > 30
     (container,) = pod["spec"]["containers"]
-    assert starts(container["args"], tmp_path, objects["ConfigMap"]["data"]["portion.yaml"]) == "ok"
+    assert starts(container["args"], tmp_path, objects["ConfigMap"]["data"]["portion.yaml"]) == ("ok", 143)
