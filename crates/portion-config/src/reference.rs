@@ -18,7 +18,7 @@ use std::fmt;
 use std::path::Path;
 
 use portion_core::redact::RedactionRules;
-use portion_policy::store_url::split_at_credentials;
+use portion_policy::store_url::{split_at_credentials, split_at_scheme};
 use thiserror::Error;
 
 use crate::named_file::read_named_text;
@@ -159,8 +159,7 @@ impl Secret {
     /// masked.
     pub(crate) fn in_url(text: &str) -> Result<Self, ExpandError> {
         count_references(text)?;
-        let (_, at_sign) = split_outside_references(split_at_path(text).0, 0, &['@']);
-        if !at_sign.is_empty() {
+        if has_user(text) {
             return Err(ExpandError::CredentialsInUrl);
         }
         let parameters = text.split_once('?').map_or("", |(_, query)| query).split(['&', '#']);
@@ -181,12 +180,13 @@ impl Secret {
         Ok(Self { masked: path.map(|path| format!("{place}/{}", mask_literals(path))), ..secret })
     }
 
-    /// Creates the URL of a store. A literal user name and password are allowed, and masked.
+    /// Creates the URL of a store. A literal password is allowed, and masked with its user name.
     pub(crate) fn in_store(text: &str) -> Result<Self, ExpandError> {
         count_references(text)?;
-        let masked = match text.split_once("://").map(|(scheme, rest)| (scheme, split_at_credentials(rest))) {
-            Some((scheme, (Some(credentials), rest))) if count_references(credentials)? == 0 => {
-                Some(format!("{scheme}://…@{rest}"))
+        let (scheme, rest) = split_at_scheme(text.trim());
+        let masked = match split_at_credentials(rest) {
+            (Some(credentials), rest) if has_literal_password(credentials)? => {
+                Some(format!("{scheme}…@{rest}"))
             }
             _ => None,
         };
@@ -269,7 +269,33 @@ fn is_redacted(name: &str, text: &str) -> bool {
     ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
 }
 
-/// Splits a URL before its path.
+/// Returns true if a text is a URL with a user or password.
+pub(crate) fn has_credentials(text: &str) -> bool {
+    text.contains("://") && has_user(text)
+}
+
+/// Returns true if a user or password stands before the host of a URL.
+fn has_user(url: &str) -> bool {
+    let (_, at_sign) = split_outside_references(split_at_path(url).0, 0, &['@']);
+    !at_sign.is_empty()
+}
+
+/// Returns true if credentials have a password that is not only references. Without a colon, all of them may be one.
+fn has_literal_password(credentials: &str) -> Result<bool, ExpandError> {
+    let mut literal = String::new();
+    for_each_part(credentials, |part| {
+        match part {
+            TemplatePart::Text(text) => literal.push_str(text),
+            TemplatePart::Dollar => literal.push('$'),
+            TemplatePart::Variable(_) | TemplatePart::File(_) => {}
+        }
+        Ok(())
+    })?;
+    let password = literal.split_once(':').map_or(literal.as_str(), |(_, password)| password);
+    Ok(!password.is_empty())
+}
+
+/// Splits a URL before its path. A slash inside a reference does not begin the path.
 fn split_at_path(url: &str) -> (&str, &str) {
     let before = url.find("://").map_or(0, |at| at + 3);
     split_outside_references(url, before, &['/', '?', '#'])

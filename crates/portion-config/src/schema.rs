@@ -148,7 +148,7 @@ fn value_schema(kind: ValueKind) -> Json {
         ValueKind::Duration(..) => json!({ "type": "string", "pattern": DURATION_PATTERN }),
         ValueKind::Boolean => json!({ "type": "boolean" }),
         ValueKind::Choice(words) => json!({ "enum": words }),
-        ValueKind::Text => json!({ "$ref": "#/$defs/name" }),
+        ValueKind::Text | ValueKind::TextOrUrl => json!({ "$ref": "#/$defs/name" }),
         ValueKind::ToolName => json!({ "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" }),
         ValueKind::Names | ValueKind::Redact => json!({ "$ref": "#/$defs/names" }),
         ValueKind::TokenHashes => {

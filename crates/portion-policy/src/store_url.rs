@@ -3,6 +3,23 @@
 /// Names of the parameters that the URL of a store may have: a file with certificates, and the prefix of all keys.
 pub const PARAMETERS: [&str; 2] = ["ca", "prefix"];
 
+/// Splits a URL after the `://` of its scheme. What stands before a `://` and is no scheme may be a password: it stays in the
+/// rest.
+///
+/// ```
+/// use portion_policy::store_url::split_at_scheme;
+///
+/// assert_eq!(split_at_scheme("redis+cluster://:p@host"), ("redis+cluster://", ":p@host"));
+/// assert_eq!(split_at_scheme("user:p@redis://host"), ("", "user:p@redis://host"));
+/// ```
+pub fn split_at_scheme(url: &str) -> (&str, &str) {
+    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    match url.find("://") {
+        Some(at) if url[..at].bytes().all(is_scheme_byte) => url.split_at(at + "://".len()),
+        _ => ("", url),
+    }
+}
+
 /// Splits a URL, without its scheme, into its credentials and the rest. Credentials may contain any character, such as the
 /// slashes of a password in base64: they end at the last `@` before the parameters.
 ///
@@ -19,6 +36,22 @@ pub fn split_at_credentials(rest: &str) -> (Option<&str>, &str) {
         Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
         None => (None, rest),
     }
+}
+
+/// Returns a text that was meant as the URL of a store, without what may be a password: all that stands before its host, and
+/// its parameters.
+///
+/// ```
+/// use portion_policy::store_url::without_secrets;
+///
+/// assert_eq!(without_secrets("redis:user:p@host/0?password=p"), "…@host/0");
+/// assert_eq!(without_secrets("host:6379"), "host:6379");
+/// ```
+pub fn without_secrets(url: &str) -> String {
+    let (scheme, rest) = split_at_scheme(url);
+    let (credentials, rest) = split_at_credentials(rest);
+    let place = rest.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}{}{place}", if credentials.is_some() { "…@" } else { "" })
 }
 
 /// Returns true if a URL has other parameters than [`PARAMETERS`]: one of them may be a password.

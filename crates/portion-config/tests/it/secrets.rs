@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use portion_config::{Config, OtlpTarget, ServerConfig, Sources, diff, show};
 
-use super::{load, loaded, refused, with_variables, yaml};
+use super::{load, loaded, refused, with_options, with_variables, yaml};
 
 const SECRET: &str = "hunter2-s3cret";
 
@@ -70,6 +70,13 @@ fn a_shared_store_has_a_masked_password_and_needs_keys() {
         let (store, _) = shown(&url, key, ["redis://…@localhost:1/0?prefix=a@b", "(set)"]);
         assert_eq!(store, Some(url));
     }
+    for (store, place) in [
+        ("redis://${TOKEN}:hunter2@localhost", "redis://…@localhost"),
+        ("redis://hunter2@localhost", "redis://…@localhost"),
+        ("me:hunter2@redis://localhost", "…@redis://localhost"),
+    ] {
+        shown(store, key, [place, "(set)"]);
+    }
     let (store, _) = shown("rediss://:${TOKEN}@localhost", "/run/x.keys", ["://:${TOKEN}@", "/run/x.keys"]);
     assert_eq!(store, Some(format!("rediss://:{SECRET}@localhost")));
     for store in ["memory", "file"] {
@@ -83,6 +90,42 @@ fn a_shared_store_has_a_masked_password_and_needs_keys() {
     check("store: 'redis://me:x@localhost/0?prefix=a&password=hunter2'", parameters);
     check("store: fiel", "store is `fiel`, which is not a store; write memory, file, or the URL");
     check("cursorKeys: ''", "cursorKeys is ``, which is empty");
+}
+
+#[test]
+fn of_a_mistyped_store_only_the_host_is_shown() {
+    let check_place = |store: &str, place: &str| {
+        check(&format!("store: '{store}'"), &format!("store is `{place}`, which is not a store"));
+        let option = refused(&with_options(yaml("{}"), &[("store", store)])).to_string();
+        assert!(option.contains(place) && !option.contains("hunter2"), "{option}");
+    };
+    check_place("redis:me:hunter2@h", "…@h");
+    check_place("redis:/me:hunter2@h/0", "…@h/0");
+    check_place("me:hunter2@h:6379", "…@h:6379");
+    check_place("redis+sentinel:me:hunter2@h,i/main", "…@h,i/main");
+    check_place("redis:h:6379?password=hunter2", "redis:h:6379");
+    check_place(&format!("redis:me:{}@h", "hunter2".repeat(20)), "…@h");
+}
+
+#[test]
+fn a_mistyped_url_is_not_shown() {
+    let url = "http:/me:hunter2@x";
+    check(&format!("upstreams: {{a: {{url: '{url}'}}}}"), "url of the upstream a is not a URL");
+    check(&format!("otlp: '{url}'"), "otlp is not a URL");
+    check(&format!("alertWebhook: '{url}'"), "alertWebhook is not a URL");
+    check(&format!("publicUrl: '{url}'"), "publicUrl is not a URL of a host");
+    check(&format!("auth: jwt\njwksUrl: '{url}'"), "is not a URL");
+}
+
+#[test]
+fn a_text_that_may_be_a_url_has_no_password() {
+    let problem = "contains a user or password; remove it";
+    check("jwtIssuer: 'https://me:hunter2@issuer.example'", problem);
+    check("upstreams: {a: {openapi: 'https://me:hunter2@x/openapi.json'}}", problem);
+    for issuer in ["https://issuer.example/@me", "robot@issuer.example"] {
+        let text = format!("{{auth: jwt, jwtIssuer: '{issuer}', jwtAudience: a, jwksUrl: 'https://x/keys'}}");
+        assert!(show(&loaded(&yaml(&text)), false, None).contains(issuer), "{issuer}");
+    }
 }
 
 #[track_caller]

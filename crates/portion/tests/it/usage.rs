@@ -189,6 +189,15 @@ fn what_a_header_holds_is_never_shown() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
+fn what_stands_before_the_host_of_a_store_is_never_shown() -> Result<(), Box<dyn Error>> {
+    for store in ["redis:me:s3cret@h", "redis:/me:s3cret@h", "me:s3cret@h", "redis+sentinel:me:s3cret@h"] {
+        check(&format!("wrap --store {store} -- cat"), "store is `…@h`, which is not a store")?;
+        check_with("wrap -- cat", &[("PORTION_STORE", store)], "store is `…@h`, which is not a store")?;
+    }
+    Ok(())
+}
+
+#[test]
 fn values_say_what_they_take() -> Result<(), Box<dyn Error>> {
     check("wrap --hard-cap many -- cat", "write a whole number from 600, such as 12000")?;
     check("wrap --hard-cap -5 -- cat", "invalid value '-5'")?;

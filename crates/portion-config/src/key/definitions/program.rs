@@ -72,7 +72,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "jwtIssuer",
-        kind: ValueKind::Text,
+        kind: ValueKind::TextOrUrl,
         value_name: "ISSUER",
         doc: "Issuer of JSON Web Tokens, the exact value of iss",
         ..LISTENERS

@@ -116,7 +116,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "openapi",
-        kind: ValueKind::Text,
+        kind: ValueKind::TextOrUrl,
         value_name: "FILE",
         doc: "OpenAPI document of a REST API, JSON or YAML, relative to the configuration file: its operations \
               become tools; url is then the base URL of the API (default: the document's server)",

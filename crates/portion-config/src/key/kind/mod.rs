@@ -46,6 +46,8 @@ pub enum ValueKind {
     Choice(&'static [&'static str]),
     /// Text.
     Text,
+    /// Text that may be a URL, without a user or password.
+    TextOrUrl,
     /// A tool name that every client accepts: `[a-zA-Z0-9_-]{1,64}`.
     ToolName,
     /// Several texts: a list, or one text with commas.
@@ -103,7 +105,15 @@ impl ValueKind {
 
     /// Returns true if its values may contain secrets, which messages must not show.
     pub fn may_be_secret(self) -> bool {
-        matches!(self, Self::Url | Self::Webhook | Self::StoreUrl | Self::CursorKeys | Self::TokenHashes)
+        matches!(
+            self,
+            Self::TextOrUrl
+                | Self::Url
+                | Self::Webhook
+                | Self::StoreUrl
+                | Self::CursorKeys
+                | Self::TokenHashes
+        )
     }
 
     /// Describes the kind in a few words.
@@ -123,7 +133,7 @@ impl ValueKind {
             Self::Duration(..) => "a duration from 1s".into(),
             Self::Boolean => "true or false".into(),
             Self::Choice(words) => words.join(", "),
-            Self::Text => "text".into(),
+            Self::Text | Self::TextOrUrl => "text".into(),
             Self::ToolName => "1 to 64 letters, digits, `_` or `-`".into(),
             Self::Names | Self::Redact => "a list of names".into(),
             Self::TokenHashes => "a list of NAME=sha256:HEX".into(),
@@ -179,6 +189,7 @@ impl ValueKind {
             }),
             Self::Choice(known) => one(parse_choice(node, text, known)),
             Self::Text => one(self.parse_text(node, text)),
+            Self::TextOrUrl => one(self.parse_text_or_url(node, text)),
             Self::ToolName => one(parse_tool_name(node, text)),
             Self::Names | Self::Redact => {
                 // A misspelled keyword would be a name that matches nothing.

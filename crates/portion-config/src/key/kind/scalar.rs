@@ -4,13 +4,13 @@ use std::net::{AddrParseError, SocketAddr};
 use std::time::Duration;
 
 use portion_policy::access::TokenHash;
-use portion_policy::store_url::has_unknown_parameter;
+use portion_policy::store_url::{has_unknown_parameter, without_secrets};
 use portion_text::spelling::closest_name;
 use portion_tokens::Factor;
 
 use super::{InvalidValue, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};
-use crate::reference::{ExpandError, Secret};
+use crate::reference::{ExpandError, Secret, has_credentials};
 use crate::value::Value;
 
 /// Maximum characters of a text.
@@ -80,6 +80,15 @@ impl ValueKind {
             return Err(InvalidValue { raw_value: None, ..given });
         }
         Ok(Value::Text(text.to_owned()))
+    }
+
+    /// Parses a text that may be a URL. One with a password is refused, and not shown.
+    pub(super) fn parse_text_or_url(self, node: &Node, text: &str) -> Result<Value, InvalidValue> {
+        if has_credentials(text) {
+            let wrong = InvalidValue::new(node, "contains a user or password", "remove it");
+            return Err(InvalidValue { raw_value: None, ..wrong });
+        }
+        self.parse_text(node, text)
     }
 }
 
@@ -176,7 +185,7 @@ pub(super) fn parse_url(node: &Node, read: Result<Secret, ExpandError>) -> Resul
 pub(super) fn parse_store(node: &Node, text: &str) -> Result<Value, InvalidValue> {
     if !text.contains("://") {
         let fix = "write memory, file, or the URL of a Redis or Valkey: redis://HOST:PORT";
-        return Err(InvalidValue::new(node, "is not a store", fix));
+        return Err(InvalidValue::new(node, "is not a store", fix).showing(&without_secrets(text)));
     }
     if has_unknown_parameter(text) {
         let fix = "the parameters are ca, a file, and prefix; a password stands before the host: redis://:PASSWORD@HOST";
