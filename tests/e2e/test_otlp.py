@@ -282,6 +282,15 @@ def test_a_collector_that_takes_nothing_costs_no_request_and_is_told_of_once(fro
         assert told() == ["metrics", "traces"], stderr()
 
 
+@pytest.mark.parametrize("endpoint", ["127.0.0.1:4318", "http:/me:s3cret@127.0.0.1:4318"])
+def test_an_endpoint_that_is_no_url_is_told_and_costs_no_request(front, start, endpoint):
+    with start(front, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint, **SOON) as (session, stderr):
+        answer = json.loads(session.ask(call(1, "list_rows", count=1))[-1])
+        assert "error" not in answer and not answer["result"].get("isError")
+    said = stderr()
+    assert said.count("the endpoint is not a URL") == 2 and "s3cret" not in said, said
+
+
 def test_a_collector_that_takes_nothing_holds_nobody_up_at_the_end_and_what_is_lost_is_told(start, trouble):
     with start("wrap", "--otlp", trouble) as (session, stderr):
         for number in range(3):

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode, Uri};
 use opentelemetry_http::{HttpClient, HttpError};
 use portion_net::client;
 use portion_net::tls::{self, TlsError};
@@ -34,6 +34,9 @@ pub(crate) struct Client {
 /// Error of creating a client.
 #[derive(Debug, Error)]
 pub(crate) enum ClientError {
+    /// The endpoint is not a URL. It is not shown, because it may contain a password.
+    #[error("the endpoint is not a URL; write it as http://HOST:PORT")]
+    Endpoint,
     /// The runtime could not be started.
     #[error("cannot start the HTTP client: {0}")]
     Runtime(#[from] std::io::Error),
@@ -48,11 +51,18 @@ struct Timeout(Duration);
 
 impl Client {
     /// Creates a client for `endpoint`. Certificates are loaded only for `https:`.
+    ///
+    /// The endpoint is checked here: the SDK would show it in its error, and drop this client, whose runtime must not be
+    /// dropped by a task.
     pub(crate) fn new(
         endpoint: &str,
         timeout: Duration,
         stats: Arc<QueueStats>,
     ) -> Result<Self, ClientError> {
+        let url: Uri = endpoint.parse().map_err(|_| ClientError::Endpoint)?;
+        if !matches!(url.scheme_str(), Some("http" | "https")) {
+            return Err(ClientError::Endpoint);
+        }
         let tls = tls::client_config(endpoint.starts_with("https:"))?;
         // No task drives idle connections between two exchanges.
         let inner = client::unpooled(tls);
@@ -100,4 +110,22 @@ fn error_chain(error: &(dyn Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::Client;
+    use crate::stats::QueueStats;
+
+    #[test]
+    fn an_endpoint_that_is_no_url_is_refused_and_not_shown() {
+        for endpoint in ["127.0.0.1:4318/v1/traces", "collector", "http:/me:s3cret@h/v1/traces", "ftp://h/"] {
+            let stats = Arc::new(QueueStats::new("traces"));
+            let error = Client::new(endpoint, Duration::from_secs(1), stats).expect_err(endpoint).to_string();
+            assert!(error.contains("is not a URL") && !error.contains("s3cret"), "{error}");
+        }
+    }
 }
