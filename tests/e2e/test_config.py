@@ -10,9 +10,11 @@ import pytest
 from fixture import corpus
 from harness.command import FIXTURE, PORTION, REPOSITORY, wrapped
 from harness.configured import FRONTS, Configured
+from harness.listening import Listening, served
 from harness.peer import Peer
-from harness.replacing import WAYS
+from harness.replacing import WAYS, renamed_over
 from harness.reply import HARD_CAP, Reply, exact, items, lawful, pages_joined, raw_joined, walk
+from harness.waiting import until
 
 IDS = [f"BK-{number:04}" for number in range(1, 501)]
 PAYLOAD = corpus.bookings()
@@ -337,9 +339,14 @@ def test_variables_without_an_effect_are_warned_of(tmp_path, variable, told):
     assert said.returncode == 0 and told in said.stderr and said.stdout.endswith("valid, 1 warning\n"), said
 
 
+KEY = "bmV3IG5ldyBuZXcgbmV3IG5ldyBuZXcgbmV3IG5ldyE="
+
+
 @pytest.mark.parametrize("text, told", [
     ("admin: 0.0.0.0:9999\n", "0.0.0.0:9999"),
     ("cursorKeys: ./missing.keys\n", "missing.keys"),
+    (f"store: postgres://127.0.0.1\ncursorKeys: {KEY}\n", "redis://"),
+    ("auth: passthrough\nupstreams: {a: {command: [cat]}}\n", "exactly one upstream"),
 ])
 def test_what_would_not_start_is_not_valid(tmp_path, text, told):
     path = tmp_path / "portion.yaml"
@@ -350,3 +357,52 @@ def test_what_would_not_start_is_not_valid(tmp_path, text, told):
     started = subprocess.run([PORTION, "serve", "--config", str(path), "--listen", "127.0.0.1:0", "--", *FIXTURE],
                              capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert started.returncode == 2 and told in started.stderr, started
+
+
+def test_a_listener_that_is_open_to_other_machines_is_not_valid(tmp_path):
+    path = tmp_path / "portion.yaml"
+    path.write_text("hardCap: 12000\nlisten: 0.0.0.0:9998\n")
+    said = run(PORTION, "config", "check", "--json", str(path))
+    [error] = json.loads(said.stdout)["errors"]
+    assert said.returncode == 2 and error["place"] == f"{path}:2:1" and "0.0.0.0:9998" in error["message"]
+    path.write_text("listen: 0.0.0.0:9998\ninsecure: true\n")
+    assert run(PORTION, "config", "check", str(path)).returncode == 0
+
+
+def test_servers_may_be_on_the_command_line_only(tmp_path):
+    path = tmp_path / "portion.yaml"
+    path.write_text("upstreams: {}\n")
+    assert run(PORTION, "config", "check", str(path)).returncode == 0
+    with Peer(wrapped(FIXTURE, "--config", str(path))) as peer:
+        lawful(peer.call("list_bookings"))
+
+
+@pytest.mark.parametrize("text, told", [
+    ("admin: 0.0.0.0:1\n", "0.0.0.0:1"),
+    ("cursorKeys: /no/such.keys\n", "/no/such.keys"),
+    (f"store: postgres://127.0.0.1\ncursorKeys: {KEY}\n", "redis://"),
+])
+def test_v3_4_a_file_that_would_not_start_changes_nothing(configured, text, told):
+    portion = configured("tokenBudgetThreshold: 5000\n")
+    portion.write(f"tokenBudgetThreshold: 6000\n{text}")
+    portion.until(lambda: "the previous version stays in force" in portion.log(), "it is rejected")
+    assert told in portion.log() and "portion.yaml:2:1" in portion.log()
+    assert budget(portion.peer.call("list_bookings")) == 5000
+
+
+def test_v3_4_a_file_without_servers_that_start_changes_nothing(tmp_path):
+    path = tmp_path / "portion.yaml"
+    server = f"upstreams: {{fixture: {{command: {json.dumps(FIXTURE)}}}}}\n"
+    path.write_text(server)
+    with Listening(served("--config", str(path))) as portion, Peer(portion.url) as peer:
+        log = lambda: "".join(portion.said)
+        for text, told in {
+            "upstreams: {}\n": "no server given",
+            "upstreams: {a: {command: [no-such-program]}}\n": "`no-such-program`: not found on PATH",
+            "upstreams: {a: {openapi: no-such.yaml}}\n": "OpenAPI document no-such.yaml",
+        }.items():
+            renamed_over(path, f"tokenBudgetThreshold: 6000\n{text}")
+            until(lambda: told in log(), told, told=log)
+        assert budget(peer.call("list_bookings")) == 4000
+        renamed_over(path, f"tokenBudgetThreshold: 6000\n{server}")
+        until(lambda: budget(peer.call("list_bookings")) == 6000, "6,000 tokens", told=log)

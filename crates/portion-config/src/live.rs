@@ -1,7 +1,7 @@
 //! Keeps the configuration in force and applies changes of its file.
 //!
 //! A changed file is read, checked as a whole, and replaces the previous version atomically. An invalid
-//! one changes nothing: its errors are logged and available as the [status](LiveConfig::status). Changes
+//! one, and one with which the process would not start, changes nothing: its errors are logged and available as the [status](LiveConfig::status). Changes
 //! are logged key by key, for secrets without their values.
 
 use std::path::{Path, PathBuf};
@@ -18,6 +18,9 @@ use crate::history::{History, HistoryError};
 use crate::problem::{Errors, Warnings};
 use crate::sources::Sources;
 use crate::watch::{DebounceOptions, FileContent, WatchError, WatchHandle};
+
+/// Callback that returns the errors for which the process would not start with a valid configuration.
+pub type CheckStart = Box<dyn Fn(&Config) -> Vec<String> + Send + Sync>;
 
 /// Callback that puts a configuration into force.
 pub type ApplyConfig = Box<dyn Fn(&Arc<Config>) + Send + Sync>;
@@ -56,6 +59,7 @@ struct LiveShared {
     status: Mutex<ConfigStatus>,
     history: Option<Mutex<History>>,
     observer: Arc<dyn Observer>,
+    check_start: CheckStart,
     apply_config: ApplyConfig,
 }
 
@@ -71,7 +75,7 @@ impl LiveConfig {
     }
 
     /// Keeps the configuration up to date with its file. `apply_config` is called with each later
-    /// version. If the current version was not recorded by another process before, its changes are
+    /// version that `check_start` has no errors of. If the current version was not recorded by another process before, its changes are
     /// reported.
     ///
     /// # Errors
@@ -81,6 +85,7 @@ impl LiveConfig {
         config: Arc<Config>,
         history: Option<History>,
         observer: Arc<dyn Observer>,
+        check_start: CheckStart,
         apply_config: ApplyConfig,
     ) -> Result<Self, WatchError> {
         let file = sources.file.clone();
@@ -102,6 +107,7 @@ impl LiveConfig {
             status: state,
             history,
             observer,
+            check_start,
             apply_config,
         });
         if let Some((path, replaced)) = file.as_ref().map(|(path, _)| path).zip(replaced) {
@@ -152,6 +158,10 @@ impl LiveShared {
                 return self.reject(path, errors.iter().map(ToString::to_string).collect());
             }
         };
+        let errors = (self.check_start)(&config);
+        if !errors.is_empty() {
+            return self.reject(path, errors);
+        }
         for warning in &warnings.0 {
             tracing::warn!("{warning}");
         }

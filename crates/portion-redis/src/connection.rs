@@ -48,6 +48,8 @@ impl Connector {
     /// # Errors
     /// If the URL or the file with certificates is invalid.
     pub(crate) fn new(url: &StoreUrl, timeout: Duration) -> Result<Self, UrlError> {
+        // The client needs a default. An error says that there is one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let refused = |error: redis::RedisError| UrlError::Refused(error.to_string());
         let unreadable = |error: std::io::Error| UrlError::Refused(format!("the file of ca: {error}"));
         let certificates = match &url.ca_file {

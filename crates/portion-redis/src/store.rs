@@ -57,14 +57,20 @@ pub struct RedisStore {
 }
 
 impl RedisStore {
+    /// Checks that a store could be opened, without connecting to it.
+    ///
+    /// # Errors
+    /// If the client refuses the URL, or the file of its certificates cannot be read.
+    pub fn check(url: &StoreUrl) -> Result<(), UrlError> {
+        Connector::new(url, crate::RESPONSE_TIMEOUT).map(drop)
+    }
+
     /// Opens a store, and begins to connect.
     ///
     /// # Errors
     /// If the settings are invalid. A store that does not answer is no error.
     pub fn open(settings: RedisSettings) -> Result<Self, OpenError> {
         let RedisSettings { url, secrets, namespace, server, ttl } = settings;
-        // The client needs a default. An error says that there is one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let connector = Connector::new(&url, crate::RESPONSE_TIMEOUT)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)

@@ -15,6 +15,8 @@ use portion_policy::access::AccessPolicy;
 use tokio::time::timeout;
 
 use crate::exposure::Listener;
+use crate::server::Server;
+use crate::start_error::StartError;
 use crate::usage_error::UsageError;
 
 /// Timeout of a request for the keys of an issuer.
@@ -34,6 +36,22 @@ pub(crate) enum Upstreams<'a> {
     },
     /// Anything else.
     Other,
+    /// Nothing is known of them: the command line may name them.
+    Unknown,
+}
+
+impl<'a> Upstreams<'a> {
+    /// Returns the server that gets the credentials of callers, if there is only one. A server may have several paths.
+    pub(crate) fn of(servers: impl IntoIterator<Item = &'a Server>) -> Self {
+        let mut servers = servers.into_iter();
+        let Some(first) = servers.next() else { return Self::Unknown };
+        match first {
+            Server::Remote(remote) if !remote.has_own_connection() && servers.all(|other| other == first) => {
+                Self::OneRemote { url: &remote.url, headers: &remote.headers }
+            }
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Checks that the callers of a listener may reach it, and returns their authenticator.
@@ -45,12 +63,34 @@ pub(crate) fn authenticator(
     listener: Listener,
     upstreams: &Upstreams<'_>,
 ) -> Result<Arc<Authenticator>, Box<dyn Error>> {
+    let policy = policy(config, upstreams)?;
+    listener.check(policy.is_checked(), config.insecure())?;
+    listener.warn_if_open(policy.is_checked());
+    Ok(Arc::new(Authenticator::new(policy, config.public_url(), keys_at)?))
+}
+
+/// Returns the error for which a listener of clients does not start, if there is one.
+pub(crate) fn caller_error(
+    config: &Config,
+    listener: Listener,
+    upstreams: &Upstreams<'_>,
+) -> Option<StartError> {
+    match policy(config, upstreams) {
+        Ok(policy) => {
+            let error = listener.check(policy.is_checked(), config.insecure()).err()?;
+            Some(StartError::at_key(config, "listen", &error))
+        }
+        Err(error) => Some(StartError::at_key(config, "auth", &error)),
+    }
+}
+
+/// Returns who may call a listener in front of these servers.
+fn policy(config: &Config, upstreams: &Upstreams<'_>) -> Result<AccessPolicy, UsageError> {
     let policy = config.access()?;
     if policy == AccessPolicy::Passthrough {
         check_passthrough(upstreams)?;
     }
-    listener.check(policy.is_checked(), config.insecure())?;
-    Ok(Arc::new(Authenticator::new(policy, config.public_url(), keys_at)?))
+    Ok(policy)
 }
 
 /// Checks the admin listener, and returns the authenticator of its callers.
@@ -63,21 +103,36 @@ pub(crate) fn admin_authenticator(
     insecure: bool,
 ) -> Result<Arc<Authenticator>, UsageError> {
     let tokens = config.admin_tokens();
-    if let Some(at) = at {
-        let (subject, auth_option) = ("health, metrics and records", Some("--admin-token-hash"));
-        Listener { at, subject, option: "--admin", auth_option }
-            .check(!tokens.is_empty(), insecure || config.insecure())?;
+    if let Some(listener) = at.map(admin_listener) {
+        listener.check(!tokens.is_empty(), insecure || config.insecure())?;
+        listener.warn_if_open(!tokens.is_empty());
     }
     Ok(Arc::new(if tokens.is_empty() { Authenticator::unchecked() } else { Authenticator::bearer(tokens) }))
+}
+
+/// Returns the error for which the admin listener does not start, if there is one.
+pub(crate) fn admin_error(config: &Config, at: Option<SocketAddr>, insecure: bool) -> Option<StartError> {
+    let is_authenticated = !config.admin_tokens().is_empty();
+    let error = admin_listener(at?).check(is_authenticated, insecure || config.insecure()).err()?;
+    Some(StartError::at_key(config, "admin", &error))
+}
+
+fn admin_listener(at: SocketAddr) -> Listener {
+    let (subject, auth_option) = ("health, metrics and records", Some("--admin-token-hash"));
+    Listener { at, subject, option: "--admin", auth_option }
 }
 
 /// Checks that there is an upstream that checks the credentials of callers, and gets no others. Any header, and the query of
 /// the URL, may be a credential, so none is allowed.
 fn check_passthrough(upstreams: &Upstreams<'_>) -> Result<(), UsageError> {
-    let Upstreams::OneRemote { url, headers } = upstreams else {
-        return Err("auth passthrough needs exactly one upstream, with a URL, that checks the credentials of callers; \
-                    use bearer or jwt in front of commands and of several servers"
-            .into());
+    let (url, headers) = match upstreams {
+        Upstreams::OneRemote { url, headers } => (url, headers),
+        Upstreams::Other => {
+            return Err("auth passthrough needs exactly one upstream, with a URL, that checks the credentials of callers; \
+                        use bearer or jwt in front of commands and of several servers"
+                .into());
+        }
+        Upstreams::Unknown => return Ok(()),
     };
     // Without a colon the line is invalid, and may be a secret.
     let name =

@@ -21,23 +21,15 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Rejects an address that other machines can reach, unless callers are authenticated, or `insecure` is set; then it
-    /// prints a warning on stderr.
+    /// Rejects an address that other machines can reach, unless callers are authenticated, or `insecure` is set.
     ///
     /// # Errors
     /// Returns the problem and the options that fix it.
     pub(crate) fn check(self, is_authenticated: bool, insecure: bool) -> Result<(), UsageError> {
+        if insecure || !self.is_open(is_authenticated) {
+            return Ok(());
+        }
         let Self { at, subject, option, auth_option } = self;
-        if is_authenticated || at.ip().to_canonical().is_loopback() {
-            return Ok(());
-        }
-        if insecure {
-            crate::terminal::print_stderr!(
-                "portion: warning: every machine that reaches {at} can use {subject}: callers are not authenticated \
-                 (--insecure)"
-            );
-            return Ok(());
-        }
         let port = at.port();
         let authenticate =
             auth_option.map(|option| format!("authenticate them with {option}, ")).unwrap_or_default();
@@ -46,6 +38,22 @@ impl Listener {
              127.0.0.1:{port}, or add --insecure (insecure: true) if something in front authenticates them"
         )
         .into())
+    }
+
+    /// Warns on stderr if other machines can use the listener, as `insecure` allows.
+    pub(crate) fn warn_if_open(self, is_authenticated: bool) {
+        let Self { at, subject, .. } = self;
+        if self.is_open(is_authenticated) {
+            crate::terminal::print_stderr!(
+                "portion: warning: every machine that reaches {at} can use {subject}: callers are not authenticated \
+                 (--insecure)"
+            );
+        }
+    }
+
+    /// Returns true if other machines can reach the address, and callers are not authenticated.
+    fn is_open(self, is_authenticated: bool) -> bool {
+        !is_authenticated && !self.at.ip().to_canonical().is_loopback()
     }
 }
 

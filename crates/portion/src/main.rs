@@ -27,6 +27,7 @@ mod remote;
 mod rest;
 mod server;
 mod setup;
+mod start_error;
 mod stdio_client;
 mod storage;
 mod temporary_files;

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use portion_config::{Config, ServerConfig as Written, Upstream};
@@ -156,6 +157,17 @@ impl Server {
         match self {
             Self::Remote(_) | Self::Rest(_) => Ok(()),
             Self::Command(program) => program.look_up(),
+        }
+    }
+
+    /// Checks what a start needs of it on this machine: its program, or the document of an API.
+    ///
+    /// # Errors
+    /// Returns the problem and how to fix it.
+    pub(crate) fn check(&self, config_file: Option<&Path>) -> Result<(), Box<dyn Error>> {
+        match self {
+            Self::Remote(_) | Self::Command(_) => Ok(self.check_program()?),
+            Self::Rest(rest) => rest.connect(MESSAGE_LIMIT, config_file, |_| false).map(drop),
         }
     }
 

@@ -31,7 +31,8 @@ use crate::log;
 use crate::observers::Observers;
 use crate::options::{ConfigOptions, KeyGroups};
 use crate::server::ServerIds;
-use crate::storage::Storage;
+use crate::start_error::StartCheck;
+use crate::storage::{self, Storage};
 
 /// Longest time of a shutdown for the recount of the last replies.
 const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -87,6 +88,7 @@ impl LoadedConfig {
     }
 
     /// Starts the gateway for these servers. `default_ttl`: time to live of results, unless one is configured.
+    /// `start_check`: the errors of the command with a changed configuration.
     ///
     /// # Errors
     /// Returns an error if the file cannot be watched, the store or the keys of cursors are invalid, or the system
@@ -95,6 +97,7 @@ impl LoadedConfig {
         self,
         servers: &ServerIds,
         default_ttl: Duration,
+        start_check: StartCheck,
     ) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
         let client_limits = limits_from_environment();
@@ -119,7 +122,14 @@ impl LoadedConfig {
             alarm.set_rule(alerts::alert_rule(&config.alerts()));
             live_gateway.replace_rules(EndpointRules::new(Arc::clone(config) as _, client_limits));
         });
-        let live = LiveConfig::start(sources, Arc::clone(&config), history, observer, apply_config)?;
+        let running = Arc::clone(&config);
+        let check_start = Box::new(move |config: &Config| {
+            let errors = start_check(config).into_iter();
+            let errors = errors.chain(storage::start_errors(config, Some(&running)));
+            errors.map(|error| error.to_string()).collect::<Vec<_>>()
+        });
+        let live =
+            LiveConfig::start(sources, Arc::clone(&config), history, observer, check_start, apply_config)?;
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }

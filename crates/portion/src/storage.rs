@@ -16,6 +16,7 @@ use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
 use crate::cursor_keys::CursorKeys;
 use crate::server::ServerIds;
+use crate::start_error::StartError;
 use crate::temporary_files;
 use crate::usage_error::UsageError;
 
@@ -91,6 +92,20 @@ impl Storage {
     }
 }
 
+/// Returns the errors for which the store of a configuration would not be opened. What a running process has read is not
+/// read again: a pipe can be read only once.
+pub(crate) fn start_errors(config: &Config, running: Option<&Config>) -> Vec<StartError> {
+    let known_keys = running.and_then(Config::cursor_keys);
+    let keys = config.cursor_keys().filter(|keys| known_keys != Some(*keys));
+    let keys = keys.and_then(|keys| CursorKeys::read(keys).err());
+    let known_url = running.and_then(Config::shared_store);
+    let url = config.shared_store().filter(|url| known_url != Some(*url));
+    let url = url.and_then(|url| StoreUrl::parse(url).and_then(|url| RedisStore::check(&url)).err());
+    let keys = keys.map(|error| StartError::at_key(config, "cursorKeys", &error));
+    let url = url.map(|error| StartError::at_key(config, "store", &error));
+    keys.into_iter().chain(url).collect()
+}
+
 /// Opens a store that several instances share.
 fn open_shared(
     url: &str,
@@ -98,7 +113,8 @@ fn open_shared(
     servers: &ServerIds,
     limits: StoreLimits,
 ) -> Result<Storage, Box<dyn Error>> {
-    let settings = redis_settings(StoreUrl::parse(url)?, keys, &servers.names, &servers.shared, limits.ttl);
+    let url = StoreUrl::parse(url).map_err(|error| UsageError::from(error.to_string()))?;
+    let settings = redis_settings(url, keys, &servers.names, &servers.shared, limits.ttl);
     let store = CachedStore::new(MemoryStore::new(limits), Arc::new(RedisStore::open(settings)?));
     // The same for all instances, whatever keys they have. Cursors and names of keys are signed with the keys.
     let principal_secret = *Scope::from_parts(&[0; 32], [b"principals".as_slice()]).as_bytes();

@@ -52,12 +52,16 @@ impl Fixture {
         let (sender, events) = channel();
         let current = Arc::new(Mutex::new(threshold(&config)));
         let applied = Arc::clone(&current);
+        let check_start = Box::new(|config: &Config| {
+            let taken = config.explicit_admin().map(|at| format!("portion.yaml: {at} is taken"));
+            taken.into_iter().collect::<Vec<_>>()
+        });
         let apply_config = Box::new(move |config: &Arc<Config>| {
             *applied.lock().expect("nobody panics with it") = threshold(config);
         });
         let observer = Arc::new(EventSender(Mutex::new(sender)));
-        let live =
-            LiveConfig::start(sources, config, Some(history), observer, apply_config).expect("watched");
+        let live = LiveConfig::start(sources, config, Some(history), observer, check_start, apply_config);
+        let live = live.expect("watched");
         Self { folder, events, threshold: current, live }
     }
 
@@ -140,6 +144,21 @@ fn v3_4_an_invalid_file_changes_nothing_and_is_reported_until_fixed() {
     };
     assert_eq!((fixture.in_force(), applied.version, fixture.live.status().errors.len()), (5_000, 2, 0));
     assert_eq!(fixture.live.status().rejected_count, 3);
+}
+
+#[test]
+fn a_file_with_which_the_process_would_not_start_changes_nothing() {
+    let fixture = Fixture::new("tokenBudgetThreshold: 4000\n");
+    let Event::ConfigRejected(rejected) =
+        fixture.says("{tokenBudgetThreshold: 8000, admin: '127.0.0.1:1'}\n")
+    else {
+        panic!("it is rejected")
+    };
+    assert_eq!(rejected.errors, ["portion.yaml: 127.0.0.1:1 is taken"]);
+    assert_eq!((fixture.in_force(), fixture.live.status().errors), (4_000, rejected.errors.clone()));
+    assert_eq!(fixture.live.status().pending_restart, Vec::<String>::new());
+    assert!(matches!(fixture.says("tokenBudgetThreshold: 8000\n"), Event::ConfigApplied(_)));
+    assert_eq!((fixture.in_force(), fixture.live.status().errors.len()), (8_000, 0));
 }
 
 #[test]

@@ -80,8 +80,9 @@ fn check_readable(file: &Path) -> Result<(), ReadError> {
 async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> CommandResult {
     let mut signals = ShutdownSignals::listen()?;
     let listen = options.listen;
-    Listener { at: listen, subject: "the dashboard", option: "--listen", auth_option: None }
-        .check(false, options.insecure || config.insecure())?;
+    let exposed = Listener { at: listen, subject: "the dashboard", option: "--listen", auth_option: None };
+    exposed.check(false, options.insecure || config.insecure())?;
+    exposed.warn_if_open(false);
     let listener = listening::bind(listen).await?;
     let address = listener.local_addr()?;
     let dashboard: Arc<dyn Backend> =

@@ -10,6 +10,7 @@ use clap::Args;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::ORIGIN;
+use portion_config::Config;
 use portion_config::named_file::read_named_text;
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
@@ -32,6 +33,7 @@ use crate::remote::RemoteServer;
 use crate::rest::MAX_DOCUMENT_BYTES;
 use crate::server::{Server, ServerIds};
 use crate::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
+use crate::start_error::StartCheck;
 use crate::usage_error::UsageError;
 use tower_layer::Layer as _;
 
@@ -83,17 +85,15 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 
 async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadline) -> CommandResult {
     let signals = ShutdownSignals::listen()?;
-    let listen = loaded.config.listen_or(DEFAULT_ADDRESS);
+    let exposed = listener(&loaded.config);
     let target = options.target()?;
-    let listener =
-        Listener { at: listen, subject: "the API", option: "--listen", auth_option: Some("--auth bearer") };
     let headers = target.headers().iter();
     let headers =
         headers.map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
     let headers: Vec<String> = headers.collect();
     let url = target.url().to_string();
     let upstreams = Upstreams::OneRemote { url: &url, headers: &headers };
-    let authenticator = access::authenticator(&loaded.config, listener, &upstreams)?;
+    let authenticator = access::authenticator(&loaded.config, exposed, &upstreams)?;
     let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
     let proxy = if options.is_h2c() {
         ReverseProxy::over_h2c(target.clone())?
@@ -101,14 +101,15 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
         ReverseProxy::new(target.clone())?
     };
     let routes = options.routes()?;
+    let start_check = start_check(url.clone(), headers.clone());
     let api = Server::Remote(RemoteServer { url, headers, transport: Transport::default() });
-    let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL)?;
+    let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL, start_check)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(&shutdown);
     let layer =
         PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes, proxy.clone()));
-    let listener = listening::bind(listen).await?;
+    let listener = listening::bind(exposed.at).await?;
     let address = listener.local_addr()?;
     // The query may contain a secret.
     let upstream = target.url().to_string();
@@ -146,6 +147,21 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
         Ok(())
     };
     listening::serve_until_signal(serving, signals, &setup).await
+}
+
+/// Returns the listener of clients, as configured.
+fn listener(config: &Config) -> Listener {
+    let at = config.listen_or(DEFAULT_ADDRESS);
+    Listener { at, subject: "the API", option: "--listen", auth_option: Some("--auth bearer") }
+}
+
+/// Returns the check of a changed configuration in front of the API with this URL and these headers.
+fn start_check(url: String, headers: Vec<String>) -> StartCheck {
+    Box::new(move |config: &Config| {
+        let upstreams = Upstreams::OneRemote { url: &url, headers: &headers };
+        let callers = access::caller_error(config, listener(config), &upstreams);
+        callers.into_iter().chain(access::admin_error(config, config.admin(), false)).collect::<Vec<_>>()
+    })
 }
 
 impl Options {

@@ -1,21 +1,25 @@
 //! `portion wrap`: MCP on stdio, in front of a child process or a server over HTTP.
 
+mod start_check;
+
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use portion_config::LoginConfig;
 use portion_config::key::parse_socket_address;
+use portion_config::{Config, LoginConfig};
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
 use portion_mcp::front::stdio::StdioFront;
 use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 
+use self::start_check::start_check;
 use super::CommandResult;
 use crate::access;
 use crate::admin;
@@ -50,7 +54,7 @@ Without a command or a URL, the single server of the configuration is wrapped.
 The exit code is that of the command. With --url it is 0 if the client disconnected and 1 if the server did.";
 
 /// Options of `portion wrap`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi", "upstream"]).multiple(true))]
 pub(crate) struct Options {
@@ -79,7 +83,7 @@ pub(crate) struct Options {
     /// Serve health, metrics and the dashboard at this address
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS,
         value_parser = parse_socket_address)]
-    admin: Option<std::net::SocketAddr>,
+    admin: Option<SocketAddr>,
     /// Allow an --admin address that other machines can reach
     #[arg(id = "insecure_here", long = "insecure", requires = "admin_here")]
     insecure: bool,
@@ -90,18 +94,18 @@ pub(crate) struct Options {
 /// Starts or connects to the server, and relays until one side ends.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let loaded = LoadedConfig::load(&options.config_keys)?;
-    let (name, server, login) = choose_server(options, &loaded)?;
+    let (name, server, login) = choose_server(options, &loaded.config)?;
     let has_login_options = options.login.is_given() || options.login_timeout.is_some();
     if has_login_options && !matches!(server, Server::Remote(_)) {
         return Err(UsageError::from(LOGIN_NEEDS_URL).into());
     }
-    let at = options.admin.or_else(|| loaded.config.explicit_admin());
+    let at = options.admin_address(&loaded.config);
     let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;
     let ids = ServerIds::new([(name.as_deref().unwrap_or_default(), &server)]).with_own_calls()?;
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         crate::terminal::print_stderr!("{}", on_terminal(name.as_deref(), &options.command));
     }
-    let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
+    let setup = loaded.start(&ids, SNAPSHOT_TTL, start_check(options, &server))?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     watchdog::register();
@@ -159,7 +163,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 /// Returns the server of the command line, else that of the configuration, with its name and its login.
 fn choose_server(
     options: &Options,
-    loaded: &LoadedConfig,
+    config: &Config,
 ) -> Result<(Option<String>, Server, LoginConfig), Box<dyn Error>> {
     let rest = options.rest.resolve(options.upstream.as_deref(), options.remote.headers()?)?;
     let given = match rest {
@@ -168,15 +172,22 @@ fn choose_server(
     };
     if let Some(server) = given {
         let login = match &server {
-            Server::Remote(remote) => oauth::configured_login(&loaded.config, &remote.url),
+            Server::Remote(remote) => oauth::configured_login(config, &remote.url),
             Server::Rest(_) | Server::Command(_) => LoginConfig::default(),
         };
         return Ok((options.server_name.clone().filter(|name| !name.is_empty()), server, login));
     }
-    let (name, server) = configured_server(options, loaded)?;
-    let login = name.as_deref().and_then(|name| loaded.config.login(name)).cloned().unwrap_or_default();
+    let (name, server) = configured_server(options, config)?;
+    let login = name.as_deref().and_then(|name| config.login(name)).cloned().unwrap_or_default();
     let server = server.with_rest_target(options.upstream.as_deref(), options.remote.headers()?)?;
     Ok((name, server, login))
+}
+
+impl Options {
+    /// Returns the address for health, metrics and the dashboard, if there is one.
+    fn admin_address(&self, config: &Config) -> Option<SocketAddr> {
+        self.admin.or_else(|| config.explicit_admin())
+    }
 }
 
 /// Returns what a user at a terminal should know: nothing happens until a client sends a message.
@@ -201,12 +212,9 @@ fn report_exit(exit: RelayOutcome) -> ExitCode {
 }
 
 /// Returns the only server of the configuration.
-fn configured_server(
-    options: &Options,
-    loaded: &LoadedConfig,
-) -> Result<(Option<String>, Server), UsageError> {
+fn configured_server(options: &Options, config: &Config) -> Result<(Option<String>, Server), UsageError> {
     options.remote.reject_transport_without_url()?;
-    let mut servers = NamedServer::from_upstreams(loaded.config.upstreams());
+    let mut servers = NamedServer::from_upstreams(config.upstreams());
     if let Some(name) = &options.server_name {
         let known: Vec<String> = servers.iter().map(|one| one.name.clone()).collect();
         servers.retain(|one| one.name == *name);

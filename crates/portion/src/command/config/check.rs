@@ -9,9 +9,11 @@ use portion_text::counted::counted;
 use serde_json::{Value, json};
 
 use super::sources::{print, print_errors, print_json, sources};
-use crate::access::admin_authenticator;
-use crate::command::{CommandResult, WRONG_USAGE};
-use crate::cursor_keys::CursorKeys;
+use crate::access::{self, Upstreams};
+use crate::command::{CommandResult, WRONG_USAGE, serve};
+use crate::server::NamedServer;
+use crate::start_error::StartError;
+use crate::storage;
 
 /// Options of `portion config check`.
 #[derive(Debug, Args)]
@@ -27,12 +29,12 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
     match loaded {
         Ok(_) if !start_errors.is_empty() => {
             if as_json {
-                let errors: Vec<Value> =
-                    start_errors.iter().map(|error| json!({ "message": error })).collect();
-                return print_errors(&errors);
+                let object = |error: &StartError| json!({ "place": error.place, "message": error.message });
+                return print_errors(&start_errors.iter().map(object).collect::<Vec<_>>());
             }
-            let errors = start_errors.join("\n");
-            crate::terminal::print_stderr!("portion: {errors}\n{}", counted(errors.lines().count(), "error"));
+            let errors: Vec<String> = start_errors.iter().map(ToString::to_string).collect();
+            let count = counted(errors.len(), "error");
+            crate::terminal::print_stderr!("portion: {}\n{count}", errors.join("\n"));
             Ok(ExitCode::from(WRONG_USAGE))
         }
         Ok((config, Warnings(warnings))) if as_json => {
@@ -57,14 +59,14 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
     }
 }
 
-/// Returns the reasons for which a command that listens or signs cursors would not start, although the configuration is valid.
-fn start_errors(config: &Config) -> Vec<String> {
-    let admin =
-        admin_authenticator(config, config.explicit_admin(), false).err().map(|error| error.to_string());
-    let keys =
-        config.cursor_keys().and_then(|keys| CursorKeys::read(keys).err()).map(|error| error.to_string());
-    let access = config.access().err();
-    [admin, keys, access].into_iter().flatten().collect()
+/// Returns the errors for which a command that listens, or has a store, would not start, although the configuration is valid.
+/// Programs and documents of servers are not looked for: they may be on another machine.
+fn start_errors(config: &Config) -> Vec<StartError> {
+    let servers = NamedServer::from_upstreams(config.upstreams());
+    let upstreams = Upstreams::of(servers.iter().map(|named| &named.server));
+    let callers = access::caller_error(config, serve::listener(config), &upstreams);
+    let admin = access::admin_error(config, config.explicit_admin(), false);
+    callers.into_iter().chain(admin).chain(storage::start_errors(config, None)).collect()
 }
 
 fn list(problems: &[Problem]) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! `portion serve`: MCP over HTTP in front of one server or several.
 
+mod start_check;
 mod upstream_arg;
 
 use std::error::Error;
@@ -8,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use clap::Args;
+use portion_config::Config;
 use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
@@ -15,6 +17,7 @@ use portion_mcp::proxy::PublicResource;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_policy::access::AccessPolicy;
 
+use self::start_check::start_check;
 use self::upstream_arg::UpstreamArg;
 use super::CommandResult;
 use crate::access::{self, Upstreams};
@@ -43,7 +46,7 @@ served.
 --verbose logs the decision about each reply on stderr; PORTION_LOG sets the level for all commands.";
 
 /// Options of `portion serve`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi", "upstream"]).multiple(true))]
@@ -80,18 +83,16 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 
 async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadline) -> CommandResult {
     let signals = ShutdownSignals::listen()?;
-    let servers = servers(options, &loaded)?;
-    let listen = loaded.config.listen_or(DEFAULT_ADDRESS);
-    let listener =
-        Listener { at: listen, subject: "MCP", option: "--listen", auth_option: Some("--auth bearer") };
-    let callers = access::authenticator(&loaded.config, listener, &auth_upstreams(&servers))?;
+    let servers = servers(options, &loaded.config)?;
+    let exposed = listener(&loaded.config);
+    let callers = access::authenticator(&loaded.config, exposed, &auth_upstreams(&servers))?;
     let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
     for (_, _, server) in &servers {
         server.check_program()?;
     }
     watchdog::register();
     let ids = ServerIds::new(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
-    let setup = loaded.start(&ids, SNAPSHOT_TTL)?;
+    let setup = loaded.start(&ids, SNAPSHOT_TTL, start_check(options, &servers))?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
     shutdown_guard.set_deadline(&shutdown);
@@ -104,7 +105,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     };
     let backends = servers.into_iter().map(backend);
     let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
-    let listener = listening::bind(listen).await?;
+    let listener = listening::bind(exposed.at).await?;
     let address = listener.local_addr()?;
     for (path, _) in &backends {
         crate::terminal::print_stderr!("portion: listening on http://{address}{path}");
@@ -124,26 +125,23 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     listening::serve_until_signal(server.serve(listener, drain), signals, &setup).await
 }
 
-/// Returns the server that gets the credentials of callers, if there is only one. A server may have several paths.
+/// Returns the listener of clients, as configured.
+pub(crate) fn listener(config: &Config) -> Listener {
+    let at = config.listen_or(DEFAULT_ADDRESS);
+    Listener { at, subject: "MCP", option: "--listen", auth_option: Some("--auth bearer") }
+}
+
 fn auth_upstreams(servers: &[MountedServer]) -> Upstreams<'_> {
-    match servers {
-        [(_, _, first), others @ ..] if others.iter().all(|(_, _, other)| other == first) => match first {
-            Server::Remote(remote) if !remote.has_own_connection() => {
-                Upstreams::OneRemote { url: &remote.url, headers: &remote.headers }
-            }
-            _ => Upstreams::Other,
-        },
-        _ => Upstreams::Other,
-    }
+    Upstreams::of(servers.iter().map(|(_, _, server)| server))
 }
 
 /// Returns the servers with their paths.
-fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, UsageError> {
+fn servers(options: &Options, config: &Config) -> Result<Vec<MountedServer>, UsageError> {
     if options.rest.is_given() {
         return rest_server(options).map(|server| vec![server]);
     }
     if let Some(url) = bare_url(options) {
-        return configured_api(url, options, loaded);
+        return configured_api(url, options, config);
     }
     if !options.upstreams.is_empty() && options.remote.has_headers() {
         return Err("--header needs --url, --openapi or --upstream URL; for NAME=URL, set headers in the \
@@ -154,7 +152,7 @@ fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer
         return Ok(vec![("/mcp".to_owned(), None, server)]);
     }
     let named: Vec<NamedServer> = if options.upstreams.is_empty() {
-        NamedServer::from_upstreams(loaded.config.upstreams())
+        NamedServer::from_upstreams(config.upstreams())
     } else {
         let transport = options.remote.transport();
         options
@@ -195,12 +193,8 @@ fn bare_url(options: &Options) -> Option<&str> {
 }
 
 /// Returns the only REST API of the configuration, at another URL.
-fn configured_api(
-    url: &str,
-    options: &Options,
-    loaded: &LoadedConfig,
-) -> Result<Vec<MountedServer>, UsageError> {
-    let mut named = NamedServer::from_upstreams(loaded.config.upstreams());
+fn configured_api(url: &str, options: &Options, config: &Config) -> Result<Vec<MountedServer>, UsageError> {
+    let mut named = NamedServer::from_upstreams(config.upstreams());
     named.retain(|one| matches!(one.server, Server::Rest(_)));
     match (<[NamedServer; 1]>::try_from(named), options.upstreams.len()) {
         (Ok([NamedServer { name, server }]), 1) => {
