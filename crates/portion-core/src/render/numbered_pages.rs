@@ -178,28 +178,28 @@ impl<'a> NumberedWalk<'a> {
             return Some(Unshown::exact(self.unshown_by_first(previous)));
         };
         // With the longest notice it shows least.
-        let most = self.unshown_by(previous, self.largest_unshown(previous))?;
-        let charged_before = match self.previous(earlier) {
+        let most = self.largest_unshown(previous);
+        let at_most_unshown = self.unshown_by(previous, Some(&most))?;
+        let charged = match self.previous(earlier) {
             None => self.unshown_by_first(earlier),
-            Some(_) => self
-                .unshown_by(earlier, self.largest_unshown(earlier))
-                .and_then(|_| self.largest_unshown(previous)),
+            Some(_) => self.unshown_by(earlier, Some(&self.largest_unshown(earlier))).map(|_| most.clone()),
         };
-        let told = if charged_before == self.largest_unshown(previous) {
-            Some(most)
+        let told = if charged.as_ref() == Some(&most) {
+            Some(at_most_unshown)
         } else {
-            self.unshown_by(previous, charged_before)
+            self.unshown_by(previous, charged.as_ref())
         };
-        Some(Unshown { told, charged: self.largest_unshown(page) })
+        Some(Unshown { told, charged: Some(self.largest_unshown(page)) })
     }
 
     /// Returns what a page with a notice about the page before does not show.
-    fn unshown_by(&self, page: u32, charged: Option<UnshownRange>) -> Option<UnshownRange> {
+    fn unshown_by(&self, page: u32, charged: Option<&UnshownRange>) -> Option<UnshownRange> {
         let start = page_start(&self.asked.view, page, self.size)?;
         let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
         let from = Position { offset: start, ordinal, ..self.asked.start };
         let request = ResolvedRequest { start: from, numbered_page: None, ..self.asked.clone() };
-        let rendered = reply::render(self.snapshot, &request, self.cx, self.fresh, &Unshown::exact(charged));
+        let rendered =
+            reply::render(self.snapshot, &request, self.cx, self.fresh, &Unshown::exact(charged.cloned()));
         self.unshown_from(page, rendered.next_position?)
     }
 
@@ -234,7 +234,7 @@ impl<'a> NumberedWalk<'a> {
     }
 
     /// Returns a range that costs at least as much as any that the notice of a page may report.
-    fn largest_unshown(&self, page: u32) -> Option<UnshownRange> {
+    fn largest_unshown(&self, page: u32) -> UnshownRange {
         let bytes = self.node.subject.text.len();
         let (offset, count) = match &self.node.subject.structure {
             Structure::List(list) => (Some(list.len()), list.len()),
@@ -244,7 +244,7 @@ impl<'a> NumberedWalk<'a> {
         let position = Position { offset: PartOffset::Byte(bytes as u32), ordinal, ..self.asked.start };
         let target = CursorTarget { snapshot: SnapshotId::default(), view: self.asked.view.id(), position };
         let cursor = (self.cx.issue_cursor)(position).map(|_| stand_in(&target));
-        Some(UnshownRange { offset, count, cursor })
+        UnshownRange { offset, count, cursor }
     }
 }
 

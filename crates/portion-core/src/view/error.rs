@@ -90,15 +90,15 @@ pub enum ViewError {
         /// Path given.
         given: String,
         /// Pointer of the last step that resolves.
-        reached: String,
+        reached: Box<str>,
         /// Step that fails.
-        missing: String,
+        missing: Box<str>,
         /// Most similar existing step.
         nearest: Option<String>,
         /// Steps available there.
         available: Vec<String>,
         /// What was not fetched of the list, in words.
-        gap: Option<String>,
+        gap: Option<Box<str>>,
     },
     /// A section that does not exist.
     #[error("there is no section {}{}", visible_name(.given), nearest_text(.nearest.as_deref()))]
@@ -355,11 +355,11 @@ mod tests {
             ViewError::Exclusion { excluded: vec![given(), given()], rest: none() },
             ViewError::Path {
                 given: given(),
-                reached: given(),
-                missing: given(),
+                reached: given().into(),
+                missing: given().into(),
                 nearest: None,
                 available: none(),
-                gap: Some("some items".to_owned()),
+                gap: Some("some items".into()),
             },
             ViewError::Section { given: given(), nearest: None, available: none(), is_text: true },
             ViewError::SectionOfQuery { section: given(), lines: (1, 2) },

@@ -239,8 +239,9 @@ pub(super) fn path_error(snapshot: &Snapshot, given: &str, unresolved: Unresolve
         closest_step: nearest,
         available_steps: available,
     } = unresolved;
-    let gap = snapshot.upstream_list().and_then(UpstreamList::describe_gap);
-    ViewError::Path { given: given.to_owned(), reached, missing, nearest, available, gap }
+    let gap = snapshot.upstream_list().and_then(UpstreamList::describe_gap).map(Into::into);
+    let (given, reached, missing) = (given.to_owned(), reached.into(), missing.into());
+    ViewError::Path { given, reached, missing, nearest, available, gap }
 }
 
 /// Returns the single value that a view is about: its node, or the main part.

@@ -415,8 +415,8 @@ proptest! {
     fn faults_fit_the_smallest_budget(given in "\\PC{0,2000}", names in proptest::collection::vec("\\PC{0,80}", 0..200)) {
         let error = ViewError::Path {
             given: given.clone(),
-            reached: given.clone(),
-            missing: given.clone(),
+            reached: given.as_str().into(),
+            missing: given.as_str().into(),
             nearest: names.first().cloned(),
             available: names,
             gap: None,

@@ -107,8 +107,8 @@ fn few_members_beside_the_content_are_named_and_many_are_walked() {
     for tokens in [300, 600] {
         let replies = check(&parts[..=12], &[], tokens);
         assert_eq!(replies.len(), 1);
-        let named = replies[0].notice["meta"]["partsNotShown"]["/member0"].as_str();
-        assert_eq!(named, Some("3502 bytes"), "{}", replies[0].notice);
+        let first_size = replies[0].notice["meta"]["partsNotShown"]["/member0"].as_str();
+        assert_eq!(first_size, Some("3502 bytes"), "{}", replies[0].notice);
         let replies = check(&parts, &[], tokens);
         let pieces = replies.iter().flat_map(|reply| &reply.pieces);
         let shown: Vec<&str> = pieces.map(|piece| piece.address.as_str()).collect();
