@@ -10,7 +10,7 @@ use hyper::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{Response, StatusCode};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::front::http::batch::join_responses;
+use crate::front::http::batch::join_messages;
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse;
@@ -149,7 +149,7 @@ pub(super) async fn respond<S: MessageSource>(
                 SourceItem::Pending => {}
                 SourceItem::End if first.is_empty() => return PostResponse::Lost("there is no response"),
                 SourceItem::End => {
-                    return PostResponse::Json(join_responses(
+                    return PostResponse::Json(join_messages(
                         first.iter().map(|message| &message.data[..]),
                         batch,
                     ));

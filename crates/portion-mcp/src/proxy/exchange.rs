@@ -20,7 +20,7 @@ use super::stream;
 use super::upstream_call::PostCaller;
 use super::upstream_client::{self, ForwardedParts, is_event_stream, is_json};
 use crate::frame::{DroppedLine, Frame};
-use crate::front::http::batch::join_responses;
+use crate::front::http::batch::join_messages;
 use crate::front::http::http_error::{self, HttpError};
 use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError, TruncatedBody};
@@ -161,11 +161,11 @@ impl PostExchange {
     /// Processes the posted message. Returns the message to forward, if any, and the messages answered here. Sends
     /// internal requests that must be answered first.
     async fn process_request(&mut self, posted: OwnedBatch) -> (Option<Vec<u8>>, Vec<Vec<u8>>) {
-        let (mut to_server, mut answers) = (None, Vec::new());
+        let (mut to_server, mut answers) = (Vec::new(), Vec::new());
         let mut queue = VecDeque::from(self.processor.process_client_batch(posted).await);
         while let Some(next) = queue.pop_front() {
             match next {
-                OutgoingMessage::ToServer(message) => to_server = Some(message),
+                OutgoingMessage::ToServer(message) => to_server.push(message),
                 OutgoingMessage::ToClient(message) => answers.push(message),
                 OutgoingMessage::InternalRequest(request) => {
                     for frame in send_internal_request(&self.shared, &self.forwarded, request).await {
@@ -174,7 +174,10 @@ impl PostExchange {
                 }
             }
         }
-        (to_server, answers)
+        // Calls of a batch that waited for an internal request follow the other messages.
+        let has_message = !to_server.is_empty();
+        let joined = has_message.then(|| join_messages(to_server.iter().map(Vec::as_slice), false));
+        (joined, answers)
     }
 
     /// Reads a JSON response as a whole and processes it.
@@ -405,7 +408,7 @@ fn local_response(answers: &[Vec<u8>], is_batch: bool) -> Response<Body> {
 /// support arrays.
 fn join_for_client(answers: &[Vec<u8>], is_batch: bool) -> Vec<u8> {
     if is_batch {
-        return join_responses(answers.iter().map(Vec::as_slice), false);
+        return join_messages(answers.iter().map(Vec::as_slice), false);
     }
     answers.last().cloned().unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use hyper::{Response, StatusCode};
 
 use super::RequestBody;
-use super::batch::join_responses;
+use super::batch::join_messages;
 use super::http_error::{HttpError, json_response};
 use crate::http::body::Body;
 
@@ -32,7 +32,7 @@ impl PostedRequests {
             return error.into();
         }
         let errors: Vec<String> = self.raw_ids.iter().map(|id| error.json_for(id)).collect();
-        json_response(StatusCode::OK, join_responses(errors.iter().map(String::as_bytes), self.is_batch))
+        json_response(StatusCode::OK, join_messages(errors.iter().map(String::as_bytes), self.is_batch))
     }
 }
 

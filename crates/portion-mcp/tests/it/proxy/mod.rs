@@ -430,6 +430,38 @@ fn tools_are_listed_before_an_unknown_tool_is_called() {
 }
 
 #[test]
+fn calls_of_a_batch_that_wait_for_the_tools_are_sent_with_the_others() {
+    let scene = Scene::new(|request, stream| {
+        let message = parsed(&request.body);
+        let answer = |request: &Value| {
+            format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"tools":[]}}}}"#, request["id"])
+        };
+        match message.as_array() {
+            Some(batch) => {
+                let answers: Vec<String> = batch.iter().map(answer).collect();
+                say(stream, json(&format!("[{}]", answers.join(","))));
+            }
+            None => say(stream, json(&answer(&message))),
+        }
+    });
+    let call = |id| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"x","arguments":{{"limit":2}}}}}}"#
+        )
+    };
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let body = scene.post(SESSION, &format!("[{},{ping},{}]", call(1), call(3))).1;
+    let answers = parsed(&body);
+    let mut ids: Vec<_> =
+        answers.as_array().expect("a batch").iter().map(|answer| answer["id"].as_u64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [Some(1), Some(2), Some(3)], "{body}");
+    assert!(!body.contains("upstream_gone"), "{body}");
+    let requests = scene.seen();
+    assert_eq!((requests.len(), parsed(&requests[1].body).as_array().map(Vec::len)), (2, Some(3)));
+}
+
+#[test]
 fn the_server_notices_a_client_that_disconnects() {
     let (sender, receiver) = channel();
     let sender = std::sync::Mutex::new(sender);
