@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload};
+use portion_core::snapshot::{Structure, capture};
 use portion_policy::pushdown::Pushdown;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -105,8 +106,12 @@ fn fetch_all(list: &mut PagedList, upstream: &Upstream) -> usize {
     calls
 }
 
+/// Returns the items. Their list must be served by pages, however short it is.
 fn numbers(list: &PagedList) -> Vec<usize> {
     let payload = list.to_payload(None);
+    let snapshot = capture(payload.clone());
+    let structure = snapshot.parts()[0].indexed_text().map(|text| &text.structure);
+    assert!(matches!(structure, Some(Structure::List(found)) if found.len() == list.len()), "{payload:?}");
     let Content::Text(text) = &payload.blocks[0].content else { panic!("no text") };
     let page: Value = serde_json::from_str(text).expect("JSON");
     let items = page["items"].as_array().expect("a list").iter();
@@ -119,6 +124,7 @@ proptest! {
         let call = paged_call(upstream.style, page_size, 10_000);
         let first = call.names.apply(&call.arguments, &PageRequest::first(&call.pushdown), page_size);
         let mut list = PagedList::begin(&call, None, upstream.answer(&first)).expect("a list");
+        prop_assert_eq!(numbers(&list).len(), list.len());
         let calls = 1 + fetch_all(&mut list, &upstream);
         prop_assert_eq!(numbers(&list), (0..upstream.total).collect::<Vec<_>>(), "{:?}", upstream);
         prop_assert!(list.is_complete(), "{:?}", list.to_payload(None).upstream_list);

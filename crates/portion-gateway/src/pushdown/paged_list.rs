@@ -29,7 +29,7 @@ pub(crate) struct PagedList {
     upstream: Option<Arc<str>>,
     /// The first page.
     first_page: Payload,
-    /// Path of the list in the first page, by which an empty one is found.
+    /// Path of the list in the first page.
     path: Arc<str>,
     /// Places of the list in the first page.
     carriers: Vec<Carrier>,
@@ -313,7 +313,8 @@ impl PagedList {
             payload.blocks.retain(|block| matches!(block.content, Content::Structured(_)));
             payload.blocks.insert(0, Block::new("/content/0/text", text));
         }
-        if self.item_count == 0 && self.skipped > 0 {
+        // A short list is not recognized as one by itself.
+        if !self.has_item_blocks {
             payload.list_path = Some(Arc::clone(&self.path));
         }
         payload.upstream_list = Some(Box::new(self.extent(pending_reason)));
