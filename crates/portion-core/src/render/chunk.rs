@@ -57,11 +57,8 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
         let shown = if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(max_lines) };
         rendering.pagination = (from < to).then_some(Pagination {
-            part_index: target.part_index as u16,
-            page_size: size.unwrap_or(shown) as u32,
             is_sample,
-            first_page_count: None,
-            kept_fields: None,
+            ..Pagination::of_size(target.part_index as u16, size.unwrap_or(shown) as u32)
         });
         rendering.required_count = of.map(|of| of.min(left));
         note_upstream_chunk(target, &mut rendering);

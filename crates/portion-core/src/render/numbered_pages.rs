@@ -9,7 +9,9 @@ use crate::cursor::{CursorTarget, PartOffset, Position, SnapshotId, stand_in};
 use crate::paging::{UnshownRange, requested_count};
 use crate::policy::MetadataMode;
 use crate::snapshot::{OrderedList, Snapshot, Structure};
-use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place};
+use crate::view::{
+    Pagination, RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place,
+};
 
 /// What the page before a page by number did not show.
 #[derive(Default)]
@@ -46,6 +48,11 @@ pub(super) fn resolve_page_size<'a>(
         let own = asked.to_mut();
         own.start.offset = place;
         own.item_count = Some(size);
+        // Pages of a text are as large as its view says.
+        if matches!(place, PartOffset::Byte(_)) {
+            let part_index = own.start.part;
+            own.view = own.view.clone().with_pagination(Some(Pagination::of_size(part_index, size)));
+        }
     }
     let walk = NumberedWalk::new(snapshot, &asked, cx, fresh);
     let unshown = walk.and_then(|(walk, page)| walk.unshown_before(page)).unwrap_or_default();

@@ -28,13 +28,7 @@ impl Rendering {
             rendering.total_count = Some(list.len());
             let size = list.len().max(target.policy.default_page_size);
             rendering.meta.page_size = Some(size);
-            rendering.pagination = Some(Pagination {
-                part_index: target.part_index as u16,
-                page_size: size as u32,
-                is_sample: false,
-                first_page_count: None,
-                kept_fields: None,
-            });
+            rendering.pagination = Some(Pagination::of_size(target.part_index as u16, size as u32));
             rendering.meta.served = Some(list.len());
             rendering.meta.has_more = Some(false);
             rendering.meta.offset = Some(0);

@@ -24,6 +24,13 @@ pub(crate) struct Pagination {
     pub kept_fields: Option<FieldSelection>,
 }
 
+impl Pagination {
+    /// Creates the pagination of a first reply that showed all of its fields.
+    pub(crate) fn of_size(part_index: u16, page_size: u32) -> Self {
+        Self { part_index, page_size, is_sample: false, first_page_count: None, kept_fields: None }
+    }
+}
+
 impl View {
     /// Returns the view with the pagination of its first reply, unless it has one.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Numbered pages skip no item without reporting it, whatever page size a client assumes.
 
 use portion_core::cursor::{PartOffset, Position};
-use portion_core::policy::MetadataStyle;
+use portion_core::policy::{MetadataStyle, Policy};
 use portion_core::snapshot::Structure;
 use portion_core::view::{Request, View};
 use portion_tokens::Tokenizer;
@@ -229,6 +229,25 @@ pub(crate) fn check_second(mut dice: Dice) -> TestCaseResult {
         _ => assert!(offset >= list.len().min(1), "{fresh:?}"),
     }
     Ok(())
+}
+
+/// Pages of a text follow each other, even if each is rendered for a fresh payload.
+#[test]
+fn pages_of_a_text_are_as_large_as_its_first_reply() {
+    let lines: Vec<String> =
+        (0..900).map(|n| format!("2026-03-01T06:00:00Z INFO request {n} {}", "x".repeat(n % 90))).collect();
+    let text = lines.join("\n");
+    let session = Session::new(text_payload(text), Policy::default(), Tokenizer::Chars4.counter());
+    let range = |page| {
+        let reply = session.call(&Request { page, ..Request::default() }).expect("valid").expect("a page");
+        ["startLine", "endLine"].map(|key| number(&reply.notice["meta"][key]).expect("a line"))
+    };
+    let [first, size] = range(None);
+    assert_eq!(first, 1);
+    for page in 2..5 {
+        let last = size * (page - 1);
+        assert_eq!(range(Some(page as u32)), [last + 1, last + size], "page {page}");
+    }
 }
 
 /// The root view has no pagination of its own: its pages have the size of its walk.
