@@ -15,9 +15,9 @@ use crate::render::piece_cost::TEXT_BLOCK_BYTES;
 use crate::render::pieces::{fragment_piece, part_piece, rendering_pieces};
 use crate::render::portion::{Piece, PieceBody, PortionKind};
 use crate::render::raw;
-use crate::render::rendering::RenderTarget;
+use crate::render::rendering::{RenderTarget, Rendering};
 use crate::render::subject::render_whole_if_small;
-use crate::snapshot::{Part, PartBody};
+use crate::snapshot::{IndexedText, Part, PartBody};
 
 impl<'a> PartWalk<'a> {
     /// Renders all parts.
@@ -157,17 +157,8 @@ impl<'a> PartWalk<'a> {
                     channel.pieces.push(part_piece(part, body));
                 }
                 PartBody::Indexed(subject) => {
-                    let pointer = self.base_pointer(at);
-                    let target = RenderTarget {
-                        portion_index: if resumed { from.ordinal } else { 0 },
-                        ..self.render_target(subject, pointer, false, (at, place))
-                    };
-                    let passes = self.is_shown_whole(at) && place.is_start();
-                    let as_it_came = passes.then(|| render_as_received(part, &target, &room));
-                    let whole = as_it_came
-                        .or_else(|| render_source_if_fits(part, &target, room))
-                        .or_else(|| render_whole_if_small(&target, room));
-                    let rendering = whole.unwrap_or_else(|| render_part(part, &target, &room));
+                    let ordinal = if resumed { from.ordinal } else { 0 };
+                    let rendering = self.render_indexed(subject, (at, place), ordinal, room);
                     room.spend(&rendering.body);
                     let around = self.overhead_bytes(part);
                     room.bytes = room.bytes.saturating_sub(around);
@@ -186,6 +177,27 @@ impl<'a> PartWalk<'a> {
             }
         }
         channel
+    }
+
+    /// Renders a part with text from a place on. `ordinal`: number of its portions before.
+    fn render_indexed(
+        &self,
+        subject: &IndexedText,
+        (at, place): (usize, PartOffset),
+        ordinal: u16,
+        room: RemainingBudget<'_>,
+    ) -> Rendering {
+        let (part, pointer) = (&self.snapshot.parts()[at], self.base_pointer(at));
+        let target = RenderTarget {
+            portion_index: ordinal,
+            ..self.render_target(subject, pointer, false, (at, place))
+        };
+        let passes = self.is_shown_whole(at) && place.is_start();
+        let as_it_came = passes.then(|| render_as_received(part, &target, &room));
+        let whole = as_it_came
+            .or_else(|| render_source_if_fits(part, &target, room))
+            .or_else(|| render_whole_if_small(&target, room));
+        whole.unwrap_or_else(|| render_part(part, &target, &room))
     }
 
     /// Returns true if more parts stand beside the content than a notice names.
