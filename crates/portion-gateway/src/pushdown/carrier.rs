@@ -1,6 +1,9 @@
 //! Finds the list in the parts of a result. The same list may be in a text, in `structuredContent`, and in a string of it.
 
+use std::sync::Arc;
+
 use portion_core::payload::{Content, Payload};
+use portion_json::json_pointer::escape_step;
 use portion_json::scan::{JsonKind, JsonReader, is_equivalent_json, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::pushdown::Pushdown;
@@ -36,8 +39,8 @@ pub(super) struct FoundPage {
 enum PagePlace {
     /// The text is the page.
     Whole,
-    /// The page is the sole member of an object.
-    Member(Span),
+    /// The page is the sole member of an object, with this name.
+    Member(String, Span),
     /// The page is JSON in a string that is the sole member of an object.
     String(Span),
 }
@@ -76,14 +79,31 @@ impl FoundPage {
         let root = reader.skip().ok()?;
         reader.expect_end().ok()?;
         let members = members(text, root);
-        let [(_, value)] = &*members else { return None };
+        let [(name, value)] = &*members else { return None };
         let json = value.slice(text);
         if JsonKind::of_value(json) == JsonKind::String {
             let inner = unescape(json);
             let page = ListPage::parse(&inner, pushdown)?;
             return found(inner, page, PagePlace::String(*value));
         }
-        found(json.to_owned(), ListPage::parse(json, pushdown)?, PagePlace::Member(*value))
+        let place = PagePlace::Member(name.clone(), *value);
+        found(json.to_owned(), ListPage::parse(json, pushdown)?, place)
+    }
+
+    /// Returns the path of the list in one of the parts that carry it, if it is not in a string in all of them.
+    pub(super) fn list_path(all: &[Self], carriers: &[Carrier]) -> Option<Arc<str>> {
+        let carries = |found: &&Self| carriers.iter().any(|carrier| carrier.block == found.block);
+        let path = |found: &Self| match (&found.place, &*found.page.path) {
+            (PagePlace::Whole, _) => Some(Arc::clone(&found.page.path)),
+            (PagePlace::Member(name, _), path) if path.is_empty() || path.starts_with('/') => {
+                Some(format!("/{}{path}", escape_step(name)).into())
+            }
+            (PagePlace::Member(..) | PagePlace::String(_), _) => None,
+        };
+        // Requests without a path are about a text, if there is one.
+        let (structured, texts): (Vec<&Self>, Vec<&Self>) =
+            all.iter().filter(carries).partition(|found| found.is_structured);
+        texts.into_iter().chain(structured).find_map(path)
     }
 
     fn list(&self) -> &str {
@@ -99,7 +119,7 @@ impl FoundPage {
         };
         let (before, after) = match &self.place {
             PagePlace::Whole => around(text, 0),
-            PagePlace::Member(span) => around(text, span.start as usize),
+            PagePlace::Member(_, span) => around(text, span.start as usize),
             PagePlace::String(_) => around(&self.text, 0),
         };
         let around_string = match &self.place {

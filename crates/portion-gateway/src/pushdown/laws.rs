@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::paged_list::PagedList;
+use super::payloads::payload_of;
 use crate::paged_call::{PageError, PageFuture, PageRequest, PageSource, PagedCall, PagingNames};
 
 /// A random upstream.
@@ -194,6 +195,19 @@ proptest! {
     }
 }
 
+/// Checks that a list is served by pages, also if it is captured again from what is stored.
+fn assert_is_paged(payload: Payload, count: usize) {
+    let upstream_list = payload.upstream_list.clone();
+    let snapshot = capture(payload);
+    let again = capture(Payload { upstream_list, ..payload_of(&snapshot) });
+    for snapshot in [snapshot, again] {
+        let part = &snapshot.parts()[snapshot.main_part().expect("a part with text")];
+        let structure = part.indexed_text().map(|text| &text.structure);
+        assert!(matches!(structure, Some(Structure::List(list)) if list.len() == count), "{}", part.text());
+        assert!(!snapshot.has_missing_list_path(), "{}", part.text());
+    }
+}
+
 #[test]
 fn a_list_keeps_its_form_and_its_bytes() {
     let check = |first: Vec<Content>, second: &str, expect: &[&str]| {
@@ -201,12 +215,16 @@ fn a_list_keeps_its_form_and_its_bytes() {
         let blocks = first
             .into_iter()
             .enumerate()
-            .map(|(at, content)| Block::new(format!("/{at}"), content))
+            .map(|(at, content)| match content {
+                Content::Structured(_) => Block::new("/structuredContent", content),
+                _ => Block::new(format!("/content/{at}/text"), content),
+            })
             .collect();
         let mut list =
             PagedList::begin(&call, None, Payload { blocks, ..Payload::default() }).expect("a list");
         let page = Block::new("/0", Content::Text(second.to_owned()));
         list.add_page(&Payload { blocks: vec![page], ..Payload::default() });
+        assert_is_paged(list.to_payload(None), list.len());
         let texts = list.to_payload(None).blocks.into_iter().map(|block| match block.content {
             Content::Text(text) | Content::Structured(text) => text,
             other => panic!("{other:?}"),
@@ -229,6 +247,17 @@ fn a_list_keeps_its_form_and_its_bytes() {
         vec![text("[1,2]"), structured(r#"{"result":"[1,2]"}"#)],
         "[3]",
         &["[1,2,3]", r#"{"result":"[1,2,3]"}"#],
+    );
+    // These are not recognized as lists by themselves.
+    check(
+        vec![text(r#"{"a~/b":{"items":[1,2],"total":9,"note":"short"}}"#)],
+        r#"{"a~/b":{"items":[3],"total":9}}"#,
+        &[r#"{"a~/b":{"items":[1,2,3],"total":9,"note":"short"}}"#],
+    );
+    check(
+        vec![text(r#"{"total":4,"items":[1,2]}"#), structured(r#"{"result":{"total":4,"items":[1,2]}}"#)],
+        r#"{"total":4,"items":[3]}"#,
+        &[r#"{"total":4,"items":[1,2,3]}"#, r#"{"result":{"total":4,"items":[1,2,3]}}"#],
     );
     // Each item has a text block of its own.
     check(

@@ -29,8 +29,8 @@ pub(crate) struct PagedList {
     upstream: Option<Arc<str>>,
     /// The first page.
     first_page: Payload,
-    /// Path of the list in the first page.
-    path: Arc<str>,
+    /// Path of the list in the first page; `None` if its JSON is in a string.
+    path: Option<Arc<str>>,
     /// Places of the list in the first page.
     carriers: Vec<Carrier>,
     /// True if the upstream gave each item a text block of its own, besides `structuredContent`.
@@ -149,6 +149,7 @@ impl PagedList {
         let mut all = FoundPage::find_all(&page, &pushdown);
         let primary = FoundPage::primary_index(&all)?;
         let carriers = Carrier::find_all(&page, &all, &all[primary]);
+        let path = FoundPage::list_path(&all, &carriers);
         let found = all.swap_remove(primary);
         let max_items = pushdown.max_fetch;
         let has_item_blocks = has_item_blocks(&page, &carriers, found.page.items.len());
@@ -158,7 +159,7 @@ impl PagedList {
             base_arguments,
             upstream: None,
             first_page: page,
-            path: Arc::clone(&found.page.path),
+            path,
             carriers,
             has_item_blocks,
             items: String::new(),
@@ -315,7 +316,7 @@ impl PagedList {
         }
         // A short list is not recognized as one by itself.
         if !self.has_item_blocks {
-            payload.list_path = Some(Arc::clone(&self.path));
+            payload.list_path.clone_from(&self.path);
         }
         payload.upstream_list = Some(Box::new(self.extent(pending_reason)));
         payload.passes_as_bytes = false;

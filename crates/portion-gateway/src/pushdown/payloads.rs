@@ -1,7 +1,9 @@
 //! Payloads of stored snapshots, and texts of errors.
 
+use std::sync::Arc;
+
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot};
+use portion_core::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 
 /// Returns the payload that a snapshot was captured from.
 pub(super) fn payload_of(snapshot: &Snapshot) -> Payload {
@@ -20,7 +22,18 @@ pub(super) fn payload_of(snapshot: &Snapshot) -> Payload {
         invalid_utf8_count: snapshot.invalid_utf8(),
         frame_bytes: snapshot.frame(),
         paging_arguments: snapshot.paging().into(),
+        list_path: fetched_list_path(snapshot),
         ..Payload::default()
+    }
+}
+
+/// Returns the path of a list that is fetched page by page, unless its JSON is inside a text.
+fn fetched_list_path(snapshot: &Snapshot) -> Option<Arc<str>> {
+    let part = snapshot.main_part().filter(|_| snapshot.upstream_list().is_some())?;
+    let part = snapshot.parts().get(part).filter(|part| part.json_origin.is_none())?;
+    match &part.indexed_text()?.structure {
+        Structure::List(list) => Some(list.pointer.as_str().into()),
+        _ => None,
     }
 }
 
