@@ -56,9 +56,12 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
         let line = |byte: usize| index.line_at(text, byte);
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
         let shown = if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(max_lines) };
+        // A page that is cut keeps the size of its walk.
+        let of_walk = target.pagination.filter(|_| of.is_some()).map(|fixed| fixed.page_size as usize);
+        let known_size = size.or(of_walk);
         rendering.pagination = (from < to).then_some(Pagination {
             is_sample,
-            ..Pagination::of_size(target.part_index as u16, size.unwrap_or(shown) as u32)
+            ..Pagination::of_size(target.part_index as u16, known_size.unwrap_or(shown) as u32)
         });
         rendering.required_count = of.map(|of| of.min(left));
         note_upstream_chunk(target, &mut rendering);

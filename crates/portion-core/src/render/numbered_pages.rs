@@ -10,7 +10,7 @@ use crate::paging::{UnshownRange, requested_count};
 use crate::policy::MetadataMode;
 use crate::snapshot::{OrderedList, Snapshot, Structure};
 use crate::view::{
-    Pagination, RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place,
+    Pagination, RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place, skipped_count,
 };
 
 /// What the page before a page by number did not show.
@@ -43,7 +43,7 @@ pub(super) fn resolve_page_size<'a>(
     let mut asked = Cow::Borrowed(asked);
     if !numbered.has_known_size
         && let Some(size) = first_page_size(snapshot, &asked, cx, fresh)
-        && let Some(place) = page_start(&asked.view, numbered.number, size)
+        && let Some(place) = page_start(snapshot, &asked.view, numbered.number, size)
     {
         let own = asked.to_mut();
         own.start.offset = place;
@@ -134,12 +134,12 @@ fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
     untouched && (!always || reply::render_whole(snapshot, opening, cx).is_some())
 }
 
-/// Returns the offset at which a page begins.
-fn page_start(view: &View, page: u32, size: u32) -> Option<PartOffset> {
+/// Returns the offset at which a page begins, unless the snapshot begins after it.
+fn page_start(snapshot: &Snapshot, view: &View, page: u32, size: u32) -> Option<PartOffset> {
     let Target::Value(node) = &view.target else { return None };
     let at = (page - 1).saturating_mul(size);
     match &node.subject.structure {
-        Structure::List(_) => Some(PartOffset::Item(at)),
+        Structure::List(_) => at.checked_sub(skipped_count(snapshot, view)).map(PartOffset::Item),
         Structure::Text(text) => Some(line_start_place(text, &node.subject.text, view, at)),
         Structure::Object(_) => None,
     }
@@ -201,7 +201,7 @@ impl<'a> NumberedWalk<'a> {
 
     /// Returns what a page with a notice about the page before does not show.
     fn unshown_by(&self, page: u32, charged: Option<&UnshownRange>) -> Option<UnshownRange> {
-        let start = page_start(&self.asked.view, page, self.size)?;
+        let start = page_start(self.snapshot, &self.asked.view, page, self.size)?;
         let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
         let from = Position { offset: start, ordinal, ..self.asked.start };
         let request = ResolvedRequest { start: from, numbered_page: None, ..self.asked.clone() };
@@ -233,11 +233,13 @@ impl<'a> NumberedWalk<'a> {
     /// Returns what is between a position in a page and its end.
     fn unshown_from(&self, page: u32, reached: Position) -> Option<UnshownRange> {
         let asked = self.asked;
-        let end = page_start(&asked.view, page.saturating_add(self.step), self.size)?;
+        let end = page_start(self.snapshot, &asked.view, page.saturating_add(self.step), self.size)?;
         let end = Position { offset: end, ..asked.start };
-        (reached.part == end.part)
-            .then(|| unshown_between(&asked.view, self.node, (reached, end), self.cx))
-            .flatten()
+        let unshown = unshown_between(&asked.view, self.node, (reached, end), self.cx);
+        let skipped = skipped_count(self.snapshot, &asked.view) as usize;
+        unshown
+            .filter(|_| reached.part == end.part)
+            .map(|unshown| UnshownRange { offset: unshown.offset.map(|offset| offset + skipped), ..unshown })
     }
 
     /// Returns a range that costs at least as much as any that the notice of a page may report.

@@ -136,7 +136,8 @@ pub(super) fn note_fetched_list(target: &RenderTarget<'_>, end: usize, rendering
 /// by its items.
 pub(super) fn note_gap(walk: &PartWalk<'_>, content: &mut ReplyContent<'_>) {
     let list = walk.snapshot.upstream_list().filter(|_| shows_main_list(walk));
-    if let (Some(list), Some(part)) = (list, content.notice_part.as_mut()) {
+    let part = content.notice_part.as_mut().filter(|part| walk.main_part == Some(part.part_index));
+    if let (Some(list), Some(part)) = (list, part) {
         let meta = &mut part.rendering.meta;
         meta.upstream_gap = meta.upstream_gap.take().or_else(|| list.describe_gap());
         meta.has_changed = list.has_changed;

@@ -39,7 +39,7 @@ pub use controls::{CONTROLS, control_named};
 pub use error::ViewError;
 pub(crate) use field_names::{list_field_names, select_fields};
 pub use order::parse_sort;
-pub(crate) use page_start::line_start_place;
+pub(crate) use page_start::{line_start_place, skipped_count};
 pub(crate) use pagination::Pagination;
 pub use request::Request;
 pub use resolve::{ResolvedRequest, resolve};

@@ -68,11 +68,16 @@ pub(super) fn page_start(
 
 /// Returns the index of an item in a snapshot that may lack the first items of the upstream's list.
 fn at_fetched_item(snapshot: &Snapshot, view: &View, at: u32) -> Result<u32, ViewError> {
+    let skipped = skipped_count(snapshot, view);
+    at.checked_sub(skipped).ok_or(ViewError::BeforeFetched { first: skipped })
+}
+
+/// Returns the number of items that the upstream's list has before those of a snapshot.
+pub(crate) fn skipped_count(snapshot: &Snapshot, view: &View) -> u32 {
     let is_main_list = matches!(&view.target, Target::Everything)
         || matches!(&view.target, Target::Value(node) if node.pointer.is_empty());
     let skipped = snapshot.upstream_list().filter(|_| is_main_list).map_or(0, |list| list.skipped);
-    let skipped = u32::try_from(skipped).unwrap_or(u32::MAX);
-    at.checked_sub(skipped).ok_or(ViewError::BeforeFetched { first: skipped })
+    u32::try_from(skipped).unwrap_or(u32::MAX)
 }
 
 /// Returns the offset of a line of a text, counted from the start of the view's range.
