@@ -1,7 +1,7 @@
 //! Keeps a connection to the store, and knows whether the store answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portion_gateway::store::BackendStatus;
 use redis::{Pipeline, Value};
@@ -38,6 +38,8 @@ pub(crate) struct Keeper {
     status: Mutex<BackendStatus>,
     /// The write that the store has to accept before it is available again.
     refused: Mutex<Option<RefusedWrite>>,
+    /// Time after which a refusal is forgotten: that for which results are kept.
+    refusal_ttl: Duration,
 }
 
 /// A write of a result that the store has refused.
@@ -46,6 +48,8 @@ struct RefusedWrite {
     /// Key that a probe may write. In a cluster, it belongs to the server that has refused.
     key: String,
     bytes: usize,
+    /// Time of the last refusal.
+    at: Instant,
 }
 
 /// The current connection. Each has another number.
@@ -58,7 +62,7 @@ enum ConnectionState {
 }
 
 impl Keeper {
-    pub(crate) fn new(redacted_url: String, probe_key: String) -> Self {
+    pub(crate) fn new(redacted_url: String, probe_key: String, refusal_ttl: Duration) -> Self {
         let status = BackendStatus { is_available: false, problem: None, failure_count: 0 };
         Self {
             redacted_url,
@@ -67,6 +71,7 @@ impl Keeper {
             wakeup: Notify::new(),
             status: Mutex::new(status),
             refused: Mutex::default(),
+            refusal_ttl,
         }
     }
 
@@ -160,10 +165,10 @@ impl Keeper {
         }
     }
 
-    /// Writes a key, so that a store that is full or read-only is noticed as well. If the store has refused a result, it
-    /// writes as much.
+    /// Writes a key, so that a store that is full or read-only is noticed as well. If the store has refused a result of
+    /// late, it writes as much.
     async fn probe(&self, number: u64, mut connection: Connection) -> Result<(), Failure> {
-        let refused = self.lock_refused().clone();
+        let refused = self.recent_refusal(Instant::now());
         let commands = self.probe_commands(refused.as_ref());
         let probed = match timeout(RESPONSE_TIMEOUT, connection.run(&commands)).await {
             Ok(answer) => answer.map(drop).map_err(Failure::from),
@@ -183,7 +188,7 @@ impl Keeper {
             None => {
                 commands.cmd("SET").arg(&self.probe_key).arg(1).arg("PX").arg(PROBE_TTL_MS);
             }
-            Some(RefusedWrite { key, bytes }) => {
+            Some(RefusedWrite { key, bytes, .. }) => {
                 commands.atomic();
                 let write = commands.cmd("HSET").arg(key);
                 for (number, field) in vec![0_u8; *bytes].chunks(PROBE_FIELD_BYTES).enumerate() {
@@ -232,12 +237,21 @@ impl Keeper {
         self.report(Some(failure));
     }
 
-    /// Reports that the store has refused to write so many bytes of a result. Probes write as many to `key` from now on.
+    /// Reports that the store has refused to write so many bytes of a result. Probes write as many to `key` from now on,
+    /// until the store accepts them or the refusal is forgotten.
     pub(crate) fn report_refused_write(&self, key: String, bytes: usize, failure: &Failure) {
         let mut refused = self.lock_refused();
         let most = refused.as_ref().map_or(bytes, |earlier| earlier.bytes.max(bytes));
-        *refused = Some(RefusedWrite { key, bytes: most.clamp(1, MAX_PROBE_BYTES) });
+        *refused = Some(RefusedWrite { key, bytes: most.clamp(1, MAX_PROBE_BYTES), at: Instant::now() });
         self.report(Some(failure));
+    }
+
+    /// Returns the write that the store has refused last, and forgets one that it refused too long ago: smaller results may
+    /// be accepted.
+    fn recent_refusal(&self, now: Instant) -> Option<RefusedWrite> {
+        let mut refused = self.lock_refused();
+        refused.take_if(|refused| now.saturating_duration_since(refused.at) >= self.refusal_ttl);
+        refused.clone()
     }
 
     /// Reports that the store has accepted a probe, unless it has refused a result meanwhile.
@@ -290,11 +304,14 @@ impl Keeper {
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant};
 
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Level, Metadata, Subscriber};
 
     use super::{Failure, Keeper, MAX_PROBE_BYTES, RefusedWrite};
+
+    const TTL: Duration = Duration::from_mins(10);
 
     /// Collects the levels of all events at INFO and above.
     #[derive(Clone, Default)]
@@ -323,7 +340,7 @@ mod tests {
     }
 
     fn keeper() -> Keeper {
-        Keeper::new("redis://127.0.0.1".to_owned(), "probe".to_owned())
+        Keeper::new("redis://127.0.0.1".to_owned(), "probe".to_owned(), TTL)
     }
 
     #[test]
@@ -348,7 +365,7 @@ mod tests {
         for (bytes, expect) in [(0, 1), (500, 500), (7, 500), (usize::MAX, MAX_PROBE_BYTES)] {
             let earlier = keeper.lock_refused().clone();
             keeper.report_refused_write(format!("key of {bytes}"), bytes, &full);
-            let refused = keeper.lock_refused().clone().map(|RefusedWrite { key, bytes }| (key, bytes));
+            let refused = keeper.lock_refused().clone().map(|RefusedWrite { key, bytes, .. }| (key, bytes));
             assert_eq!(refused, Some((format!("key of {bytes}"), expect)));
             keeper.report_accepted(earlier.as_ref());
             assert!(!keeper.status().is_available, "what was probed is less than was refused meanwhile");
@@ -356,5 +373,12 @@ mod tests {
         let refused = keeper.lock_refused().clone();
         keeper.report_accepted(refused.as_ref());
         assert!(keeper.status().is_available && keeper.lock_refused().is_none());
+
+        keeper.report_refused_write("key".to_owned(), 500, &full);
+        let now = Instant::now();
+        assert!(keeper.recent_refusal(now).is_some(), "it is probed for the time to live");
+        assert!(keeper.recent_refusal(now + TTL).is_none(), "it is forgotten");
+        keeper.report_accepted(None);
+        assert!(keeper.status().is_available);
     }
 }

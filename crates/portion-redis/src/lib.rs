@@ -10,8 +10,9 @@
 //! the keys of the cursors.
 //!
 //! Connections belong to a thread of this crate. A task there probes the store once a second, and connects again if it
-//! is lost. After the store has refused a result, the probes write as much. While it is lost, every operation fails at
-//! once, so that no reply waits for it. While it is slow, the first operation waits [`RESPONSE_TIMEOUT`] at most.
+//! is lost. After the store has refused a result, the probes write as much, until it accepts that or the time to live of
+//! results is over. While it is lost, every operation fails at once, so that no reply waits for it. While it is slow, the
+//! first operation waits [`RESPONSE_TIMEOUT`] at most.
 //!
 //! ```no_run
 //! use std::time::Duration;

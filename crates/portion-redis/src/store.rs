@@ -77,7 +77,7 @@ impl RedisStore {
             .thread_name("portion-redis")
             .enable_all()
             .build()?;
-        let keeper = Arc::new(Keeper::new(url.to_string(), format!("{}:probe", url.prefix)));
+        let keeper = Arc::new(Keeper::new(url.to_string(), format!("{}:probe", url.prefix), ttl));
         runtime.spawn(Arc::clone(&keeper).keep(connector));
         let names =
             secrets.iter().map(|secret| KeyNames::new(*secret, &url.prefix, &namespace, &server)).collect();
