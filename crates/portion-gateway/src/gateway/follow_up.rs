@@ -141,7 +141,7 @@ impl Gateway {
         held.snapshot = read.map_err(|error| {
             let endpoint = held.endpoint.as_deref().or(context.endpoint.as_deref());
             if let StoreLookupError::Unreachable(why) = &error {
-                tracing::debug!(why, "the snapshot store failed");
+                self.log_failed_read(why);
                 return Fault::store_unavailable(endpoint);
             }
             Fault::cursor_expired(endpoint, held.arguments.as_ref())

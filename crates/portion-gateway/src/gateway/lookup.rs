@@ -67,10 +67,19 @@ impl Gateway {
             }
             Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint, None)),
             Err(StoreLookupError::Unreachable(why)) => {
-                tracing::debug!(why, "the snapshot store failed");
+                self.log_failed_read(&why);
                 by_name(Fault::store_unavailable(endpoint))
             }
         })
+    }
+
+    /// Logs that the store has not answered a read. The log has already that a store is not available.
+    pub(super) fn log_failed_read(&self, why: &str) {
+        if self.backend_status().is_some_and(|status| status.is_available) {
+            tracing::warn!(why, "a result cannot be read from the snapshot store");
+        } else {
+            tracing::debug!(why, "the snapshot store failed");
+        }
     }
 
     /// Returns the live cursor of the same caller that a mistyped one probably means.
