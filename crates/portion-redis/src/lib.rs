@@ -3,8 +3,8 @@
 //! Each snapshot is one hash, which expires and is evicted as a whole. Its fields are the header, the meta,
 //! pieces of the index, blocks of the text and views. Beside it are a sorted set with the last use of views that were
 //! added later, the header, which outlives the snapshot for an hour, the claim of the instance that fetches the rest of a
-//! list, and a mark while the store refuses the snapshot. All of them have one hash tag, so that a cluster keeps them
-//! together.
+//! list, and a mark while an instance may still have a snapshot that the store has refused. All of them have one hash tag,
+//! so that a cluster keeps them together.
 //!
 //! Names of keys are keyed hashes. They reveal neither ids nor scopes, and nobody can compute them who does not have
 //! the keys of the cursors.

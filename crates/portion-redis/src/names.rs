@@ -27,7 +27,7 @@ pub(crate) struct SnapshotNames {
     pub(crate) claim: String,
     /// Exists while the fields are replaced.
     pub(crate) replacing: String,
-    /// Exists while an instance has a snapshot that the store has refused.
+    /// Exists while an instance may still have a snapshot that the store has refused.
     pub(crate) refused: String,
 }
 

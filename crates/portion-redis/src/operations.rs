@@ -157,7 +157,7 @@ impl Shared {
     }
 
     /// Removes what was written of a snapshot of so many bytes, if the store still answers. Otherwise it expires. A
-    /// snapshot that was refused is marked, so that other instances know that it exists.
+    /// snapshot that was refused is marked, so that other instances know that one may still have it.
     pub(crate) async fn give_up(
         &self,
         names: &SnapshotNames,
