@@ -346,7 +346,6 @@ KEY = "bmV3IG5ldyBuZXcgbmV3IG5ldyBuZXcgbmV3IG5ldyE="
     ("admin: 0.0.0.0:9999\n", "0.0.0.0:9999"),
     ("cursorKeys: ./missing.keys\n", "missing.keys"),
     (f"store: postgres://127.0.0.1\ncursorKeys: {KEY}\n", "redis://"),
-    ("auth: passthrough\nupstreams: {a: {command: [cat]}}\n", "exactly one upstream"),
 ])
 def test_what_would_not_start_is_not_valid(tmp_path, text, told):
     path = tmp_path / "portion.yaml"
@@ -375,6 +374,15 @@ def test_servers_may_be_on_the_command_line_only(tmp_path):
     assert run(PORTION, "config", "check", str(path)).returncode == 0
     with Peer(wrapped(FIXTURE, "--config", str(path))) as peer:
         lawful(peer.call("list_bookings"))
+
+
+def test_passthrough_is_valid_whatever_the_servers_of_the_file_are(tmp_path):
+    path = tmp_path / "portion.yaml"
+    path.write_text("auth: passthrough\nupstreams: {a: {command: [cat]}}\n")
+    assert run(PORTION, "config", "check", str(path)).returncode == 0, "the command line may name another server"
+    line = [PORTION, "serve", "--config", str(path), "--listen", "127.0.0.1:0"]
+    started = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert started.returncode == 2 and "exactly one upstream" in started.stderr, started
 
 
 @pytest.mark.parametrize("text, told", [

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use super::sources::{print, print_errors, print_json, sources};
 use crate::access::{self, Upstreams};
 use crate::command::{CommandResult, WRONG_USAGE, serve};
-use crate::server::NamedServer;
 use crate::start_error::StartError;
 use crate::storage;
 
@@ -60,11 +59,9 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
 }
 
 /// Returns the errors for which a command that listens, or has a store, would not start, although the configuration is valid.
-/// Programs and documents of servers are not looked for: they may be on another machine.
+/// Servers are not looked at: the command line may name others, and their programs and documents may be on another machine.
 fn start_errors(config: &Config) -> Vec<StartError> {
-    let servers = NamedServer::from_upstreams(config.upstreams());
-    let upstreams = Upstreams::of(servers.iter().map(|named| &named.server));
-    let callers = access::caller_error(config, serve::listener(config), &upstreams);
+    let callers = access::caller_error(config, serve::listener(config), &Upstreams::Unknown);
     let admin = access::admin_error(config, config.explicit_admin(), false);
     callers.into_iter().chain(admin).chain(storage::start_errors(config, None)).collect()
 }
