@@ -308,12 +308,28 @@ fn split_at_query(url: &str) -> (&str, &str) {
 
 /// Splits a text before the first of some characters from `start` on. Those inside a reference do not count.
 fn split_outside_references<'a>(text: &'a str, start: usize, ends: &[char]) -> (&'a str, &'a str) {
-    let is_open = |at: &usize| {
-        let before = text.get(..*at).unwrap_or_default();
-        before.rfind("${") > before.rfind('}')
-    };
-    let mut ends = text.match_indices(ends).map(|(at, _)| at).filter(|at| *at >= start);
-    text.split_at(ends.find(|at| !is_open(at)).unwrap_or(text.len()))
+    let mut rest = text;
+    while !rest.is_empty() {
+        let at = text.len() - rest.len();
+        if at >= start && rest.starts_with(ends) {
+            return text.split_at(at);
+        }
+        rest = skip_unit(rest);
+    }
+    (text, "")
+}
+
+/// Returns a text without the `$$`, reference or other character with which it begins.
+fn skip_unit(text: &str) -> &str {
+    if let Some(after) = text.strip_prefix("$$") {
+        return after;
+    }
+    if text.starts_with("${") {
+        return text.split_once('}').map_or("", |(_, after)| after);
+    }
+    let mut characters = text.chars();
+    characters.next();
+    characters.as_str()
 }
 
 /// Returns a query, or a fragment, with `…` in place of literal text. A parameter that is a reference keeps its name.

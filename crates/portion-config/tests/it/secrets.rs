@@ -48,6 +48,8 @@ fn a_collector_url_may_be_a_reference() {
     check("otlp: 'https://x.example/${NONE}'", "variable NONE, which is not set, for `otlp`");
     check("otlp: 'https://me:hunter2@x.example'", "otlp contains a user or password; remove it");
     check("otlp: 'https://me:${TOKEN}@x.example'", "for a collector OTEL_EXPORTER_OTLP_HEADERS");
+    check("otlp: 'https://me:hunter2$${x@x.example'", "otlp contains a user or password; remove it");
+    check("otlp: 'https://me:$$${TOKEN}@x.example'", "otlp contains a user or password; remove it");
     check("otlp: '${TOKEN}'", "otlp is not a URL; write the whole URL of a collector");
     check("otlp: localhost:4317", "otlp is not a URL; write the whole URL of a collector");
 }
@@ -217,6 +219,7 @@ fn the_query_of_a_url_is_not_shown() {
     check_shown("http://h/?x=hunter2${TOKEN}", "http://h/?…${TOKEN}");
     check_shown("http://h/?x=${TOKEN}#hunter2", "http://h/?…${TOKEN}…");
     check_shown("http://h/a#hunter2", "http://h/a…");
+    check_shown("http://h/$${a?x=hunter2", "http://h/$${a?…");
 }
 
 #[test]
