@@ -1,6 +1,7 @@
 //! Checks Portion's own configuration, its rules and its store.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use portion_config::origin::Origin;
@@ -97,17 +98,22 @@ pub(super) fn check_store(config: &Config, findings: &mut Vec<Finding>) {
             .with_fix("export HOME=/path/of/your/home"),
         Some(folder) => match is_writable(&folder) {
             Ok(()) => Finding::new(Level::Ok, "store", folder.display().to_string(), "writable"),
-            Err(error) => {
-                let path = folder.display().to_string();
-                let fix = format!("mkdir -p {0} && chmod 700 {0}", shell_word(&path));
-                Finding::new(Level::Error, "store", path, format!("cannot be used: {error}")).with_fix(fix)
-            }
+            Err(error) => unwritable(&folder, &error),
         },
     };
     findings.push(finding);
 }
 
-fn is_writable(folder: &Path) -> std::io::Result<()> {
+/// Returns the finding for a directory that cannot be written. An error that is not of the system names its remedy: the
+/// directory belongs to another user, or others can write to it.
+fn unwritable(folder: &Path, error: &io::Error) -> Finding {
+    let path = folder.display().to_string();
+    let is_of_system = error.kind() != io::ErrorKind::Other;
+    let fix = is_of_system.then(|| format!("mkdir -p {0} && chmod 700 {0}", shell_word(&path)));
+    with_optional_fix(Finding::new(Level::Error, "store", path, format!("cannot be used: {error}")), fix)
+}
+
+fn is_writable(folder: &Path) -> io::Result<()> {
     prepare_directory(folder)?;
     let probe = folder.join(format!(".doctor-{}", std::process::id()));
     std::fs::write(&probe, b"")?;
