@@ -394,6 +394,36 @@ fn an_incomplete_list_is_reported_however_it_is_selected() {
 }
 
 #[test]
+fn pages_of_a_list_without_its_first_items_are_counted_from_the_first() {
+    let item = |n: usize| format!(r#"{{"id":{n},"text":"{}"}}"#, "word ".repeat(20 + n % 9));
+    let items: Vec<String> = (1_180..1_300).map(item).collect();
+    let list = UpstreamList { skipped: 1_180, fetched: 120, total: Some(1_300), ..UpstreamList::default() };
+    let snapshot = capture(Payload {
+        blocks: vec![Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))))],
+        upstream_list: Some(Box::new(list)),
+        ..Payload::default()
+    });
+    let policy = Policy { full_below: 0, token_budget_threshold: 400, hard_cap: 400, ..Policy::default() };
+    let notice = |page: u32, limit| {
+        let request = Request { page: Some(page), limit, fields: Some("all".into()), ..Request::default() };
+        let resolved = resolve(&snapshot, None, &request, &policy).expect("valid");
+        let FirstReply::Portion(portion) = super::reply(&snapshot, &resolved, &policy) else {
+            panic!("untouched: {page}")
+        };
+        serde_json::from_str::<Value>(portion.notice()).expect("a notice is JSON")
+    };
+    let (before, after) = (notice(60, Some(20)), notice(61, Some(20)));
+    let served = before["meta"]["served"].as_u64().expect("a page");
+    assert!(served < 20, "{before}");
+    assert_eq!(after["meta"]["offset"], 1_200, "{after}");
+    let not_shown = &after["notShown"];
+    assert_eq!(
+        (&not_shown["offset"], &not_shown["items"]),
+        (&(1_180 + served).into(), &(20 - served).into())
+    );
+}
+
+#[test]
 fn the_next_page_is_redacted() {
     for next in [
         NextPage::Link("https://api.example/bookings?page=2&api_key=hunter2".into()),
