@@ -35,7 +35,7 @@ pub(super) fn render(
     let tables = QueryTables::of_blocks_in(snapshot, asked, fresh);
     let walk = PartWalk::new(snapshot, asked, cx, fresh, description).with_unshown(unshown.told.as_ref());
     let walk = PartWalk { block_tables: tables.as_ref(), ..walk };
-    let charged = walk.with_unshown(unshown.charged.as_ref().or(unshown.told.as_ref()));
+    let charged = walk.with_unshown(unshown.charged.as_ref());
     let mut all = Attempts::new(&charged, limits).written_by(&walk);
     let size = NoticeSize::for_reply(asked, cx, fresh);
     for (detail, attempts) in ATTEMPTS {
