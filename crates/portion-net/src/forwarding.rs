@@ -38,8 +38,8 @@ pub fn echoes_request(method: &Method) -> bool {
     ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
 }
 
-/// Returns true if the body of a request has a transfer coding other than `chunked`. HTTP libraries remove `chunked` alone, and
-/// what they read is still coded.
+/// Returns true if the body of a request has a transfer coding other than `chunked`, or more than one. HTTP libraries remove
+/// `chunked` once, and what they read is still coded.
 ///
 /// ```
 /// use http::HeaderMap;
@@ -53,12 +53,12 @@ pub fn echoes_request(method: &Method) -> bool {
 /// # Ok::<(), http::header::InvalidHeaderValue>(())
 /// ```
 pub fn has_unknown_transfer_coding(headers: &HeaderMap) -> bool {
-    let is_known = |coding: &str| {
-        let coding = coding.trim();
-        coding.is_empty() || coding.eq_ignore_ascii_case("chunked")
-    };
-    let mut fields = headers.get_all(TRANSFER_ENCODING).iter();
-    fields.any(|codings| !codings.to_str().is_ok_and(|codings| codings.split(',').all(is_known)))
+    let mut codings = Vec::new();
+    for field in headers.get_all(TRANSFER_ENCODING) {
+        let Ok(field) = field.to_str() else { return true };
+        codings.extend(field.split(',').map(str::trim).filter(|coding| !coding.is_empty()));
+    }
+    codings.len() > 1 || codings.iter().any(|coding| !coding.eq_ignore_ascii_case("chunked"))
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     use super::has_unknown_transfer_coding;
 
     #[test]
-    fn only_chunked_is_a_known_transfer_coding() {
+    fn only_chunked_is_a_known_transfer_coding_and_only_once() {
         let check = |fields: &[&'static [u8]], expect: bool| {
             let mut headers = HeaderMap::new();
             for field in fields {
@@ -78,7 +78,9 @@ mod tests {
         };
         check(&[], false);
         check(&[b"chunked"], false);
-        check(&[b" CHUNKED ,, chunked", b"chunked"], false);
+        check(&[b" CHUNKED ,,", b""], false);
+        check(&[b"chunked, chunked"], true);
+        check(&[b"chunked", b"chunked"], true);
         check(&[b"gzip, chunked"], true);
         check(&[b"gzip", b"chunked"], true);
         check(&[b"chunked", b"identity, chunked"], true);
