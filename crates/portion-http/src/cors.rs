@@ -70,9 +70,11 @@ impl CorsMemory {
         known.insert(key, kept);
     }
 
-    /// Adds the remembered headers to a reply to a request of an endpoint from this origin.
+    /// Adds the remembered headers to a reply to a request of an endpoint from this origin, unless the reply has such headers.
     pub(crate) fn apply(&self, endpoint: &str, origin: Option<&HeaderValue>, response: &mut HeaderMap) {
-        let Some(origin) = origin else { return };
+        let Some(origin) = origin.filter(|_| !response.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN)) else {
+            return;
+        };
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(headers) = known.get(&(endpoint.to_owned(), origin.clone())) else { return };
         for (name, value) in headers {
@@ -85,11 +87,13 @@ impl CorsMemory {
 
 /// Lets pages read the headers of a reply that is not the service's own response, if they may read it at all.
 pub(crate) fn expose_own_headers(response: &mut HeaderMap) {
-    if response.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
-        let names = RESPONSE_HEADERS.into_iter().map(|header| header.name).chain(ERROR_HEADERS);
-        if let Ok(value) = HeaderValue::try_from(names.collect::<Vec<_>>().join(", ")) {
-            response.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
-        }
+    if !response.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+        return;
+    }
+    let names = RESPONSE_HEADERS.into_iter().map(|header| header.name).chain(ERROR_HEADERS);
+    let Ok(value) = HeaderValue::try_from(names.collect::<Vec<_>>().join(", ")) else { return };
+    if response.get_all(ACCESS_CONTROL_EXPOSE_HEADERS).iter().all(|given| *given != value) {
+        response.append(ACCESS_CONTROL_EXPOSE_HEADERS, value);
     }
 }
 
@@ -117,7 +121,7 @@ mod tests {
         ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CONTENT_TYPE, HeaderName, HeaderValue,
     };
 
-    use super::CorsMemory;
+    use super::{CorsMemory, expose_own_headers};
 
     #[test]
     fn headers_are_remembered_by_endpoint_and_origin() {
@@ -162,5 +166,19 @@ mod tests {
         check(std::slice::from_ref(&allowed), &[own]);
         check(&[allowed, exposed.clone()], &["X-Foo", own]);
         check(&[exposed], &["X-Foo"]);
+    }
+
+    #[test]
+    fn the_headers_of_a_reply_are_added_once() {
+        let origin = HeaderValue::from_static("https://a.example");
+        let memory = CorsMemory::default();
+        let allowed: HeaderMap = [(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone())].into_iter().collect();
+        memory.learn("GET /a", Some(&origin), &allowed);
+        let mut once = HeaderMap::new();
+        memory.apply("GET /a", Some(&origin), &mut once);
+        let mut twice = once.clone();
+        memory.apply("GET /a", Some(&origin), &mut twice);
+        expose_own_headers(&mut twice);
+        assert_eq!(twice, once);
     }
 }
