@@ -240,6 +240,9 @@ impl PostExchange {
             let why = format!("the server answered with {kind}, which is no response of MCP");
             return self.failure_response(&why, answers);
         }
+        if head.status.is_success() && !answers.is_empty() {
+            return local_response(&answers, self.is_batch);
+        }
         let Some(read) = self.wait_or_timeout(body::read_error(body), &mut answers).await else {
             return local_response(&answers, self.is_batch);
         };

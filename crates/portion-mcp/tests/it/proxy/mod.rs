@@ -409,6 +409,26 @@ fn a_repeated_id_is_rejected_and_the_other_requests_are_answered() {
 }
 
 #[test]
+fn a_request_answered_here_is_answered_though_the_server_accepts_the_other_messages_without_a_body() {
+    let scene = Scene::new(|request, stream| {
+        if request.body.contains("tools/list") {
+            let id = parsed(&request.body)["id"].to_string();
+            return say(stream, json(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#)));
+        }
+        say(stream, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+    });
+    let read = r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"portion_read","arguments":{"cursor":"none"}}}"#;
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#;
+    let (head, body) = scene.post("", &format!("[{read},{note}]"));
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("application/json"), "{head}");
+    let answers = parsed(&body);
+    assert!(answers[0]["id"] == 8 && answers[1].is_null(), "{body}");
+    assert!(body.contains("cursor_invalid"), "{body}");
+    let sent = scene.seen().pop().expect("the notification was sent").body;
+    assert!(sent.contains(note) && !sent.contains("portion_read"), "{sent}");
+}
+
+#[test]
 fn tools_are_listed_before_an_unknown_tool_is_called() {
     let scene = Scene::new(|request, stream| {
         if request.body.contains("tools/list") {
