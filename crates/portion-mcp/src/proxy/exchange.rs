@@ -333,6 +333,12 @@ impl PostExchange {
         Frame::TooLarge(DroppedLine::of_responses(self.request_ids.iter().cloned(), bytes))
     }
 
+    /// Returns the errors for all pending requests after an event over the limit, whose drop is recorded.
+    pub(super) async fn too_large_errors(&self) -> Vec<Vec<u8>> {
+        let dropped = DroppedLine::of_responses(self.request_ids.iter().cloned(), 0);
+        self.dispatch(self.processor.answer_oversized_line(&dropped).await)
+    }
+
     /// Returns the errors for all pending requests whose response was lost or cannot be used. `why` is a sentence.
     pub(super) fn lost_response_errors(&self, why: &dyn Display) -> Vec<Vec<u8>> {
         client_messages(self.processor.on_response_lost(why))

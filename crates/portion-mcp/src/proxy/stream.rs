@@ -47,6 +47,8 @@ struct RelayedStream {
     body: Body,
     parser: SseParser,
     recipient: StreamRecipient,
+    /// True if an event over the limit was dropped. It may have answered any request that is still pending.
+    has_dropped_event: bool,
     is_over: bool,
 }
 
@@ -95,7 +97,8 @@ pub(super) fn relay_listening_stream(
 
 fn relay_stream((head, body): (Parts, Body), first: Vec<u8>, recipient: StreamRecipient) -> Response<Body> {
     let limit = recipient.shared().processor_factory.max_server_message_bytes;
-    let stream = RelayedStream { body, parser: SseParser::new(limit), recipient, is_over: false };
+    let parser = SseParser::new(limit);
+    let stream = RelayedStream { body, parser, recipient, has_dropped_event: false, is_over: false };
     let chunks = stream::unfold((stream, first), |(mut stream, first)| async move {
         let chunk = if first.is_empty() { stream.next_chunk().await? } else { Ok(first.into()) };
         Some((chunk, (stream, Vec::new())))
@@ -117,7 +120,7 @@ impl RelayedStream {
                 Ok(Some(Err(broken))) => return self.handle_disconnect(broken).await,
                 Ok(None) => {
                     self.is_over = true;
-                    return self.finish().map(Ok);
+                    return self.finish().await.map(Ok);
                 }
                 Err(_) => {
                     return self.handle_disconnect(TruncatedBody("the server stopped sending".into())).await;
@@ -182,11 +185,7 @@ impl RelayedStream {
         }
         let mut messages =
             self.recipient.process_frame(Frame::Message(event.data().to_vec())).await.into_iter();
-        if let StreamRecipient::Post { post, .. } = &mut self.recipient
-            && post.processor.pending_count() == 0
-        {
-            post.reserved_ids.release();
-        }
+        self.recipient.release_answered_ids();
         match messages.next() {
             // The message was dropped; the client still needs the event id to resume.
             None => out.extend(event.without_data()),
@@ -196,22 +195,27 @@ impl RelayedStream {
         messages.for_each(|message| out.extend(encode_event(None, &message)));
     }
 
+    /// Replaces an event over the limit by the error of the only pending request. If several are pending, those that are left
+    /// at the end of the stream get the error.
     async fn replace_too_large(&mut self, bytes: u64, out: &mut Vec<u8>) {
+        self.has_dropped_event = true;
         let frame = match &self.recipient {
-            StreamRecipient::Post { post, .. } => post.too_large_frame(bytes),
-            StreamRecipient::Session { .. } => Frame::TooLarge(DroppedLine::of_responses(None, bytes)),
+            StreamRecipient::Post { post, .. } if post.processor.pending_count() == 1 => {
+                post.too_large_frame(bytes)
+            }
+            _ => Frame::TooLarge(DroppedLine::of_responses(None, bytes)),
         };
-        self.recipient
-            .process_frame(frame)
-            .await
-            .iter()
-            .for_each(|message| out.extend(encode_event(None, message)));
+        let messages = self.recipient.process_frame(frame).await;
+        self.recipient.release_answered_ids();
+        messages.iter().for_each(|message| out.extend(encode_event(None, message)));
     }
 
-    /// Handles the regular end of the stream. Requests get an error unless the client can resume the stream. An event without
-    /// the empty line at its end is dropped, as clients do.
-    fn finish(&mut self) -> Option<Bytes> {
+    /// Handles the regular end of the stream. Requests get an error unless the client can resume the stream; after an event
+    /// over the limit they always do, because a resumed stream would not have their response either. An event without the
+    /// empty line at its end is dropped, as clients do.
+    async fn finish(&mut self) -> Option<Bytes> {
         let errors = match &self.recipient {
+            StreamRecipient::Post { post, .. } if self.has_dropped_event => post.too_large_errors().await,
             StreamRecipient::Post { post, is_resumable: false } => {
                 post.missing_response_errors(&"the server ended its stream")
             }
@@ -222,7 +226,7 @@ impl RelayedStream {
     }
 
     /// Handles a broken stream. Requests get an error unless the client can resume the stream and the server still
-    /// accepts connections. If all were answered, the stream ends.
+    /// accepts connections; after an event over the limit they always do. If all were answered, the stream ends.
     async fn handle_disconnect(&mut self, broken: TruncatedBody) -> Option<Result<Bytes, TruncatedBody>> {
         self.is_over = true;
         if let StreamRecipient::Post { post, .. } = &self.recipient
@@ -231,6 +235,7 @@ impl RelayedStream {
             return None;
         }
         let errors = match &self.recipient {
+            StreamRecipient::Post { post, .. } if self.has_dropped_event => post.too_large_errors().await,
             StreamRecipient::Post { post, is_resumable }
                 if !is_resumable || post.shared.upstream.refuses_connections().await =>
             {
@@ -266,6 +271,15 @@ impl StreamRecipient {
         match self {
             Self::Post { post, .. } => &post.shared,
             Self::Session { shared, .. } => shared,
+        }
+    }
+
+    /// Releases the ids of a post whose requests are all answered.
+    fn release_answered_ids(&mut self) {
+        if let Self::Post { post, .. } = self
+            && post.processor.pending_count() == 0
+        {
+            post.reserved_ids.release();
         }
     }
 

@@ -144,10 +144,15 @@ impl McpProcessor {
         vec![OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes())]
     }
 
-    /// Answers for the messages of a server line over the limit, which was dropped.
+    /// Records that a server line over the limit was dropped, and answers for its messages.
     pub(super) async fn reject_oversized_server_line(&self, dropped: &DroppedLine) -> Vec<OutgoingMessage> {
         let bytes = usize::try_from(dropped.bytes).unwrap_or(usize::MAX);
         self.gateway.record_drop(DropReason::Oversized, bytes, "a server message over upstreamMessageLimit");
+        self.answer_oversized_line(dropped).await
+    }
+
+    /// Answers for the messages of a server line over the limit, whose drop is recorded.
+    pub(crate) async fn answer_oversized_line(&self, dropped: &DroppedLine) -> Vec<OutgoingMessage> {
         let mut out = Vec::new();
         for message in &dropped.messages {
             if message.has_method {

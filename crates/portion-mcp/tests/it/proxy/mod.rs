@@ -329,6 +329,24 @@ fn each_request_of_a_batch_gets_the_error_of_a_response_over_the_limit() {
 }
 
 #[test]
+fn a_response_after_an_event_over_the_limit_reaches_the_client() {
+    let small = format!("data: {}\n\n", result("8", 1));
+    let large = format!("data: {}\n\n", result("7", 100_000));
+    for (first, ids) in [("", [7, 8]), ("id: 1\ndata: \n\n", [7, 8]), ("", [8, 7])] {
+        let events = format!("{EVENTS}{first}{large}{small}");
+        let scene = Scene::new(move |_, stream| say(stream, &events));
+        let calls = ids.map(|id| CALL.replace(":7", &format!(":{id}")));
+        let (_, body) = scene.post(SESSION, &format!("[{}]", calls.join(",")));
+        let begin = &body[..body.len().min(2000)];
+        assert!(body.contains(&small), "{begin}");
+        for id in ["\"id\":7,", "\"id\":8,"] {
+            assert_eq!(body.matches(id).count(), 1, "{id} {begin}");
+        }
+        assert!(body.contains("message_too_large") && !body.contains("upstream_gone"), "{begin}");
+    }
+}
+
+#[test]
 fn a_stream_in_an_unknown_coding_is_one_error_for_each_request() {
     let scene = Scene::new(|_, stream| {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: zstd\r\n";
