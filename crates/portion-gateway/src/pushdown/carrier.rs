@@ -92,7 +92,7 @@ impl FoundPage {
 
     /// Returns the path of the list in one of the parts that carry it, if it is not in a string in all of them.
     pub(super) fn list_path(all: &[Self], carriers: &[Carrier]) -> Option<Arc<str>> {
-        let carries = |found: &&Self| carriers.iter().any(|carrier| carrier.block == found.block);
+        let has_list = |found: &&Self| carriers.iter().any(|carrier| carrier.block == found.block);
         let path = |found: &Self| match (&found.place, &*found.page.path) {
             (PagePlace::Whole, _) => Some(Arc::clone(&found.page.path)),
             (PagePlace::Member(name, _), path) if path.is_empty() || path.starts_with('/') => {
@@ -102,7 +102,7 @@ impl FoundPage {
         };
         // Requests without a path are about a text, if there is one.
         let (structured, texts): (Vec<&Self>, Vec<&Self>) =
-            all.iter().filter(carries).partition(|found| found.is_structured);
+            all.iter().filter(has_list).partition(|found| found.is_structured);
         texts.into_iter().chain(structured).find_map(path)
     }
 
