@@ -417,7 +417,7 @@ fn local_response(answers: &[Vec<u8>], is_batch: bool) -> Response<Body> {
 /// support arrays.
 fn join_for_client(answers: &[Vec<u8>], is_batch: bool) -> Vec<u8> {
     if is_batch {
-        return join_messages(answers.iter().map(Vec::as_slice), false);
+        return join_messages(answers.iter().map(Vec::as_slice), true);
     }
     answers.last().cloned().unwrap_or_default()
 }
