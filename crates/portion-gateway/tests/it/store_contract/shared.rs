@@ -80,6 +80,12 @@ impl RedisServer {
         self.ask(&["CONFIG", "SET", "maxmemory", &limit.to_string()]);
     }
 
+    /// Sends a signal to the server.
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.process.id().to_string()]).status();
+        assert!(sent.expect("`kill` is there").success());
+    }
+
     /// Ends the server.
     pub(super) fn stop(&mut self) {
         self.process.kill().expect("it runs");
@@ -236,4 +242,31 @@ async fn a_store_that_is_full_for_results_is_lost() {
     }
     one.put(key(2), result(10)).await.expect("there is room again");
     other.get(key(2), &[FieldName::Meta]).await.expect("it is stored");
+}
+
+/// A store that hangs gives an error within seconds, and is found again when it goes on.
+#[tokio::test]
+async fn a_store_that_hangs_is_lost_until_it_goes_on() {
+    let (server, scope) = (RedisServer::start(), Scope::from_principal("ada"));
+    let (store, key) = (server.open(&[[7; 32]], "names"), SnapshotKey { scope, id: named(1) });
+    assert_eq!(store.get(key, &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
+    server.signal("STOP");
+    let found = store.get(key, &[FieldName::Meta]).await;
+    assert!(matches!(found, Err(StoreReadError::Unreachable(_))), "{found:?}");
+    assert!(!store.status().is_available);
+    server.signal("CONT");
+    let begun = Instant::now();
+    while store.get(key, &[FieldName::Meta]).await != Err(StoreReadError::Unknown) {
+        assert!(begun.elapsed() < Duration::from_mins(1), "it is not found again: {:?}", store.status());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[test]
+fn a_url_is_checked_without_a_connection() {
+    let check = |url: &str| RedisStore::check(&StoreUrl::parse(url).expect("a URL"));
+    check("redis://127.0.0.1:1").expect("nothing listens there, but it is a URL");
+    check("rediss+cluster://a.example,b.example").expect("a cluster with TLS");
+    let refused = check("rediss://a.example?ca=/no/such/file").expect_err("there is no such file");
+    assert!(refused.to_string().contains("the file of ca"), "{refused}");
 }
