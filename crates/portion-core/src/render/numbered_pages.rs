@@ -13,7 +13,7 @@ use crate::view::{
     Pagination, RequestedFields, ResolvedRequest, Target, TargetValue, View, line_start_place, skipped_count,
 };
 
-/// What the page before a page by number did not show.
+/// Range that the page before a page by number did not show.
 #[derive(Default)]
 pub(super) struct Unshown {
     /// The range that the notice reports.
@@ -210,23 +210,25 @@ impl<'a> NumberedWalk<'a> {
         self.unshown_from(page, rendered.next_position?)
     }
 
-    /// Returns what the first page does not show. The caller may have seen it without a number, where fewer items may fit.
+    /// Returns what the first page does not show. The caller may have seen it with or without a number: the fewer items count.
     fn unshown_by_first(&self, page: u32) -> Option<UnshownRange> {
         let is_opening = page == 1 && self.step == 1;
         let fixed = self.asked.view.pagination.as_deref();
         let fixed = fixed.filter(|fixed| fixed.part_index == self.node.part && fixed.page_size == self.size);
         let opened = fixed.and_then(|fixed| fixed.first_page_count).filter(|_| is_opening);
-        if let (Some(opened), Structure::List(_)) = (opened, &self.node.subject.structure) {
-            let reached = Position { offset: PartOffset::Item(opened), ..self.asked.start };
-            return self.unshown_from(page, reached);
-        }
+        let reached = match (opened, &self.node.subject.structure) {
+            (Some(opened), Structure::List(_)) => {
+                Some(Position { offset: PartOffset::Item(opened), ..self.asked.start })
+            }
+            _ => is_opening
+                .then(|| opening_request(self.snapshot, self.asked, self.node, self.cx, self.fresh))
+                .filter(|opening| !passes_through(self.snapshot, opening, self.cx))
+                .and_then(|opening| {
+                    render_opening(self.snapshot, &opening, self.cx, self.fresh).next_position
+                }),
+        };
         let unshown = self.unshown_by(page, None);
-        let opening = is_opening
-            .then(|| opening_request(self.snapshot, self.asked, self.node, self.cx, self.fresh))
-            .filter(|opening| !passes_through(self.snapshot, opening, self.cx));
-        let unshown_by_opening = opening
-            .and_then(|opening| render_opening(self.snapshot, &opening, self.cx, self.fresh).next_position)
-            .and_then(|reached| self.unshown_from(page, reached));
+        let unshown_by_opening = reached.and_then(|reached| self.unshown_from(page, reached));
         unshown.into_iter().chain(unshown_by_opening).max_by_key(|unshown| unshown.count)
     }
 
@@ -246,7 +248,10 @@ impl<'a> NumberedWalk<'a> {
     fn largest_unshown(&self, page: u32) -> UnshownRange {
         let bytes = self.node.subject.text.len();
         let (offset, count) = match &self.node.subject.structure {
-            Structure::List(list) => (Some(list.len()), list.len()),
+            Structure::List(list) => {
+                let skipped = skipped_count(self.snapshot, &self.asked.view) as usize;
+                (Some(list.len() + skipped), list.len())
+            }
             _ => (None, bytes),
         };
         let ordinal = page.min(u32::from(u16::MAX)) as u16;
