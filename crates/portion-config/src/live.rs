@@ -1,8 +1,8 @@
 //! Keeps the configuration in force and applies changes of its file.
 //!
-//! A changed file is read, checked as a whole, and replaces the previous version atomically. An invalid
-//! one, and one with which the process would not start, changes nothing: its errors are logged and available as the [status](LiveConfig::status). Changes
-//! are logged key by key, for secrets without their values.
+//! A changed file is read, checked as a whole, and replaces the previous version atomically. An invalid one, and one with
+//! which the process would not start, changes nothing: its errors are logged and available as the
+//! [status](LiveConfig::status). Changes are logged key by key, for secrets without their values.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,8 +74,8 @@ impl LiveConfig {
         Ok((config.with_version(version), warnings))
     }
 
-    /// Keeps the configuration up to date with its file. `apply_config` is called with each later
-    /// version that `check_start` has no errors of. If the current version was not recorded by another process before, its changes are
+    /// Keeps the configuration up to date with its file. `apply_config` is called with each later version in which
+    /// `check_start` finds no errors. If the current version was not recorded by another process before, its changes are
     /// reported.
     ///
     /// # Errors

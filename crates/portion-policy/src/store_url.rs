@@ -1,5 +1,7 @@
 //! Parts of the URL of a store that the configuration masks and the store connects with.
 
+use crate::web_origin::is_scheme_byte;
+
 /// Names of the parameters that the URL of a store may have: a file with certificates, and the prefix of all keys.
 pub const PARAMETERS: [&str; 2] = ["ca", "prefix"];
 
@@ -13,7 +15,6 @@ pub const PARAMETERS: [&str; 2] = ["ca", "prefix"];
 /// assert_eq!(split_at_scheme("user:p@redis://host"), ("", "user:p@redis://host"));
 /// ```
 pub fn split_at_scheme(url: &str) -> (&str, &str) {
-    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
     match url.find("://") {
         Some(at) if url[..at].bytes().all(is_scheme_byte) => url.split_at(at + "://".len()),
         _ => ("", url),

@@ -83,8 +83,12 @@ fn default_port(scheme: &str) -> Option<&'static str> {
     WEB_SCHEMES.iter().find(|(web, _)| scheme.eq_ignore_ascii_case(web)).map(|(_, port)| *port)
 }
 
+/// Returns true if a byte can be part of the scheme of a URL (RFC 3986, 3.1).
+pub(crate) fn is_scheme_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
+}
+
 fn is_scheme(scheme: &str) -> bool {
-    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
     scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(is_scheme_byte)
 }
 

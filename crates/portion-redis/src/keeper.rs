@@ -303,41 +303,12 @@ impl Keeper {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
     use std::time::{Duration, Instant};
 
-    use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Level, Metadata, Subscriber};
-
     use super::{Failure, Keeper, MAX_PROBE_BYTES, RefusedWrite};
+    use crate::lines::Lines;
 
     const TTL: Duration = Duration::from_mins(10);
-
-    /// Collects the levels of all events at INFO and above.
-    #[derive(Clone, Default)]
-    struct Levels(Arc<Mutex<Vec<Level>>>);
-
-    impl Subscriber for Levels {
-        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-            *metadata.level() <= Level::INFO
-        }
-
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
-        }
-
-        fn record(&self, _: &Id, _: &Record<'_>) {}
-
-        fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-        fn event(&self, event: &Event<'_>) {
-            self.0.lock().expect("no panic").push(*event.metadata().level());
-        }
-
-        fn enter(&self, _: &Id) {}
-
-        fn exit(&self, _: &Id) {}
-    }
 
     fn keeper() -> Keeper {
         Keeper::new("redis://127.0.0.1".to_owned(), "probe".to_owned(), TTL)
@@ -345,8 +316,8 @@ mod tests {
 
     #[test]
     fn only_changes_of_the_state_are_logged() {
-        let (keeper, levels) = (keeper(), Levels::default());
-        let guard = tracing::subscriber::set_default(levels.clone());
+        let (keeper, lines) = (keeper(), Lines::default());
+        let guard = tracing::subscriber::set_default(lines.clone());
         let lost = Failure::Disconnected("connection refused".to_owned());
         for failure in [Some(&lost), Some(&Failure::TimedOut), Some(&lost), Some(&lost), None, None] {
             keeper.report(failure);
@@ -354,7 +325,9 @@ mod tests {
         }
         keeper.report(Some(&Failure::TimedOut));
         drop(guard);
-        assert_eq!(*levels.0.lock().expect("no panic"), [Level::WARN, Level::INFO, Level::WARN]);
+        let log = lines.text();
+        let levels: Vec<_> = log.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(levels, ["WARN", "INFO", "WARN"]);
     }
 
     #[test]

@@ -33,6 +33,9 @@ mod claims;
 mod connection;
 mod failure;
 mod keeper;
+#[cfg(test)]
+#[path = "../../portion-gateway/tests/it/samples/lines.rs"]
+mod lines;
 mod names;
 mod operations;
 mod store;

@@ -97,7 +97,7 @@ pub enum ViewError {
         nearest: Option<String>,
         /// Steps available there.
         available: Vec<String>,
-        /// What was not fetched of the list, in words.
+        /// The items that were not fetched of the list, in words.
         gap: Option<Box<str>>,
     },
     /// A section that does not exist.

@@ -82,7 +82,7 @@ impl Default for ServerLimits {
     }
 }
 
-/// What a server does with requests.
+/// Treatment of requests by a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// It serves them.

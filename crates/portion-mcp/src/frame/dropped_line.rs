@@ -1,4 +1,4 @@
-//! What is kept of a line over the limit: the ids under which its messages can be answered.
+//! A line over the limit, of which the ids are kept, so that its messages can be answered.
 
 /// A message over the limit, or a batch, without its content.
 #[derive(Debug, PartialEq, Eq)]

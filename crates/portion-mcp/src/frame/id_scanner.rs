@@ -62,7 +62,7 @@ enum TokenKind {
     Id,
 }
 
-/// What has been found of a message.
+/// Facts about a message, as far as it was scanned.
 #[derive(Default)]
 struct ScannedMessage {
     id: ScannedId,

@@ -100,7 +100,7 @@ async fn a_store_that_cannot_be_read_says_so_until_it_can() {
     assert!(store.status().is_available);
 }
 
-/// What is unknown while nothing can be written may be in the memory of another process, which could not write it.
+/// A result that is unknown while nothing can be written may be in the memory of another process, which could not write it.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_store_that_cannot_be_written_is_noticed_by_reading() {
