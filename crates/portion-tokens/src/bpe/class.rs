@@ -8,6 +8,17 @@ pub(super) struct CharSet(u8);
 static BLOCKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kinds.blocks"));
 static INDEX: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kinds.index"));
 
+/// The kind of each ASCII character; none for the bytes of other characters.
+static BYTE_KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        kinds[byte] = BLOCKS[byte];
+        byte += 1;
+    }
+    kinds
+};
+
 impl CharSet {
     /// `Lu` and `Lt`.
     pub(super) const UPPER: Self = Self(1);
@@ -49,6 +60,22 @@ impl CharSet {
     fn beyond_ascii(text: &str, offset: usize) -> Option<(Self, usize)> {
         let c = text.get(offset..)?.chars().next()?;
         Some((Self::of(c), offset + c.len_utf8()))
+    }
+
+    /// Returns true if a byte is an ASCII character in this set.
+    #[inline]
+    pub(super) fn has_byte(self, byte: u8) -> bool {
+        BYTE_KINDS[usize::from(byte)] & self.0 != 0
+    }
+
+    /// Returns the end of the run of ASCII characters in this set that starts at an offset.
+    #[inline]
+    pub(super) fn byte_run_end(self, bytes: &[u8], start: usize) -> usize {
+        let mut end = start;
+        while bytes.get(end).is_some_and(|byte| self.has_byte(*byte)) {
+            end += 1;
+        }
+        end
     }
 
     /// Returns the end of the run of characters in this set that starts at an offset of a text.

@@ -11,6 +11,7 @@ mod words;
 use std::sync::LazyLock;
 
 use ranks::RankTable;
+use recent::RecentWords;
 use words::WordPattern;
 
 /// A published byte-pair vocabulary.
@@ -45,20 +46,34 @@ static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
 impl Bpe {
     /// Counts the tokens of one piece of text.
     pub(super) fn count(self, piece: &str) -> usize {
-        let Vocabulary { pattern, ranks } = self.vocabulary();
-        let (mut start, mut tokens) = (0, 0);
-        while let Some(end) = pattern.word_end(piece, start) {
-            let word = &piece.as_bytes()[start..end];
-            tokens += match word.len() {
-                1 => 1,
-                _ => recent::recall(self as u8, word, || match ranks.get(word) {
-                    Some(_) => 1,
-                    None => merge::count_merged(word, ranks),
-                }),
-            };
-            start = end;
+        let vocabulary = self.vocabulary();
+        // A pattern that is known at compile time is compiled into the loop.
+        match vocabulary.pattern {
+            WordPattern::O200k => self.count_words(WordPattern::O200k, &vocabulary.ranks, piece),
+            WordPattern::Cl100k => self.count_words(WordPattern::Cl100k, &vocabulary.ranks, piece),
         }
-        tokens
+    }
+
+    #[inline]
+    fn count_words(self, pattern: WordPattern, ranks: &RankTable, piece: &str) -> usize {
+        let count = |word: &[u8]| match ranks.get(word) {
+            Some(_) => 1,
+            None => merge::count_merged(word, ranks),
+        };
+        RecentWords::with(|recent| {
+            let (mut start, mut tokens) = (0, 0);
+            while let Some(end) = pattern.word_end(piece, start) {
+                let (first, last) = (piece.as_bytes()[start], piece.as_bytes()[end - 1]);
+                tokens += match end - start {
+                    1 => 1,
+                    // All numbers of up to three digits are tokens.
+                    2 | 3 if first.is_ascii_digit() && last.is_ascii_digit() => 1,
+                    _ => recent.recall(self as u8, piece.as_bytes(), start..end, count),
+                };
+                start = end;
+            }
+            tokens
+        })
     }
 
     fn vocabulary(self) -> &'static Vocabulary {

@@ -148,7 +148,7 @@ fn key(token: &[u8]) -> u64 {
 }
 
 /// Returns up to eight bytes as an integer.
-pub(super) fn pack(bytes: &[u8]) -> u64 {
+fn pack(bytes: &[u8]) -> u64 {
     match (bytes.first_chunk(), bytes.last_chunk()) {
         // The halves overlap.
         (Some(head), Some(tail)) => {

@@ -45,12 +45,55 @@ pub(super) enum WordPattern {
 
 impl WordPattern {
     /// Returns the end of the word that starts at an offset of a text, unless the text ends there.
+    #[inline]
     pub(super) fn word_end(self, text: &str, start: usize) -> Option<usize> {
+        self.ascii_word_end(text.as_bytes(), start).or_else(|| self.any_word_end(text, start))
+    }
+
+    /// Returns the end of an ASCII word, as most are, unless a character beyond ASCII decides about it.
+    #[inline]
+    fn ascii_word_end(self, bytes: &[u8], start: usize) -> Option<usize> {
+        let first = *bytes.get(start)?;
+        if first.is_ascii_digit() {
+            let mut end = start + 1;
+            while end < start + 3 && bytes.get(end).is_some_and(u8::is_ascii_digit) {
+                end += 1;
+            }
+            return if end == start + 3 { Some(end) } else { decided_end(bytes, end) };
+        }
+        if self == Self::Cl100k
+            && let Some(end) = contraction_end(bytes, start)
+        {
+            return Some(end);
+        }
+        let letters = start + usize::from(PREFIX.has_byte(first));
+        let end = match self {
+            Self::O200k => CharSet::LOWER.byte_run_end(bytes, CharSet::UPPER.byte_run_end(bytes, letters)),
+            Self::Cl100k => LETTER.byte_run_end(bytes, letters),
+        };
+        let end = decided_end(bytes, end)?;
+        if end > letters {
+            return if self == Self::O200k { contraction_end(bytes, end).or(Some(end)) } else { Some(end) };
+        }
+        let symbols = start + usize::from(first == b' ');
+        let end = decided_end(bytes, SYMBOL.byte_run_end(bytes, symbols))?;
+        if end > symbols {
+            return Some(self.line_end(bytes, end));
+        }
+        let end = decided_end(bytes, SPACE.byte_run_end(bytes, start))?;
+        Some(match bytes[start..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
+            Some(newline) => start + newline + 1,
+            None if end == bytes.len() => end,
+            None => (end - 1).max(start + 1),
+        })
+    }
+
+    fn any_word_end(self, text: &str, start: usize) -> Option<usize> {
         let (first, after_first) = CharSet::at(text, start)?;
         let letters = if PREFIX.has(first) { after_first } else { start };
         let letters_end = match self {
             Self::O200k => cased_word_end(text, letters, first),
-            Self::Cl100k => contraction_end(text, start)
+            Self::Cl100k => contraction_end(text.as_bytes(), start)
                 .or_else(|| Some(LETTER.run_end(text, letters)).filter(|end| *end > letters)),
         };
         Some(letters_end.unwrap_or_else(|| match first {
@@ -64,9 +107,19 @@ impl WordPattern {
         let bytes = text.as_bytes();
         let symbols = start + usize::from(bytes[start] == b' ');
         let end = SYMBOL.run_end(text, symbols);
-        let trails = |byte: &u8| matches!(byte, b'\r' | b'\n') || (self == Self::O200k && *byte == b'/');
-        (end > symbols).then(|| end + bytes[end..].iter().take_while(|byte| trails(byte)).count())
+        (end > symbols).then(|| self.line_end(bytes, end))
     }
+
+    /// Returns the end of the line breaks that belong to the symbols before them.
+    fn line_end(self, bytes: &[u8], start: usize) -> usize {
+        let trails = |byte: &u8| matches!(byte, b'\r' | b'\n') || (self == Self::O200k && *byte == b'/');
+        start + bytes[start..].iter().take_while(|byte| trails(byte)).count()
+    }
+}
+
+/// Returns the end of a run of ASCII characters, unless the next character is beyond ASCII and may belong to it.
+fn decided_end(bytes: &[u8], end: usize) -> Option<usize> {
+    bytes.get(end).is_none_or(u8::is_ascii).then_some(end)
 }
 
 /// Returns the end of the first two alternatives of o200k. `letters`: where they start, after the prefix.
@@ -85,7 +138,7 @@ fn cased_word_end(text: &str, letters: usize, first: CharSet) -> Option<usize> {
     } else {
         return None;
     };
-    Some(contraction_end(text, end).unwrap_or(end))
+    Some(contraction_end(text.as_bytes(), end).unwrap_or(end))
 }
 
 /// Returns the end of the last character among capitals that is also a small one: an engine turns back to it.
@@ -101,8 +154,8 @@ fn last_small_end(text: &str, start: usize, end: usize) -> Option<usize> {
 }
 
 /// Returns the end of `(?i:'s|'t|'re|'ve|'m|'ll|'d)`. In this, `ſ` is an `s`.
-fn contraction_end(text: &str, start: usize) -> Option<usize> {
-    let length = match text.as_bytes().get(start..)? {
+fn contraction_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let length = match bytes.get(start..)? {
         [b'\'', b's' | b'S' | b't' | b'T' | b'm' | b'M' | b'd' | b'D', ..] => 2,
         [b'\'', b'r' | b'R' | b'v' | b'V', b'e' | b'E', ..] | [b'\'', b'l' | b'L', b'l' | b'L', ..] => 3,
         [b'\'', rest @ ..] if rest.starts_with("ſ".as_bytes()) => 3,
