@@ -3,12 +3,14 @@
 import json
 import os
 import re
+from contextlib import ExitStack, contextmanager
 
 import jsonschema
 import pytest
 
 from harness import tokens
-from harness.command import REPOSITORY, wrapped
+from harness.command import PAGES_FIXTURE, REPOSITORY, wrapped
+from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.published import ALL, FILESYSTEM, SQLITE
 from harness.samples import samples
@@ -182,6 +184,75 @@ def test_our_tools_can_be_renamed(tmp_path):
 def described_name(peer):
     [block] = peer.call("show_tools", name="list_directory")["content"]
     return json.loads(block["text"])["name"]
+
+
+@pytest.fixture(scope="module", params=["stdio", "serve", "serve --url"])
+def front(request):
+    """Starts Portion on a front, in front of the server whose list of tools ends in some way."""
+
+    @contextmanager
+    def started(ending):
+        with ExitStack() as stack:
+            if request.param == "stdio":
+                yield wrapped([*PAGES_FIXTURE, ending])
+                return
+            behind = ["--", *PAGES_FIXTURE, ending]
+            if request.param == "serve --url":
+                behind = ["--url", stack.enter_context(Listening([*PAGES_FIXTURE, "--http", ending])).url]
+            yield stack.enter_context(Listening(served(*behind))).url
+
+    return started
+
+
+@every_era
+@pytest.mark.parametrize(("ending", "tools"), [("last", 12), ("repeated", 12), ("failed", 6), ("endless", None)])
+def test_s4_pages_of_tools_are_one_list(front, mode, ending, tools):
+    """Many clients read only the first page."""
+    with front(ending) as server, Peer(server, mode=mode) as peer:
+        listed = peer.tools()
+        assert not tools or peer.tools() == listed, "the same each time"
+        *names, read, query = [tool["name"] for tool in listed["tools"]]
+        assert (read, query) == ("portion_read", "portion_query")
+        assert len(names) == tools if tools else 12 < len(names) <= 3000
+        assert names == [f"tool_{number}" for number in range(len(names))]
+        assert "nextCursor" not in listed
+        if mode == "auto":
+            assert (listed["ttlMs"], listed["cacheScope"]) == (60000, "public")
+        reply = peer.call("tool_5", q="x")
+        read = peer.call("portion_read", cursor=reply["_meta"]["io.portion/notice"]["nextCursor"])
+        assert "row 899" in json.dumps(read) or read["_meta"]["io.portion/notice"]["nextCursor"]
+
+
+@every_era
+def test_s4_a_call_before_the_list_finds_the_tool_of_a_later_page(front, mode):
+    with front("last") as server, Peer(server, mode=mode) as peer:
+        reply = peer.call("tool_11", q="x", limit=3)
+        shown = json.loads(reply["content"][0]["text"])
+        assert shown["arguments"] == {"q": "x"}, "the limit is ours"
+        assert len(shown["rows"]) == 3
+
+
+def test_s4_the_first_page_keeps_its_bytes():
+    with Wire([*PAGES_FIXTURE, "last"]) as wire:
+        wire.open()
+        direct = wire.ask(request(1, "tools/list", {}))
+    with Wire(wrapped([*PAGES_FIXTURE, "last"])) as wire:
+        wire.open()
+        line = wire.ask(request(1, "tools/list", {}))
+        wire.send(request(2, "tools/list", {}))
+        wire.process.stdin.close()
+        again = wire.until(lambda message: message.get("id") == 2)[-1]
+    first, rest = direct.split(b'], "nextCursor": "page 1"')
+    assert line.startswith(first + b",{") and line.endswith(b"]" + rest)
+    assert again == line.replace(b'"id": 1', b'"id": 2'), "all pages, also if the client's input has ended"
+
+
+def test_s4_a_cursor_of_the_client_is_the_servers():
+    with Wire(wrapped([*PAGES_FIXTURE, "last"])) as wire:
+        wire.open()
+        listed = json.loads(wire.ask(request(1, "tools/list", {"cursor": "page 2"})))["result"]["tools"]
+        assert [tool["name"] for tool in listed][:6] == [f"tool_{number}" for number in range(6, 12)]
+        assert [tool["name"] for tool in listed][6:] == ["portion_read", "portion_query"]
 
 
 def test_the_page_shows_what_is_measured(catalogues):

@@ -29,6 +29,7 @@ MEET_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/meet.
 TYPED_FIXTURE = with_sdk("fixture/typed.py")
 TYPED_FIXTURE_1 = [str(LEGACY_BIN / "python"), str(E2E / "fixture/typed.py")]
 FILES_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/files.py")]
+PAGES_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/pages.py")]
 RAW_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/raw.py")]
 
 

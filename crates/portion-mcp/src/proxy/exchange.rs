@@ -305,9 +305,38 @@ impl PostExchange {
         self.dispatch(outgoing)
     }
 
-    /// Processes a frame of the server. Returns the messages for the client.
+    /// Processes a frame of the server. Returns the messages for the client. A response that
+    /// needs further requests of the gateway waits for them.
     pub(super) async fn process_server_frame(&self, frame: Frame) -> Vec<Vec<u8>> {
-        self.dispatch(self.processor.process_server_frame(frame).await)
+        let mut for_client = Vec::new();
+        let mut queue = VecDeque::from(self.processor.process_server_frame(frame).await);
+        while let Some(next) = queue.pop_front() {
+            match next {
+                OutgoingMessage::InternalRequest(request) if self.processor.has_held_messages() => {
+                    queue.extend(self.follow_internal_request(request).await);
+                }
+                next => for_client.extend(self.dispatch(vec![next])),
+            }
+        }
+        for_client
+    }
+
+    /// Sends a request on which a response to the client waits, until that is answered without it. Returns what follows.
+    async fn follow_internal_request(&self, request: Vec<u8>) -> Vec<OutgoingMessage> {
+        let mut outgoing = Vec::new();
+        let mut sending = pin!(send_internal_request(&self.shared, &self.forwarded, request));
+        while self.processor.has_held_messages() {
+            tokio::select! {
+                frames = &mut sending => {
+                    for frame in frames {
+                        outgoing.extend(self.processor.process_server_frame(frame).await);
+                    }
+                    break;
+                }
+                expired = self.processor.next_timeout() => outgoing.extend(expired),
+            }
+        }
+        outgoing
     }
 
     /// Sends the messages for the server. Returns the messages for the client.

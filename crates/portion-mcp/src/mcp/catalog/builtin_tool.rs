@@ -44,10 +44,18 @@ impl BuiltinToolNames {
         Self { requested, assigned: None }
     }
 
-    /// Assigns a name to each built-in tool for which `is_taken` returns false.
-    pub(super) fn assign(&mut self, is_taken: impl Fn(&str) -> bool) -> &[NamedTool] {
+    /// Assigns a name to each built-in tool for which `is_taken` returns false. Without tools of the upstream there is
+    /// nothing to describe.
+    pub(super) fn assign(
+        &mut self,
+        is_taken: impl Fn(&str) -> bool,
+        has_upstream_tools: bool,
+    ) -> &[NamedTool] {
         let mut assigned: Vec<NamedTool> = Vec::new();
         for (tool, requested) in &self.requested {
+            if *tool == BuiltinTool::Describe && !has_upstream_tools {
+                continue;
+            }
             let names =
                 std::iter::once(requested.to_string()).chain((2..).map(|n| format!("{requested}_{n}")));
             let is_free =
@@ -56,14 +64,6 @@ impl BuiltinToolNames {
             assigned.push((*tool, name.into()));
         }
         self.assigned.insert(assigned)
-    }
-
-    /// Assigns the names for an upstream without tools. Without tools there is nothing to describe.
-    pub(super) fn assign_without_upstream_tools(&mut self) -> &[NamedTool] {
-        self.assign(|_| false);
-        let assigned = self.assigned.get_or_insert_default();
-        assigned.retain(|(tool, _)| *tool != BuiltinTool::Describe);
-        assigned
     }
 
     pub(super) fn clear(&mut self) {
@@ -126,7 +126,7 @@ mod tests {
             };
             let mut names = BuiltinToolNames::new(&listing);
             assert_eq!([names.owner(read), names.owner(describe)], [ToolOwner::Unknown; 2]);
-            let assigned = names.assign(|name| taken.contains(&name)).to_vec();
+            let assigned = names.assign(|name| taken.contains(&name), true).to_vec();
             assert_eq!(
                 assigned,
                 [(BuiltinTool::Read, expect[0].into()), (BuiltinTool::Describe, expect[1].into())]
@@ -149,11 +149,11 @@ mod tests {
         assert_eq!(full.owner("portion_describe"), ToolOwner::Upstream);
         assert_eq!(full.owner("portion_read_7"), ToolOwner::Unknown);
         assert_eq!(full.owner("portion_reader"), ToolOwner::Upstream);
-        full.assign(|_| false);
+        full.assign(|_| false, true);
         assert_eq!(full.owner("portion_read_7"), ToolOwner::Upstream);
         let mut toolless =
             BuiltinToolNames::new(&ListingOptions { style: ListingStyle::Lazy, ..ListingOptions::default() });
-        toolless.assign_without_upstream_tools();
+        toolless.assign(|_| false, false);
         assert_eq!(toolless.owner("portion_describe"), ToolOwner::Upstream);
     }
 }

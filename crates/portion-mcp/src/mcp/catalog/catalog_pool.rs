@@ -112,7 +112,8 @@ mod tests {
         };
         let text = format!(r#"{{"tools":[{}]}}"#, names.iter().map(tool).collect::<Vec<_>>().join(", "));
         let (mut splice, span) = (Splice::new(&text), walk::document_span(&text));
-        catalog.process_page(&mut splice, &text, span, &|_| ToolListingPolicy::default());
+        catalog.add_page(&mut splice, &text, span, &|_| ToolListingPolicy::default());
+        catalog.complete();
         let mut catalog = Arc::new(catalog);
         pool.share(&mut catalog);
         catalog

@@ -95,57 +95,42 @@ impl ToolCatalog {
         self.builtin_names.query_tool()
     }
 
-    /// Adds the tools of one page of `tools/list`, shortens their listings, and appends the built-in tools to
-    /// the last page.
+    /// Adds the tools of one page of `tools/list`, and replaces their listings by those for clients.
     ///
-    /// Returns the upstream's cursor to the next page. An empty cursor may be one, but most servers that send it mean the
-    /// end, so that such a page has the built-in tools, too.
-    pub(super) fn process_page(
+    /// Returns the upstream's cursor to the next page, if there is one.
+    pub(super) fn add_page(
         &mut self,
         splice: &mut Splice<'_>,
         text: &str,
         result: Span,
         offer: &dyn Fn(&str) -> ToolListingPolicy,
     ) -> Option<String> {
-        let members = walk::members(text, result);
-        let list = walk::find_member(text, &members, "tools")
-            .filter(|m| walk::kind(text, m.value) == JsonKind::Array)?;
-        let tools = Sequence { span: list.value, items: walk::items(text, list.value) };
-        for span in &tools.items {
-            let Some(mut tool) = UpstreamTool::parse(text, *span) else { continue };
+        for span in tool_sequence(text, result)?.items {
+            let Some(mut tool) = UpstreamTool::parse(text, span) else { continue };
             let offer = offer(&tool.name);
-            let listed = self.list_tool(&mut tool, text, *span, &offer);
+            let listed = self.list_tool(&mut tool, text, span, &offer);
             tool.input_schema = None;
             if listed != span.slice(text) {
-                splice.replace(*span, listed);
+                splice.replace(span, listed);
             }
             self.tools.insert(tool.name.clone(), tool);
         }
-        let next = walk::string_member(text, result, "nextCursor");
-        if next.as_ref().is_none_or(String::is_empty) {
-            let known = &self.tools;
-            let ours = self.builtin_names.assign(|name| known.contains_key(name));
-            let ours: Vec<String> =
-                ours.iter().map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
-            splice.append(&tools, &ours);
-            self.log_size();
-        }
-        next
+        walk::string_member(text, result, "nextCursor")
     }
 
-    /// Ends a list of tools whose last page the upstream has not marked.
-    pub(super) fn complete(&mut self) {
+    /// Ends a list: assigns the names of the built-in tools. Returns their listings.
+    pub(super) fn complete(&mut self) -> Vec<String> {
         let known = &self.tools;
-        self.builtin_names.assign(|name| known.contains_key(name));
+        let ours = self.builtin_names.assign(|name| known.contains_key(name), !known.is_empty());
+        let ours = ours.iter().map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
         self.log_size();
+        ours
     }
 
-    /// Returns the tool list for an upstream without tools.
-    pub(super) fn list_builtin_only(&mut self) -> String {
+    /// Returns the listings of the built-in tools for an upstream without tools.
+    pub(super) fn list_builtin_only(&mut self) -> Vec<String> {
         self.clear();
-        let ours = self.builtin_names.assign_without_upstream_tools().iter();
-        let ours: Vec<String> = ours.map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
-        format!("[{}]", ours.join(","))
+        self.complete()
     }
 
     /// Removes everything after the tool list has changed.
@@ -234,7 +219,7 @@ impl ToolCatalog {
 
     /// Logs, once, the size of the list before it is shortened.
     fn log_size(&mut self) {
-        if !std::mem::replace(&mut self.is_size_logged, true) {
+        if !self.tools.is_empty() && !std::mem::replace(&mut self.is_size_logged, true) {
             let bytes: usize = self.tools.values().map(|tool| tool.listing_bytes).sum();
             let (tools, catalog) = (self.tools.len(), self.style);
             let hint = if catalog == ListingStyle::Full {
@@ -245,6 +230,13 @@ impl ToolCatalog {
             tracing::info!(tools, bytes, %catalog, "the server has listed its tools{hint}");
         }
     }
+}
+
+/// Returns the tools of a page, unless they are no array.
+pub(super) fn tool_sequence(text: &str, result: Span) -> Option<Sequence> {
+    let list = walk::member_value(text, result, "tools")?;
+    let is_array = walk::kind(text, list) == JsonKind::Array;
+    is_array.then(|| Sequence { span: list, items: walk::items(text, list) })
 }
 
 #[cfg(test)]
@@ -264,30 +256,33 @@ mod tests {
 
     fn page(catalog: &mut ToolCatalog, text: &str) -> (String, Option<String>) {
         let mut splice = Splice::new(text);
-        let next = catalog.process_page(&mut splice, text, walk::document_span(text), &|_| {
-            ToolListingPolicy { max_page_size: 200, ..ToolListingPolicy::default() }
+        let next = catalog.add_page(&mut splice, text, walk::document_span(text), &|_| ToolListingPolicy {
+            max_page_size: 200,
+            ..ToolListingPolicy::default()
         });
         (splice.apply(), next)
     }
 
+    /// Returns the listings of the built-in tools after this list.
+    fn builtin(catalog: &mut ToolCatalog) -> String {
+        catalog.complete().join("\n")
+    }
+
     #[test]
-    fn builtin_tools_are_on_the_last_page_under_free_names() {
+    fn builtin_tools_have_free_names() {
         let mut all = catalog(ListingStyle::Full);
         let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":"2"}"#;
         assert_eq!(page(&mut all, first), (first.to_owned(), Some("2".to_owned())));
         assert_eq!(all.owner("portion_read"), ToolOwner::Unknown);
         assert_eq!(all.owner("echo"), ToolOwner::Upstream);
         let last = r#"{"x": 1e400, "tools" : [ {"name":"portion_read_2"} ] , "ttlMs":5}"#;
-        let (text, next) = page(&mut all, last);
-        assert_eq!(next, None);
-        let added = r#" {"name":"portion_read_2"},{"name":"portion_read_3","#;
-        assert!(text.starts_with(&format!(r#"{{"x": 1e400, "tools" : [{added}"#)), "{text}");
-        assert!(text.ends_with(r#" ] , "ttlMs":5}"#), "{text}");
+        assert_eq!(page(&mut all, last), (last.to_owned(), None));
+        let ours = builtin(&mut all);
+        assert!(ours.starts_with(r#"{"name":"portion_read_3","#), "{ours}");
         assert_eq!(all.owner("portion_read"), ToolOwner::Upstream);
         assert_eq!(all.owner("portion_read_3"), ToolOwner::Builtin(BuiltinTool::Read));
-        let again = page(&mut all, first);
-        assert_eq!(page(&mut all, last).0, text, "byte-stable");
-        assert_eq!(again.0, first);
+        page(&mut all, first);
+        assert_eq!(builtin(&mut all), ours, "byte-stable");
     }
 
     #[test]
@@ -310,7 +305,8 @@ mod tests {
         let (text, _) = page(&mut all, TOOLS);
         let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{},"limit":{"#;
         assert!(text.starts_with(beginning), "{text}");
-        assert!(text.contains(r#""name":"portion_read""#) && !text.contains("portion_describe"), "{text}");
+        let ours = builtin(&mut all);
+        assert!(ours.contains(r#""name":"portion_read""#) && !ours.contains("portion_describe"), "{ours}");
         assert_eq!(page(&mut all, TOOLS).0, text, "byte-stable");
     }
 
@@ -320,10 +316,8 @@ mod tests {
         let (text, _) = page(&mut all, TOOLS);
         let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{},"additionalProperties":true}},{"name":"search","inputSchema":"#;
         assert!(text.starts_with(beginning), "{text}");
-        assert!(
-            text.ends_with(r#" ],"ttlMs":5}"#) && text.contains(r#""name":"portion_describe""#),
-            "{text}"
-        );
+        assert!(text.ends_with(r#" ],"ttlMs":5}"#), "{text}");
+        assert!(builtin(&mut all).contains(r#""name":"portion_describe""#));
         let described = |name: &str| all.describe(&[name.to_owned()]);
         let in_full = described("list_x").expect("a tool");
         assert!(in_full.starts_with(&TOOLS[11..110]) && in_full.contains(r#""limit":{"#), "{in_full}");

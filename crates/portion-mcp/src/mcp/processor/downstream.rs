@@ -17,7 +17,7 @@ use super::caller_identity::CallerIdentity;
 use super::line_outcome::{ForwardedLine, MessageOutcome, combine_outcomes, join_answers};
 use super::method::{MethodHandling, method_handling};
 use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
-use super::request_meta::{is_stateless_request, meta_span};
+use super::request_meta::{is_stateless_request, meta_span, protocol_meta_members};
 use super::tool_calls::NotForwarded;
 use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, scan_id};
@@ -150,7 +150,7 @@ impl McpProcessor {
                 if let Some(response) = self.list_builtin_tools(id, is_stateless) {
                     return MessageOutcome::Respond(response);
                 }
-                PendingKind::ListTools
+                PendingKind::ListTools { meta: protocol_meta_members(text, envelope) }
             }
             MethodHandling::CallTool => {
                 match Box::pin(self.prepare_tool_call(
@@ -225,7 +225,7 @@ impl McpProcessor {
             return None;
         }
         let tools = server_info.edit_catalog(ToolCatalog::list_builtin_only);
-        let result = format!("{{\"tools\":{tools}{}}}", completion_members(is_stateless, true));
+        let result = format!("{{\"tools\":[{}]{}}}", tools.join(","), completion_members(is_stateless, true));
         Some(responses::success_response(id, &result))
     }
 

@@ -6,6 +6,7 @@ use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
 use super::pending::{PendingKind, PendingRequest};
+use super::tool_list::ToolListing;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
@@ -67,8 +68,13 @@ impl McpProcessor {
     /// Returns the response for a request that the server does not answer. In place of content it is reported
     /// like any reply.
     pub(super) fn refusal_response(&self, pending: &PendingRequest, reason: Fault) -> String {
-        let PendingKind::Content { caller, endpoint, request, .. } = &pending.kind else {
-            return responses::refusal_response(pending, &reason);
+        let (caller, endpoint, request) = match &pending.kind {
+            PendingKind::Content { caller, endpoint, request, .. } => (caller, endpoint, request),
+            // The pages that the server has sent are a list.
+            PendingKind::ToolList(ToolListing { client: Some(list), .. }) => {
+                return self.end_client_list(list);
+            }
+            _ => return responses::refusal_response(pending, &reason),
         };
         let request = Request { max_tokens: request.max_tokens, ..Request::default() };
         responses::refusal_response(pending, &self.gateway.report_fault(reason, caller, &request, endpoint))

@@ -4,7 +4,7 @@
 //! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
 //! [`follow_ups`] answer without the server, [`request_meta`] reads `_meta`. [`upstream`] handles messages of the server:
 //! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
-//! report about it. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
+//! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
 //! response, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds
 //! the client and the trace, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
 //! that page their results: [`paged_arguments`] translates their arguments, [`call_paging`] those of other tools, [`page_source`] and [`internal_calls`] request
@@ -36,6 +36,7 @@ mod server_info;
 mod server_messages;
 mod timeouts;
 mod tool_calls;
+mod tool_list;
 mod upstream;
 
 use std::fmt::Display;
@@ -378,7 +379,7 @@ impl MessageProcessor for McpProcessor {
     }
 
     fn has_held_messages(&self) -> bool {
-        self.pending_requests().has_queued()
+        self.pending_requests().holds_client_requests()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Requests that wait for a response of the server.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,12 +13,11 @@ use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;
 use super::super::result::ResultShape;
 use super::request_timer::RequestTimer;
+use super::tool_list::ToolListing;
 use crate::one_shot_flag::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.
 pub(super) const MAX_PENDING: usize = 10_000;
-/// Largest number of pages of the gateway's own list of the tools.
-const MAX_LIST_PAGES: usize = 1_000;
 /// Largest number of cancelled ids kept.
 const MAX_CANCELLED_IDS: usize = 256;
 
@@ -41,7 +39,10 @@ pub(super) enum PendingKind {
     AdvertiseTools {
         method: &'static str,
     },
-    ListTools,
+    /// A request of the client for the tools. `meta`: members of `_meta` that requests for further pages need.
+    ListTools {
+        meta: String,
+    },
     /// A result with content, or an error in its place, for a caller with the policy of the request time.
     /// `is_nested`: the content is a member of the response's result.
     Content {
@@ -63,8 +64,8 @@ pub(super) enum PendingKind {
         /// Set when the client cancels the call.
         cancelled: Arc<OneShotFlag>,
     },
-    /// The gateway's own request for the tools. Its response is not forwarded.
-    InternalToolsList(ToolListing),
+    /// The gateway's request for a page of the tools. Its response is not forwarded.
+    ToolList(ToolListing),
     Relay {
         method: Box<str>,
     },
@@ -88,7 +89,7 @@ impl PendingKind {
     pub(super) fn method(&self) -> &str {
         match self {
             Self::AdvertiseTools { method } => method,
-            Self::ListTools | Self::InternalToolsList(_) => "tools/list",
+            Self::ListTools { .. } | Self::ToolList(_) => "tools/list",
             Self::Content { .. } | Self::QueuedCall { .. } | Self::PagedCall { .. } => "tools/call",
             Self::Relay { method } => method,
         }
@@ -109,37 +110,16 @@ impl PendingKind {
         matches!(self, Self::QueuedCall { .. } | Self::PagedCall { .. })
     }
 
+    /// Returns true if a client waits for a response that the server does not know of.
+    fn holds_client_request(&self) -> bool {
+        self.is_unsent() || matches!(self, Self::ToolList(ToolListing { client: Some(_), .. }))
+    }
+
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             Self::Content { endpoint, .. } => Some(endpoint),
             _ => None,
         }
-    }
-}
-
-/// The gateway's own list of the tools, page by page.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ToolListing {
-    /// Members of `_meta` that each request needs.
-    pub(super) meta: String,
-    /// Hashes of the cursors that were followed.
-    followed: Vec<u64>,
-}
-
-impl ToolListing {
-    /// Starts a list.
-    pub(super) fn new(meta: String) -> Self {
-        Self { meta, followed: Vec::new() }
-    }
-
-    /// Returns the list at its next page. Returns `None` if a cursor repeats, or after [`MAX_LIST_PAGES`].
-    pub(super) fn at_next_page(mut self, cursor: &str) -> Option<Self> {
-        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(cursor);
-        if self.followed.len() + 1 >= MAX_LIST_PAGES || self.followed.contains(&hash) {
-            return None;
-        }
-        self.followed.push(hash);
-        Some(self)
     }
 }
 
@@ -149,7 +129,7 @@ pub(super) struct PendingRequests {
     requests: BTreeMap<u64, PendingRequest>,
     sequence_by_id: RequestIdMap<u64>,
     last_sequence: u64,
-    queued_count: usize,
+    held_count: usize,
     /// Lower bound of all deadlines; `None` if all requests may wait without limit.
     next_deadline: Option<Instant>,
     /// Id keys of the last cancelled requests: late responses to them are expected.
@@ -175,7 +155,7 @@ impl PendingRequests {
             self.next_deadline = due;
         }
         self.last_sequence += 1;
-        self.queued_count += usize::from(request.kind.is_unsent());
+        self.held_count += usize::from(request.kind.holds_client_request());
         self.sequence_by_id.insert(&request.id, self.last_sequence);
         self.requests.insert(self.last_sequence, request);
         is_earlier
@@ -203,7 +183,7 @@ impl PendingRequests {
     /// Takes the request that a response belongs to.
     pub(super) fn take(&mut self, raw_id: &str) -> Option<PendingRequest> {
         let request = self.requests.remove(&self.sequence_by_id.take(raw_id)?)?;
-        self.queued_count -= usize::from(request.kind.is_unsent());
+        self.held_count -= usize::from(request.kind.holds_client_request());
         Some(request)
     }
 
@@ -252,23 +232,24 @@ impl PendingRequests {
     /// Takes all requests of the client, in order, and removes those of the gateway.
     pub(super) fn take_all(&mut self) -> Vec<PendingRequest> {
         let all = std::mem::take(self);
-        all.requests.into_values().filter(|request| !is_internal(request)).collect()
+        all.requests.into_values().filter(|request| !is_own(request)).collect()
     }
 
     /// Takes all requests of the client, in order. The gateway's own go on.
     pub(super) fn take_all_of_client(&mut self) -> Vec<PendingRequest> {
-        let requests = self.requests.values().filter(|request| !is_internal(request));
+        let requests = self.requests.values().filter(|request| !is_own(request));
         let ids: Vec<String> = requests.map(|request| request.id.clone()).collect();
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
     /// Returns true if the gateway's own request for the tools is pending.
     pub(super) fn is_listing_tools(&self) -> bool {
-        self.requests.values().any(is_internal)
+        self.requests.values().any(is_own)
     }
 
-    pub(super) fn has_queued(&self) -> bool {
-        self.queued_count > 0
+    /// Returns true if a client waits for a response that the server does not know of.
+    pub(super) fn holds_client_requests(&self) -> bool {
+        self.held_count > 0
     }
 
     /// Returns the number of pending client requests.
@@ -280,7 +261,7 @@ impl PendingRequests {
     pub(super) fn only_sent_id(&self) -> Option<String> {
         let mut sent = self.requests.values().filter(|request| !request.kind.is_unsent());
         let only = sent.next().filter(|_| sent.next().is_none())?;
-        (!is_internal(only)).then(|| only.id.clone())
+        (!matches!(only.kind, PendingKind::ToolList(_))).then(|| only.id.clone())
     }
 
     /// Returns an id that no pending request has.
@@ -296,9 +277,9 @@ impl PendingRequests {
     }
 }
 
-/// Returns true for a request of the gateway itself.
-fn is_internal(request: &PendingRequest) -> bool {
-    matches!(request.kind, PendingKind::InternalToolsList(_))
+/// Returns true for a request that the gateway itself needs.
+fn is_own(request: &PendingRequest) -> bool {
+    matches!(request.kind, PendingKind::ToolList(ToolListing { client: None, .. }))
 }
 
 #[cfg(test)]
@@ -331,6 +312,8 @@ mod tests {
         check(&["null"], "null", Some("null"));
         check(&["1"], "2", None);
         check(&["1.0"], "1", Some("1.0"));
+        check(&["-0"], "0", Some("-0"));
+        check(&["-0", "0"], "0", Some("0"));
     }
 
     #[test]
@@ -347,7 +330,7 @@ mod tests {
         assert_eq!(add("2", relay()), None);
         pending.take("1");
         pending.take("2");
-        let listing = PendingKind::InternalToolsList(ToolListing::default());
+        let listing = PendingKind::ToolList(ToolListing::default());
         pending.add(
             PendingRequest { id: "3".to_owned(), is_stateless: false, kind: listing, timer: None },
             Instant::now(),

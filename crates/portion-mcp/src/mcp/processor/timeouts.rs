@@ -64,8 +64,8 @@ impl McpProcessor {
         let expired = self.pending_requests().take_expired(now);
         let mut out = Vec::new();
         for pending in expired {
-            if matches!(pending.kind, PendingKind::InternalToolsList(_)) {
-                self.give_up_tools_list();
+            if let PendingKind::ToolList(listing) = &pending.kind {
+                out.extend(self.end_late_tool_list(listing));
                 continue;
             }
             let is_held = pending.kind.is_unsent();

@@ -16,8 +16,9 @@ use super::super::{controls, walk};
 use super::call_paging::CallPaging;
 use super::caller_identity::CallerIdentity;
 use super::paged_calls::{PagedJob, PagedOutcome};
-use super::pending::{PendingKind, PendingRequest, ToolListing};
+use super::pending::{PendingKind, PendingRequest};
 use super::request_meta::{protocol_meta_members, take_whole_flag};
+use super::tool_list::ToolListing;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 
@@ -249,6 +250,6 @@ impl McpProcessor {
             return None;
         }
         let meta = protocol_meta_members(text, envelope);
-        Some(self.request_tools_list(&mut pending_requests, ToolListing::new(meta), None))
+        Some(self.request_tool_list(&mut pending_requests, ToolListing::new(meta, None), None))
     }
 }

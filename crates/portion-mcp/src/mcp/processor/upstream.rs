@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use portion_gateway::call::Fault;
 use portion_gateway::dropped_messages::DropReason;
 use portion_gateway::paged_call::PageError;
-use portion_json::scan::{JsonKind, quote};
+use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 
-use super::super::catalog::ToolCatalog;
 use super::super::client_message::ClientMessage;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
 use super::super::reserved_meta;
@@ -18,14 +16,12 @@ use super::super::result::ResultShape;
 use super::super::splice::Splice;
 use super::super::walk::{self, Sequence};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
-use super::pending::{PendingKind, PendingRequest, PendingRequests, ToolListing};
+use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
+use super::tool_list::ToolListing;
 use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
-
-/// Timeout of the gateway's own request for a page of tools.
-const TOOLS_LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Handling of a response without a pending request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,8 +131,8 @@ impl McpProcessor {
         let pending = self.pending_requests().take(id);
         let Some(pending) = pending else { return Vec::new() };
         let reason = reason(&pending);
-        if matches!(pending.kind, PendingKind::InternalToolsList(_)) {
-            // The request is the gateway's own.
+        if matches!(pending.kind, PendingKind::ToolList(_)) {
+            // The request is the gateway's.
             let error = responses::fault_response(&pending.id, &reason).into_bytes();
             self.pending_requests().add(pending, self.gateway.now());
             return self.process_server_line(error).await;
@@ -207,9 +203,10 @@ impl McpProcessor {
                 self.advertise_tools_capability(text, &envelope, edit.splice);
                 self.relay_response(edit, &pending).await;
             }
-            PendingKind::ListTools => {
-                if let Some(result) = envelope.result.filter(|result| is_complete_result(text, *result)) {
-                    self.learn_tools(edit.splice, text, result);
+            PendingKind::ListTools { meta } => {
+                if let Some(request) = self.begin_tool_list(edit, meta) {
+                    out.push(request);
+                    return MessageOutcome::Discard;
                 }
                 self.relay_response(edit, &pending).await;
             }
@@ -218,26 +215,12 @@ impl McpProcessor {
                     out.extend(self.request_unknown_tools(&pending));
                 }
             }
-            PendingKind::InternalToolsList(listing) => {
-                out.extend(self.process_tools_list(text, &envelope, listing.clone()).await);
+            PendingKind::ToolList(listing) => {
+                out.extend(self.continue_tool_list(text, &envelope, listing.clone()).await);
                 return MessageOutcome::Discard;
             }
         }
         MessageOutcome::Forward
-    }
-
-    /// Adds a page of tools to the catalog, and built-in tools and controls to the page. Returns the cursor
-    /// of the next page.
-    fn learn_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
-        let rules = self.gateway.rules();
-        let offer = |name: &str| self.listing_policy(&rules, name);
-        let mut server_info = self.server_info();
-        if self.relays_tool_list() {
-            let mut nothing = Splice::new(text);
-            return server_info
-                .edit_catalog(|catalog| catalog.process_page(&mut nothing, text, result, &offer));
-        }
-        server_info.edit_catalog(|catalog| catalog.process_page(splice, text, result, &offer))
     }
 
     /// Requests the tool list once the result of an unknown tool was shortened: whether the call can be
@@ -252,7 +235,7 @@ impl McpProcessor {
         };
         let mut pending_requests = self.pending_requests();
         (is_tool && unknown && !pending.is_stateless && !pending_requests.is_listing_tools())
-            .then(|| self.request_tools_list(&mut pending_requests, ToolListing::default(), None))
+            .then(|| self.request_tool_list(&mut pending_requests, ToolListing::default(), None))
     }
 
     /// Adds the tools capability, because there are at least the built-in tools.
@@ -271,41 +254,7 @@ impl McpProcessor {
         self.server_info().has_no_tools = toolless;
     }
 
-    /// Handles a response to the gateway's own `tools/list`: requests the next page, or releases the queued
-    /// calls.
-    async fn process_tools_list(
-        &self,
-        text: &str,
-        envelope: &Envelope,
-        listing: ToolListing,
-    ) -> Vec<OutgoingMessage> {
-        {
-            let mut nothing = Splice::new(text);
-            let result = envelope.result.filter(|result| is_complete_result(text, *result));
-            let next = result.and_then(|result| self.learn_tools(&mut nothing, text, result));
-            if let Some(next) = &next {
-                if let Some(listing) = listing.at_next_page(next) {
-                    let mut pending_requests = self.pending_requests();
-                    return vec![self.request_tools_list(&mut pending_requests, listing, Some(next))];
-                }
-                tracing::warn!(
-                    "the server's list of tools does not end; Portion uses the tools listed so far"
-                );
-            }
-            let mut server_info = self.server_info();
-            if next.is_some() {
-                server_info.edit_catalog(ToolCatalog::complete);
-            }
-            if !server_info.catalog.is_complete() {
-                // Without a tool list there is no tool to learn, and no name that conflicts with a built-in
-                // tool.
-                server_info.edit_catalog(ToolCatalog::list_builtin_only);
-            }
-        }
-        self.release_queued_calls().await
-    }
-
-    async fn release_queued_calls(&self) -> Vec<OutgoingMessage> {
+    pub(super) async fn release_queued_calls(&self) -> Vec<OutgoingMessage> {
         let held = self.pending_requests().take_queued();
         let mut out = Vec::new();
         for pending in held {
@@ -315,39 +264,6 @@ impl McpProcessor {
             }
         }
         out
-    }
-
-    /// Builds the gateway's own request for a page of tools.
-    pub(super) fn request_tools_list(
-        &self,
-        pending: &mut PendingRequests,
-        listing: ToolListing,
-        cursor: Option<&str>,
-    ) -> OutgoingMessage {
-        let (id, meta, now) = (pending.new_internal_id(), &listing.meta, self.gateway.now());
-        let mut params = Vec::new();
-        params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
-        params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
-        let params =
-            if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
-        let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
-        let timer = Some(self.timeouts.start(TOOLS_LIST_TIMEOUT, None, now));
-        let kind = PendingKind::InternalToolsList(listing);
-        if pending.add(PendingRequest { id, is_stateless: false, kind, timer }, now) {
-            self.deadline_changed.notify_one();
-        }
-        OutgoingMessage::InternalRequest(question.into_bytes())
-    }
-
-    /// Uses no list of tools, because the server did not send it in time. The queued calls are due.
-    pub(super) fn give_up_tools_list(&self) {
-        tracing::warn!("the server did not list its tools within {} s", TOOLS_LIST_TIMEOUT.as_secs());
-        let mut server_info = self.server_info();
-        if !server_info.catalog.is_complete() {
-            server_info.edit_catalog(ToolCatalog::list_builtin_only);
-        }
-        drop(server_info);
-        self.releases_queue.store(true, Ordering::Relaxed);
     }
 
     /// Processes one call that was queued for a list of tools that has timed out. Cancel-safe.
@@ -389,7 +305,7 @@ pub(super) fn replace_with_fault(splice: &mut Splice<'_>, text: &str, envelope: 
     splice.replace(envelope.span, responses::fault_response(envelope.raw_id(text), reason));
 }
 
-fn is_complete_result(text: &str, result: Span) -> bool {
+pub(super) fn is_complete_result(text: &str, result: Span) -> bool {
     walk::member_value(text, result, "resultType")
         .is_none_or(|kind| walk::string_equals(kind.slice(text), "complete"))
 }

@@ -1,0 +1,242 @@
+//! Joins the pages of the server's list of tools: clients get one list, because many read only its first page.
+//!
+//! The first page answers the client's own request. It is kept until the gateway has requested the others. The gateway's own
+//! list, which it needs to tell controls from arguments of tools, is read in the same way.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use portion_json::scan::quote;
+use portion_json::span::Span;
+
+use super::super::catalog::{ToolCatalog, tool_sequence};
+use super::super::envelope::{Envelope, MessageOrBatch, parse};
+use super::super::reserved_meta::strip_reserved_of_result;
+use super::super::splice::Splice;
+use super::super::walk::{self, Sequence};
+use super::McpProcessor;
+use super::pending::{PendingKind, PendingRequest, PendingRequests};
+use super::reshape::MessageEdit;
+use super::upstream::is_complete_result;
+use crate::message_processor::OutgoingMessage;
+
+/// Time for the gateway's own list, on which calls wait.
+const OWN_LIST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for the further pages of a client's list: some clients give a server 10 seconds to start and list its tools.
+const CLIENT_LIST_TIMEOUT: Duration = Duration::from_secs(8);
+/// Largest number of pages of a list.
+const MAX_LIST_PAGES: usize = 1_000;
+
+/// A list of tools of which the gateway requests the next page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolListing {
+    /// Members of `_meta` that each request needs.
+    meta: String,
+    /// List of a client; `None` if the gateway itself needs the tools.
+    pub(super) client: Option<Box<ClientList>>,
+    /// Hashes of the cursors that were followed.
+    followed: Vec<u64>,
+    /// Time until which pages are requested, from the first request of the gateway.
+    deadline: Option<Instant>,
+}
+
+/// The pages of a client's list that were received.
+#[derive(Clone, Debug)]
+pub(super) struct ClientList {
+    /// Response with the first page, with the listings for clients.
+    response: String,
+    /// Listings of the tools of the other pages.
+    further: Vec<String>,
+    /// Size of the listings in bytes.
+    bytes: usize,
+}
+
+impl ToolListing {
+    /// Starts a list.
+    pub(super) fn new(meta: String, client: Option<Box<ClientList>>) -> Self {
+        Self { meta, client, ..Self::default() }
+    }
+
+    /// Records the next page. Returns the reason why no further pages are requested, if there is one.
+    fn follow(&mut self, cursor: &str, max_bytes: usize, now: Instant) -> Result<(), &'static str> {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(cursor);
+        if self.followed.contains(&hash) {
+            return Err("a cursor repeats");
+        }
+        if self.followed.len() + 1 >= MAX_LIST_PAGES {
+            return Err("it has too many pages");
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            return Err("it takes too long");
+        }
+        if self.client.as_ref().is_some_and(|list| list.bytes > max_bytes) {
+            return Err("it is larger than upstreamMessageLimit");
+        }
+        self.followed.push(hash);
+        Ok(())
+    }
+}
+
+impl McpProcessor {
+    /// Processes the first page of a client's list. Returns the request for the next page, if there is one; otherwise the
+    /// response is edited.
+    pub(super) fn begin_tool_list(
+        &self,
+        edit: &mut MessageEdit<'_, '_>,
+        meta: &str,
+    ) -> Option<OutgoingMessage> {
+        let (text, envelope) = (edit.text, edit.envelope);
+        let result = envelope.result.filter(|result| is_complete_result(text, *result))?;
+        tool_sequence(text, result)?;
+        let mut splice = Splice::new(text);
+        let next = self.add_tools(&mut splice, text, result);
+        if self.relays_tool_list() {
+            if next.is_none() {
+                self.server_info().edit_catalog(ToolCatalog::complete);
+            }
+            return None;
+        }
+        strip_reserved_of_result(text, result, &mut splice);
+        self.limit_unknown_members(text, &envelope, &mut splice);
+        let response = splice.apply_within(envelope.span);
+        let list = ClientList { bytes: response.len(), response, further: Vec::new() };
+        let Some(next) = next else {
+            edit.splice.replace(envelope.span, self.end_client_list(&list));
+            return None;
+        };
+        self.request_next_page(ToolListing::new(meta.to_owned(), Some(Box::new(list))), &next).ok()
+    }
+
+    /// Processes a page that the gateway requested. Returns the request for the next page, or what follows from the end of
+    /// the list.
+    pub(super) async fn continue_tool_list(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        mut listing: ToolListing,
+    ) -> Vec<OutgoingMessage> {
+        let result = envelope.result.filter(|result| is_complete_result(text, *result));
+        let page = result.and_then(|result| Some((result, tool_sequence(text, result)?)));
+        let mut next = None;
+        if let Some((result, tools)) = page {
+            let mut splice = Splice::new(text);
+            next = self.add_tools(&mut splice, text, result);
+            if let Some(list) = &mut listing.client {
+                let listed = splice.apply_within(tools.span);
+                let items = walk::items(&listed, walk::document_span(&listed));
+                list.further.extend(items.iter().map(|item| item.slice(&listed).to_owned()));
+                list.bytes += listed.len();
+            }
+        } else {
+            tracing::warn!("the server did not send a page of its tools; Portion uses those listed so far");
+        }
+        let ended = match next {
+            Some(next) => match self.request_next_page(listing, &next) {
+                Ok(request) => return vec![request],
+                Err(listing) => listing,
+            },
+            None => listing,
+        };
+        if let Some(list) = &ended.client {
+            return vec![OutgoingMessage::ToClient(self.end_client_list(list).into_bytes())];
+        }
+        self.server_info().edit_catalog(ToolCatalog::complete);
+        self.release_queued_calls().await
+    }
+
+    /// Builds the gateway's request for a page of tools.
+    pub(super) fn request_tool_list(
+        &self,
+        pending: &mut PendingRequests,
+        mut listing: ToolListing,
+        cursor: Option<&str>,
+    ) -> OutgoingMessage {
+        let (id, meta, now) = (pending.new_internal_id(), &listing.meta, self.gateway.now());
+        let mut params = Vec::new();
+        params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
+        params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
+        let params =
+            if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
+        let time = if listing.client.is_some() { CLIENT_LIST_TIMEOUT } else { OWN_LIST_TIMEOUT };
+        let deadline = *listing.deadline.get_or_insert(now + time);
+        let timer = Some(self.timeouts.start(deadline.saturating_duration_since(now), None, now));
+        let kind = PendingKind::ToolList(listing);
+        if pending.add(PendingRequest { id, is_stateless: false, kind, timer }, now) {
+            self.deadline_changed.notify_one();
+        }
+        OutgoingMessage::InternalRequest(request.into_bytes())
+    }
+
+    /// Ends a list whose next page was not sent in time. Returns the client's response; if the list is the gateway's own,
+    /// the queued calls are due.
+    pub(super) fn end_late_tool_list(&self, listing: &ToolListing) -> Option<OutgoingMessage> {
+        tracing::warn!("the server did not list its tools in time; Portion uses those listed so far");
+        let Some(list) = &listing.client else {
+            self.server_info().edit_catalog(ToolCatalog::complete);
+            self.releases_queue.store(true, Ordering::Relaxed);
+            return None;
+        };
+        Some(OutgoingMessage::ToClient(self.end_client_list(list).into_bytes()))
+    }
+
+    /// Returns the response with the pages of a client's list as one list.
+    pub(super) fn end_client_list(&self, list: &ClientList) -> String {
+        let builtin = self.server_info().edit_catalog(ToolCatalog::complete);
+        let text = list.response.as_str();
+        let Ok(MessageOrBatch::Single(envelope)) = parse(text) else { return text.to_owned() };
+        let result = envelope.result.unwrap_or_default();
+        let tools = tool_sequence(text, result).unwrap_or_default();
+        let mut listed: HashSet<String> =
+            tools.items.iter().filter_map(|tool| walk::string_member(text, *tool, "name")).collect();
+        // The pages of some servers overlap.
+        let is_new = |tool: &&String| {
+            let name = walk::string_member(tool, walk::document_span(tool), "name");
+            name.is_none_or(|name| listed.insert(name))
+        };
+        let added: Vec<String> = list.further.iter().filter(is_new).cloned().chain(builtin).collect();
+        let mut splice = Splice::new(text);
+        splice.append(&tools, &added);
+        let members = walk::members(text, result);
+        let items = members.iter().map(|member| member.span()).collect();
+        let is_kept = |i: usize| !walk::string_equals(members[i].key.slice(text), "nextCursor");
+        splice.edit_sequence(&Sequence { span: result, items }, is_kept, &[]);
+        splice.apply()
+    }
+
+    /// Adds a page of tools to the catalog. Returns the cursor of the next page.
+    fn add_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
+        let rules = self.gateway.rules();
+        let offer = |name: &str| self.listing_policy(&rules, name);
+        self.server_info().edit_catalog(|catalog| catalog.add_page(splice, text, result, &offer))
+    }
+
+    /// Requests the next page of a list.
+    ///
+    /// # Errors
+    /// Returns the list if it has reached a limit.
+    fn request_next_page(
+        &self,
+        mut listing: ToolListing,
+        cursor: &str,
+    ) -> Result<OutgoingMessage, ToolListing> {
+        match listing.follow(cursor, self.max_server_message_bytes, self.gateway.now()) {
+            Ok(()) => {
+                let mut pending = self.pending_requests();
+                Ok(self.request_tool_list(&mut pending, listing, Some(cursor)))
+            }
+            Err(reason) => {
+                // Most servers that send an empty cursor mean the end.
+                if !cursor.is_empty() {
+                    tracing::warn!(
+                        reason,
+                        "the server's list of tools does not end; Portion uses those listed so far"
+                    );
+                }
+                Err(listing)
+            }
+        }
+    }
+}
