@@ -146,7 +146,12 @@ impl UpstreamTool {
         &self.paging
     }
 
-    /// Returns true if the tool itself has a property of this name.
+    /// Returns true if the tool has an argument of this name that is no control.
+    pub(in super::super) fn owns(&self, argument: &str) -> bool {
+        self.has_property(argument) && !self.advertises(argument)
+    }
+
+    /// Returns true if the schema that the server listed has a property of this name.
     pub(in super::super) fn has_property(&self, property: &str) -> bool {
         self.properties.contains(property)
     }

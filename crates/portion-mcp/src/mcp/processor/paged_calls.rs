@@ -156,7 +156,7 @@ impl McpProcessor {
             None => tool.is_gateway_control(control),
         };
         let ours = CONTROLS.into_iter().filter(is_ours).collect();
-        Some((PagingNames::resolve(pushdown, |name| tool.has_property(name) && !tool.advertises(name)), ours))
+        Some((PagingNames::resolve(pushdown, |name| tool.owns(name)), ours))
     }
 
     /// Starts a job. It runs in a task of its own where the responses of the server arrive on this message stream.

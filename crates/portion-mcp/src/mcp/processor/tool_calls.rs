@@ -85,8 +85,17 @@ impl McpProcessor {
             let limit = caller.rule.config().unshaped_byte_limit;
             caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
         }
-        let (mut caller, endpoint) = self.begin_paged_call(call, caller, endpoint).await?;
-        let (split, cursor) = self.split_tool_controls(splice, (text, arguments), &caller, &endpoint);
+        let cursor = walk::string_member(text, arguments, "cursor");
+        let has_issued =
+            cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(&caller.scope, cursor));
+        let (mut caller, endpoint) = if has_issued {
+            (caller, endpoint)
+        } else {
+            self.begin_paged_call(call, caller, endpoint).await?
+        };
+        let (split, owns_cursor) =
+            self.split_tool_controls(splice, (text, arguments), &caller, &endpoint, has_issued);
+        let cursor = cursor.filter(|_| owns_cursor);
         let split = split.and_then(|(mut request, canonical)| {
             let paging = self.call_paging(&canonical, &mut request, &caller, &endpoint)?;
             Ok((request, canonical, paging))
@@ -181,32 +190,32 @@ impl McpProcessor {
         Reply::Fault(self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint))
     }
 
-    /// Separates the gateway's controls from the arguments of a tool. Also returns the gateway's cursor among them.
+    /// Separates the gateway's controls from the arguments of a tool. Also returns true if `cursor` is one of them.
+    /// `has_issued`: the cursor is one that the gateway has issued. Then all controls are the gateway's but those that are
+    /// arguments of the tool; the cursor is, whatever the tool has, because no tool understands it.
     fn split_tool_controls(
         &self,
         splice: &mut Splice<'_>,
         (text, arguments): (&str, Span),
         caller: &Caller,
         endpoint: &Endpoint,
-    ) -> (Result<(Request, String), ViewError>, Option<String>) {
+        has_issued: bool,
+    ) -> (Result<(Request, String), ViewError>, bool) {
         let server_info = self.server_info();
         let tool = server_info.catalog.tool(&endpoint.name);
-        let cursor = walk::string_member(text, arguments, "cursor");
-        // The tool of another Portion behind this one has an argument of that name, too.
-        let own_cursor =
-            cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(&caller.scope, cursor));
-        let ours = |control: &str| {
-            own_cursor
-                || tool.is_some_and(|tool| match caller.rule.controls(caller.shaping_mode) {
-                    // An advertised control belongs to the gateway, even if a later configuration disables
-                    // controls.
-                    Some(false) => tool.advertises(control),
-                    Some(true) => !tool.has_property(control),
-                    None => tool.is_gateway_control(control),
-                })
+        let ours = |control: &str| match tool {
+            Some(tool) if has_issued => control == "cursor" || !tool.owns(control),
+            Some(tool) => match caller.rule.controls(caller.shaping_mode) {
+                // An advertised control belongs to the gateway, even if a later configuration disables
+                // controls.
+                Some(false) => tool.advertises(control),
+                Some(true) => !tool.has_property(control),
+                None => tool.is_gateway_control(control),
+            },
+            None => has_issued,
         };
-        let cursor = cursor.filter(|_| ours("cursor"));
-        (controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy), cursor)
+        let split = controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy);
+        (split, ours("cursor"))
     }
 
     /// Returns the side that a tool belongs to.
