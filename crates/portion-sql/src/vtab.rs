@@ -262,6 +262,19 @@ fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::UnwindingPanic))
 }
 
+/// Gives back to the system what statements have freed, if they needed much: glibc keeps free memory below a block in use.
+pub(crate) fn release_memory() {
+    /// Use of memory from which it is given back.
+    const MIN_RELEASED_BYTES: i64 = 16 << 20;
+    // SAFETY: takes a number and returns one; may be called at any time.
+    let most = unsafe { ffi::sqlite3_memory_highwater(1) };
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if most >= MIN_RELEASED_BYTES {
+        // SAFETY: takes a number and returns one; may be called at any time, from any thread.
+        unsafe { libc::malloc_trim(0) };
+    }
+}
+
 /// Returns the bytes allocated by SQLite in the whole process.
 pub(crate) fn memory_used() -> i64 {
     // SAFETY: takes no arguments and returns a number; may be called at any time.

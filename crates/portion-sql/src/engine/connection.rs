@@ -57,6 +57,17 @@ pub(super) struct QueryConnection {
     /// Texts that it read as numbers although they are none.
     pub(super) unread: Arc<UnreadNumbers>,
     value_count: Arc<AtomicUsize>,
+    /// Dropped after the connection.
+    _memory: ReleaseOnDrop,
+}
+
+/// Gives memory back when it is dropped.
+struct ReleaseOnDrop;
+
+impl Drop for ReleaseOnDrop {
+    fn drop(&mut self) {
+        vtab::release_memory();
+    }
 }
 
 /// Minimum bytes that a value may have, however many values there are.
@@ -123,7 +134,7 @@ pub(super) fn open(
         rounded.record_action(&context.action, &tables);
         authorizer::authorize(&context.action, &names)
     }))?;
-    Ok(QueryConnection { connection, usage, rounding, unread, value_count: values })
+    Ok(QueryConnection { connection, usage, rounding, unread, value_count: values, _memory: ReleaseOnDrop })
 }
 
 /// Stops the connection at the deadline or when it allocates too much. SQLite counts the memory of the
