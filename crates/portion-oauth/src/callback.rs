@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY};
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue, REFERRER_POLICY,
+};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::server::conn::http1;
@@ -76,12 +78,16 @@ impl CallbackListener {
     }
 
     pub(crate) fn redirect_uri(&self) -> String {
-        format!("http://127.0.0.1:{}{PATH}", self.port)
+        format!("http://{}{PATH}", self.host())
+    }
+
+    fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
     }
 
     /// Waits for the redirect and returns its code.
     pub(crate) async fn receive(self, expected: ExpectedRedirect) -> Result<String, CallbackError> {
-        let expected = Arc::new(expected);
+        let expected = Arc::new((expected, self.host()));
         let (sender, mut outcomes) = mpsc::channel(1);
         let mut connections = JoinSet::new();
         let outcome = loop {
@@ -92,7 +98,8 @@ impl CallbackListener {
             let (expected, sender) = (Arc::clone(&expected), sender.clone());
             connections.spawn(async move {
                 let service = service_fn(|request| {
-                    let redirect = read_redirect(&request, &expected);
+                    let (expected, host) = &*expected;
+                    let redirect = read_redirect(&request, expected, host);
                     let page = page_for(&redirect);
                     if let Redirect::Done(outcome) = redirect {
                         let _ = sender.try_send(outcome);
@@ -126,8 +133,11 @@ async fn accept_next<T, F: Future<Output = io::Result<T>>>(accept: impl Fn() -> 
     }
 }
 
-fn read_redirect<B>(request: &Request<B>, expected: &ExpectedRedirect) -> Redirect {
-    if request.method() != Method::GET || request.uri().path() != PATH {
+/// Reads a request to the listener. `host`: the host that it must name; a page of another name that leads to this machine is
+/// none of ours.
+fn read_redirect<B>(request: &Request<B>, expected: &ExpectedRedirect, host: &str) -> Redirect {
+    let is_for_host = request.headers().get(HOST).is_some_and(|named| named.as_bytes() == host.as_bytes());
+    if !is_for_host || request.method() != Method::GET || request.uri().path() != PATH {
         return Redirect::NotFound;
     }
     let query = request.uri().query().unwrap_or_default();
@@ -190,8 +200,14 @@ mod tests {
     fn check(method: Method, target: &str, requires_issuer: bool, expect: &Redirect) {
         let expected =
             ExpectedRedirect { state: "s1".into(), issuer: "https://as.example".into(), requires_issuer };
-        let request = Request::builder().method(method).uri(target).body(()).expect("a request");
-        assert_eq!(read_redirect(&request, &expected), *expect, "{target}");
+        let request = |host: &str| {
+            Request::builder().method(&method).uri(target).header("Host", host).body(()).expect("a request")
+        };
+        let host = "127.0.0.1:7";
+        assert_eq!(read_redirect(&request(host), &expected, host), *expect, "{target}");
+        for other in ["127.0.0.1", "127.0.0.1:8", "evil.example:7", ""] {
+            assert_eq!(read_redirect(&request(other), &expected, host), Redirect::NotFound, "{other}");
+        }
     }
 
     #[tokio::test]

@@ -26,6 +26,9 @@ pub enum EndpointError {
     /// It contains a user or password.
     #[error("contains a user or password, which is refused")]
     HasUser,
+    /// It contains a fragment (RFC 6749, 3.1 and 3.2).
+    #[error("contains a fragment, which is refused")]
+    HasFragment,
 }
 
 impl Endpoint {
@@ -43,6 +46,9 @@ impl Endpoint {
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(EndpointError::HasUser);
+        }
+        if url.fragment().is_some() {
+            return Err(EndpointError::HasFragment);
         }
         Ok(Self(url))
     }
@@ -90,6 +96,7 @@ mod tests {
         check("javascript:alert(1)", true, Err(EndpointError::Scheme("javascript".into())));
         check("file:///etc/passwd", true, Err(EndpointError::Scheme("file".into())));
         check("https://u@as.example/", true, Err(EndpointError::HasUser));
+        check("https://as.example/authorize#x", true, Err(EndpointError::HasFragment));
         check("/authorize", true, Err(EndpointError::Invalid));
     }
 }

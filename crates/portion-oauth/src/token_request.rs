@@ -13,6 +13,7 @@ use oauth2::{
     AsyncHttpClient, AuthType, AuthorizationCode, ClientId, ClientSecret, EndpointNotSet, EndpointSet,
     PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, TokenResponse as _, TokenUrl,
 };
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
@@ -120,8 +121,19 @@ impl<'c> AsyncHttpClient<'c> for AuthenticatedHttp<'_> {
         if let Some(value) = &self.authorization {
             request.headers_mut().insert(AUTHORIZATION, value.clone());
         }
-        Box::pin(self.http.send(request))
+        Box::pin(async { self.http.send(request).await.map(with_numeric_lifetime) })
     }
+}
+
+/// Writes the lifetime of a token as a number of whole seconds. Some servers send it as text, or with a fraction.
+fn with_numeric_lifetime(response: Response<Vec<u8>>) -> Response<Vec<u8>> {
+    response.map(|body| {
+        let mut document: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let Some(lifetime) = document.get_mut("expires_in") else { return body };
+        let seconds = lifetime.as_f64().or_else(|| lifetime.as_str()?.trim().parse().ok());
+        *lifetime = seconds.filter(|seconds| *seconds >= 0.0).map(|seconds| seconds as u64).into();
+        document.to_string().into_bytes()
+    })
 }
 
 /// Returns the value of `Authorization` of a client that authenticates by its header. A space becomes `%20`, which servers
@@ -236,4 +248,26 @@ fn revocation_request(
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     headers.extend(basic_credentials(client).map(|value| (AUTHORIZATION, value)));
     Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Response;
+
+    use super::with_numeric_lifetime;
+
+    #[test]
+    fn lifetimes_are_numbers() {
+        let check = |body: &str, expect: &str| {
+            let response = with_numeric_lifetime(Response::new(body.as_bytes().to_vec()));
+            assert_eq!(String::from_utf8_lossy(response.body()), expect);
+        };
+        check(r#"{"expires_in":"3600","a":1}"#, r#"{"expires_in":3600,"a":1}"#);
+        check(r#"{"expires_in":3600.7}"#, r#"{"expires_in":3600}"#);
+        check(r#"{"expires_in":"soon"}"#, r#"{"expires_in":null}"#);
+        check(r#"{"expires_in":-1}"#, r#"{"expires_in":null}"#);
+        for other in [r#"{ "a": 1 }"#, "a=1", ""] {
+            check(other, other);
+        }
+    }
 }

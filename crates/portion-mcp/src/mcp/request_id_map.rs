@@ -1,5 +1,6 @@
 //! A map by request id.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::envelope::id_key;
@@ -56,7 +57,10 @@ impl<T> RequestIdMap<T> {
     fn find_equal_number(&self, key: &str) -> Option<String> {
         let number = |key: &str| key.parse::<f64>().ok().filter(|_| !key.starts_with('"'));
         let wanted = number(key)?;
-        let mut equal = self.0.keys().filter(|key| number(key).is_some_and(|n| n.total_cmp(&wanted).is_eq()));
+        // Zero equals negative zero, which JavaScript writes as `0`.
+        let is_equal =
+            |key: &&String| number(key).and_then(|n| n.partial_cmp(&wanted)).is_some_and(Ordering::is_eq);
+        let mut equal = self.0.keys().filter(is_equal);
         let found = equal.next()?;
         equal.next().is_none().then(|| found.clone())
     }
