@@ -18,7 +18,7 @@ from test_http_api import API
 NAMES = [
     *("wrong bearer", "basic", "raw authorization", "cookie", "api key", "proxy authorization", "query key"),
     *("operator header", "operator key", "operator query", "environment", "admin guess", "argument", "cursor"),
-    *("session", "wrong jwt", "jwt claim", "jwt id", "body", "path"),
+    *("session", "wrong jwt", "jwt claim", "jwt id", "body", "path", "user information", "uri parameter"),
 ]
 CANARIES = {name: f"canary{number:02}{'x7Qz' * 3}" for number, name in enumerate(NAMES)}
 LOG = {"PORTION_LOG": "debug"}
@@ -65,6 +65,8 @@ def posts():
     say = {"name": "say", "arguments": {"a": CANARIES["argument"]}}
     read = {"name": "portion_read", "arguments": {"cursor": CANARIES["cursor"]}}
     calls = [{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call} for call in (say, read, {"name": "list_rows"})]
+    for uri in (f"postgres://u:{CANARIES['user information']}@h/db", f"app://x?access_token={CANARIES['uri parameter']}"):
+        calls.append({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}})
     return [*map(json.dumps, calls), f'{{"{CANARIES["body"]}"', f'{{"jsonrpc":"1.0","x":"{CANARIES["body"]}"}}']
 
 

@@ -35,7 +35,7 @@ const METHODS: [(&str, MethodHandling); 8] = [
 ];
 
 /// Methods whose results are not content: catalogs and handshakes, which clients read whole.
-const CATALOG_METHODS: [&str; 11] = [
+const CATALOG_METHODS: [&str; 8] = [
     "initialize",
     "server/discover",
     "tools/list",
@@ -43,9 +43,6 @@ const CATALOG_METHODS: [&str; 11] = [
     "resources/templates/list",
     "prompts/list",
     "subscriptions/listen",
-    "tasks/list",
-    "tasks/cancel",
-    "tasks/update",
     "roots/list",
 ];
 

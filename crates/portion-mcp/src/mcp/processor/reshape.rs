@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use portion_core::payload::Payload;
-use portion_core::redact::RedactionRules;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
@@ -13,7 +12,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
-use super::super::member_redaction;
+use super::super::member_redaction::redact_client_action;
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result,
@@ -200,9 +199,7 @@ impl McpProcessor {
         }
         strip_reserved_of_result(edit.text, result, edit.splice);
         let rules = caller.effective_policy.redact.as_deref();
-        if let Some(json) = rules.and_then(|redact| {
-            member_redaction::redact_strings(redact, json, member_redaction::is_text_member)
-        }) {
+        if let Some(json) = rules.and_then(|redact| redact_client_action(redact, json)) {
             edit.splice.replace(result, json);
         }
         false
@@ -301,9 +298,4 @@ pub(super) fn drop_unsolicited_response(
     };
     processor.gateway.record_drop(dropped, bytes, description);
     MessageOutcome::Discard
-}
-
-/// Redacts the texts of a server request.
-pub(super) fn redact_server_request(redact: &RedactionRules, json: &str) -> Option<String> {
-    member_redaction::redact_strings(redact, json, member_redaction::is_text_member)
 }

@@ -462,6 +462,81 @@ fn a_redacted_result_of_an_unknown_method_has_no_reserved_members() {
 }
 
 #[test]
+fn what_a_client_is_asked_or_told_of_a_task_is_redacted() {
+    let check = |method: &str, result: &str, expect: &str| {
+        let processor = redacting();
+        ask(&processor, "1", method);
+        let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+        assert_eq!(out, [format!(r#"< {{"jsonrpc":"2.0","id":1,"result":{expect}}}"#)], "{method}");
+    };
+    let unchanged = |method: &str, result: &str| check(method, result, result);
+    let task =
+        |rest: &str| format!(r#"{{"taskId":"sk_live_abcdefghijklmnop1234","status":"working"{rest}}}"#);
+    let (told, shown) = (
+        r#","statusMessage":"password=hunter2","a":{"apiKey":"x"}"#,
+        r#","statusMessage":"password=[redacted]","a":{"apiKey":"[redacted]"}"#,
+    );
+    check("tools/call", &format!(r#"{{"task":{}}}"#, task(told)), &format!(r#"{{"task":{}}}"#, task(shown)));
+    let flat = |rest| format!(r#"{{"resultType":"task",{}"#, &task(rest)[1..]);
+    check("tools/call", &flat(told), &flat(shown));
+    for method in ["tasks/list", "tasks/cancel"] {
+        let listed = |status: &str| {
+            format!(r#"{{"tasks":[{{"taskId":"7","statusMessage":"{status}"}}],"nextCursor":"2"}}"#)
+        };
+        check(method, &listed("password=hunter2"), &listed("password=[redacted]"));
+    }
+    let beside = |of: &str, password: &str| {
+        format!(
+            r#"{{"resultType":"{of}","content":[{{"type":"text","text":"password={password}"}}],"structuredContent":{{"password":"{password}"}},"requestState":"{{\"password\":1}}"}}"#
+        )
+    };
+    for of in ["task", "input_required"] {
+        check("tools/call", &beside(of, "hunter2"), &beside(of, "[redacted]"));
+    }
+    let asked = |params: &str| {
+        format!(
+            r#"{{"resultType":"input_required","inputRequests":{{"password":{{"method":"elicitation/create","params":{params}}}}},"requestState":"s"}}"#
+        )
+    };
+    let form = |fields: &str| {
+        format!(r#"{{"message":"m","requestedSchema":{{"type":"object","properties":{{{fields}}}}}}}"#)
+    };
+    check(
+        "tools/call",
+        &asked(&form(
+            r#""password":{"type":"string","default":"hunter2","title":"P"},"n":{"type":"string","default":"a"}"#,
+        )),
+        &asked(&form(r#""password":{"type":"string","title":"P"},"n":{"type":"string","default":"a"}"#)),
+    );
+    unchanged(
+        "tools/call",
+        &asked(&form(r#""password":{"type":"string"},"pin":{"type":"integer","minimum":1}"#)),
+    );
+    check(
+        "tools/call",
+        &asked(&form(
+            r#""pin":{"type":"integer","default":1234},"u":{"type":"string","default":"postgres://u:x@h/db"}"#,
+        )),
+        &asked(&form(r#""pin":{"type":"integer"},"u":{"type":"string"}"#)),
+    );
+}
+
+#[test]
+fn requests_to_the_client_are_redacted() {
+    let check = |params: &str, expect: &str| {
+        let request = |params: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{params}}}"#)
+        };
+        assert_eq!(to_client(&redacting(), &request(params)), [format!("< {}", request(expect))]);
+    };
+    check(
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"password=hunter2"}}],"metadata":{"apiKey":"k","n":1},"maxTokens":7}"#,
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"password=[redacted]"}}],"metadata":{"apiKey":"[redacted]","n":1},"maxTokens":7}"#,
+    );
+    check(r#"{"message":"m","_meta":{"progressToken":1}}"#, r#"{"message":"m","_meta":{"progressToken":1}}"#);
+}
+
+#[test]
 fn repeated_protocol_members_are_limited() {
     let repeated = vec![r#""isError":false"#; 20_000].join(",");
     let processor = redacting();
