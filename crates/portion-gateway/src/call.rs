@@ -95,7 +95,7 @@ pub struct Caller {
 pub enum ReadCall {
     /// With the tool of this listed name.
     Tool(Arc<str>),
-    /// With a GET request for this path.
+    /// With a GET request for this path, possibly after an origin.
     Http(Arc<str>),
 }
 
@@ -150,10 +150,11 @@ impl Caller {
         }
     }
 
-    /// Names requests to a path over HTTP as follow-ups. Bodies keep their lists there, unless the rule says otherwise.
+    /// Names requests to an address over HTTP, a path or a URL, as follow-ups. Bodies keep their lists there, unless the rule
+    /// says otherwise.
     #[must_use]
-    pub fn over_http(self, path: &str) -> Self {
-        Self { read_call: ReadCall::Http(path.into()), query_tool: None, ..self }.with_lists_over_http()
+    pub fn over_http(self, address: &str) -> Self {
+        Self { read_call: ReadCall::Http(address.into()), query_tool: None, ..self }.with_lists_over_http()
     }
 
     fn with_lists_over_http(self) -> Self {

@@ -12,6 +12,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use portion_net::accept_encoding::{SUPPORTED_ENCODINGS, is_zlib};
+use portion_text::charset::decode_as;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::Instant;
@@ -28,6 +29,9 @@ const MAX_EVENT_BYTES: usize = 32 << 10;
 
 /// Decoded bytes from which the length of a body is counted before it is decoded as a whole.
 const COUNTED_FROM: u64 = 8 << 20;
+
+/// Longest byte order mark with a character after it, in bytes.
+const MAX_MARK_BYTES: usize = 8;
 
 /// Most content codings of a body.
 const MAX_CODINGS: usize = 3;
@@ -79,14 +83,25 @@ pub(crate) struct ReadLimits {
     pub(crate) bytes: usize,
     /// Longest wait for the next bytes.
     pub(crate) silence: Option<Duration>,
-    /// True if a body without end is told apart from a JSON document.
-    pub(crate) finds_streams: bool,
+    /// The end after which a body that goes on is a stream.
+    pub(crate) stream_after: StreamStart,
+}
+
+/// The place in a body after which it is a stream if it pauses, or does not end soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamStart {
+    /// The body is read to its end.
+    Never,
+    /// The end of a JSON value.
+    JsonValue,
+    /// The first bytes of a text.
+    FirstBytes,
 }
 
 impl ReadLimits {
     /// Returns limits without a time.
     pub(crate) fn of_bytes(bytes: usize) -> Self {
-        Self { bytes, silence: None, finds_streams: false }
+        Self { bytes, silence: None, stream_after: StreamStart::Never }
     }
 }
 
@@ -117,10 +132,17 @@ pub(crate) async fn read(body: &mut Body, limits: ReadLimits) -> Result<Bytes, R
         if read.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
-        if limits.finds_streams && stream_deadline.is_none() && !end.has_ended() {
-            end.read(&data);
-            let is_event = read.len() + data.len() <= MAX_EVENT_BYTES;
-            stream_deadline = end.has_ended().then(|| Instant::now() + STREAM_DETECTION).filter(|_| is_event);
+        match limits.stream_after {
+            StreamStart::JsonValue if stream_deadline.is_none() && !end.has_ended() => {
+                end.read(&data);
+                let is_event = read.len() + data.len() <= MAX_EVENT_BYTES;
+                stream_deadline =
+                    end.has_ended().then(|| Instant::now() + STREAM_DETECTION).filter(|_| is_event);
+            }
+            StreamStart::FirstBytes if stream_deadline.is_none() => {
+                stream_deadline = Some(Instant::now() + STREAM_PAUSE);
+            }
+            _ => {}
         }
         read.extend_from_slice(&data);
     }
@@ -134,14 +156,32 @@ async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> 
     }
 }
 
-/// Returns true if the first bytes of a body are those of a JSON object or array. They stay in the body.
+/// Returns true if the first bytes of a body, after a byte order mark and white space, are those of a JSON object or array.
+/// They stay in the body.
 pub(crate) async fn begins_like_json(body: &mut Body, silence: Option<Duration>) -> bool {
-    let Some(Some(first)) = within(silence, body.frame()).await else { return false };
-    let data = first.as_ref().ok().and_then(Frame::data_ref);
-    let byte = data.and_then(|data| data.iter().find(|byte| !byte.is_ascii_whitespace()).copied());
-    let rest = std::mem::replace(body, full(""));
-    *body = PrefixedBody { start: Some(first), rest }.boxed_unsync();
-    matches!(byte, Some(b'{' | b'['))
+    let mut start: Vec<u8> = Vec::new();
+    loop {
+        let frame = within(silence, body.frame()).await;
+        let is_end = !matches!(&frame, Some(Some(Ok(frame))) if frame.is_data());
+        if let Some(Some(Ok(frame))) = &frame
+            && let Some(data) = frame.data_ref()
+        {
+            start.extend_from_slice(data);
+        }
+        let (text, _) = decode_as("utf-8", &start);
+        let first = text.trim_start().chars().next();
+        // A byte order mark may be cut.
+        let has_mark = start.first().is_some_and(|byte| !byte.is_ascii() || *byte == 0);
+        let is_known = first.is_some() && (!has_mark || start.len() >= MAX_MARK_BYTES);
+        if is_end || is_known || start.len() > MAX_EVENT_BYTES {
+            let mut rest = std::mem::replace(body, full(""));
+            if let Some(end) = frame.flatten().filter(|_| is_end) {
+                rest = PrefixedBody { start: Some(end), rest }.boxed_unsync();
+            }
+            *body = if start.is_empty() { rest } else { prefixed(start.into(), rest) };
+            return matches!(first, Some('{' | '['));
+        }
+    }
 }
 
 /// Returns a body that begins with these bytes.
@@ -247,16 +287,9 @@ fn decoder<'b>(bytes: &'b [u8], coding: &str) -> Box<dyn AsyncRead + Send + Unpi
     }
 }
 
-/// Returns true if the body of a response with this status, if it has one, is a whole document and not a range of one.
+/// Returns true if a response with this status may have a body. One that should have none (205) can have one nevertheless.
 pub(crate) fn may_have_body(status: StatusCode) -> bool {
-    !status.is_informational()
-        && !matches!(
-            status,
-            StatusCode::NO_CONTENT
-                | StatusCode::RESET_CONTENT
-                | StatusCode::PARTIAL_CONTENT
-                | StatusCode::NOT_MODIFIED
-        )
+    !status.is_informational() && !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 #[cfg(test)]

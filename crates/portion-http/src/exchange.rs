@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, ORIGIN, USER_AGENT};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Response, Uri};
+use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
-use portion_core::paging::PagingArgument;
+use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::payload::Payload;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
@@ -19,22 +19,36 @@ use portion_json::scan::quote;
 use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
+use portion_policy::pushdown::PagingStyle;
 
-use crate::body::{self, Body, BoxError, ReadBodyError, ReadLimits, full, may_have_body, prefixed, streamed};
+use crate::body::{
+    self, Body, BoxError, ReadBodyError, ReadLimits, StreamStart, full, may_have_body, prefixed, streamed,
+};
 use crate::controls::SplitQuery;
-use crate::media_type::is_json;
+use crate::media_type::BodyForm;
+use crate::own_address::own_address;
 use crate::options::{CallerIdentity, Shared};
 use crate::paging::{
     CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, target_of,
 };
 use crate::payload::payload_of;
 use crate::response::{
-    CURSOR_HEADER, NOT_CACHED, OwnError, RequestTarget, fault_response, notice_path, portion_response,
+    CURSOR_HEADER, NOT_CACHED, OwnError, RequestTarget, fault_response, portion_response,
     remove_representation_headers, timeout_fault,
 };
 use crate::response_timeout::ResponseTimeout;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
+
+/// Message and advice for responses in which nothing can be redacted.
+const CODING_FAULT: (&str, &str) = (
+    "the API sent a content coding that Portion does not decode, so that nothing in it could be redacted",
+    "let the API send gzip, deflate, br or no coding",
+);
+const RANGE_FAULT: (&str, &str) = (
+    "the API sent a range of a document, so that nothing in it could be redacted",
+    "let the API send the document whole",
+);
 
 /// A request, and what its response needs of it.
 pub(crate) struct Exchange<'a> {
@@ -60,6 +74,8 @@ pub(crate) struct Exchange<'a> {
     own_query: Option<String>,
     /// Arguments of the page of the API that the request asks for.
     own_arguments: Option<String>,
+    /// Number of items that the first request for the list asks the API for, if the request has a limit.
+    first_limit: Option<u32>,
 }
 
 /// A response of the service that is to be shaped.
@@ -83,7 +99,7 @@ impl<'a> Exchange<'a> {
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
         let mut caller =
-            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&notice_path(&path));
+            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
         let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
         // What a body asks for is in neither the key of a result nor the request for a further page.
         let has_body = has_body(head);
@@ -102,6 +118,11 @@ impl<'a> Exchange<'a> {
         let is_owned = |name: &str| is_other || (!takes_controls && name != "cursor") || is_own(name);
         let mut query = SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
             !is_paging_control(parameter) && is_owned(parameter)
+        });
+        // A member that led to the next page of the API leads to the next reply.
+        query.translate(|name, value| {
+            let is_cursor = PagingRole::of(name) == Some(PagingRole::Cursor);
+            (is_cursor && shared.gateway.has_issued(&scope, value)).then(|| ("cursor", value.to_owned()))
         });
         let mut own_query = paging.as_ref().map(|paging| {
             SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
@@ -147,6 +168,7 @@ impl<'a> Exchange<'a> {
             pages,
             own_query: own_query.map(|own| own.rest),
             own_arguments: None,
+            first_limit: None,
         }
     }
 
@@ -160,6 +182,9 @@ impl<'a> Exchange<'a> {
         if let Some(cursor) = self.query.cursor() {
             let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
             let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
+                _ if opened.endpoint().is_some_and(|of| !self.is_route_of(of)) => {
+                    opened.refuse(Fault::cursor_invalid("it belongs to another path", Some(&self.endpoint)))
+                }
                 Ok(request) => opened.answer(request).await,
                 Err(error) => opened.refuse(error.into()),
             };
@@ -182,6 +207,13 @@ impl<'a> Exchange<'a> {
         Ok(request)
     }
 
+    /// Returns true if a request with the method of an endpoint, for the path of this one, is for that endpoint.
+    fn is_route_of(&self, endpoint: &Endpoint) -> bool {
+        let method = endpoint.name.split(' ').next().and_then(|method| Method::try_from(method).ok());
+        let named = |method| self.shared.options.routes.resolve(&method, &self.target.path).endpoint_name;
+        method.is_some_and(|method| named(method) == endpoint.name)
+    }
+
     /// Prepares to fetch the pages of the list. The order of the request becomes a parameter of the API if it has one.
     fn begin_paging(&mut self, request: &mut Request) {
         let (Some(paging), Some(source)) = (&self.paging, &self.caller.page_source) else { return };
@@ -196,6 +228,9 @@ impl<'a> Exchange<'a> {
             self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
         }
         self.own_arguments = own;
+        // Pages of an offset may have different sizes.
+        let has_any_size = matches!(paging.pushdown.style, PagingStyle::Offset(_));
+        self.first_limit = request.limit.filter(|_| has_any_size && !request.is_continuation());
         let policy = &self.caller.effective_policy.policy;
         let start = PagedCall::start_for(request, &paging.pushdown, &paging.names, policy);
         self.caller.paged_call = Some(Arc::new(PagedCall {
@@ -214,7 +249,18 @@ impl<'a> Exchange<'a> {
         if let Some(timeout) = self.caller.rule.config().request_timeout {
             head.extensions.insert(ResponseTimeout(timeout));
         }
-        let page = self.caller.paged_call.as_ref().and_then(|call| target_of(&call.first_arguments()));
+        if self.redacts() {
+            // Nothing can be redacted in a range of a document.
+            head.headers.remove(RANGE);
+            head.headers.remove(IF_RANGE);
+        }
+        let page = self.caller.paged_call.as_ref().and_then(|call| {
+            let arguments = call.first_arguments();
+            let limit = self.first_limit.zip(call.names.limit.as_deref());
+            target_of(&limit.map_or(arguments.clone(), |(limit, name)| {
+                with_argument(&arguments, name, limit.to_string())
+            }))
+        });
         if page.is_none() && !self.query.has_controls() {
             return;
         }
@@ -284,7 +330,9 @@ impl<'a> Exchange<'a> {
         };
         match first {
             Ok(Received { payload, .. }) => !payload.is_error && !call.finds_list(payload),
-            Err(response) => response.status().is_success() && !is_json(response.headers()),
+            Err(response) => {
+                response.status().is_success() && BodyForm::of(response.headers()) != BodyForm::Json
+            }
         }
     }
 
@@ -319,21 +367,32 @@ impl<'a> Exchange<'a> {
             Some(OwnError) => cors.apply(&self.endpoint.name, origin, &mut head.headers),
             None => cors.learn(&self.endpoint.name, origin, &head.headers),
         }
-        let redacts = self.caller.effective_policy.redact.is_some();
+        let redacts = self.redacts();
         let codings = body::content_codings(&head.headers);
         let silence = self.caller.rule.config().request_timeout;
-        let is_json = is_json(&head.headers) || {
+        let form = match BodyForm::of(&head.headers) {
+            _ if !may_have_body(head.status) => BodyForm::Other,
             // Without a type, the first byte tells.
-            let has_type = head.headers.contains_key(CONTENT_TYPE);
-            let is_readable = !has_type && may_have_body(head.status) && codings == Ok(Vec::new());
-            is_readable && body::begins_like_json(&mut body, silence).await
+            _ if !head.headers.contains_key(CONTENT_TYPE)
+                && codings == Ok(Vec::new())
+                && (head.status == StatusCode::PARTIAL_CONTENT
+                    || body::begins_like_json(&mut body, silence).await) =>
+            {
+                BodyForm::Json
+            }
+            BodyForm::Text if !redacts && !self.chunks_text() => BodyForm::Other,
+            form => form,
         };
-        if !is_json || !may_have_body(head.status) {
+        if form == BodyForm::Other {
             return Err(Box::new(Response::from_parts(head, body)));
+        }
+        if head.status == StatusCode::PARTIAL_CONTENT {
+            let passed = || Response::from_parts(head, body);
+            return Err(Box::new(if redacts { self.unredacted_response(RANGE_FAULT) } else { passed() }));
         }
         let Ok(codings) = codings else {
             if redacts {
-                return Err(Box::new(self.undecodable_response()));
+                return Err(Box::new(self.unredacted_response(CODING_FAULT)));
             }
             tracing::warn!(endpoint = %self.endpoint.name, "a response passes as it is: its content coding is unknown");
             return Err(Box::new(Response::from_parts(head, body)));
@@ -349,8 +408,12 @@ impl<'a> Exchange<'a> {
         let limits = ReadLimits {
             bytes: limit,
             silence,
-            // A stream passes as it comes, so nothing would be redacted in it.
-            finds_streams: codings.is_empty() && body.size_hint().exact().is_none() && !redacts,
+            stream_after: match form {
+                // A stream passes as it comes, so nothing would be redacted in it.
+                _ if redacts || !codings.is_empty() || body.size_hint().exact().is_some() => StreamStart::Never,
+                BodyForm::Text => StreamStart::FirstBytes,
+                _ => StreamStart::JsonValue,
+            },
         };
         let wire = match body::read(&mut body, limits).await {
             Ok(wire) => wire,
@@ -403,10 +466,19 @@ impl<'a> Exchange<'a> {
     }
 
     /// Returns the error for a response in which nothing can be redacted.
-    fn undecodable_response(&self) -> Response<Body> {
-        let message = "the API sent a content coding that Portion does not decode, so that nothing in it could be redacted";
-        let advice = "let the API send gzip, deflate, br or no coding, or turn redact off for this endpoint";
-        self.reported_response(Fault::new(ErrorCode::UpstreamInvalid, message.to_owned(), advice.to_owned()))
+    fn unredacted_response(&self, (message, advice): (&str, &str)) -> Response<Body> {
+        let (message, advice) = (message.to_owned(), format!("{advice}, or turn redact off for this endpoint"));
+        self.reported_response(Fault::new(ErrorCode::UpstreamInvalid, message, advice))
+    }
+
+    fn redacts(&self) -> bool {
+        self.caller.effective_policy.redact.is_some()
+    }
+
+    /// Returns true if long texts of the endpoint are served in chunks.
+    fn chunks_text(&self) -> bool {
+        let options = &self.caller.effective_policy.policy.render_options;
+        options.techniques.chunking && self.caller.shaping_mode.pass_through.is_none()
     }
 
     fn reported_response(&self, fault: Fault) -> Response<Body> {

@@ -43,6 +43,7 @@ mod layer;
 mod media_type;
 pub mod openapi;
 mod options;
+mod own_address;
 mod paging;
 mod payload;
 mod response;

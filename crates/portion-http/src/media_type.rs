@@ -16,18 +16,45 @@ const STREAM_TYPES: [&str; 9] = [
     "application/vnd.api.stream+json",
 ];
 
-/// Returns the media type of a body, with its parameters.
-pub(crate) fn media_type(headers: &HeaderMap) -> &str {
-    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+/// Structure of a body by its media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyForm {
+    /// `application/json` and types that end with `+json`. Streams of JSON are none.
+    Json,
+    /// Text for people: plain text, Markdown, logs.
+    Text,
+    /// Any other type.
+    Other,
 }
 
-/// Returns true for `application/json` and types that end with `+json`. Streams of JSON are no JSON.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
-    let mut parts = media_type(headers).split(';').map(|part| part.trim().to_ascii_lowercase());
-    let essence = parts.next().unwrap_or_default();
-    let is_stream =
-        STREAM_TYPES.contains(&essence.as_str()) || parts.any(|parameter| parameter.starts_with("stream="));
-    !is_stream && (essence == "application/json" || essence == "text/json" || essence.ends_with("+json"))
+/// Returns the media type of a body, with its parameters. Of several, which clients resolve in different ways, it is the
+/// first that can be shaped.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let values = || headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok());
+    let types = || values().flat_map(|value| value.split(',')).map(str::trim);
+    types().find(|one| BodyForm::of_type(one) != BodyForm::Other).or_else(|| values().next()).unwrap_or_default()
+}
+
+impl BodyForm {
+    /// Returns the form of a body by its header fields.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        Self::of_type(media_type(headers))
+    }
+
+    fn of_type(media_type: &str) -> Self {
+        let mut parts = media_type.split(';').map(|part| part.trim().to_ascii_lowercase());
+        let essence = parts.next().unwrap_or_default();
+        let is_stream = STREAM_TYPES.contains(&essence.as_str())
+            || parts.any(|parameter| parameter.starts_with("stream="));
+        match essence.as_str() {
+            _ if is_stream => Self::Other,
+            "application/json" | "text/json" => Self::Json,
+            json if json.ends_with("+json") => Self::Json,
+            "text/plain" | "text/markdown" => Self::Text,
+            log if log.starts_with("text/x-") => Self::Text,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Says that a body is UTF-8: removes another character encoding from its media type.
@@ -47,7 +74,7 @@ pub(crate) fn set_utf8(headers: &mut HeaderMap) {
 mod tests {
     use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
-    use super::{is_json, media_type, set_utf8};
+    use super::{BodyForm, media_type, set_utf8};
 
     fn typed(value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))])
@@ -56,7 +83,7 @@ mod tests {
     #[test]
     fn streams_of_json_are_no_json() {
         for json in ["application/json", "Text/JSON", "application/problem+json; charset=utf-8"] {
-            assert!(is_json(&typed(json)), "{json}");
+            assert_eq!(BodyForm::of(&typed(json)), BodyForm::Json, "{json}");
         }
         for other in [
             "application/stream+json",
@@ -68,7 +95,19 @@ mod tests {
             "text/event-stream",
             "",
         ] {
-            assert!(!is_json(&typed(other)), "{other}");
+            assert_eq!(BodyForm::of(&typed(other)), BodyForm::Other, "{other}");
+        }
+    }
+
+    #[test]
+    fn of_several_types_the_one_that_can_be_shaped_counts() {
+        let mut headers = typed("application/octet-stream");
+        headers.append(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-16"));
+        assert_eq!((BodyForm::of(&headers), media_type(&headers)), (BodyForm::Json, "application/json; charset=utf-16"));
+        set_utf8(&mut headers);
+        assert_eq!(media_type(&headers), "application/json");
+        for text in ["text/plain; charset=utf-8", "text/markdown", "text/x-log"] {
+            assert_eq!(BodyForm::of(&typed(text)), BodyForm::Text, "{text}");
         }
     }
 

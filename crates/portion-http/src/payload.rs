@@ -7,17 +7,21 @@ use portion_json::scan::{JsonKind, JsonReader, unescape_into};
 use portion_net::link_header::next_link;
 use portion_text::charset::{charset_of, decode_as};
 
-use crate::media_type::media_type;
+use crate::media_type::{BodyForm, media_type};
 
-/// Address of the body within a payload.
+/// Address of the body within a payload, and of one that is text for people.
 const BODY_ADDRESS: &str = "/body";
+pub(crate) const TEXT_ADDRESS: &str = "/text";
 
 /// Returns the payload of a response. Its text is decoded as its media type says. Invalid sequences are replaced, and counted.
 pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
     let (text, invalid) = decode_as(&charset_of(media_type(&head.headers)), body);
-    let (text, lone_surrogate_count) = text_of_string(&text).unwrap_or((text, 0));
+    let is_text = BodyForm::of(&head.headers) == BodyForm::Text;
+    let string = if is_text { None } else { text_of_string(&text) };
+    let (text, lone_surrogate_count) = string.unwrap_or((text, 0));
+    let address = if is_text { TEXT_ADDRESS } else { BODY_ADDRESS };
     Payload {
-        blocks: vec![Block::new(BODY_ADDRESS, Content::Text(text))],
+        blocks: vec![Block::new(address, Content::Text(text))],
         invalid_utf8_count: invalid,
         lone_surrogate_count,
         is_error: head.status.is_client_error() || head.status.is_server_error(),

@@ -20,14 +20,13 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::body::{Body, full};
+use crate::payload::TEXT_ADDRESS;
 use crate::{cors, media_type};
 
 /// Header field with the cursor of the whole result, which every shaped response has.
 pub(crate) const CURSOR_HEADER: &str = "x-portion-cursor";
 /// Longest notice that is sent as a header, in bytes. Servers and clients often limit all headers to 8 KiB.
 const MAX_NOTICE_HEADER_BYTES: usize = 3072;
-/// Longest path that notices repeat.
-const MAX_NOTICE_PATH_BYTES: usize = 128;
 /// Keys that the notice has at its top level, in camel case.
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
@@ -80,16 +79,10 @@ impl RequestTarget {
 }
 
 /// Returns the path of a request as links and notices show it. One that begins with several slashes gets one, because
-/// clients would take what follows for a host. A cursor is accepted at every path.
+/// clients would take what follows for a host. It names the same route.
 pub(crate) fn link_path(path: &str) -> Cow<'_, str> {
     let rest = path.trim_start_matches(['/', '\\']);
     if path.len() - rest.len() > 1 { Cow::Owned(format!("/{rest}")) } else { Cow::Borrowed(path) }
-}
-
-/// Returns the path of a follow-up as notices show it. They have no room for a long one, and a cursor is accepted at `/`.
-pub(crate) fn notice_path(path: &str) -> Cow<'_, str> {
-    let path = link_path(path);
-    if path.len() > MAX_NOTICE_PATH_BYTES { Cow::Borrowed("/") } else { path }
 }
 
 /// Returns the response with a portion. `head` is that of the service's response, if it made one.
@@ -100,7 +93,7 @@ pub(crate) fn portion_response(
     head: Option<http::response::Parts>,
 ) -> Response<Body> {
     let written = write_body(portion, style);
-    let mut response = Response::new(full(written.json));
+    let mut response = Response::new(full(written.text));
     if let Some(head) = head {
         *response.status_mut() = head.status;
         *response.headers_mut() = head.headers;
@@ -111,7 +104,7 @@ pub(crate) fn portion_response(
     }
     let headers = response.headers_mut();
     if headers.get(CONTENT_TYPE).is_none() {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(written.media_type));
     }
     // A cursor belongs to one caller and expires, so that neither a shared nor a private cache may keep it.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(NOT_CACHED));
@@ -227,29 +220,38 @@ fn add_notice_header(headers: &mut HeaderMap, portion: &Portion) {
 
 /// A body, and if it contains the notice.
 struct WrittenBody {
-    json: String,
+    text: String,
+    media_type: &'static str,
     has_notice: bool,
+}
+
+impl WrittenBody {
+    fn json(text: String, has_notice: bool) -> Self {
+        Self { text, media_type: "application/json", has_notice }
+    }
 }
 
 fn write_body(portion: &Portion, style: MetadataStyle) -> WrittenBody {
     let text = portion.pieces().first().map_or("null", |piece| piece.body.as_str());
     if let Some(value) = portion.whole_value() {
-        return WrittenBody { json: value.to_owned(), has_notice: false };
+        return WrittenBody::json(value.to_owned(), false);
     }
     let Some(notice) = portion.separate_notice() else {
-        return WrittenBody { json: text.to_owned(), has_notice: true };
+        return WrittenBody::json(text.to_owned(), true);
     };
     // A piece of a document may look like JSON by accident.
     let is_document = !matches!(portion.kind(), PortionKind::Chunk | PortionKind::Range | PortionKind::Raw);
     match first_byte(text).filter(|_| is_document && is_json(text)) {
-        Some(b'{') => WrittenBody { json: merge_notice(text, notice, style), has_notice: true },
-        Some(b'[') => WrittenBody { json: text.to_owned(), has_notice: false },
-        Some(_) => {
-            WrittenBody { json: append_members(&format!("{{\"value\":{text}}}"), notice), has_notice: true }
+        Some(b'{') => WrittenBody::json(merge_notice(text, notice, style), true),
+        Some(b'[') => WrittenBody::json(text.to_owned(), false),
+        // What was text stays text.
+        _ if portion.pieces().first().is_some_and(|piece| piece.address == TEXT_ADDRESS) => {
+            WrittenBody { text: text.to_owned(), media_type: "text/plain; charset=utf-8", has_notice: false }
         }
+        Some(_) => WrittenBody::json(append_members(&format!("{{\"value\":{text}}}"), notice), true),
         None => {
             let content = format!("{{\"content\":{}}}", quote(text));
-            WrittenBody { json: append_members(&content, notice), has_notice: true }
+            WrittenBody::json(append_members(&content, notice), true)
         }
     }
 }
@@ -285,7 +287,7 @@ fn append_members(object: &str, members: &str) -> String {
 mod tests {
     use portion_core::policy::MetadataStyle;
 
-    use super::{MAX_NOTICE_PATH_BYTES, RequestTarget, link_path, merge_notice, notice_path};
+    use super::{RequestTarget, link_path, merge_notice};
 
     #[test]
     fn a_notice_is_merged_or_nested() {
@@ -315,8 +317,5 @@ mod tests {
             assert_eq!(link_path(path), path);
         }
         assert_eq!(link_path("//"), "/");
-        let path = format!("/{}", "a".repeat(MAX_NOTICE_PATH_BYTES - 1));
-        assert_eq!(notice_path(&path), path);
-        assert_eq!(notice_path(&format!("{path}a")), "/");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`hop_by_hop`]: removes the header fields of one connection
 //! - [`accept_encoding`]: requests only the codings that can be decoded
+//! - [`dot_segments`]: paths that lead out of a folder
 //! - [`forwarding`]: requests that must not be forwarded
 //! - [`link_header`]: the URL of the next page
 //! - [`rate_limits`]: how long an API asks its clients to wait
@@ -27,6 +28,7 @@
 pub mod accept_encoding;
 #[cfg(feature = "client")]
 pub mod client;
+pub mod dot_segments;
 pub mod forwarding;
 #[cfg(feature = "io")]
 pub mod guarded_body;

@@ -56,7 +56,7 @@ pub(super) fn render_source_if_fits(
     target: &RenderTarget<'_>,
     room: RemainingBudget<'_>,
 ) -> Option<Rendering> {
-    part.json_origin.as_ref()?;
+    part.json_origin.as_ref().filter(|_| target.upstream_list.is_none())?;
     let rendering = render_whole_if_small(target, room)?;
     let fits = room.fits(part.text());
     fits.then(|| render_source_text(part)).filter(|_| !rendering.omits_content())

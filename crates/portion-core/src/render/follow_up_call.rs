@@ -7,9 +7,12 @@ use serde_json::{Map, Value};
 pub enum FollowUpCall<'a> {
     /// A call of the tool of this name: `portion_read(cursor, limit=5)`.
     Tool(&'a str),
-    /// A GET request for this path: `GET /bookings?cursor&limit=5`.
+    /// A GET request for this path, possibly after an origin (`https://host/bookings`): `GET /bookings?cursor&limit=5`.
     Http(&'a str),
 }
+
+/// Longest path that texts repeat. They have no room for a longer one: the rest of the request is relative to it.
+const MAX_SHOWN_PATH_BYTES: usize = 128;
 
 impl FollowUpCall<'_> {
     /// Returns the request with these arguments, which are written as for a tool: `cursor, limit=5`.
@@ -23,7 +26,7 @@ impl FollowUpCall<'_> {
     pub fn with(self, arguments: &str) -> String {
         match self {
             Self::Tool(name) => format!("{name}({arguments})"),
-            Self::Http(path) => format!("GET {path}?{}", arguments.replace(", ", "&")),
+            Self::Http(address) => format!("GET {}?{}", shown_path(address), arguments.replace(", ", "&")),
         }
     }
 
@@ -31,7 +34,7 @@ impl FollowUpCall<'_> {
     pub fn name(self) -> String {
         match self {
             Self::Tool(name) => name.to_owned(),
-            Self::Http(path) => format!("GET {path}"),
+            Self::Http(address) => format!("GET {}", shown_path(address)),
         }
     }
 
@@ -39,13 +42,27 @@ impl FollowUpCall<'_> {
     pub(super) fn to_members(self, arguments: Map<String, Value>, is_enveloped: bool) -> Map<String, Value> {
         let (key, name, values) = match self {
             Self::Tool(name) if !is_enveloped => ("tool", name, "arguments"),
-            Self::Tool(name) | Self::Http(name) => ("endpoint", name, "parameters"),
+            Self::Tool(name) => ("endpoint", name, "parameters"),
+            Self::Http(address) => ("endpoint", shown_path(address), "parameters"),
         };
         let mut members = Map::new();
         members.insert(key.into(), name.into());
         members.insert(values.into(), arguments.into());
         members
     }
+}
+
+/// Splits an address into its origin, which may be empty, and its path.
+pub(super) fn split_address(address: &str) -> (&str, &str) {
+    let host = address.find("://").filter(|_| !address.starts_with('/'));
+    let Some(host) = host.map(|at| at + "://".len()) else { return ("", address) };
+    address.split_at(address[host..].find('/').map_or(address.len(), |at| host + at))
+}
+
+/// Returns the path of an address as texts show it.
+fn shown_path(address: &str) -> &str {
+    let (_, path) = split_address(address);
+    if path.len() > MAX_SHOWN_PATH_BYTES { "" } else { path }
 }
 
 impl<'a> From<&'a str> for FollowUpCall<'a> {

@@ -31,7 +31,7 @@ pub(super) fn item_costs(
     let mut left = room;
     let strip = &policy.render_options.strip_rule;
     let noise = NoiseFields::in_list(strip, rows.text, rows.list);
-    let shell = list_wrapper::render(rows, &RowFormat::default(), Some(strip), &room);
+    let shell = list_wrapper::render(rows, &RowFormat::default(), Some(strip), None, &room);
     let room = if left.spend(&shell.before) && left.spend(&shell.after) { left } else { room };
     let mut text = String::new();
     let cost = |item: ListItem| {

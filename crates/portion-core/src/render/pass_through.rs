@@ -10,13 +10,11 @@ use crate::policy::Policy;
 use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 
-/// Returns true if the payload needs no notice about replaced bytes, redacted fields or a list that is not fetched
-/// completely.
+/// Returns true if the payload needs no notice about replaced bytes or redacted fields, and is what the upstream sent: a list
+/// of several of its pages is not.
 pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
-    let list_needs_notice =
-        snapshot.upstream_list().is_some_and(|list| list.is_incomplete() || list.has_changed);
     let has_replaced = snapshot.invalid_utf8() > 0 && !snapshot.passes_as_bytes();
-    !has_replaced && snapshot.redacted().is_empty() && !list_needs_notice
+    !has_replaced && snapshot.redacted().is_empty() && snapshot.upstream_list().is_none()
 }
 
 /// Returns true if a JSON part has white space between its tokens.

@@ -7,7 +7,7 @@ use super::follow_up_call::FollowUpCall;
 use super::meta::{NameList, RenderingMeta};
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
-use crate::cursor::PartOffset;
+use crate::cursor::{CursorToken, PartOffset, Position};
 use crate::paging::PagingArgument;
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
@@ -53,6 +53,8 @@ pub(super) struct RenderTarget<'a> {
     pub paging_arguments: &'a [PagingArgument],
     /// Request for further pages.
     pub read_call: FollowUpCall<'a>,
+    /// Makes a cursor to a position in the view.
+    pub issue_cursor: &'a dyn Fn(Position) -> Option<CursorToken>,
     /// What the transport says about this page of the upstream.
     pub transport_page: Option<&'a TransportPage>,
     /// Extent of the list, where it is fetched from the upstream page by page.

@@ -1,8 +1,9 @@
 //! Renders a part as the upstream wrote it.
 
-use portion_json::scan::minify;
+use portion_json::scan::minified;
 
 use super::budget::RemainingBudget;
+use super::list_wrapper::ServedPage;
 use super::portion::PortionKind;
 use super::rendering::{PageParts, RenderTarget, Rendering, max_name_chars};
 use super::{list_wrapper, upstream_paging};
@@ -14,11 +15,23 @@ impl Rendering {
     /// Renders a part as the upstream wrote it.
     pub(super) fn whole(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Self {
         let subject = target.subject;
-        let mut rendering = Self::new(PortionKind::Whole, subject.text.to_string());
+        let page = match &subject.structure {
+            Structure::List(list) => {
+                let size = list.len().max(target.policy.default_page_size);
+                ServedPage::new(target, list, 0, (list.len(), size))
+                    .map(|page| (page, OrderedList { text: &subject.text, list, order: None }))
+            }
+            _ => None,
+        };
+        // A list of several pages of the upstream is one page here.
+        let text = page.as_ref().map_or_else(
+            || subject.text.to_string(),
+            |(page, rows)| list_wrapper::rewritten_text(*rows, page),
+        );
+        let mut rendering = Self::new(PortionKind::Whole, text);
         rendering.is_json = subject.is_json();
         if rendering.is_json && target.policy.render_options.is_compact {
-            rendering.body.clear();
-            minify(&subject.text, &mut rendering.body);
+            rendering.body = minified(&rendering.body);
         }
         // A custom section is one object, even if it contains a list.
         if let Structure::List(list) = &subject.structure
@@ -34,8 +47,9 @@ impl Rendering {
             rendering.meta.offset = Some(0);
             upstream_paging::note_upstream_page(target, list, &mut rendering);
             upstream_paging::note_fetched_list(target, list.len(), &mut rendering);
+            let page = page.as_ref().map(|(page, _)| page);
             rendering.page_parts =
-                target.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, room));
+                target.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, page, room));
             let available = list_field_names(list);
             if !available.is_empty() && target.view.field_selection != RequestedFields::All {
                 rendering.available_fields = Some((available, max_name_chars(room)));
@@ -47,7 +61,12 @@ impl Rendering {
 
 impl PageParts {
     /// Takes apart a list as the upstream wrote it.
-    fn of_whole_list(text: &Slice, list: &List, room: &RemainingBudget<'_>) -> Self {
+    fn of_whole_list(
+        text: &Slice,
+        list: &List,
+        page: Option<&ServedPage<'_>>,
+        room: &RemainingBudget<'_>,
+    ) -> Self {
         let rows = OrderedList { text, list, order: None };
         let items = match list.layout {
             Layout::Lines => {
@@ -59,7 +78,7 @@ impl PageParts {
         let wide = RemainingBudget { tokens: usize::MAX / 8, bytes: usize::MAX / 8, ..*room };
         Self {
             items,
-            outer_members: list_wrapper::render(rows, &RowFormat::default(), None, &wide).outer_members,
+            outer_members: list_wrapper::render(rows, &RowFormat::default(), None, page, &wide).outer_members,
         }
     }
 }

@@ -61,6 +61,7 @@ pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
 pub use upstream_page::UpstreamPage;
+pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 
 /// An immutable payload with its index.
 #[derive(Clone, Debug)]

@@ -103,8 +103,11 @@ const LIMIT_NAMES: &[&str] =
 /// Names of the number of items after this page.
 const REMAINING_NAMES: &[&str] =
     &["remaining count", "remaining item count", "remaining items", "remaining records", "remaining results"];
+/// Names of the number of items of this page, if they differ from the total.
+const SERVED_NAMES: &[&str] =
+    &["count", "current item count", "item count", "number of elements", "result count", "returned"];
 /// Names of page numbers that count from 0.
-const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
+pub(crate) const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
 /// Maximum depth of objects with paging information, from the root, and maximum members of such an
 /// object.
@@ -112,6 +115,82 @@ const MAX_DEPTH: usize = 6;
 const MAX_MEMBERS: usize = 64;
 /// Maximum characters shown of the value that leads to the next page.
 const MAX_SHOWN_CHARS: usize = 200;
+
+/// Fact about a page that a member beside its list states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageRole {
+    /// A link, a cursor or a number that leads to the next page.
+    Next,
+    /// The same for the previous page.
+    Previous,
+    /// The same for the first page.
+    First,
+    /// The same for the last page.
+    Last,
+    /// A boolean that is true if there is a next page.
+    HasNext,
+    /// A boolean that is true if there is none.
+    IsLast,
+    /// A boolean that is true if there is a previous page.
+    HasPrevious,
+    /// A boolean that is true if there is none.
+    IsFirst,
+    /// The number of the page.
+    Page,
+    /// The number of all pages.
+    PageCount,
+    /// The index of the first item.
+    Offset,
+    /// The index of the last item.
+    End,
+    /// The maximum number of items.
+    Limit,
+    /// The number of items, where another member states the total.
+    Served,
+    /// The number of items after the page.
+    Remaining,
+}
+
+impl PageRole {
+    /// Returns the role of a member by its name, as words, and the kind of its value.
+    pub(crate) fn of(name: &str, kind: JsonKind) -> Option<Self> {
+        let is = |names: &[&str]| names.binary_search(&name).is_ok();
+        // `previousPageUrl` leads to another page if `nextPageUrl` does.
+        let is_like_next = |words: &[&str]| {
+            let rest = words.iter().find_map(|word| name.strip_prefix(word));
+            rest.is_some_and(|rest| NEXT_NAMES.binary_search(&&*format!("next{rest}")).is_ok())
+        };
+        Some(match kind {
+            JsonKind::Bool if is(HAS_MORE_NAMES) => Self::HasNext,
+            JsonKind::Bool if is(NO_MORE_NAMES) => Self::IsLast,
+            JsonKind::Bool if name == "first" || name.starts_with("is first") => Self::IsFirst,
+            JsonKind::Bool if name.starts_with("has prev") => Self::HasPrevious,
+            JsonKind::Number if is(PAGE_COUNT_NAMES) => Self::PageCount,
+            JsonKind::Number if is(PAGE_NUMBER_NAMES) || name == "number" => Self::Page,
+            JsonKind::Number if is(OFFSET_NAMES) => Self::Offset,
+            JsonKind::Number if name == "to" || name == "end index" => Self::End,
+            JsonKind::Number if is(LIMIT_NAMES) || name == "size" => Self::Limit,
+            JsonKind::Number if is(REMAINING_NAMES) => Self::Remaining,
+            JsonKind::Number if is(SERVED_NAMES) => Self::Served,
+            JsonKind::Bool | JsonKind::Array => return None,
+            _ if is(NEXT_NAMES) => Self::Next,
+            _ if is_like_next(&["previous", "prev"]) => Self::Previous,
+            _ if is_like_next(&["first"]) => Self::First,
+            _ if is_like_next(&["last"]) => Self::Last,
+            _ => return None,
+        })
+    }
+
+    /// Returns true if a member of this role stands beside no list that is not paged.
+    pub(crate) fn is_certain(self) -> bool {
+        matches!(self, Self::Next | Self::Previous | Self::HasNext | Self::PageCount | Self::Remaining)
+    }
+}
+
+/// Returns true for the name, as words, of an object that holds paging information.
+pub(crate) fn is_page_object(name: &str) -> bool {
+    PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
+}
 
 /// Paging information of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -323,6 +402,7 @@ mod tests {
             super::PAGE_COUNT_NAMES,
             super::OFFSET_NAMES,
             super::LIMIT_NAMES,
+            super::SERVED_NAMES,
         ];
         for names in tables {
             assert!(names.is_sorted(), "{names:?}");

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use portion_json::containers;
+use portion_json::json_pointer::step_from_quoted;
+use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 use portion_text::counted::counted;
 
@@ -16,6 +19,9 @@ use crate::paging::UnshownRange;
 use crate::path::resolve_path;
 use crate::policy::Policy;
 use crate::snapshot::{IndexedText, Snapshot, Structure};
+
+/// Levels of objects in which a text is looked for.
+const MAX_TEXT_DEPTH: usize = 6;
 
 /// A request resolved against a snapshot. Everything that it names exists.
 #[derive(Clone, Debug)]
@@ -329,6 +335,7 @@ fn section_in(
 
 fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View, ViewError> {
     let mut node = focused_value(snapshot, view)?;
+    node = longest_text(snapshot, &node).unwrap_or(node);
     if node.subject.is_json() {
         // Line numbers of JSON count the lines of its text as the upstream wrote it, before base64.
         let text = if node.base64.is_some() { &node.subject.text } else { &node.source };
@@ -359,4 +366,28 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
     let at = |line: i64| text.line_start(&node.subject.text, usize::try_from(line).unwrap_or_default());
     let window = Some(TextRange { span: Span::new(at(first - 1), at(last)), is_line_range: true });
     Ok(View { target: Target::Value(node), range: window, limit: request.limit, ..View::default() })
+}
+
+/// Returns the text that is most of an object, as in `{"content": "…"}`, if it has more lines than the object itself.
+fn longest_text(snapshot: &Snapshot, node: &TargetValue) -> Option<Arc<TargetValue>> {
+    let Structure::Object(object) = &node.subject.structure else { return None };
+    let text = &node.subject.text;
+    let (mut pointer, mut span) = (String::new(), object.span);
+    for _ in 0..MAX_TEXT_DEPTH {
+        let largest = containers::members(text, span).max_by_key(|member| member.value.len())?;
+        if 2 * largest.value.len() < span.len() {
+            return None;
+        }
+        pointer = format!("{pointer}/{}", step_from_quoted(largest.key.slice(text)));
+        span = largest.value;
+        if JsonKind::of_value(span.slice(text)) == JsonKind::Object {
+            continue;
+        }
+        let Target::Value(found) = target::target_below(snapshot, node, &pointer, span) else { return None };
+        let own_lines = text.lines().count();
+        let is_longer =
+            matches!(&found.subject.structure, Structure::Text(lines) if lines.line_count() > own_lines);
+        return is_longer.then_some(found);
+    }
+    None
 }

@@ -55,6 +55,11 @@ impl CursorCall<'_> {
         &self.context.caller
     }
 
+    /// Returns the endpoint of the result that the cursor leads to, if both are known.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        self.target.as_ref().ok().and_then(|(held, _)| held.endpoint.as_deref())
+    }
+
     /// Returns a fault as the reply, because the rest of the request is invalid. The record names the source of the
     /// snapshot if it is known, else the called endpoint.
     pub fn refuse(self, fault: Fault) -> Reply {

@@ -1,10 +1,11 @@
 //! Renders the objects around a list with all of their members.
 
 use portion_json::json_pointer::step_from_quoted;
-use portion_json::scan::{JsonKind, minify};
+use portion_json::scan::{JsonKind, minified, minify};
 
 use super::columns::{is_header, is_per_column};
 use super::overrides::MemberOverrides;
+use super::paging::{ServedPage, rewritten_members};
 use super::{ListWrapper, assemble};
 use crate::render::budget::RemainingBudget;
 use crate::snapshot::{OrderedList, cell_spans};
@@ -15,8 +16,10 @@ use crate::stage::RowFormat;
 /// if no budget remains for the list itself.
 pub(in crate::render) fn render_with_all_members(
     rows: OrderedList<'_>,
+    page: Option<&ServedPage<'_>>,
     room: &RemainingBudget<'_>,
 ) -> Option<ListWrapper> {
+    let paging = page.map(|page| rewritten_members(rows, page)).unwrap_or_default();
     let mut left = room.with_max_tokens(room.tokens / 4 * 3);
     left.bytes = left.bytes / 4 * 3;
     let mut lists = Vec::new();
@@ -34,7 +37,7 @@ pub(in crate::render) fn render_with_all_members(
             text.clear();
             text.push_str(rows.slice(member.key));
             text.push(':');
-            minify(rows.slice(member.value), &mut text);
+            minify(paging.get(&(depth, at)).map_or(rows.slice(member.value), String::as_str), &mut text);
             if !left.spend(&text) {
                 return None;
             }
@@ -44,7 +47,10 @@ pub(in crate::render) fn render_with_all_members(
     lists.sort_by_key(|(.., member)| member.value.len());
     let mut share = left.with_max_tokens(left.tokens / 3);
     share.bytes /= 3;
-    let (mut lean, mut omitted) = (MemberOverrides::new(), Vec::new());
+    let states_page = !paging.is_empty();
+    let mut lean: MemberOverrides =
+        paging.into_iter().map(|(place, json)| (place, Some(minified(&json)))).collect();
+    let mut omitted = Vec::new();
     for (i, (depth, at, member)) in lists.iter().enumerate() {
         let others = lists.len() - i;
         let mut own = share.with_max_tokens(share.tokens / others);
@@ -62,7 +68,7 @@ pub(in crate::render) fn render_with_all_members(
         share.spend(&short);
     }
     let shell = assemble(rows, &RowFormat::default(), &lean, &all);
-    Some(ListWrapper { omitted_members: omitted, ..shell })
+    Some(ListWrapper { omitted_members: omitted, states_page, ..shell })
 }
 
 /// Returns as many items of an array as fit, minified, and the bytes of the rest.

@@ -3,15 +3,18 @@
 mod all_members;
 mod columns;
 mod overrides;
+mod paging;
 
 pub(super) use all_members::render_with_all_members;
 pub(super) use columns::kept_columns;
+pub(super) use paging::{ServedPage, rewritten_text};
 
 use std::collections::BTreeSet;
 
 use columns::{align_to_columns, is_header, write_header};
 use overrides::{MemberOverrides, strip_members};
 use portion_json::json_pointer::step_from_quoted;
+use paging::rewritten_members;
 use portion_json::scan::minify;
 
 use super::budget::RemainingBudget;
@@ -30,6 +33,8 @@ pub(super) struct ListWrapper {
     pub omitted_members: Vec<(String, usize)>,
     /// Dotted paths of members stripped as noise.
     pub stripped_fields: BTreeSet<String>,
+    /// True if members state which page of the list is served.
+    pub states_page: bool,
     /// Objects around the list without the list, as JSON; empty if they have no other members.
     pub outer_members: String,
 }
@@ -54,6 +59,12 @@ impl ListWrapper {
         self
     }
 
+    /// Returns the wrapper of a page once its items are known, if it states which page that is. `wrap` renders it.
+    pub(super) fn of_page(self, wrap: impl FnOnce() -> Option<Self>) -> Self {
+        let wrapped = if self.states_page { wrap() } else { None };
+        wrapped.unwrap_or(self)
+    }
+
     /// Returns the brackets around the items, without enclosing objects.
     pub(super) fn brackets_only(layout: &Layout) -> Self {
         let (before, after) = match layout {
@@ -66,18 +77,21 @@ impl ListWrapper {
 }
 
 /// Renders the wrapper of a list. Its members take at most a quarter of the budget. The columns of a table
-/// are always kept: rows have no meaning without them.
+/// are always kept: rows have no meaning without them. Members about the page of the upstream describe `page`.
 pub(super) fn render(
     rows: OrderedList<'_>,
     how: &RowFormat,
     strip: Option<&StripRule>,
+    page: Option<&ServedPage<'_>>,
     room: &RemainingBudget<'_>,
 ) -> ListWrapper {
     let mut stripped = BTreeSet::new();
-    let mut lean = strip_members(rows, strip, &mut stripped);
+    let paging = page.map(|page| rewritten_members(rows, page)).unwrap_or_default();
+    let mut lean = strip_members(rows, strip, &paging, &mut stripped);
     align_to_columns(rows, how, &mut lean);
     let small = fitting_members(rows, &lean, &room.with_max_tokens(room.tokens / 4));
-    ListWrapper { stripped_fields: stripped, ..assemble(rows, how, &lean, &small) }
+    let states_page = !paging.is_empty();
+    ListWrapper { stripped_fields: stripped, states_page, ..assemble(rows, how, &lean, &small) }
 }
 
 /// Assembles the wrapper from these members, some of them with replaced values.

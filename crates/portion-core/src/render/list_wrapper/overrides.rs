@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use portion_json::scan::{JsonKind, unescape};
+use portion_json::scan::{JsonKind, minified, unescape};
 
 use crate::noise::write_without_named;
 use crate::policy::StripRule;
@@ -14,13 +14,16 @@ pub(super) type MemberOverrides = HashMap<(usize, usize), Option<String>>;
 /// Largest member, in bytes, that is searched for noise. Larger ones rarely fit.
 pub(super) const MAX_SCANNED_BYTES: usize = 4 << 10;
 
-/// Returns the members that the rule strips, or whose values it shortens. `gone` receives their paths.
+/// Returns the members that the rule strips, or whose values it shortens, and those about the page, which stay. `gone`
+/// receives the paths of what is stripped.
 pub(super) fn strip_members(
     rows: OrderedList<'_>,
     strip: Option<&StripRule>,
+    paging: &HashMap<(usize, usize), String>,
     gone: &mut BTreeSet<String>,
 ) -> MemberOverrides {
-    let mut lean = MemberOverrides::new();
+    let mut lean: MemberOverrides =
+        paging.iter().map(|(place, json)| (*place, Some(minified(json)))).collect();
     let Some(strip) = strip else { return lean };
     let mut path = String::new();
     for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
@@ -29,7 +32,7 @@ pub(super) fn strip_members(
             path.truncate(before);
             path.push_str(if before > 0 { "." } else { "" });
             path.push_str(&unescape(rows.slice(member.key)));
-            if at == level.list_member {
+            if at == level.list_member || paging.contains_key(&(depth, at)) {
                 continue;
             }
             if strip.strips(&path) {

@@ -47,9 +47,9 @@ impl PageBuilder<'_> {
 
     /// Writes as many records as fit into a table. Without `allows_fewer`, writes all or none.
     pub(super) fn fill_table(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> WrittenItems {
-        let shell = self.wrapper(how, room).without_brackets(&self.rows.list.layout);
+        let wrap = |served| self.wrapper(how, served, room).without_brackets(&self.rows.list.layout);
         let mut left = *room;
-        let filled = WrittenItems::empty(shell);
+        let filled = WrittenItems::empty(wrap(None));
         if !left.spend(&filled.wrapper.before) || !left.spend(&filled.wrapper.after) {
             return filled;
         }
@@ -90,7 +90,7 @@ impl PageBuilder<'_> {
             is_complete: served == self.wanted_count,
             omitted_fields: left_out,
             elided_count: elided,
-            ..filled
+            wrapper: filled.wrapper.of_page(|| Some(wrap(Some(served)))),
         }
     }
 

@@ -5,7 +5,7 @@ use portion_json::scan::minify;
 
 use super::builder::{PageBuilder, WrittenItems};
 use crate::render::budget::RemainingBudget;
-use crate::render::list_wrapper::{self, ListWrapper};
+use crate::render::list_wrapper::{self, ListWrapper, ServedPage};
 use crate::snapshot::{Layout, ListItem, cell_spans};
 use crate::stage::{RowFormat, STAGES, StageInput, elide};
 use crate::view::RequestedFields;
@@ -29,7 +29,7 @@ impl PageBuilder<'_> {
         }
         let smaller = CONDENSED_SHARES.into_iter().find_map(|share| {
             // In the requested format, they are known not to fit.
-            let unfilled = WrittenItems::empty(self.wrapper(&requested, room));
+            let unfilled = WrittenItems::empty(self.wrapper(&requested, None, room));
             let smaller = self.tighten(unfilled, requested.clone(), room, Some(room.tokens * share / 8));
             (smaller.0.is_complete && smaller.0.elided_count <= filled.elided_count).then_some(smaller)
         });
@@ -103,12 +103,26 @@ impl PageBuilder<'_> {
         (filled, how)
     }
 
-    /// Renders the wrapper of the items.
-    pub(super) fn wrapper(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> ListWrapper {
+    /// Renders the wrapper of the items. `served`: their number, if it is known.
+    pub(super) fn wrapper(
+        &self,
+        how: &RowFormat,
+        served: Option<usize>,
+        room: &RemainingBudget<'_>,
+    ) -> ListWrapper {
         if !self.has_wrapper {
             return ListWrapper::brackets_only(&self.rows.list.layout);
         }
-        list_wrapper::render(self.rows, how, self.target.strip_rule(), room)
+        let page = self.served_page(how, served);
+        list_wrapper::render(self.rows, how, self.target.strip_rule(), page.as_ref(), room)
+    }
+
+    /// Describes the page with this number of items. Before it is known, a next page takes its place in the wrapper.
+    pub(super) fn served_page(&self, how: &RowFormat, served: Option<usize>) -> Option<ServedPage<'_>> {
+        let len = self.rows.list.len();
+        let served = served.unwrap_or_else(|| self.wanted_count.min(len.saturating_sub(self.first_item + 1)));
+        let size = self.pagination(served, how, self.first_item + served < len).page_size as usize;
+        ServedPage::new(self.target, self.rows.list, self.first_item, (served, size))
     }
 
     /// Writes items until one does not fit.
@@ -116,18 +130,18 @@ impl PageBuilder<'_> {
         if how.as_table {
             return self.fill_table(how, room);
         }
-        self.fill_wrapper(self.wrapper(how, room), how, room)
+        self.fill_wrapper(&|served| Some(self.wrapper(how, served, room)), how, room)
     }
 
-    /// Writes items into a wrapper until one does not fit.
+    /// Writes items into a wrapper until one does not fit. `wrap` renders the wrapper of a number of items, if it is known.
     pub(super) fn fill_wrapper(
         &self,
-        shell: ListWrapper,
+        wrap: &dyn Fn(Option<usize>) -> Option<ListWrapper>,
         how: &RowFormat,
         room: &RemainingBudget<'_>,
     ) -> WrittenItems {
         let mut left = *room;
-        let mut filled = WrittenItems::empty(shell);
+        let mut filled = WrittenItems::empty(wrap(None).unwrap_or_default());
         if !left.spend(&filled.wrapper.before) || !left.spend(&filled.wrapper.after) {
             return filled;
         }
@@ -159,6 +173,7 @@ impl PageBuilder<'_> {
             filled.elided_count += elided;
         }
         filled.omitted_fields = projector.map(Projector::into_omitted).unwrap_or_default();
+        filled.wrapper = filled.wrapper.of_page(|| wrap(Some(filled.served_count)));
         filled
     }
 

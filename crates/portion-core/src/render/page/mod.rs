@@ -91,7 +91,11 @@ pub(super) fn render_whole_records(
     let (rows, from) = (rows(target, list), from as usize);
     let page = new_page(target, rows, from, &page_sizes(target, list, from));
     let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
-    let filled = page.fill_wrapper(list_wrapper::render_with_all_members(rows, room)?, &how, room);
+    let wrap = |served| {
+        list_wrapper::render_with_all_members(rows, page.served_page(&RowFormat::default(), served).as_ref(), room)
+    };
+    wrap(None)?;
+    let filled = page.fill_wrapper(&wrap, &how, room);
     if filled.served_count == 0 && page.wanted_count > 0 {
         return None;
     }

@@ -47,7 +47,7 @@ impl PageBuilder<'_> {
             self.noise.write_without(value, &mut lean);
             &lean
         };
-        let shell = self.wrapper(&RowFormat::default(), &room.with_max_tokens(room.tokens / 2));
+        let shell = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2));
         let mut left = *room;
         if !left.spend(&shell.before) || !left.spend(&shell.after) {
             return None;

@@ -148,6 +148,7 @@ impl<'a> PartWalk<'a> {
             order: self.request.view.order.as_ref().filter(|order| usize::from(order.part) == part),
             paging_arguments: self.snapshot.paging(),
             read_call: self.cx.read_call,
+            issue_cursor: self.cx.issue_cursor,
             transport_page: self.snapshot.transport_page(),
             upstream_list: self.snapshot.upstream_list().filter(|_| !singled_out),
             has_explicit_size: self.request.has_explicit_size,

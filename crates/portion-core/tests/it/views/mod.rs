@@ -8,6 +8,7 @@ mod quoted;
 mod render_options;
 mod repeated;
 mod resolving;
+mod served_pages;
 mod shapes;
 mod upstream;
 mod warnings;

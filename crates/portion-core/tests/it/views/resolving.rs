@@ -170,6 +170,9 @@ fn lines_are_counted_from_either_end() {
     check(text, &[("limit", "2"), ("page", "2")], "c\nd");
     check(text, &[("offset", "9")], "");
     check("{\n\"a\":1\n}", &[("startLine", "2"), ("endLine", "2")], "\"a\":1\n");
+    let wrapped = r#"{"name":"log","data":{"content":"a\nb\nc\nd\n"}}"#;
+    check(wrapped, &[("startLine", "2"), ("endLine", "3")], "b\nc\n");
+    check(wrapped, &[("startLine", "-1")], "d\n");
     check("", &[("startLine", "1")], "range_invalid: the text is empty, so it has no lines");
 }
 

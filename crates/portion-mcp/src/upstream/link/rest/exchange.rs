@@ -7,6 +7,7 @@ use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, StatusCode, Uri};
+use portion_net::dot_segments::has_dot_segment;
 use portion_net::link_header::next_link;
 use portion_net::rate_limits::retry_after;
 use portion_net::uri_reference::{display_uri, resolve, same_origin};
@@ -63,6 +64,8 @@ enum ExchangeError {
     NotJoined,
     #[error("the request has no valid URL: {0}")]
     InvalidUrl(String),
+    #[error("nothing was sent, because the path {0} has a segment that is `.` or `..`")]
+    LeadsOut(String),
 }
 
 impl CallResult {
@@ -86,7 +89,7 @@ impl ExchangeError {
             | Self::TimedOut(_)
             | Self::Encoding(_)
             | Self::NotJoined => true,
-            Self::Token(_) | Self::InvalidUrl(_) => false,
+            Self::Token(_) | Self::InvalidUrl(_) | Self::LeadsOut(_) => false,
         }
     }
 }
@@ -305,6 +308,10 @@ impl RestApi {
     /// Returns the URL of a request: below the base URL, with the operator's query first.
     fn url_of(&self, request: &RestRequest) -> Result<Uri, ExchangeError> {
         let target = &self.options.target;
+        // The credentials are for what is below the base URL, whatever the document or an argument says.
+        if has_dot_segment(&request.path) {
+            return Err(ExchangeError::LeadsOut(request.path.clone()));
+        }
         let path = format!("{}{}", target.url().path().trim_end_matches('/'), request.path);
         let url = target.with_path(&path).url_with_query(Some(&request.query));
         // An invalid path or query would otherwise be replaced by that of the base URL.

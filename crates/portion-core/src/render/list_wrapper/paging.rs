@@ -1,0 +1,345 @@
+//! Rewrites the members beside a list that say which page of it the upstream sent: they say which page is served.
+//!
+//! A member is one of these by its name and the type of its value, which it keeps; without a next page, what leads to it is
+//! null. Members with the name of a number (`limit`, `from`) count only where another member shows that the list is paged.
+
+use std::collections::HashMap;
+
+use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_json::span::Span;
+use portion_text::name_words;
+
+use crate::cursor::{PartOffset, Position};
+use crate::render::follow_up_call::{FollowUpCall, split_address};
+use crate::render::rendering::RenderTarget;
+use crate::snapshot::{List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object};
+
+/// Largest object, in bytes, that is searched for such members.
+const MAX_OBJECT_BYTES: usize = 8 << 10;
+/// Levels of objects with such members: `links.next.href`.
+const MAX_DEPTH: usize = 3;
+/// Members of an object that leads to a page, one of which has the link.
+const LINK_NAMES: [&str; 5] = ["href", "url", "link", "cursor", "after"];
+/// Words in names of members whose value is a cursor, and no URL.
+const CURSOR_WORDS: [&str; 6] = ["cursor", "token", "marker", "continuation", "after", "key"];
+
+/// The page of a list that a reply serves.
+#[derive(Clone, Copy)]
+pub(in crate::render) struct ServedPage<'a> {
+    target: &'a RenderTarget<'a>,
+    /// Index of the first item in the payload.
+    item: usize,
+    /// Index of the first item in the list of the upstream, if all of that is served; otherwise in its page.
+    first: u64,
+    /// Number of served items.
+    served: u64,
+    /// Number of items of a page.
+    size: u64,
+    /// Number of items of the upstream's list, if it is known.
+    total: Option<u64>,
+    /// Number of items of the payload after the served ones.
+    rest: u64,
+    /// True if a further reply continues the list.
+    has_next: bool,
+    /// True if all pages of the upstream are served as one list. Otherwise, the list is a part of one of them.
+    is_whole_list: bool,
+}
+
+/// Form of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkForm {
+    /// `https://host/path?cursor=…`
+    Url,
+    /// `/path?cursor=…`
+    RelativeUrl,
+    /// A cursor.
+    Cursor,
+}
+
+/// A member that states a fact about a page.
+struct PagingMember {
+    role: PageRole,
+    /// Its name, as words.
+    name: String,
+    /// Level and index of the member of an enclosing object that is or contains it.
+    place: (usize, usize),
+    /// Its value.
+    value: Span,
+    /// The links in its value, if that is an object.
+    links: Vec<Span>,
+    /// True in an object with facts about the page.
+    is_inside: bool,
+}
+
+/// Returns the members of the enclosing objects that are rewritten, by level and index, with their values.
+pub(in crate::render) fn rewritten_members(
+    rows: OrderedList<'_>,
+    page: &ServedPage<'_>,
+) -> HashMap<(usize, usize), String> {
+    let mut found = Vec::new();
+    for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
+        for (at, member) in level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member) {
+            find_members(rows, member, (depth, at), 0, &mut found);
+        }
+    }
+    let is_paged = found.iter().any(|member| member.role.is_certain())
+        || found.iter().any(|member| member.role != found[0].role);
+    let mut edits: HashMap<(usize, usize), Vec<(Span, String)>> = HashMap::new();
+    for member in found.iter().filter(|member| is_paged || member.is_inside) {
+        edits.entry(member.place).or_default().extend(page.edits_of(rows, member, &found));
+    }
+    let whole = |(depth, at): (usize, usize)| rows.list.enclosing_objects[depth].members[at].value;
+    edits.retain(|_, edits| !edits.is_empty());
+    edits.into_iter().map(|(place, edits)| (place, spliced(rows.slice(whole(place)), whole(place), edits))).collect()
+}
+
+/// Returns a text with the whole list in it and its paging members rewritten.
+pub(in crate::render) fn rewritten_text(rows: OrderedList<'_>, page: &ServedPage<'_>) -> String {
+    let members = rewritten_members(rows, page).into_iter();
+    let edits = members.map(|((depth, at), json)| (rows.list.enclosing_objects[depth].members[at].value, json));
+    spliced(rows.text, Span::new(0, rows.text.len()), edits.collect())
+}
+
+/// Replaces spans of a text that begins at the start of `whole`.
+fn spliced(text: &str, whole: Span, mut edits: Vec<(Span, String)>) -> String {
+    edits.sort_unstable_by_key(|(span, _)| span.start);
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (span, json) in edits {
+        let (start, end) = ((span.start - whole.start) as usize, (span.end - whole.start) as usize);
+        out.push_str(&text[at..start]);
+        out.push_str(&json);
+        at = end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// Finds what a member, or an object with facts about the page, states. Recursion is bounded by [`MAX_DEPTH`].
+fn find_members(
+    rows: OrderedList<'_>,
+    member: &Member,
+    place: (usize, usize),
+    depth: usize,
+    found: &mut Vec<PagingMember>,
+) {
+    let name = name_words::split_name(&unescape(rows.slice(member.key))).join(" ");
+    let is_number = |text: &str| unescape(text).parse::<u64>().is_ok();
+    let role = match PageRole::of(&name, member.kind) {
+        None if depth > 0 && name == "after" => Some(PageRole::Next),
+        None if depth > 0 && name == "before" => Some(PageRole::Previous),
+        // Some APIs write numbers as strings.
+        None if member.kind == JsonKind::String && is_number(rows.slice(member.value)) => {
+            PageRole::of(&name, JsonKind::Number)
+        }
+        role => role,
+    };
+    let inner = || {
+        let is_object = member.kind == JsonKind::Object && member.value.len() <= MAX_OBJECT_BYTES;
+        let mut reader = JsonReader::resume(rows.text, member.value.start as usize);
+        is_object.then(|| ObjectIndex::parse(&mut reader).ok()).flatten().map_or(Vec::new(), |object| object.listed)
+    };
+    if let Some(role) = role {
+        let names_link = |inner: &&Member| LINK_NAMES.contains(&&*unescape(rows.slice(inner.key)));
+        let links: Vec<Span> = inner().iter().filter(names_link).map(|link| link.value).collect();
+        if member.kind != JsonKind::Object || !links.is_empty() {
+            let value = member.value;
+            return found.push(PagingMember { role, name, place, value, links, is_inside: depth > 0 });
+        }
+    }
+    if depth < MAX_DEPTH && is_page_object(&name) {
+        inner().iter().for_each(|member| find_members(rows, member, place, depth + 1, found));
+    }
+}
+
+impl<'a> ServedPage<'a> {
+    /// Describes the page of `served` items that begins at an item. `size`: the items of each page. Returns `None` if the
+    /// payload says itself what is served: it is a page of the upstream, and served whole.
+    pub(in crate::render) fn new(
+        target: &'a RenderTarget<'a>,
+        list: &List,
+        item: usize,
+        (served, size): (usize, usize),
+    ) -> Option<Self> {
+        let len = list.len();
+        let rest = len.saturating_sub(item + served);
+        let fetched = target.upstream_list.filter(|fetched| fetched.fetched == len);
+        let is_part = item > 0 || rest > 0;
+        if target.is_answer || fetched.is_none() && !is_part {
+            return None;
+        }
+        let stated = || Some(list.upstream_page(&target.subject.text, true)?.total?);
+        Some(Self {
+            target,
+            item,
+            first: (item + fetched.map_or(0, |fetched| fetched.skipped)) as u64,
+            served: served as u64,
+            size: size as u64,
+            total: fetched.map_or_else(stated, |fetched| fetched.total_count().map(|total| total as u64)),
+            rest: rest as u64,
+            has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
+            is_whole_list: fetched.is_some(),
+        })
+    }
+
+    /// Returns the new values of a member, with their spans; none if it stays.
+    fn edits_of(
+        &self,
+        rows: OrderedList<'_>,
+        member: &PagingMember,
+        all: &[PagingMember],
+    ) -> Vec<(Span, String)> {
+        let own = rows.slice(member.value);
+        let is_link = matches!(
+            member.role,
+            PageRole::Next | PageRole::Previous | PageRole::First | PageRole::Last
+        );
+        if is_link && !member.is_number(own) {
+            return self.links_of(rows, member);
+        }
+        let value = if is_link { self.number_of_link(member, own, all) } else { self.value_of(rows, member, own, all) };
+        let Some(value) = value else { return Vec::new() };
+        let json = if own.starts_with('"') { quote(&value) } else { value };
+        vec![(member.value, json)]
+    }
+
+    /// Returns the new value of a number or a boolean, or `None` if it stays.
+    fn value_of(
+        &self,
+        rows: OrderedList<'_>,
+        member: &PagingMember,
+        own: &str,
+        all: &[PagingMember],
+    ) -> Option<String> {
+        let is_known = self.is_whole_list || self.has_next;
+        let flag = match member.role {
+            PageRole::HasNext => is_known.then_some(self.has_next),
+            PageRole::IsLast => is_known.then_some(!self.has_next),
+            PageRole::HasPrevious => self.is_whole_list.then_some(self.first > 0),
+            PageRole::IsFirst => self.is_whole_list.then_some(self.first == 0),
+            _ => None,
+        };
+        if let Some(flag) = flag {
+            return Some(flag.to_string());
+        }
+        let number = unescape(own).parse::<u64>().ok()?;
+        let value = match member.role {
+            PageRole::Limit if self.served > 0 && (self.has_next || !self.is_whole_list) => self.served,
+            PageRole::Served => Some(self.served).filter(|_| self.total.is_some_and(|total| number < total))?,
+            PageRole::Offset if self.is_whole_list => self.first + self.base_of(number)?,
+            PageRole::Offset => self.first + number,
+            PageRole::Remaining if !self.is_whole_list => number + self.rest,
+            // A page of the upstream keeps its number while it is served in parts.
+            _ if !self.is_whole_list => return None,
+            PageRole::Page => self.page_number(rows, all),
+            PageRole::PageCount => self.total?.div_ceil(self.size.max(1)),
+            PageRole::End if self.total.is_some_and(|total| number <= total) => self.first + self.served,
+            PageRole::Limit => self.size,
+            PageRole::Remaining => self.total?.saturating_sub(self.first + self.served),
+            _ => return None,
+        };
+        Some(value.to_string())
+    }
+
+    /// Returns the number from which the upstream counts items, given the index of the first item of its page; `None` for
+    /// another number.
+    fn base_of(&self, number: u64) -> Option<u64> {
+        let skipped = self.first - self.item as u64;
+        [0, skipped].contains(&number).then_some(0).or_else(|| [1, skipped + 1].contains(&number).then_some(1))
+    }
+
+    fn page_number(&self, rows: OrderedList<'_>, all: &[PagingMember]) -> u64 {
+        let counts_from_zero = all.iter().any(|member| member.counts_from_zero(rows));
+        self.first / self.size.max(1) + u64::from(!counts_from_zero)
+    }
+
+    /// Returns the number of another page, or of its first item, or `None` if it stays.
+    fn number_of_link(&self, member: &PagingMember, own: &str, all: &[PagingMember]) -> Option<String> {
+        let is_next = member.role == PageRole::Next;
+        let is_there = if is_next { self.has_next } else { self.first > 0 };
+        let is_page = member.has_word(&["page"])
+            || !member.has_word(&["offset"]) && all.iter().any(|other| other.role == PageRole::Page);
+        let value = match (is_page, self.is_whole_list) {
+            (false, false) if is_next && self.has_next => {
+                unescape(own).parse::<u64>().ok()?.saturating_sub(self.rest)
+            }
+            (_, false) => return None,
+            _ if !is_there => return Some("null".to_owned()),
+            (false, true) if is_next => self.first + self.served,
+            (false, true) => self.first.saturating_sub(self.size),
+            (true, true) if is_next => self.first / self.size.max(1) + 2,
+            (true, true) => self.first / self.size.max(1),
+        };
+        Some(value.to_string())
+    }
+
+    /// Returns the links of a member to another page, in the form of its own ones.
+    fn links_of(&self, rows: OrderedList<'_>, member: &PagingMember) -> Vec<(Span, String)> {
+        let step = self.size as i64;
+        let (is_there, item) = match member.role {
+            PageRole::Next if self.is_whole_list || self.has_next => (self.has_next, self.served as i64),
+            _ if !self.is_whole_list => return Vec::new(),
+            PageRole::Previous => (self.first > 0, -step),
+            PageRole::First => (true, -(self.item as i64)),
+            _ => {
+                let last = self.total.map_or(0, |total| total.saturating_sub(1) / self.size.max(1) * self.size);
+                (self.total.is_some(), last as i64 - self.first as i64)
+            }
+        };
+        let spans = if member.links.is_empty() { vec![member.value] } else { member.links.clone() };
+        let link = |span: Span| self.link_to(item, member.link_form(rows.slice(span)));
+        let links = spans.into_iter().map(|span| Some((span, quote(&link(span)?))));
+        let links: Option<Vec<_>> = if is_there { links.collect() } else { None };
+        let nothing = || (member.value, "null".to_owned());
+        links.unwrap_or_else(|| if self.is_whole_list { vec![nothing()] } else { Vec::new() })
+    }
+
+    /// Returns the link to the page that begins at an item, counted from the first one of this page.
+    fn link_to(&self, item: i64, form: LinkForm) -> Option<String> {
+        let target = self.target;
+        let at = u32::try_from((self.item as i64 + item).max(0)).ok()?;
+        let ordinal = target.portion_index.saturating_add(1);
+        let position = Position { part: target.part_index as u16, ordinal, offset: PartOffset::Item(at) };
+        let cursor = (target.issue_cursor)(position)?;
+        match (target.read_call, form) {
+            (FollowUpCall::Http(_), LinkForm::Cursor) => Some(cursor.as_str().to_owned()),
+            (FollowUpCall::Http(address), form) => {
+                let (origin, path) = split_address(address);
+                let origin = if form == LinkForm::Url { origin } else { "" };
+                Some(format!("{origin}{path}?cursor={}", cursor.as_str()))
+            }
+            // A tool of the upstream takes a cursor of the gateway only where that pages for it.
+            (FollowUpCall::Tool(_), _) => self.is_whole_list.then(|| cursor.as_str().to_owned()),
+        }
+    }
+}
+
+impl PagingMember {
+    fn has_word(&self, words: &[&str]) -> bool {
+        self.name.split(' ').any(|word| words.contains(&word))
+    }
+
+    /// Returns true if a member leads to another page by its number, or that of an item.
+    fn is_number(&self, value: &str) -> bool {
+        match JsonKind::of_value(value) {
+            JsonKind::Number => true,
+            JsonKind::Null => self.has_word(&["page", "offset"]) && !self.has_word(&["url", "link", "href", "token"]),
+            _ => false,
+        }
+    }
+
+    /// Returns the form of a link. One that is null is a URL if its name does not say otherwise.
+    fn link_form(&self, link: &str) -> LinkForm {
+        match &*unescape(link) {
+            url if url.contains("://") => LinkForm::Url,
+            path if path.starts_with(['/', '?']) => LinkForm::RelativeUrl,
+            "null" if !self.has_word(&CURSOR_WORDS) => LinkForm::Url,
+            _ => LinkForm::Cursor,
+        }
+    }
+
+    /// Returns true for the number of a page that counts pages from 0.
+    fn counts_from_zero(&self, rows: OrderedList<'_>) -> bool {
+        let number = || rows.slice(self.value).trim_matches('"') == "0";
+        self.role == PageRole::Page && (ZERO_BASED_NAMES.contains(&&*self.name) || number())
+    }
+}
