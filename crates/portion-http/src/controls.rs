@@ -57,6 +57,11 @@ impl SplitQuery {
         !self.controls.is_empty()
     }
 
+    /// Returns true if the request has this control.
+    pub(crate) fn has_control(&self, wanted: &str) -> bool {
+        self.controls.iter().any(|(name, _)| name == wanted)
+    }
+
     /// Returns the cursor, if there is one.
     pub(crate) fn cursor(&self) -> Option<&str> {
         self.controls.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str())

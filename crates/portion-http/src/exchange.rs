@@ -1,5 +1,7 @@
 //! One request and its response.
 
+mod own_offset;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,6 +28,7 @@ use crate::body::{
 };
 use crate::controls::SplitQuery;
 use crate::media_type::BodyForm;
+use own_offset::OFFSET;
 use crate::own_address::own_address;
 use crate::options::{CallerIdentity, Shared};
 use crate::paging::{
@@ -68,8 +71,10 @@ pub(crate) struct Exchange<'a> {
     paging_arguments: Arc<[PagingArgument]>,
     /// Paging of the endpoint, if the gateway fetches the pages of its lists.
     paging: Option<Paging>,
-    /// Requests pages of the endpoint.
+    /// Requests pages of the endpoint, or a page at an offset that may be the API's own.
     pages: Option<Arc<HttpPages>>,
+    /// The query, as received.
+    sent_query: String,
     /// The query without controls, if it selects a page of the API.
     own_query: Option<String>,
     /// Arguments of the page of the API that the request asks for.
@@ -141,6 +146,7 @@ impl<'a> Exchange<'a> {
         caller.argument_names = query.names();
         let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
+        let knows_parameters = route.knows_parameters();
         let endpoint = Endpoint {
             name: route.endpoint_name,
             kind: EndpointKind::Tool,
@@ -150,8 +156,14 @@ impl<'a> Exchange<'a> {
         let variant = variant_of(&head.headers);
         let reuse_key = (is_safe && is_authenticated && !has_body && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
-        let pages = paging.as_ref().and_then(|_| HttpPages::for_request(shared, head, &caller));
-        caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
+        let is_offset_unknown = method == Method::GET && !has_body && !knows_parameters && query.has_control(OFFSET);
+        let pages = if paging.is_some() || is_offset_unknown {
+            HttpPages::for_request(shared, head, &caller)
+        } else {
+            None
+        };
+        caller.page_source =
+            pages.clone().filter(|_| paging.is_some()).map(|pages| pages as Arc<dyn PageSource>);
         Self {
             shared,
             method,
@@ -166,6 +178,7 @@ impl<'a> Exchange<'a> {
             paging_arguments,
             paging,
             pages,
+            sent_query: sent_query.to_owned(),
             own_query: own_query.map(|own| own.rest),
             own_arguments: None,
             first_limit: None,
@@ -201,6 +214,7 @@ impl<'a> Exchange<'a> {
         self.begin_paging(&mut request);
         if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh)
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
+            && !self.begins_beyond(&reply, &request)
         {
             return Err(Box::new(self.local_response(reply)));
         }
@@ -309,8 +323,16 @@ impl<'a> Exchange<'a> {
             request = Request { max_tokens: request.max_tokens, ..Request::default() };
         }
         let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
-        let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
-        match self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse }).await {
+        let mut reply = self.answer(payload, request.clone(), reuse).await;
+        let mut wire = wire;
+        if self.begins_beyond(&reply, &request)
+            && let Some(own) = self.page_at_own_offset(&request).await
+        {
+            (head, wire) = (own.head, own.wire);
+            let request = Request { limit: request.limit, ..request.without_paging() };
+            reply = self.answer(own.payload, request, None).await;
+        }
+        match reply {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
                 if self.paging.is_some() {
@@ -321,6 +343,11 @@ impl<'a> Exchange<'a> {
             }
             Reply::Fault(fault) => self.local_response(Reply::Fault(fault)),
         }
+    }
+
+    async fn answer(&self, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {
+        let (caller, endpoint) = (self.caller.clone(), Some(self.endpoint.clone()));
+        Box::pin(self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse })).await
     }
 
     /// Returns true if the client asked for another page than the first, and the first does not have the list.

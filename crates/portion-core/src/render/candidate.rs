@@ -10,7 +10,7 @@ use super::portion::{PieceBody, Portion, PortionKind};
 use super::reply_limits::ReplyLimits;
 use super::structured::{self, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
-use crate::cursor::Position;
+use crate::cursor::{CursorToken, Position};
 use crate::stage_name::StageName;
 use crate::view::Pagination;
 
@@ -71,7 +71,8 @@ impl Candidate {
         };
         let own_notice = forms.separate_content().map(|own| walk.notice(own, limits.tokens));
         let charged_cursors = if walk.charges_cursors {
-            notice.cursors().into_iter().chain(own_notice.iter().flat_map(Notice::cursors)).collect()
+            let notices = notice.cursors().into_iter().chain(own_notice.iter().flat_map(Notice::cursors));
+            notices.chain(forms.linked_cursors()).collect()
         } else {
             Vec::new()
         };
@@ -144,6 +145,13 @@ impl<'a> Forms<'a> {
     /// Returns the content that only `structuredContent` shows.
     fn separate_content(&self) -> Option<&ReplyContent<'a>> {
         self.structured.as_ref().and_then(StructuredForm::separate_content)
+    }
+
+    /// Returns the cursors in the content of both forms.
+    fn linked_cursors(&self) -> Vec<CursorToken> {
+        let contents = [Some(&self.text), self.separate_content()].into_iter().flatten();
+        let parts = contents.filter_map(|content| content.notice_part.as_ref());
+        parts.flat_map(|part| part.rendering.linked_cursors.clone()).collect()
     }
 
     /// Returns the content that the notice is about.

@@ -27,7 +27,7 @@ pub(super) struct CostEstimate<'w, 'a> {
 
 impl<'w, 'a> CostEstimate<'w, 'a> {
     /// Adds up the cost of the pieces of a content, one of which may be an envelope that is still empty. The
-    /// `cursors` are those of the notices.
+    /// `cursors` are those of the notices and of the content.
     pub(super) fn new(
         walk: &'w PartWalk<'a>,
         content: &ReplyContent<'_>,
@@ -50,7 +50,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
             if bill.uncharged_pieces[at] {
                 bill.uncharged_tokens += bill.token_cost(piece.body.as_str(), true);
             } else {
-                bill.charged_tokens += walk.piece_tokens(piece, is_quoted);
+                bill.charged_tokens += walk.piece_tokens(piece, is_quoted, &bill.cursors);
             }
         }
         bill

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::follow_up_call::FollowUpCall;
 use super::portion::{Piece, PieceBody};
 use super::walk::{PartWalk, ReplyContent};
-use crate::cursor::charged;
+use crate::cursor::{CursorToken, charged};
 use crate::payload::BinaryInfo;
 use crate::snapshot::{Part, PartBody};
 
@@ -25,12 +25,13 @@ impl PartWalk<'_> {
         matches!(self.cx.read_call, FollowUpCall::Http(_)) && !is_json
     }
 
-    /// Returns the tokens of a piece. `is_quoted`: a text is sent as a string of JSON.
-    pub(super) fn piece_tokens(&self, piece: &Piece, is_quoted: bool) -> usize {
+    /// Returns the tokens of a piece, in which these cursors are charged a constant. `is_quoted`: a text is sent as a string of
+    /// JSON.
+    pub(super) fn piece_tokens(&self, piece: &Piece, is_quoted: bool, cursors: &[CursorToken]) -> usize {
         let Context { policy, counter, .. } = *self.cx;
         match &piece.body {
             PieceBody::Text(text) if is_quoted => counter.count(&quote(text)),
-            PieceBody::Text(text) => counter.count(&self.charged(text)),
+            PieceBody::Text(text) => counter.count(&charged(&self.charged(text), cursors)),
             PieceBody::Base64(text) => binary_tokens(text, policy, counter),
             PieceBody::Block(json) => match self.binary_of(piece) {
                 Some(BinaryInfo { is_media: true, .. }) => policy.media_tokens,

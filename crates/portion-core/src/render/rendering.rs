@@ -171,6 +171,8 @@ pub(super) struct Rendering {
     pub pagination: Option<Pagination>,
     /// Stages that were applied.
     pub stages: Vec<StageName>,
+    /// Cursors in its text.
+    pub linked_cursors: Vec<CursorToken>,
     /// Names of all fields and the characters that they may take, if the notice lists them.
     pub available_fields: Option<(Vec<String>, usize)>,
     /// Fields stripped as noise.
@@ -207,6 +209,7 @@ impl Rendering {
             required_count: None,
             pagination: None,
             stages: Vec::new(),
+            linked_cursors: Vec::new(),
             available_fields: None,
             stripped: StrippedFields::default(),
             larger_budget: None,

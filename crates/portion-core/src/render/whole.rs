@@ -29,6 +29,7 @@ impl Rendering {
             |(page, rows)| list_wrapper::rewritten_text(*rows, page),
         );
         let mut rendering = Self::new(PortionKind::Whole, text);
+        rendering.linked_cursors = page.as_ref().map(|(page, _)| page.cursors()).unwrap_or_default();
         rendering.is_json = subject.is_json();
         if rendering.is_json && target.policy.render_options.is_compact {
             rendering.body = minified(&rendering.body);

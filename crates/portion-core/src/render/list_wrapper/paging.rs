@@ -9,7 +9,7 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_text::name_words;
 
-use crate::cursor::{PartOffset, Position};
+use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
 use crate::render::follow_up_call::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::{List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object};
@@ -43,6 +43,8 @@ pub(in crate::render) struct ServedPage<'a> {
     has_next: bool,
     /// True if all pages of the upstream are served as one list. Otherwise, the list is a part of one of them.
     is_whole_list: bool,
+    /// True if links have the most expensive cursors, because the page is not settled.
+    is_draft: bool,
 }
 
 /// Form of a link.
@@ -178,7 +180,19 @@ impl<'a> ServedPage<'a> {
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
             is_whole_list: fetched.is_some(),
+            is_draft: false,
         })
+    }
+
+    /// Returns a page whose links cost as much as those of any page of its size.
+    pub(in crate::render) fn draft(self) -> Self {
+        Self { is_draft: true, ..self }
+    }
+
+    /// Returns the cursors that members may have.
+    pub(in crate::render) fn cursors(&self) -> Vec<CursorToken> {
+        let roles = [PageRole::Next, PageRole::Previous, PageRole::First, PageRole::Last];
+        roles.into_iter().filter_map(|role| self.cursor_at(self.place_of(role)?)).collect()
     }
 
     /// Returns the new values of a member, with their spans; none if it stays.
@@ -274,33 +288,43 @@ impl<'a> ServedPage<'a> {
 
     /// Returns the links of a member to another page, in the form of its own ones.
     fn links_of(&self, rows: OrderedList<'_>, member: &PagingMember) -> Vec<(Span, String)> {
-        let step = self.size as i64;
-        let (is_there, item) = match member.role {
-            PageRole::Next if self.is_whole_list || self.has_next => (self.has_next, self.served as i64),
-            _ if !self.is_whole_list => return Vec::new(),
-            PageRole::Previous => (self.first > 0, -step),
-            PageRole::First => (true, -(self.item as i64)),
-            _ => {
-                let last = self.total.map_or(0, |total| total.saturating_sub(1) / self.size.max(1) * self.size);
-                (self.total.is_some(), last as i64 - self.first as i64)
-            }
-        };
+        if !self.is_whole_list && !(member.role == PageRole::Next && self.has_next) {
+            return Vec::new();
+        }
         let spans = if member.links.is_empty() { vec![member.value] } else { member.links.clone() };
-        let link = |span: Span| self.link_to(item, member.link_form(rows.slice(span)));
-        let links = spans.into_iter().map(|span| Some((span, quote(&link(span)?))));
-        let links: Option<Vec<_>> = if is_there { links.collect() } else { None };
+        let link = |span: Span| {
+            let link = self.link_to(self.place_of(member.role)?, member.link_form(rows.slice(span)))?;
+            Some((span, quote(&link)))
+        };
+        let links: Option<Vec<_>> = spans.into_iter().map(link).collect();
         let nothing = || (member.value, "null".to_owned());
         links.unwrap_or_else(|| if self.is_whole_list { vec![nothing()] } else { Vec::new() })
     }
 
-    /// Returns the link to the page that begins at an item, counted from the first one of this page.
-    fn link_to(&self, item: i64, form: LinkForm) -> Option<String> {
+    /// Returns the first item of the page that a member leads to, as an index in the payload, if there is such a page.
+    fn place_of(&self, role: PageRole) -> Option<u64> {
+        let (item, skipped) = (self.item as u64, self.first - self.item as u64);
+        match role {
+            PageRole::Next => self.has_next.then_some(item + self.served),
+            PageRole::Previous => (item > 0).then(|| item.saturating_sub(self.size)),
+            PageRole::First => Some(0),
+            _ => (self.total?.checked_sub(1)? / self.size.max(1) * self.size).checked_sub(skipped),
+        }
+    }
+
+    fn cursor_at(&self, item: u64) -> Option<CursorToken> {
         let target = self.target;
-        let at = u32::try_from((self.item as i64 + item).max(0)).ok()?;
-        let ordinal = target.portion_index.saturating_add(1);
-        let position = Position { part: target.part_index as u16, ordinal, offset: PartOffset::Item(at) };
+        let (part, ordinal) = (target.part_index as u16, target.portion_index.saturating_add(1));
+        let position = Position { part, ordinal, offset: PartOffset::Item(u32::try_from(item).ok()?) };
         let cursor = (target.issue_cursor)(position)?;
-        match (target.read_call, form) {
+        let any = CursorTarget { snapshot: SnapshotId::default(), view: target.view.id(), position };
+        Some(if self.is_draft { stand_in(&any) } else { cursor })
+    }
+
+    /// Returns the link to the page that begins at an item of the payload.
+    fn link_to(&self, item: u64, form: LinkForm) -> Option<String> {
+        let cursor = self.cursor_at(item)?;
+        match (self.target.read_call, form) {
             (FollowUpCall::Http(_), LinkForm::Cursor) => Some(cursor.as_str().to_owned()),
             (FollowUpCall::Http(address), form) => {
                 let (origin, path) = split_address(address);

@@ -120,9 +120,11 @@ impl PageBuilder<'_> {
     /// Describes the page with this number of items. Before it is known, a next page takes its place in the wrapper.
     pub(super) fn served_page(&self, how: &RowFormat, served: Option<usize>) -> Option<ServedPage<'_>> {
         let len = self.rows.list.len();
-        let served = served.unwrap_or_else(|| self.wanted_count.min(len.saturating_sub(self.first_item + 1)));
-        let size = self.pagination(served, how, self.first_item + served < len).page_size as usize;
-        ServedPage::new(self.target, self.rows.list, self.first_item, (served, size))
+        let drafted = || self.wanted_count.min(len.saturating_sub(self.first_item + 1));
+        let count = served.unwrap_or_else(drafted);
+        let size = self.pagination(count, how, self.first_item + count < len).page_size as usize;
+        let page = ServedPage::new(self.target, self.rows.list, self.first_item, (count, size))?;
+        Some(if served.is_none() { page.draft() } else { page })
     }
 
     /// Writes items until one does not fit.

@@ -34,6 +34,10 @@ impl PageBuilder<'_> {
         let mut rendering = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
         rendering.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
         rendering.page_parts = self.target.uses_envelope().then(|| self.page_parts(&filled, how));
+        if filled.wrapper.states_page {
+            let page = self.served_page(how, Some(filled.served_count));
+            rendering.linked_cursors = page.map(|page| page.cursors()).unwrap_or_default();
+        }
         rendering.total_count = Some(total);
         rendering.stages.clone_from(&how.stages);
         rendering.next = (next < total).then_some(PartOffset::Item(next as u32));
