@@ -3,12 +3,15 @@
 //! For a list this is decided once, from the fields of its sample, so that every page leaves out the same
 //! fields.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use portion_json::containers::{Member, members};
 use portion_json::projection::FieldSelection;
-use portion_json::scan::{JsonKind, JsonReader, minify, unescape_into};
+use portion_json::scan::{JsonKind, JsonReader, minify, unescape, unescape_into};
+use portion_json::span::Span;
 
 use crate::policy::StripRule;
+use crate::snapshot::field_names::FieldNameHints;
 use crate::snapshot::{Layout, List, Slice};
 
 /// Fields that are left out of all records, as dotted paths.
@@ -29,7 +32,16 @@ impl NoiseFields {
             return Self::default();
         }
         let fields = || list.profile.fields.iter().map(|field| field.path.as_str());
-        let named = fields().filter_map(|path| shortest_stripped_path(strip, path)).collect();
+        let mut named: BTreeSet<String> =
+            fields().filter_map(|path| shortest_stripped_path(strip, path)).collect();
+        // Columns of a table were asked for by name.
+        if !matches!(list.layout, Layout::Table { .. })
+            && fields().any(|path| path_prefixes(path).any(|prefix| strip.strips_if_minor(prefix)))
+        {
+            let mut minor = MinorFields::default();
+            list.profile.samples.iter().for_each(|sample| minor.add_record(strip, sample.slice(text)));
+            named.extend(minor.into_noise());
+        }
         let nulls = match (&list.layout, strip.strips_nulls()) {
             (_, false) => &[],
             // A column is removed from every row, so all rows are checked.
@@ -37,8 +49,8 @@ impl NoiseFields {
             (_, true) => &list.profile.null_fields[..],
         };
         let noise = Self::new(named, nulls.iter().cloned().collect());
-        // If all fields are noise, they are the content: none is removed.
-        if fields().all(|path| noise.contains(path)) { Self::default() } else { noise }
+        // If nothing but identities is beside them, they are the content: none is removed.
+        if fields().any(|path| noise.leaves(path)) { noise } else { Self::default() }
     }
 
     /// Finds the noise in an object.
@@ -47,9 +59,14 @@ impl NoiseFields {
             return Self::default();
         }
         let (mut named, mut nulls) = (BTreeSet::new(), BTreeSet::new());
-        visit_fields(object, |path, kind| {
+        let mut minor = MinorFields::default();
+        visit_fields(object, |path, kind, around| {
             if strip.strips(path) {
                 named.insert(path.to_owned());
+                return false;
+            }
+            if strip.strips_if_minor(path) {
+                minor.add(strip, object, path, around);
                 return false;
             }
             if kind == JsonKind::Null && strip.strips_nulls() {
@@ -57,11 +74,12 @@ impl NoiseFields {
             }
             true
         });
+        named.extend(minor.into_noise());
         retain_nulls(object, &mut nulls);
         let noise = Self::new(named, nulls);
         let mut all = true;
-        visit_fields(object, |path, _| {
-            all &= noise.contains(path);
+        visit_fields(object, |path, _, _| {
+            all &= !noise.leaves(path);
             false
         });
         if all { Self::default() } else { noise }
@@ -81,6 +99,11 @@ impl NoiseFields {
     /// Returns true if the field at a dotted path is left out, alone or with an enclosing field.
     pub(crate) fn contains(&self, path: &str) -> bool {
         self.contains_by_name(path) || !self.null_paths.is_empty() && self.null_selection.selects(path)
+    }
+
+    /// Returns true for a field that stays and is no identity.
+    fn leaves(&self, path: &str) -> bool {
+        !self.contains(path) && FieldNameHints::from_path(path).identity_rank.is_none()
     }
 
     /// Returns true if the field is left out because of its name.
@@ -133,7 +156,7 @@ fn retain_nulls(record: &str, nulls: &mut BTreeSet<String>) {
         return;
     }
     let candidates: FieldSelection = nulls.iter().cloned().collect();
-    visit_fields(record, |path, kind| {
+    visit_fields(record, |path, kind, _| {
         if kind != JsonKind::Null && candidates.selects(path) {
             nulls.remove(path);
         }
@@ -151,9 +174,83 @@ fn path_prefixes(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').filter_map(|(at, _)| path.get(..at)).chain([path])
 }
 
+/// Fields that are noise if they are small beside the other members of their objects.
+#[derive(Default)]
+struct MinorFields {
+    shares: BTreeMap<String, MinorShare>,
+    /// Offsets of the objects that were measured.
+    measured: BTreeSet<usize>,
+}
+
+/// The size of a field, and what is beside it.
+#[derive(Default)]
+struct MinorShare {
+    bytes: usize,
+    /// Bytes of the objects that have it.
+    object_bytes: usize,
+    /// True if it is the only text that names such an object.
+    is_only_name: bool,
+}
+
+impl MinorFields {
+    /// Measures the fields of a record.
+    fn add_record(&mut self, strip: &StripRule, record: &str) {
+        self.measured.clear();
+        visit_fields(record, |path, _, around| {
+            let is_minor = strip.strips_if_minor(path);
+            if is_minor {
+                self.add(strip, record, path, around);
+            }
+            !is_minor
+        });
+    }
+
+    /// Measures the fields of the object at an offset. `path`: that of one of them.
+    fn add(&mut self, strip: &StripRule, json: &str, path: &str, object: usize) {
+        if !self.measured.insert(object) {
+            return;
+        }
+        let outer = path.rfind('.').map_or("", |dot| &path[..=dot]);
+        let all: Vec<(String, Member)> = members(json, Span::new(object, json.len()))
+            .map(|member| (format!("{outer}{}", unescape(member.key.slice(json))), member))
+            .collect();
+        let object_bytes: usize = all.iter().map(|(_, member)| member.span().len()).sum();
+        let is_text = |member: &Member| member.value.slice(json).starts_with('"');
+        let (minor, others): (Vec<_>, Vec<_>) = all.iter().partition(|(path, _)| strip.strips_if_minor(path));
+        let has_name = others.iter().any(|(path, member)| {
+            is_text(member)
+                && (FieldNameHints::from_path(path).name_rank.is_some()
+                    || is_phrase(member.value.slice(json)) && !strip.strips(path))
+        });
+        for (path, member) in minor {
+            let share = self.shares.entry(path.clone()).or_default();
+            share.bytes += member.span().len();
+            share.object_bytes += object_bytes;
+            share.is_only_name |= is_text(member) && !has_name;
+        }
+    }
+
+    /// Returns the paths of those that are noise.
+    fn into_noise(self) -> impl Iterator<Item = String> {
+        let is_minor =
+            |share: &MinorShare| !share.is_only_name && share.bytes * MINOR_SHARE <= share.object_bytes;
+        self.shares.into_iter().filter(move |(_, share)| is_minor(share)).map(|(path, _)| path)
+    }
+}
+
+/// Largest share of its objects that such a field takes if it is noise, as a divisor.
+pub(crate) const MINOR_SHARE: usize = 4;
+
+/// Returns true if a text consists of words.
+fn is_phrase(text: &str) -> bool {
+    text.contains(' ') && text.contains(|c: char| c.is_alphabetic())
+}
+
 /// A container that is being visited. It is small, because a document may consist of a million levels.
 struct VisitedContainer {
     is_object: bool,
+    /// Offset of its start.
+    start: u32,
     /// Length in bytes of the path to it.
     path_len: u32,
 }
@@ -174,25 +271,27 @@ struct ContainerFrame {
     has_members: bool,
 }
 
-/// Visits the fields of a value, including those in nested arrays and objects for which `visit` returns
-/// true.
-fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind) -> bool) {
+/// Visits the fields of a value with the offsets of their objects, including those in nested arrays and objects for which
+/// `visit` returns true.
+fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind, usize) -> bool) {
     let mut reader = JsonReader::new(json);
     let (mut path, mut frames) = (String::new(), Vec::new());
     let mut open = reader.peek().is_ok_and(JsonKind::is_container);
     loop {
         if open {
             let object = reader.peek() == Ok(JsonKind::Object);
+            let start = u32::try_from(reader.at()).unwrap_or(u32::MAX);
             let entered = if object { reader.enter_object() } else { reader.enter_array() };
             if entered.is_err() {
                 return;
             }
             let path_len = u32::try_from(path.len()).unwrap_or(u32::MAX);
-            frames.push(VisitedContainer { is_object: object, path_len });
+            frames.push(VisitedContainer { is_object: object, start, path_len });
             open = false;
         }
         let Some(frame) = frames.last() else { return };
         path.truncate(frame.path_len as usize);
+        let start = frame.start as usize;
         let more = if frame.is_object {
             next_member(&mut reader, &mut path).map(|key| key.is_some())
         } else {
@@ -207,7 +306,7 @@ fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind) -> bool) {
             None => return,
         }
         let Ok(kind) = reader.peek() else { return };
-        let into = !frame.is_object || visit(&path, kind);
+        let into = !frame.is_object || visit(&path, kind, start);
         open = into && kind.is_container();
         if !open && reader.skip().is_err() {
             return;
@@ -339,6 +438,7 @@ fn next_member<'a>(reader: &mut JsonReader<'a>, path: &mut String) -> Option<Opt
 mod tests {
     use super::{NoiseFields, write_without_named};
     use crate::policy::StripRule;
+    use crate::snapshot::{IndexedText, Slice, Structure};
 
     fn check(names: &[&str], object: &str, expect: &str) {
         let noise = NoiseFields::in_object(&StripRule::from_names(names.iter().copied()), object);
@@ -380,6 +480,51 @@ mod tests {
     fn an_object_of_noise_alone_stays() {
         check(&["x"], r#"{"x":{"y":1}}"#, r#"{"x":{"y":1}}"#);
         check(&["*"], "[1,[]]", "[1,[]]");
+    }
+
+    /// Checks what is left of an object, alone and as the records of a list.
+    fn check_default(object: &str, expect: &str) {
+        let strip = StripRule::default_noise();
+        let shown = |noise: &NoiseFields| {
+            let mut out = String::new();
+            noise.write_without(object, &mut out);
+            out
+        };
+        assert_eq!(shown(&NoiseFields::in_object(&strip, object)), expect, "object {object}");
+        let text = Slice::new(format!("[{object},{object}]"));
+        let Structure::List(list) = &IndexedText::from_payload(text.clone()).structure else {
+            panic!("no list")
+        };
+        assert_eq!(shown(&NoiseFields::in_list(&strip, &text, list)), expect, "records {object}");
+    }
+
+    #[test]
+    fn debugging_data_is_noise_only_where_it_is_small() {
+        let title = r#""title":"An order of two chairs and a table","city":"Annecy""#;
+        check_default(&format!(r#"{{"id":7,{title},"trace":"a1b2"}}"#), &format!(r#"{{"id":7,{title}}}"#));
+        check_default(
+            &format!(r#"{{"id":7,{title},"debug":{{"ms":3}}}}"#),
+            &format!(r#"{{"id":7,{title}}}"#),
+        );
+        let spans = r#""trace":[{"op":"a","ms":1},{"op":"b","ms":2},{"op":"c","ms":3},{"op":"d","ms":4}]"#;
+        for content in [
+            format!(r#"{{"id":7,"ok":true,{spans}}}"#),
+            format!(r#"{{"id":7,{title},{spans}}}"#),
+            // The only name of a record.
+            r#"{"id":123456,"started":"2025-01-01T10:00:00Z","ended":"2025-01-01T10:00:03Z","ms":3000,"trace":"POST /a"}"#.to_owned(),
+        ] {
+            check_default(&content, &content);
+        }
+        // Names that an operator gives are always noise.
+        check(&["trace"], &format!(r#"{{"ok":true,{spans}}}"#), r#"{"ok":true}"#);
+    }
+
+    #[test]
+    fn metadata_beside_data_are_noise() {
+        check_default(
+            r#"{"$schema":"https://x/y.json","id":7,"etag":"W/\"1\"","message":"It broke.","stack_trace":"at a.b(c.rs:1)\nat d.e(f.rs:2)\nat main"}"#,
+            r#"{"id":7,"message":"It broke."}"#,
+        );
     }
 
     #[test]

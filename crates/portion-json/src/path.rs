@@ -190,8 +190,12 @@ fn parse_index(step: &str) -> Option<usize> {
 
 /// Finds the value at a dotted path inside a record, in JSON that is known to be valid.
 pub fn value_at(text: &str, record: Span, dotted: &str) -> Option<Span> {
-    let mut at = record;
-    let mut rest = PathSteps::Dotted(dotted);
+    value_below(text, record, PathSteps::Dotted(dotted))
+}
+
+/// Finds the value below another one, in JSON that is known to be valid.
+pub fn value_below(text: &str, from: Span, steps: PathSteps<'_>) -> Option<Span> {
+    let (mut at, mut rest) = (from, steps);
     while !rest.is_empty() {
         let (value, step) = find_child(text, at, rest)?;
         (at, rest) = (value, step.rest);

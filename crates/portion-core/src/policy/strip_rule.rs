@@ -18,6 +18,8 @@ struct CompiledNames {
     exact_names: Vec<String>,
     /// Names with a dot or a star.
     patterns: Vec<StripPattern>,
+    /// Names of fields that are noise only if they are small beside others.
+    minor_names: &'static [&'static str],
     strips_nulls: bool,
 }
 
@@ -45,7 +47,7 @@ impl StripPattern {
 
 /// Noise for every reader: links between resources of an API, metadata of its protocol or framework, and
 /// debugging data.
-const DEFAULT_NOISE: [&str; 16] = [
+const DEFAULT_NOISE: [&str; 21] = [
     // HAL, GraphQL, OData 2 to 4; their counts and next links are not noise.
     "_links",
     "__typename",
@@ -55,9 +57,14 @@ const DEFAULT_NOISE: [&str; 16] = [
     "@odata.etag",
     "@odata.id",
     "@odata.type",
+    "$schema",
+    "etag",
     // AWS, Kubernetes.
     "ResponseMetadata",
     "managedFields",
+    "stackTrace",
+    "stack_trace",
+    "stacktrace",
     "_metadata",
     "_debug",
     "debug",
@@ -65,6 +72,9 @@ const DEFAULT_NOISE: [&str; 16] = [
     "trace",
     StripRule::NULL_ONLY,
 ];
+
+/// Those of them that may as well name the content.
+const MINOR_NOISE: &[&str] = &["_metadata", "_debug", "debug", "_trace", "trace"];
 
 impl StripRule {
     /// Stands for fields that hold only `null`, in an object or in a sample of a list: they are removed
@@ -74,10 +84,14 @@ impl StripRule {
     /// Creates a rule for fields of these names, at any depth. `*` stands for any characters; a dotted
     /// path is a field inside another, and [`StripRule::NULL_ONLY`] is not a name.
     pub fn from_names<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
-        let names: Arc<[String]> = names.into_iter().map(Into::into).collect();
-        let mut rules = CompiledNames::default();
+        Self::new(names.into_iter().map(Into::into).collect(), &[])
+    }
+
+    fn new(names: Arc<[String]>, minor_names: &'static [&'static str]) -> Self {
+        let mut rules = CompiledNames { minor_names, ..CompiledNames::default() };
         for name in names.iter().filter(|name| !name.is_empty()) {
             match name.as_str() {
+                name if minor_names.contains(&name) => {}
                 Self::NULL_ONLY => rules.strips_nulls = true,
                 name if name.contains(['.', '*']) => rules.patterns.push(StripPattern::new(name)),
                 name => rules.exact_names.push(name.to_owned()),
@@ -94,7 +108,8 @@ impl StripRule {
 
     /// Returns the rule for the default noise.
     pub fn default_noise() -> Self {
-        static USUAL: LazyLock<StripRule> = LazyLock::new(|| StripRule::from_names(DEFAULT_NOISE));
+        static USUAL: LazyLock<StripRule> =
+            LazyLock::new(|| StripRule::new(DEFAULT_NOISE.map(String::from).into(), MINOR_NOISE));
         USUAL.clone()
     }
 
@@ -111,6 +126,11 @@ impl StripRule {
     /// Returns true if fields that hold only `null` are stripped.
     pub(crate) fn strips_nulls(&self) -> bool {
         self.compiled.strips_nulls
+    }
+
+    /// Returns true if the field at a dotted path is stripped where it is small beside other data.
+    pub(crate) fn strips_if_minor(&self, path: &str) -> bool {
+        self.compiled.minor_names.iter().any(|name| Some(*name) == path.rsplit('.').next())
     }
 
     /// Returns true if the field at a dotted path is stripped, regardless of the fields that contain it.

@@ -42,46 +42,42 @@ pub(super) fn resolve_page_size<'a>(
     };
     let mut asked = Cow::Borrowed(asked);
     if !numbered.has_known_size
-        && let Some(size) = first_page_size(snapshot, &asked, cx, fresh)
-        && let Some(place) = page_start(snapshot, &asked.view, numbered.number, size)
+        && let Some(pagination) = first_pagination(snapshot, &asked, cx, fresh)
+        && let Some(place) = page_start(snapshot, &asked.view, numbered.number, pagination.page_size)
     {
         let own = asked.to_mut();
         own.start.offset = place;
-        own.item_count = Some(size);
-        // Pages of a text are as large as its view says.
-        if matches!(place, PartOffset::Byte(_)) {
-            let part_index = own.start.part;
-            own.view = own.view.clone().with_pagination(Some(Pagination::of_size(part_index, size)));
-        }
+        own.item_count = Some(pagination.page_size);
+        own.view = own.view.clone().with_pagination(Some(pagination));
     }
     let walk = NumberedWalk::new(snapshot, &asked, cx, fresh);
     let unshown = walk.and_then(|(walk, page)| walk.unshown_before(page)).unwrap_or_default();
     (asked, unshown)
 }
 
-/// Returns the number of items or lines that the first reply to this walk shows.
-fn first_page_size(
+/// Returns the pagination that the first reply to this walk fixes: the pages after it have its size and columns.
+fn first_pagination(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
-) -> Option<u32> {
+) -> Option<Pagination> {
     let Target::Value(node) = &asked.view.target else { return None };
     let opening = opening_request(snapshot, asked, node, cx, fresh);
     if passes_through(snapshot, &opening, cx) {
-        return match &node.subject.structure {
+        let size = match &node.subject.structure {
             Structure::List(list) => {
                 let served = list.len() as u64;
                 let requested = requested_count(snapshot.paging()).filter(|count| *count >= served);
                 let size = requested.unwrap_or(served.max(cx.policy.default_page_size as u64));
-                Some(u32::try_from(size).unwrap_or(u32::MAX))
+                u32::try_from(size).unwrap_or(u32::MAX)
             }
-            Structure::Text(text) => Some(text.line_count().max(cx.policy.chunk_lines) as u32),
-            Structure::Object(_) => None,
+            Structure::Text(text) => text.line_count().max(cx.policy.chunk_lines) as u32,
+            Structure::Object(_) => return None,
         };
+        return Some(Pagination::of_size(node.part, size));
     }
-    let first = render_opening(snapshot, &opening, cx, fresh);
-    first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
+    render_opening(snapshot, &opening, cx, fresh).pagination.filter(|pace| pace.part_index == node.part)
 }
 
 /// Returns the request for the first reply to a walk, given that for one of its pages.
@@ -93,8 +89,11 @@ fn opening_request(
     fresh: bool,
 ) -> ResolvedRequest {
     let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
-    let first_budget =
-        if asked.view.top_count().is_some() { asked.ranked_budget } else { cx.policy.reply_target };
+    let first_budget = match asked.view.field_selection {
+        RequestedFields::Auto if asked.view.top_count().is_some() => asked.ranked_budget,
+        RequestedFields::Auto => cx.policy.reply_target,
+        RequestedFields::All | RequestedFields::Only(_) => asked.token_budget,
+    };
     // The first reply to a call shows the other parts as well.
     let target = if main { Target::Everything } else { asked.view.target.clone() };
     ResolvedRequest {

@@ -3,7 +3,7 @@
 use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{JsonKind, JsonReader};
 
-use crate::snapshot::{List, Member, ObjectIndex};
+use crate::snapshot::{List, Member, ObjectIndex, sole_object};
 
 /// Most lists that are named of an object, and beside a list.
 const MAX_LISTS: usize = 2;
@@ -17,9 +17,7 @@ pub(super) const MAX_PATH_BYTES: usize = 60;
 /// the objects in it, the largest first.
 pub(super) fn record_lists(text: &str, pointer: &str, object: &ObjectIndex) -> Vec<String> {
     let mut found = Vec::new();
-    for object in collect(text, pointer, &object.listed, &mut found) {
-        collect_inside(text, pointer, &object, &mut found);
-    }
+    collect(text, pointer, object.listed.clone(), is_record_list, &mut found);
     largest(found, MAX_LISTS)
 }
 
@@ -27,19 +25,9 @@ pub(super) fn record_lists(text: &str, pointer: &str, object: &ObjectIndex) -> V
 /// in it.
 pub(super) fn value_lists(text: &str, pointer: &str, object: &ObjectIndex) -> Vec<String> {
     let mut found = Vec::new();
-    let mut open = vec![(pointer.to_owned(), object.listed.clone(), true)];
-    while let Some((pointer, members, is_outer)) = open.pop() {
-        for member in members.iter().filter(|member| member.value.len() >= MIN_LIST_BYTES) {
-            let path = member_pointer(text, &pointer, member);
-            let mut reader = JsonReader::resume(text, member.value.start as usize);
-            if member.kind == JsonKind::Array && !is_record_list(text, member) {
-                found.push((member.value.len(), path));
-            } else if member.kind == JsonKind::Object && is_outer {
-                let inner = ObjectIndex::parse(&mut reader);
-                open.push((path, inner.map_or_else(|_| Vec::new(), |inner| inner.listed), false));
-            }
-        }
-    }
+    let is_value_list =
+        |text: &str, member: &Member| member.kind == JsonKind::Array && !is_record_list(text, member);
+    collect(text, pointer, object.listed.clone(), is_value_list, &mut found);
     largest(found, MAX_LISTS)
 }
 
@@ -48,33 +36,41 @@ pub(super) fn sibling_lists(text: &str, list: &List) -> Vec<String> {
     let (mut found, mut pointer) = (Vec::new(), String::new());
     for level in &list.enclosing_objects {
         let list_member = level.members[level.list_member];
-        for object in collect(text, &pointer, &level.members, &mut found) {
-            if object.key != list_member.key {
-                collect_inside(text, &pointer, &object, &mut found);
-            }
-        }
+        let others = level.members.iter().filter(|member| member.key != list_member.key);
+        collect(text, &pointer, others.copied().collect(), is_record_list, &mut found);
         pointer = member_pointer(text, &pointer, &list_member);
     }
-    // A member on the path to the list can look like a map of records.
-    found.retain(|(_, path)| !list.pointer.starts_with(path.as_str()));
     largest(found, MAX_SIBLINGS)
 }
 
-/// Adds the size and the pointer of each list and map of records among these members. Returns the other objects.
-fn collect(text: &str, pointer: &str, members: &[Member], found: &mut Vec<(usize, String)>) -> Vec<Member> {
-    let mut others = Vec::new();
-    for member in members.iter().filter(|member| member.value.len() >= MIN_LIST_BYTES) {
-        if is_record_list(text, member) {
-            let path = member_pointer(text, pointer, member);
-            found.push(match longer_map_inside(text, member) {
-                Some(inner) => (inner.value.len(), member_pointer(text, &path, &inner)),
-                None => (member.value.len(), path),
-            });
-        } else if member.kind == JsonKind::Object {
-            others.push(*member);
+/// Adds the size and the pointer of each list that is wanted among the members of the object at a pointer, and of the objects
+/// in it. An array of one object is that object.
+fn collect(
+    text: &str,
+    pointer: &str,
+    members: Vec<Member>,
+    is_wanted: impl Fn(&str, &Member) -> bool,
+    found: &mut Vec<(usize, String)>,
+) {
+    let mut open = vec![(pointer.to_owned(), members, 1)];
+    while let Some((pointer, members, depth)) = open.pop() {
+        for member in members.iter().filter(|member| member.value.len() >= MIN_LIST_BYTES) {
+            let path = member_pointer(text, &pointer, member);
+            let inner = sole_object(text, member);
+            let is_wrapper = member.kind == JsonKind::Array && inner.is_some();
+            if !is_wrapper && is_wanted(text, member) {
+                found.push(match longer_map_inside(text, member) {
+                    Some(inner) => (inner.value.len(), member_pointer(text, &path, &inner)),
+                    None => (member.value.len(), path),
+                });
+            } else if let Some(inner) = inner.filter(|_| is_wrapper || depth > 0)
+                && let Ok(object) = ObjectIndex::parse(&mut JsonReader::resume(text, inner.start as usize))
+            {
+                let (index, left) = if is_wrapper { ("/0", depth) } else { ("", depth - 1) };
+                open.push((format!("{path}{index}"), object.listed, left));
+            }
         }
     }
-    others
 }
 
 /// Returns the largest member of an object if it is a list or a map of records with more entries than the object has
@@ -86,13 +82,6 @@ fn longer_map_inside(text: &str, object: &Member) -> Option<Member> {
     let largest = *outer.listed.iter().max_by_key(|member| member.value.len())?;
     let inner = parse(&largest).filter(|_| is_record_list(text, &largest))?;
     (inner.len() > outer.len()).then_some(largest)
-}
-
-/// Adds the lists and maps of records among the members of an object, which is a member of the object at a pointer.
-fn collect_inside(text: &str, pointer: &str, object: &Member, found: &mut Vec<(usize, String)>) {
-    let inner = ObjectIndex::parse(&mut JsonReader::resume(text, object.value.start as usize));
-    let pointer = member_pointer(text, pointer, object);
-    collect(text, &pointer, &inner.map_or_else(|_| Vec::new(), |inner| inner.listed), found);
 }
 
 fn member_pointer(text: &str, pointer: &str, member: &Member) -> String {

@@ -1,5 +1,6 @@
 //! Builds `structuredContent`: the same view for programs, and for clients that show a model nothing else.
 
+use portion_json::containers::items;
 use portion_json::path::{key_matches, value_at};
 use portion_json::scan::{JsonKind, JsonReader, minified, quote};
 use portion_json::span::Span;
@@ -8,10 +9,10 @@ use serde_json::Value;
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
 use super::notice_key::nested_notice_key;
-use super::portion::PortionKind;
+use super::portion::{Piece, PieceBody, PortionKind};
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
-use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm};
+use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm, block_place};
 
 /// Content of `structuredContent`.
 pub(super) enum StructuredForm<'a> {
@@ -37,6 +38,8 @@ pub(super) enum Placement<'a> {
         /// True if it is written as a string, even if it is JSON.
         as_string: bool,
     },
+    /// Its pieces are in the content blocks at this span of `structuredContent`.
+    Blocks(Span),
     /// It is under `portion`, because it is not the whole value.
     UnderPortion,
 }
@@ -124,6 +127,10 @@ fn merge_unminified(
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED_CONTENT);
     let taken =
         part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
+    if let (Placement::Blocks(span), Some(part), false) = (shape, part, walk.uses_envelope()) {
+        let object = blocks_with(part.text(), span, &channel.pieces);
+        return with_notice(&object, notice, style, taken);
+    }
     let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, style, taken) };
     let rendering = &shaped.rendering;
     if walk.uses_envelope() {
@@ -149,6 +156,36 @@ fn merge_unminified(
             let inner = with_notice(&format!("{{\"value\":{value}}}"), notice, style, false);
             format!("{{\"portion\":{inner}}}")
         }
+    }
+}
+
+/// Returns `structuredContent` with the content blocks at a span reduced to these pieces. An array becomes an object, which has
+/// a place for the notice.
+fn blocks_with(json: &str, span: Span, pieces: &[Piece]) -> String {
+    let is_array = span.slice(json).trim_start().starts_with('[');
+    let blocks: Vec<Span> = if is_array { items(json, span).collect() } else { vec![span] };
+    let shown = pieces.iter().filter_map(|piece| {
+        let (number, path) = block_place(&piece.address)?;
+        let block = *blocks.get(number)?;
+        let text = value_at(json, block, &path).filter(|_| !path.is_empty());
+        Some(match (&piece.body, text) {
+            (PieceBody::Block(_), _) => block.slice(json).to_owned(),
+            (body, Some(text)) => {
+                let (before, after) = (
+                    &json[block.start as usize..text.start as usize],
+                    &json[text.end as usize..block.end as usize],
+                );
+                format!("{before}{}{after}", quote(body.as_str()))
+            }
+            (body, None) => format!("{{\"type\":\"text\",\"text\":{}}}", quote(body.as_str())),
+        })
+    });
+    let shown = shown.collect::<Vec<_>>().join(",");
+    let (before, after) = (&json[..span.start as usize], &json[span.end as usize..]);
+    match (is_array, before.is_empty()) {
+        (true, true) => format!("{{\"items\":[{shown}]}}"),
+        (true, false) => format!("{before}[{shown}]{after}"),
+        (false, _) => format!("{before}{shown}{after}"),
     }
 }
 

@@ -17,7 +17,9 @@ use super::walk::{PartWalk, RenderedPart, ReplyContent};
 use super::{page, summary};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::StructuredMode;
-use crate::snapshot::{IndexedText, ObjectIndex, Part, Structure as SubjectForm, StructuredDuplicate};
+use crate::snapshot::{
+    DuplicateForm, IndexedText, ObjectIndex, Part, Structure as SubjectForm, StructuredDuplicate, block_place,
+};
 use crate::view::{RequestedFields, Target};
 
 /// Renders an object of several lists with whole records of the largest one. The other lists are shortened, too.
@@ -60,10 +62,22 @@ impl<'a> PartWalk<'a> {
         if let Some(bare) = self.bare_value(part, &room) {
             return Some(bare);
         }
-        let twin = |twin: StructuredDuplicate| match twin.wrapper_key {
-            Some(key) => Placement::UnderKey { key: key.slice(part.text()), as_string: twin.as_string },
-            None => Placement::Root,
+        let twin = |twin: StructuredDuplicate| match twin.form {
+            DuplicateForm::Whole => Placement::Root,
+            DuplicateForm::UnderKey { key, as_string } => {
+                Placement::UnderKey { key: key.slice(part.text()), as_string }
+            }
+            DuplicateForm::Blocks(span) => Placement::Blocks(span),
         };
+        let is_raw = self.request.view.raw;
+        let is_inside = matches!(&self.request.view.target, Target::Value(node) if !node.pointer.is_empty());
+        if let Some(DuplicateForm::Blocks(span)) = part.duplicate.map(|twin| twin.form)
+            && !is_raw
+            && !is_inside
+            && text.pieces.iter().any(|piece| block_place(&piece.address).is_some())
+        {
+            return Some(StructuredForm::SameAsText(Placement::Blocks(span)));
+        }
         if let Target::Value(node) = &self.request.view.target {
             let shown = usize::from(node.part);
             let itself = (shown == at).then_some(Placement::Root);
@@ -74,7 +88,7 @@ impl<'a> PartWalk<'a> {
             };
             return Some(self.records_of_text(shown, shape, text, room));
         }
-        if self.request.view.raw {
+        if is_raw {
             return Some(StructuredForm::SameAsText(Placement::UnderPortion));
         }
         match part.duplicate {

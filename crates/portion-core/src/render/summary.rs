@@ -4,8 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use portion_json::containers::members;
+use portion_json::path::{PathSteps, value_below};
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within};
 use portion_json::scan::{JsonKind, JsonReader, minify, unescape};
+use portion_json::span::Span;
 use portion_text::counted::counted;
 use portion_tokens::estimate_size;
 use serde_json::{Map, Value};
@@ -25,7 +28,10 @@ use crate::snapshot::{
     ColumnArrays, Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
 };
 use crate::stage::elide;
-use crate::view::{CustomSection, RequestedFields, SectionScope, core_object, custom_sections, sections};
+use crate::view::{
+    CustomSection, NestedObject, RequestedFields, Section, SectionScope, core_object, custom_sections,
+    sections,
+};
 
 /// Characters kept of long strings, in the order of attempts.
 const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
@@ -35,6 +41,8 @@ const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 const ELIDED_STRING_TOKENS: usize = 80;
 /// Highest cost of a nested list or object that is shown whole, in tokens.
 const MAX_CONTAINER_TOKENS: usize = 120;
+/// Shortest string that is a section, in bytes.
+const MIN_STRING_BYTES: usize = 300;
 
 /// Renders an object: whole if it is selected or small and fits, otherwise the requested fields, otherwise a
 /// summary.
@@ -78,12 +86,13 @@ fn render_without_noise(
 ) -> Option<Rendering> {
     let mut lean = String::new();
     noise.write_without(&target.subject.text, &mut lean);
-    let fields = core_object(&target.subject.text, members).1.len();
+    let core = core_object(&target.subject.text, members);
+    let fields = core.members.len();
     // A summary of the operator's fields has no others, even if they would fit.
     let options = &target.policy.render_options;
     let is_open = !options.summary_only || options.summary_fields.is_empty();
     let mut rendering = if is_open && room.with_max_tokens(target.policy.summarize_above).fits(&lean) {
-        let shown = shown_field_names(&lean, &core_object(&target.subject.text, members).0);
+        let shown = shown_field_names(&lean, &core.pointer);
         let mut rendering = Rendering::new(PortionKind::Summary, lean);
         rendering.is_json = true;
         rendering.meta.total_fields = Some(fields.max(shown.len()));
@@ -95,6 +104,13 @@ fn render_without_noise(
         rendering.meta.total_fields = rendering.meta.total_fields.map(|shown| shown.max(fields));
         rendering
     };
+    let is_stripped = |section: &Section| {
+        section.span.len() > MIN_STRING_BYTES
+            && section.path().is_some_and(|path| noise.contains_by_name(&path))
+    };
+    let stripped = sections(target.subject).into_iter().filter(is_stripped);
+    let size = |section: &Section| size_text(section.span.slice(&target.subject.text), room).into();
+    rendering.sections.get_or_insert_default().extend(stripped.map(|own| (own.name.clone(), size(&own))));
     rendering.stripped = StrippedFields { named: noise.named_paths, nulls: noise.null_paths };
     Some(rendering)
 }
@@ -127,7 +143,7 @@ fn render_projection(
     };
     let mut rendering = Rendering::new(PortionKind::Summary, body);
     rendering.is_json = true;
-    rendering.meta.total_fields = Some(core_object(text, members).1.len());
+    rendering.meta.total_fields = Some(core_object(text, members).members.len());
     let projected_fields = NameList::whole(fields.paths().iter().cloned());
     rendering.meta.projected_fields = Some(projected_fields);
     rendering.meta.elided_count = elided;
@@ -145,7 +161,7 @@ fn render_summary(
     let aim = room.tokens.min((target.policy.summarize_above / 2).max(200));
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
         fit_record(text, target.pointer, aim, room, &target.policy.render_options)?;
-    let (pointer, core) = core_object(text, members);
+    let NestedObject { pointer, members: core, .. } = core_object(text, members);
     let columns = if pointer.is_empty() { Columns::detect(text, members) } else { None };
     let first_items =
         columns.as_ref().and_then(|columns| columns.with_first_items(&body, &room.with_max_tokens(aim)));
@@ -176,18 +192,9 @@ fn render_summary(
 
 /// Returns the names of the fields shown in the core object, which is at `pointer`.
 fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
-    let mut at = 0;
-    for step in pointer.split('/').skip(1) {
-        let Ok(members) = ObjectIndex::parse(&mut JsonReader::resume(body, at)) else { return Vec::new() };
-        let step = step.replace("~1", "/").replace("~0", "~");
-        let Some(member) = members.get(body, &step) else { return Vec::new() };
-        at = member.value.start as usize;
-    }
-    let members = ObjectIndex::parse(&mut JsonReader::resume(body, at));
-    members.map_or_else(
-        |_| Vec::new(),
-        |members| members.listed.iter().map(|own| unescape(own.key.slice(body))).collect(),
-    )
+    let core = value_below(body, Span::new(0, body.len()), PathSteps::parse(pointer));
+    let names = core.into_iter().flat_map(|core| members(body, core));
+    names.map(|own| unescape(own.key.slice(body))).take(ObjectIndex::MAX_LISTED).collect()
 }
 
 /// Returns the sections that are not shown whole, with their sizes.
@@ -202,9 +209,9 @@ fn section_sizes(
     // A section has no custom sections inside it.
     let given = if target.view.is_section { &[][..] } else { &target.policy.render_options.sections };
     let made = custom_sections(target.subject, given);
-    let (_, core) = core_object(text, members);
+    let core = core_object(text, members).members.span;
     let size_of = |made: &CustomSection| {
-        let of = if made.scope == SectionScope::Object(String::new()) { text } else { core.span.slice(text) };
+        let of = if made.scope == SectionScope::Object(String::new()) { text } else { core.slice(text) };
         size_text(&made.project(of), room).into()
     };
     let mut characters = 2 * max_name_chars(room);
@@ -221,7 +228,7 @@ fn section_sizes(
         .filter(|section| {
             let large = section.kind.is_some_and(JsonKind::is_container) && section.span.len() > 2;
             large && is_out(&section.name)
-                || section.kind == Some(JsonKind::String) && section.span.len() > 300
+                || section.kind == Some(JsonKind::String) && section.span.len() > MIN_STRING_BYTES
         })
         .collect();
     // If not all sections can be named, the largest are.
@@ -358,10 +365,8 @@ fn ranked_fields(text: &str) -> (Vec<Field>, String) {
     let mut about = String::new();
     // Inside wrappers, the fields of the core object rank as top-level fields.
     if let Ok(members) = ObjectIndex::parse(&mut JsonReader::new(text)) {
-        let (pointer, inner) = core_object(text, &members);
-        if !pointer.is_empty() {
-            let prefix =
-                pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
+        let NestedObject { path: prefix, members: inner, .. } = core_object(text, &members);
+        if !prefix.is_empty() {
             let own = ListProfile::record_fields(inner.span.slice(text));
             let inside = |path: &str| path.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('.'));
             fields.retain(|field| !inside(&field.path) && field.path != prefix);
@@ -415,8 +420,7 @@ fn field_costs(
     };
     visit_fields(text, &mut |path, _, value| add(path.to_owned(), value.slice(text)));
     if let Ok(members) = ObjectIndex::parse(&mut JsonReader::new(text)) {
-        let (pointer, inner) = core_object(text, &members);
-        let prefix = pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
+        let NestedObject { path: prefix, members: inner, .. } = core_object(text, &members);
         if !prefix.is_empty() {
             let own = inner.span.slice(text);
             visit_fields(own, &mut |path, _, value| add(format!("{prefix}.{path}"), value.slice(own)));

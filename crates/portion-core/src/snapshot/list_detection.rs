@@ -12,6 +12,7 @@ use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescap
 use portion_json::span::Span;
 
 use super::column_arrays::ColumnArrays;
+use super::groups::holds_groups;
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
@@ -191,7 +192,7 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> 
         JsonKind::Array => several,
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => false,
     };
-    is_list.then_some((at, Layout::Array))
+    (is_list && !holds_groups(text, &members.listed[at])).then_some((at, Layout::Array))
 }
 
 /// Returns true if an object has an id.

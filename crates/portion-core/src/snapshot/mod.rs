@@ -19,6 +19,7 @@ mod embedded_json;
 mod encoding;
 mod field_type;
 mod gaps;
+mod groups;
 mod header_row;
 mod indexed_text;
 mod line_index;
@@ -42,11 +43,13 @@ use crate::missing_codes::MissingCodes;
 use crate::paging::PagingArgument;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
 pub use column_arrays::ColumnArrays;
+pub(crate) use duplicates::block_place;
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
 pub(crate) use field_type::FieldType;
+pub(crate) use groups::{LIST_NAMES, sole_object};
 pub use header_row::header_row;
 pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
@@ -115,15 +118,36 @@ pub enum PartBody {
     },
 }
 
-/// The way in which `structuredContent` repeats a text part.
+/// A text part that `structuredContent` repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructuredDuplicate {
-    /// Index of the repeated part.
+    /// Index of the repeated part; of several, the largest.
     pub part: usize,
-    /// Sole key of the object, quotes included, if the part is repeated under one: `{"result": …}`.
-    pub wrapper_key: Option<Span>,
-    /// True if the part is repeated as a string, even if its text is JSON.
-    pub as_string: bool,
+    /// How it is repeated.
+    pub form: DuplicateForm,
+}
+
+/// The way in which `structuredContent` repeats the text of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateForm {
+    /// It is the JSON of the text.
+    Whole,
+    /// It is an object with the text under its sole key: `{"result": …}`.
+    UnderKey {
+        /// The key, quotes included.
+        key: Span,
+        /// True for a string, even if the text is JSON.
+        as_string: bool,
+    },
+    /// It holds all content blocks as objects: `{"result":[{"type":"text","text":"…"}]}`.
+    Blocks(Span),
+}
+
+impl DuplicateForm {
+    /// Returns true if the text is repeated as a string.
+    fn is_string(self) -> bool {
+        matches!(self, Self::UnderKey { as_string: true, .. } | Self::Blocks(_))
+    }
 }
 
 /// Captures a payload: takes ownership of its bytes, removes the fields to hide, and indexes the rest.

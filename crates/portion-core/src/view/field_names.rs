@@ -10,12 +10,9 @@ use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 use portion_text::spelling::{closest_name, equivalent_name};
 
-use super::{RequestedFields, Target, View, ViewError, section};
+use super::{NestedObject, RequestedFields, Target, View, ViewError, section};
 use crate::redact::is_redacted_field;
-use crate::snapshot::{IndexedText, Layout, List, Snapshot, Structure};
-
-/// Names of the list in the response of an API.
-const LIST_NAMES: [&str; 8] = ["data", "entries", "hits", "items", "records", "result", "results", "rows"];
+use crate::snapshot::{IndexedText, LIST_NAMES, Layout, List, ListProfile, Snapshot, Structure};
 
 /// Returns true for an empty list, alone or in the response of an API. Any field may be named of its records.
 fn has_no_records(subject: &IndexedText) -> bool {
@@ -57,23 +54,26 @@ pub(crate) fn select_fields(
     if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
         return Ok(RequestedFields::Only(fields));
     }
-    let names = split_names(names, |name| json.iter().any(|subject| field_path(subject, name).is_some()));
-    if let Some(error) = exclusion(&json, &names) {
+    let mut scopes: Vec<FieldScope<'_>> = json.iter().map(|subject| FieldScope::new(subject)).collect();
+    let names = split_names(names, |name| scopes.iter().any(|scope| scope.path(name).is_some()));
+    if let Some(error) = exclusion(&scopes, &names) {
         return Err(error);
     }
+    scopes.iter_mut().for_each(|scope| scope.prefer_object_with(&names));
     if json.iter().all(|subject| has_no_records(subject)) {
         return Ok(RequestedFields::Auto);
     }
     let mut paths = Vec::new();
     for name in names.iter().map(String::as_str) {
-        let found: Vec<String> = json.iter().filter_map(|subject| field_path(subject, name)).collect();
+        let found: Vec<String> = scopes.iter().filter_map(|scope| scope.path(name)).collect();
         if found.is_empty() && name == "all" {
             return Err(ViewError::Conflict { one: "fields=all", other: "names of fields" });
         }
         if found.is_empty() {
-            let available = available_names(&json);
-            if let Some(meant) = equivalent_name(name, available.iter().map(String::as_str)) {
-                paths.extend(json.iter().filter_map(|subject| field_path(subject, meant)));
+            let available = available_names(&scopes);
+            let equivalent = || equivalent_name(name, available.iter().map(String::as_str));
+            if let Some(meant) = nearest_field(name, &available).or_else(equivalent) {
+                paths.extend(scopes.iter().filter_map(|scope| scope.path(meant)));
                 continue;
             }
             let given = pointer_to_dotted(name);
@@ -89,9 +89,9 @@ pub(crate) fn select_fields(
 }
 
 /// Returns the names of the fields of all values, each once.
-fn available_names(json: &[&IndexedText]) -> Vec<String> {
+fn available_names(scopes: &[FieldScope<'_>]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let names = json.iter().flat_map(|subject| field_names(subject));
+    let names = scopes.iter().flat_map(FieldScope::names);
     names.filter(|name| seen.insert(name.clone())).collect()
 }
 
@@ -99,12 +99,12 @@ fn available_names(json: &[&IndexedText]) -> Vec<String> {
 const EXCLUSION_MARKS: [char; 3] = ['-', '!', '^'];
 
 /// Returns the error for names that say which fields to leave out: `-note`. It names the fields that remain.
-fn exclusion(json: &[&IndexedText], names: &[String]) -> Option<ViewError> {
+fn exclusion(scopes: &[FieldScope<'_>], names: &[String]) -> Option<ViewError> {
     if !names.iter().any(|name| name.starts_with(EXCLUSION_MARKS)) {
         return None;
     }
-    let all = available_names(json);
-    let find = |name: &str| json.iter().find_map(|subject| field_path(subject, name));
+    let all = available_names(scopes);
+    let find = |name: &str| scopes.iter().find_map(|scope| scope.path(name));
     let equivalent = |name: &str| equivalent_name(name, all.iter().map(String::as_str)).map(str::to_owned);
     let split = |name: &str| {
         let rest = name.strip_prefix(EXCLUSION_MARKS).map(str::trim).filter(|_| find(name).is_none());
@@ -132,25 +132,91 @@ fn exclusion(json: &[&IndexedText], names: &[String]) -> Option<ViewError> {
     Some(ViewError::Exclusion { excluded, rest: shown })
 }
 
-/// Returns the dotted path of a field that a caller names, if a subject has it. The core object comes before
-/// the root. A JSON Pointer always begins at the root.
-fn field_path(subject: &IndexedText, name: &str) -> Option<String> {
-    let dotted = pointer_to_dotted(name);
-    if let (Structure::Object(members), false) = (&subject.structure, name.starts_with('/')) {
-        let (pointer, inner) = section::core_object(&subject.text, members);
-        let own: FieldSelection = std::iter::once(dotted.clone()).collect();
-        if !pointer.is_empty() && record_has_any(inner.span.slice(&subject.text), &own) {
-            return Some(format!("{}.{dotted}", pointer_to_dotted(&pointer)));
-        }
-    }
-    has_field(subject, &dotted).then_some(dotted)
+/// The objects of a subject in which fields are looked up.
+struct FieldScope<'a> {
+    subject: &'a IndexedText,
+    /// Dotted paths and texts of the objects, in the order of the search. Empty for a list.
+    levels: Vec<(String, &'a str)>,
 }
 
-/// Returns true if any record of a subject has a field.
+impl<'a> FieldScope<'a> {
+    /// Creates the scope of a subject. An object is searched from its root inwards, but the content of an envelope before the
+    /// envelope itself.
+    fn new(subject: &'a IndexedText) -> Self {
+        let text: &str = &subject.text;
+        let Structure::Object(members) = &subject.structure else {
+            return Self { subject, levels: Vec::new() };
+        };
+        let mut levels = section::nested_objects(text, members);
+        let is_envelope = |level: &&NestedObject| section::wrapped_object(text, &level.members).is_some();
+        let envelopes = levels.iter().take_while(is_envelope).count();
+        levels[..envelopes].reverse();
+        levels.rotate_left(envelopes);
+        let level = |level: NestedObject| (level.path, level.members.span.slice(text));
+        Self { subject, levels: levels.into_iter().map(level).collect() }
+    }
+
+    /// Searches the first object that has all of these fields before the others.
+    fn prefer_object_with(&mut self, names: &[String]) {
+        let has_all = |(_, object): &(String, &str)| {
+            names.iter().all(|name| has_dotted(object, &pointer_to_dotted(name)))
+        };
+        if let Some(at) = self.levels.iter().position(has_all) {
+            self.levels[..=at].rotate_right(1);
+        }
+    }
+
+    /// Returns the dotted path of a field that a caller names, if the subject has it. A JSON Pointer always begins at the root.
+    fn path(&self, name: &str) -> Option<String> {
+        let dotted = pointer_to_dotted(name);
+        if self.levels.is_empty() || name.starts_with('/') {
+            return has_field(self.subject, &dotted).then_some(dotted);
+        }
+        let (outer, _) = self.levels.iter().find(|(_, object)| has_dotted(object, &dotted))?;
+        Some(if outer.is_empty() { dotted } else { format!("{outer}.{dotted}") })
+    }
+
+    /// Returns the names of the fields, the highest-ranked first.
+    fn names(&self) -> Vec<String> {
+        match (&self.subject.structure, self.levels.first()) {
+            (Structure::List(list), _) => list_field_names(list),
+            (_, Some((_, object))) => {
+                ListProfile::record_fields(object).into_iter().map(|field| field.path).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns true if an object has a field at a dotted path.
+fn has_dotted(object: &str, path: &str) -> bool {
+    record_has_any(object, &std::iter::once(path.to_owned()).collect())
+}
+
+/// Returns the only path that leads to a field with a name in as few steps as possible.
+fn nearest_field<'a>(name: &str, paths: &'a [String]) -> Option<&'a str> {
+    let depth = |path: &str| path.split('.').count();
+    let ends = |path: &&str| path.strip_suffix(name).is_some_and(|outer| outer.ends_with('.'));
+    let found = || paths.iter().map(String::as_str).filter(ends);
+    let least = found().map(depth).min()?;
+    let mut nearest = found().filter(|path| depth(path) == least);
+    nearest.next().filter(|_| nearest.next().is_none())
+}
+
+/// Returns true if any record of a subject has a field, or an object around its list, whose members are always shown.
 fn has_field(subject: &IndexedText, name: &str) -> bool {
-    // Queries use this name for the key of a map entry.
-    let is_map = matches!(&subject.structure, Structure::List(list) if list.layout == Layout::Map);
-    is_map && name == "_key" || subject_has_any(subject, &std::iter::once(name.to_owned()).collect())
+    let is_around = |list: &List| {
+        // Queries use this name for the key of a map entry.
+        list.layout == Layout::Map && name == "_key"
+            || list.enclosing_objects.iter().any(|level| {
+                let mut members = level.members.iter().enumerate();
+                members.any(|(at, member)| {
+                    at != level.list_member && key_matches(&subject.text, member.key, name)
+                })
+            })
+    };
+    subject_has_any(subject, &std::iter::once(name.to_owned()).collect())
+        || matches!(&subject.structure, Structure::List(list) if is_around(list))
 }
 
 /// Returns true if a record is an object that has any of these fields.
@@ -172,20 +238,6 @@ pub(super) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) ->
                     || list.iter_from(text, 0).any(|item| record_has_any(item.value.slice(text), fields))
             }
         },
-    }
-}
-
-/// Returns the names of a subject's fields, the highest-ranked first.
-pub(crate) fn field_names(subject: &IndexedText) -> Vec<String> {
-    match &subject.structure {
-        Structure::List(list) => list_field_names(list),
-        Structure::Object(members) => {
-            // Fields of the core object are named as top-level fields.
-            let (_, inner) = section::core_object(&subject.text, members);
-            let fields = crate::snapshot::ListProfile::record_fields(inner.span.slice(&subject.text));
-            fields.into_iter().map(|field| field.path).collect()
-        }
-        Structure::Text(_) => Vec::new(),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) use pagination::Pagination;
 pub use request::Request;
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use section::{
-    CustomSection, SectionScope, core_object, custom_sections, same_headings, sections,
+    CustomSection, NestedObject, Section, SectionScope, core_object, custom_sections, same_headings, sections,
 };
 pub(crate) use target::target_at_path;
 

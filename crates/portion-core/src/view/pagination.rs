@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_json::projection::FieldSelection;
 
-use super::{RequestedFields, Target, View};
+use super::{Target, View};
 
 /// Pagination that the first reply of a walk through a list or a text fixed for the others.
 ///
@@ -47,20 +47,11 @@ impl View {
         Self { pagination: None, ..self }
     }
 
-    /// Returns the root view of a snapshot whose first reply used `self`, with the same page size.
+    /// Returns the root view of a snapshot whose first reply used `self`. Its pagination is that of the first reply only if
+    /// that used the root view: another page size or selection says nothing about it.
     #[must_use]
     pub fn root_with_pagination(&self) -> Self {
-        let whole = match &self.target {
-            Target::Everything => true,
-            Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
-        };
-        let pace = self.pagination.as_ref().filter(|_| whole && !self.raw && self.range.is_none());
-        let same_columns = self.field_selection == RequestedFields::Auto;
-        let pace = pace.map(|pace| Pagination {
-            kept_fields: pace.kept_fields.clone().filter(|_| same_columns),
-            ..(**pace).clone()
-        });
-        Self::root().with_pagination(pace)
+        if self.id == Self::default().id { self.clone() } else { Self::root() }
     }
 
     /// Returns the view with the pagination of another view, unless it has one.

@@ -10,7 +10,7 @@ use portion_text::spelling::closest_name;
 use super::ViewError;
 use super::field_names::{record_has_any, subject_has_any};
 use crate::policy;
-use crate::snapshot::{IndexedText, Member, ObjectIndex, Structure, has_identity};
+use crate::snapshot::{IndexedText, Member, ObjectIndex, Structure, has_identity, sole_object};
 
 /// One section of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub(crate) fn sections(subject: &IndexedText) -> Vec<Section> {
     let text: &str = &subject.text;
     match &subject.structure {
         Structure::Object(members) => {
-            let (pointer, core) = core_object(text, members);
-            member_sections(text, &pointer, &core.listed)
+            let core = core_object(text, members);
+            member_sections(text, &core.pointer, &core.members.listed)
         }
         Structure::List(list) => {
             let mut pointer = String::new();
@@ -69,14 +69,12 @@ pub(crate) fn sections(subject: &IndexedText) -> Vec<Section> {
     }
 }
 
-/// Returns the members of an object around its core object.
-fn outer_sections(subject: &IndexedText) -> Vec<Section> {
-    match &subject.structure {
-        Structure::Object(members) if !core_object(&subject.text, members).0.is_empty() => {
-            member_sections(&subject.text, "", &members.listed)
-        }
-        _ => Vec::new(),
-    }
+/// Returns the members of the objects around and inside the core object.
+fn other_sections(subject: &IndexedText) -> Vec<Section> {
+    let Structure::Object(members) = &subject.structure else { return Vec::new() };
+    let (text, core) = (&subject.text, core_object(&subject.text, members).pointer);
+    let levels = nested_objects(text, members).into_iter().filter(|level| level.pointer != core);
+    levels.flat_map(|level| member_sections(text, &level.pointer, &level.members.listed)).collect()
 }
 
 fn member_sections(text: &str, pointer: &str, members: &[Member]) -> Vec<Section> {
@@ -91,41 +89,84 @@ fn member_sections(text: &str, pointer: &str, members: &[Member]) -> Vec<Section
         .collect()
 }
 
-/// Returns the core object of an object, with its pointer: in `{"status":"ok","result":{…}}` it is the
-/// result.
-pub(crate) fn core_object(text: &str, members: &ObjectIndex) -> (String, ObjectIndex) {
-    let mut pointer = String::new();
-    let mut core = members.clone();
-    for _ in 0..3 {
-        let largest = core.listed.iter().max_by_key(|member| member.value.len());
-        let most = largest.filter(|member| {
-            let rest = core.span.len() - member.value.len();
-            member.kind == JsonKind::Object && core.len() <= 8 && rest * 4 <= core.span.len()
-        });
-        let Some(member) = most.or_else(|| wrapped_object(text, &core)) else { break };
-        let Ok(inner) = ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)) else {
-            break;
-        };
-        pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
-        core = inner;
-    }
-    (pointer, core)
+/// An object inside an object that stands for it.
+pub(crate) struct NestedObject {
+    /// JSON Pointer: `/runs/0`.
+    pub pointer: String,
+    /// Dotted path of its fields, without the steps of arrays: `runs`.
+    pub path: String,
+    /// Its members.
+    pub members: ObjectIndex,
 }
+
+/// Returns the core object of an object: in `{"status":"ok","result":{…}}` it is the result. An object with an identity is a
+/// record, even if one of its members makes up most of it.
+pub(crate) fn core_object(text: &str, members: &ObjectIndex) -> NestedObject {
+    let mut levels = nested_objects(text, members);
+    let is_envelope = |at: usize| {
+        let inner = levels.get(at + 1).and_then(|level| level.path.rsplit('.').next());
+        inner.is_some_and(|name| WRAPPER_KEYS.contains(&name) || !has_identity(text, &levels[at].members))
+    };
+    let core = (0..levels.len()).find(|at| !is_envelope(*at)).unwrap_or_default();
+    levels.swap_remove(core)
+}
+
+/// Returns an object and those that make up most of the one before them, outermost first.
+pub(super) fn nested_objects(text: &str, members: &ObjectIndex) -> Vec<NestedObject> {
+    let whole = NestedObject { pointer: String::new(), path: String::new(), members: members.clone() };
+    let mut levels = vec![whole];
+    while levels.len() <= MAX_NESTED
+        && let Some(outer) = levels.last()
+        && let Some(member) = main_member(text, &outer.members)
+        && let Some(value) = sole_object(text, member)
+        && let Ok(members) = ObjectIndex::parse(&mut JsonReader::resume(text, value.start as usize))
+    {
+        let step = step_from_quoted(member.key.slice(text));
+        let index = if value == member.value { "" } else { "/0" };
+        let dot = if outer.path.is_empty() { "" } else { "." };
+        let path = format!("{}{dot}{}", outer.path, unescape(member.key.slice(text)));
+        levels.push(NestedObject { pointer: format!("{}/{step}{index}", outer.pointer), path, members });
+    }
+    levels
+}
+
+/// Most objects that are opened inside an object.
+const MAX_NESTED: usize = 3;
+
+/// Returns the member that makes up most of an object, or that it is an envelope of.
+fn main_member<'a>(text: &str, object: &'a ObjectIndex) -> Option<&'a Member> {
+    let largest = object.listed.iter().max_by_key(|member| member.value.len())?;
+    let rest = object.span.len() - largest.value.len();
+    let is_most = largest.kind.is_container() && object.len() <= MAX_MEMBERS && rest * 4 <= object.span.len();
+    if is_most { Some(largest) } else { wrapped_object(text, object) }
+}
+
+/// Most members of an object that stands for one of them.
+const MAX_MEMBERS: usize = 8;
 
 /// Names of the member of an envelope that holds its content.
 const WRAPPER_KEYS: [&str; 8] = ["result", "data", "response", "payload", "body", "item", "record", "object"];
 
 /// Returns the content of an envelope, whatever its size: its only container, an object under a wrapper name,
 /// if no other member identifies the envelope itself.
-fn wrapped_object<'a>(text: &str, envelope: &'a ObjectIndex) -> Option<&'a Member> {
+pub(super) fn wrapped_object<'a>(text: &str, envelope: &'a ObjectIndex) -> Option<&'a Member> {
     let mut objects = envelope.listed.iter().filter(|member| member.kind.is_container());
     let (only, None) = (objects.next()?, objects.next()) else { return None };
     let named = WRAPPER_KEYS.iter().any(|name| key_matches(text, only.key, name));
-    let wraps = named && only.kind == JsonKind::Object && only.value.len() > 2 && envelope.len() <= 8;
+    let wraps =
+        named && only.kind == JsonKind::Object && only.value.len() > 2 && envelope.len() <= MAX_MEMBERS;
     (wraps && !has_identity(text, envelope)).then_some(only)
 }
 
 impl Section {
+    /// Returns the dotted path of its value, if it is one.
+    pub(crate) fn path(&self) -> Option<String> {
+        match &self.target {
+            SectionTarget::Value(pointer) => Some(pointer_to_dotted(pointer)),
+            SectionTarget::Heading | SectionTarget::Custom(_) => None,
+        }
+    }
+
     /// Returns true if it is contained in an operator-defined section, or has the same name.
     pub(crate) fn is_covered_by(&self, made: &CustomSection) -> bool {
         let (SectionTarget::Value(pointer), SectionScope::Object(within)) = (&self.target, &made.scope)
@@ -179,9 +220,9 @@ pub(crate) fn custom_sections(subject: &IndexedText, given: &[policy::NamedSecti
     };
     let made = |section: &policy::NamedSection| {
         let fields: FieldSelection = section.fields.iter().map(|field| pointer_to_dotted(field)).collect();
-        let core = inside.as_ref().filter(|(_, core)| record_has_any(core.span.slice(text), &fields));
+        let core = inside.as_ref().filter(|core| record_has_any(core.members.span.slice(text), &fields));
         let of = match core {
-            Some((pointer, _)) => SectionScope::Object(pointer.clone()),
+            Some(core) => SectionScope::Object(core.pointer.clone()),
             None if record_has_any(text, &fields) => SectionScope::Object(String::new()),
             None if subject_has_any(subject, &fields) => SectionScope::Items,
             None => return None,
@@ -243,7 +284,7 @@ pub(super) fn find_section(
         span: Span::default(),
         kind: None,
     });
-    let all: Vec<Section> = made.chain(sections(subject)).chain(outer_sections(subject)).collect();
+    let all: Vec<Section> = made.chain(sections(subject)).chain(other_sections(subject)).collect();
     let wanted = name.trim().trim_start_matches('#').trim().to_lowercase();
     let lower = |section: &&Section| section.name.trim().to_lowercase();
     let exact = all.iter().find(|section| section.name == name);

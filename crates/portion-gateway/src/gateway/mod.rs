@@ -53,7 +53,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use portion_core::cursor::{Keyring, Position, Scope, SnapshotId};
 use portion_core::event::Outcome;
-use portion_core::view::Request;
+use portion_core::view::{Request, View};
 use portion_policy::endpoint::Endpoint;
 use portion_tokens::BYTE_COUNTER;
 
@@ -284,9 +284,9 @@ impl Gateway {
             origin_snapshot: Some(held.origin_snapshot),
             ..RequestContext::for_follow_up(caller, Some(endpoint.clone()), begun)
         };
-        // Page sizes follow the first reply to the earlier call.
-        let from = Position::default();
-        Some(self.answer_from_stored(context, (held, from), request.clone(), ReplyForm::Rebuilt).await)
+        // The reply is that of a fresh call: what earlier replies showed does not count.
+        let base = (StoredSnapshot { view: View::root(), ..held }, Position::default());
+        Some(self.answer_from_stored(context, base, request.clone(), ReplyForm::Rebuilt).await)
     }
 
     /// Returns true if this gateway has issued a cursor in the scope.

@@ -330,6 +330,38 @@ async fn numbered_pages_continue_after_the_first_reply() {
 }
 
 #[tokio::test]
+async fn test_s6_a_call_gets_the_same_reply_before_and_after_other_calls() {
+    let number = |value: u32| Some(value);
+    let calls = [
+        Request { offset: number(490), ..Request::default() },
+        Request { page: number(2), ..Request::default() },
+        Request { page: number(3), limit: number(40), ..Request::default() },
+        Request { offset: number(100), limit: number(200), ..Request::default() },
+        Request { page: number(2), fields: Some("all".into()), ..Request::default() },
+        Request { page: number(2), fields: Some("id,status".into()), ..Request::default() },
+    ];
+    let others = [
+        Request::default(),
+        Request { limit: number(200), ..Request::default() },
+        Request { limit: number(3), ..Request::default() },
+        Request { fields: Some("id".into()), ..Request::default() },
+        Request { sort: Some("id desc".into()), ..Request::default() },
+        Request { page: number(3), ..Request::default() },
+    ];
+    for call in &calls {
+        let fresh = portion(Trial::new().fresh(list_bookings(), bookings(500), call.clone()).await);
+        for other in &others {
+            let trial = Trial::new();
+            portion(trial.fresh(list_bookings(), bookings(500), other.clone()).await);
+            portion(trial.recall(ada(), &list_bookings(), page(5)).await.expect("it is kept"));
+            let recalled =
+                portion(trial.recall(ada(), &list_bookings(), call.clone()).await.expect("it is kept"));
+            assert_eq!(shown(&recalled), shown(&fresh), "{call:?} after {other:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_earlier_payload_answers_later_requests() {
     let trial = Trial::new();
     let fields = || Request { fields: Some("id".into()), ..Request::default() };

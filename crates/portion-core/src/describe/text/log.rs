@@ -51,24 +51,8 @@ pub(super) fn describe(
     let mut levels = stats.levels.into_counts();
     levels.sort_by_key(|(word, _)| (std::cmp::Reverse(LogLevel::from_word(word)), *word));
     describe_counts("levels", &levels, description);
-    let mut found = severity_words::find(text, severity_words::ALL_WORDS);
-    // Words of lower severity are listed if they are the level of entries, or if no entry has a level.
-    let is_level = |word: &str| levels.is_empty() || levels.iter().any(|(level, _)| *level == word);
-    found.retain(|found| severity_words::PROBLEM_WORDS.contains(&found.word) || is_level(found.word));
-    severity_words::describe_counts(&found, &levels, description);
-    // Levels that are single letters, or have an unusual spelling, are not in the word list.
-    for (word, at) in stats.first_by_level {
-        let level = LogLevel::from_word(word);
-        // `warn` is already found at the first `warning`.
-        let is_found = found.iter().any(|found| found.first_offset == at && word.starts_with(found.word));
-        if level >= Some(LogLevel::Warn) && !severity_words::ALL_WORDS.contains(&word) && !is_found {
-            let milder = |found: &severity_words::SeverityWord| {
-                LogLevel::from_word(found.word).is_some_and(|of| Some(of) < level)
-            };
-            let place = found.iter().position(milder).unwrap_or(found.len());
-            found.insert(place, severity_words::SeverityWord { word, line_count: 0, first_offset: at });
-        }
-    }
+    let found = severity_words::find_in_log(text, &stats.first_by_level);
+    severity_words::describe_counts(&found, description);
     if stats.entry_count != index.line_count() {
         description.add("entries", stats.entry_count);
     }

@@ -86,7 +86,7 @@ fn describe_lines(
     };
     let kept = description.member_cost("last", &last);
     let found = severity_words::find(text, severity_words::PROBLEM_WORDS);
-    severity_words::describe_counts(&found, &[], description);
+    severity_words::describe_counts(&found, description);
     let outline = headings::find(text, index);
     if !outline.is_empty() {
         document::describe_outline(&outline, description.remaining().saturating_sub(kept) / 2, description);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::embedded_json::{EnclosingString, JsonOrigin};
-use super::super::{Part, PartBody, Snapshot, StructuredDuplicate};
+use super::super::{DuplicateForm, Part, PartBody, Snapshot, StructuredDuplicate};
 use super::index::{IndexPieces, read_indexed, write_indexed};
 use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
@@ -135,8 +135,17 @@ fn write_part(part: &Part, table: &mut TextTable, pieces: &mut IndexPieces, out:
     }
     out.option(part.duplicate, |out, duplicate| {
         out.uint(duplicate.part);
-        out.option(duplicate.wrapper_key, ByteWriter::span);
-        out.flag(duplicate.as_string);
+        match duplicate.form {
+            DuplicateForm::Whole => out.uint(0_u8),
+            DuplicateForm::UnderKey { key, as_string } => {
+                out.uint(1 + u8::from(as_string));
+                out.span(key);
+            }
+            DuplicateForm::Blocks(span) => {
+                out.uint(3_u8);
+                out.span(span);
+            }
+        }
     });
     out.option(part.label.source.as_deref(), ByteWriter::text);
     out.option(part.label.mime_type.as_deref(), ByteWriter::text);
@@ -171,8 +180,13 @@ fn read_part(
     };
     let duplicate = input.option(|input| {
         let part = input.number()?;
-        let wrapper_key = input.option(|input| input.span(text.loaded()))?;
-        Ok(StructuredDuplicate { part, wrapper_key, as_string: input.flag()? })
+        let form = match input.uint()? {
+            0 => DuplicateForm::Whole,
+            kind @ 1..=2 => DuplicateForm::UnderKey { key: input.span(text.loaded())?, as_string: kind == 2 },
+            3 => DuplicateForm::Blocks(input.span(text.loaded())?),
+            _ => return Err(DecodeError::Invalid("form of a repeated part")),
+        };
+        Ok(StructuredDuplicate { part, form })
     })?;
     let label = BlockLabel {
         source: input.option(ByteReader::text)?,

@@ -226,7 +226,7 @@ pub(super) const NAMES: [&str; 8] =
 /// Words for the status of a record.
 pub(super) const STATES: [&str; 3] = ["status", "state", "phase"];
 /// Words for metadata of the API itself.
-pub(super) const NOISE: [&str; 8] = ["url", "urls", "href", "links", "etag", "debug", "trace", "gravatar"];
+pub(super) const NOISE: [&str; 6] = ["url", "urls", "href", "links", "etag", "gravatar"];
 
 /// Words of names whose numbers are identifiers, places or dates rather than quantities.
 pub(super) const CODES: [&str; 64] = [

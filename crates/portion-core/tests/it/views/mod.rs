@@ -7,6 +7,7 @@ mod paths;
 mod quoted;
 mod render_options;
 mod repeated;
+mod repeated_blocks;
 mod resolving;
 mod served_pages;
 mod shapes;

@@ -31,6 +31,12 @@ pub(crate) fn shown(text: &str, controls: &[(&str, &str)]) -> String {
     ask(text, controls).expect("it is there").1
 }
 
+/// Returns the code and message of the error for these fields.
+pub(crate) fn shown_error(text: &str, fields: &str) -> String {
+    ask(text, &[("fields", fields)])
+        .map_or_else(|error| format!("{}: {error}", error.code()), |(_, shown)| shown)
+}
+
 /// Checks the content served for a request, or the code and message of the error.
 pub(crate) fn check(text: &str, controls: &[(&str, &str)], expect: &str) {
     let outcome = match ask(text, controls) {

@@ -1,6 +1,6 @@
 //! Tables with totals, envelopes, and content that must not look empty.
 
-use super::resolving::{check, shown};
+use super::resolving::{check, shown, shown_error};
 
 fn report(rows: usize) -> String {
     let names: Vec<String> = (0..6).map(|i| format!("\"c{i}\"")).collect();
@@ -57,6 +57,61 @@ fn a_field_that_only_the_envelope_has_is_found_there() {
     // An object with an identity of its own is not an envelope.
     let record = r#"{"id":1,"status":"open","data":{"status":"x"}}"#;
     check(record, &[("fields", "\"status\"")], r#"{"status":"open"}"#);
+}
+
+/// A booking in an envelope, of which one member is nearly all.
+fn detailed_booking(before: &str) -> String {
+    let details: Vec<String> = (0..30).map(|n| format!("\"d{n}\":\"{}\"", "word ".repeat(12))).collect();
+    format!(
+        "{{\"status\":\"success\",\"result\":{{{before}\"guestName\":\"Ada\",\"details\":{{{}}}}}}}",
+        details.join(",")
+    )
+}
+
+#[test]
+fn fields_are_those_of_the_nearest_object_that_has_them() {
+    for identity in ["\"id\":7,", "\"bookingNumber\":7,"] {
+        let booking = detailed_booking(identity);
+        let name = identity.split('"').nth(1).expect("a name");
+        let both = format!("\"{name},guestName\"");
+        check(&booking, &[("fields", &both)], &format!("{{\"result\":{{{identity}\"guestName\":\"Ada\"}}}}"));
+        check(
+            &booking,
+            &[("fields", "\"details.d3\"")],
+            &format!("{{\"result\":{{\"details\":{{\"d3\":\"{}\"}}}}}}", "word ".repeat(12)),
+        );
+        check(
+            &booking,
+            &[("fields", "\"d3\"")],
+            &format!("{{\"result\":{{\"details\":{{\"d3\":\"{}\"}}}}}}", "word ".repeat(12)),
+        );
+        check(&booking, &[("fields", "\"status\"")], r#"{"status":"success"}"#);
+        let error = shown_error(&booking, "\"guestNme\"");
+        assert!(error.starts_with("field_unknown") && error.contains("did you mean guestName?"), "{error}");
+    }
+    // One object that has all of them comes before several that have one each.
+    let page =
+        r#"{"status":"ok","meta":{"n":1},"data":{"id":7,"status":"open","text":"word word word word word"}}"#;
+    check(page, &[("fields", "\"id,status\"")], r#"{"data":{"id":7,"status":"open"}}"#);
+    check(page, &[("fields", "\"status\"")], r#"{"status":"ok"}"#);
+    check(page, &[("fields", "\"n\"")], r#"{"meta":{"n":1}}"#);
+}
+
+#[test]
+fn fields_of_records_are_those_of_the_nearest_object_that_has_them() {
+    let edges = r#"[{"node":{"id":1,"name":"a","owner":{"name":"x"}}},{"node":{"id":2,"name":"b","owner":{"name":"y"}}}]"#;
+    check(edges, &[("fields", "\"name\"")], r#"[{"node":{"name":"a"}},{"node":{"name":"b"}}]"#);
+    check(
+        edges,
+        &[("fields", "\"owner.name\"")],
+        r#"[{"node":{"owner":{"name":"x"}}},{"node":{"owner":{"name":"y"}}}]"#,
+    );
+    let list = r#"{"total":2,"items":[{"id":1,"name":"a"},{"id":2,"name":"b"}]}"#;
+    check(list, &[("fields", "\"id,total\"")], r#"{"total":2,"items":[{"id":1},{"id":2}]}"#);
+    check(list, &[("fields", "\"items\"")], "field_unknown: no item has a field items; fields: id, name");
+    // Two objects are as near: neither is meant.
+    let pair = r#"[{"guest":{"name":"a"},"host":{"name":"b"}}]"#;
+    assert!(shown_error(pair, "\"name\"").starts_with("field_unknown"));
 }
 
 #[test]
