@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use portion_json::containers::{Member, members};
+use portion_json::containers::members;
 use portion_json::projection::FieldSelection;
 use portion_json::scan::{JsonKind, JsonReader, minify, unescape, unescape_into};
 use portion_json::span::Span;
 
 use crate::policy::StripRule;
 use crate::snapshot::field_names::FieldNameHints;
-use crate::snapshot::{Layout, List, Slice};
+use crate::snapshot::{Layout, List, Slice, cell_spans};
 
 /// Fields that are left out of all records, as dotted paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,12 +34,14 @@ impl NoiseFields {
         let fields = || list.profile.fields.iter().map(|field| field.path.as_str());
         let mut named: BTreeSet<String> =
             fields().filter_map(|path| shortest_stripped_path(strip, path)).collect();
-        // Columns of a table were asked for by name.
-        if !matches!(list.layout, Layout::Table { .. })
-            && fields().any(|path| path_prefixes(path).any(|prefix| strip.strips_if_minor(prefix)))
-        {
+        if fields().any(|path| path_prefixes(path).any(|prefix| strip.strips_if_minor(prefix))) {
             let mut minor = MinorFields::default();
-            list.profile.samples.iter().for_each(|sample| minor.add_record(strip, sample.slice(text)));
+            for sample in list.profile.samples.iter().map(|sample| sample.slice(text)) {
+                match &list.layout {
+                    Layout::Table { columns, .. } => minor.add_row(strip, columns, sample),
+                    _ => minor.add_record(strip, sample),
+                }
+            }
             named.extend(minor.into_noise());
         }
         let nulls = match (&list.layout, strip.strips_nulls()) {
@@ -50,7 +52,8 @@ impl NoiseFields {
         };
         let noise = Self::new(named, nulls.iter().cloned().collect());
         // If nothing but identities is beside them, they are the content: none is removed.
-        if fields().any(|path| noise.leaves(path)) { noise } else { Self::default() }
+        // If all fields are noise, they are the content: none is removed.
+        if fields().all(|path| noise.contains(path)) { Self::default() } else { noise }
     }
 
     /// Finds the noise in an object.
@@ -59,7 +62,7 @@ impl NoiseFields {
             return Self::default();
         }
         let (mut named, mut nulls) = (BTreeSet::new(), BTreeSet::new());
-        let mut minor = MinorFields::default();
+        let mut minor = MinorFields { record_bytes: object.len(), ..MinorFields::default() };
         visit_fields(object, |path, kind, around| {
             if strip.strips(path) {
                 named.insert(path.to_owned());
@@ -79,7 +82,7 @@ impl NoiseFields {
         let noise = Self::new(named, nulls);
         let mut all = true;
         visit_fields(object, |path, _, _| {
-            all &= !noise.leaves(path);
+            all &= noise.contains(path);
             false
         });
         if all { Self::default() } else { noise }
@@ -99,11 +102,6 @@ impl NoiseFields {
     /// Returns true if the field at a dotted path is left out, alone or with an enclosing field.
     pub(crate) fn contains(&self, path: &str) -> bool {
         self.contains_by_name(path) || !self.null_paths.is_empty() && self.null_selection.selects(path)
-    }
-
-    /// Returns true for a field that stays and is no identity.
-    fn leaves(&self, path: &str) -> bool {
-        !self.contains(path) && FieldNameHints::from_path(path).identity_rank.is_none()
     }
 
     /// Returns true if the field is left out because of its name.
@@ -174,10 +172,12 @@ fn path_prefixes(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').filter_map(|(at, _)| path.get(..at)).chain([path])
 }
 
-/// Fields that are noise if they are small beside the other members of their objects.
+/// Fields that are noise if they are a small part of their records.
 #[derive(Default)]
 struct MinorFields {
     shares: BTreeMap<String, MinorShare>,
+    /// Bytes of all records.
+    record_bytes: usize,
     /// Offsets of the objects that were measured.
     measured: BTreeSet<usize>,
 }
@@ -186,16 +186,22 @@ struct MinorFields {
 #[derive(Default)]
 struct MinorShare {
     bytes: usize,
-    /// Bytes of the objects that have it.
-    object_bytes: usize,
-    /// True if it is the only text that names such an object.
+    /// True if it is the only text that names its object.
     is_only_name: bool,
 }
 
 impl MinorFields {
+    /// Measures the cells of a row.
+    fn add_row(&mut self, strip: &StripRule, columns: &[String], row: &str) {
+        self.record_bytes += row.len();
+        let cells = cell_spans(row).into_iter().map(|cell| cell.slice(row));
+        self.measure(strip, &columns.iter().cloned().zip(cells).collect::<Vec<_>>());
+    }
+
     /// Measures the fields of a record.
     fn add_record(&mut self, strip: &StripRule, record: &str) {
         self.measured.clear();
+        self.record_bytes += record.len();
         visit_fields(record, |path, _, around| {
             let is_minor = strip.strips_if_minor(path);
             if is_minor {
@@ -211,35 +217,34 @@ impl MinorFields {
             return;
         }
         let outer = path.rfind('.').map_or("", |dot| &path[..=dot]);
-        let all: Vec<(String, Member)> = members(json, Span::new(object, json.len()))
-            .map(|member| (format!("{outer}{}", unescape(member.key.slice(json))), member))
-            .collect();
-        let object_bytes: usize = all.iter().map(|(_, member)| member.span().len()).sum();
-        let is_text = |member: &Member| member.value.slice(json).starts_with('"');
-        let (minor, others): (Vec<_>, Vec<_>) = all.iter().partition(|(path, _)| strip.strips_if_minor(path));
-        let has_name = others.iter().any(|(path, member)| {
-            is_text(member)
-                && (FieldNameHints::from_path(path).name_rank.is_some()
-                    || is_phrase(member.value.slice(json)) && !strip.strips(path))
+        let fields = members(json, Span::new(object, json.len()))
+            .map(|member| (format!("{outer}{}", unescape(member.key.slice(json))), member.value.slice(json)));
+        self.measure(strip, &fields.collect::<Vec<_>>());
+    }
+
+    /// Measures the fields of one object, paths with values.
+    fn measure(&mut self, strip: &StripRule, fields: &[(String, &str)]) {
+        let (minor, others): (Vec<_>, Vec<_>) =
+            fields.iter().partition(|(path, _)| strip.strips_if_minor(path));
+        let is_text = |value: &str| value.starts_with('"');
+        let has_name = others.iter().any(|(path, value)| {
+            let is_named = FieldNameHints::from_path(path).name_rank.is_some();
+            is_text(value) && (is_named || is_phrase(value) && !strip.strips(path))
         });
-        for (path, member) in minor {
+        for (path, value) in minor {
             let share = self.shares.entry(path.clone()).or_default();
-            share.bytes += member.span().len();
-            share.object_bytes += object_bytes;
-            share.is_only_name |= is_text(member) && !has_name;
+            share.bytes += value.len();
+            share.is_only_name |= is_text(value) && !has_name;
         }
     }
 
     /// Returns the paths of those that are noise.
     fn into_noise(self) -> impl Iterator<Item = String> {
-        let is_minor =
-            |share: &MinorShare| !share.is_only_name && share.bytes * MINOR_SHARE <= share.object_bytes;
+        let most = self.record_bytes / 2;
+        let is_minor = move |share: &MinorShare| !share.is_only_name && share.bytes <= most;
         self.shares.into_iter().filter(move |(_, share)| is_minor(share)).map(|(path, _)| path)
     }
 }
-
-/// Largest share of its objects that such a field takes if it is noise, as a divisor.
-pub(crate) const MINOR_SHARE: usize = 4;
 
 /// Returns true if a text consists of words.
 fn is_phrase(text: &str) -> bool {

@@ -6,7 +6,7 @@ use portion_json::containers::{Member, items, members};
 use portion_json::name_list::split_names;
 use portion_json::path::key_matches;
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
-use portion_json::scan::JsonKind;
+use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 use portion_text::spelling::{closest_name, equivalent_name};
 
@@ -161,8 +161,14 @@ impl<'a> FieldScope<'a> {
         let has_all = |(_, object): &(String, &str)| {
             names.iter().all(|name| has_dotted(object, &pointer_to_dotted(name)))
         };
-        if let Some(at) = self.levels.iter().position(has_all) {
+        if let Some(at) = self.levels.iter().position(&has_all) {
             self.levels[..=at].rotate_right(1);
+        } else if let Some((outer, object)) = self.levels.first().map(|(outer, object)| (outer, *object)) {
+            let level = |member: Member| {
+                (join(outer, &unescape(member.key.slice(object))), member.value.slice(object))
+            };
+            let inside = members(object, Span::new(0, object.len())).map(level).find(has_all);
+            self.levels.splice(0..0, inside);
         }
     }
 
@@ -173,7 +179,7 @@ impl<'a> FieldScope<'a> {
             return has_field(self.subject, &dotted).then_some(dotted);
         }
         let (outer, _) = self.levels.iter().find(|(_, object)| has_dotted(object, &dotted))?;
-        Some(if outer.is_empty() { dotted } else { format!("{outer}.{dotted}") })
+        Some(join(outer, &dotted))
     }
 
     /// Returns the names of the fields, the highest-ranked first.
@@ -186,6 +192,11 @@ impl<'a> FieldScope<'a> {
             _ => Vec::new(),
         }
     }
+}
+
+/// Joins dotted paths.
+fn join(outer: &str, path: &str) -> String {
+    if outer.is_empty() { path.to_owned() } else { format!("{outer}.{path}") }
 }
 
 /// Returns true if an object has a field at a dotted path.

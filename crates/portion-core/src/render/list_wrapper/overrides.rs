@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use portion_json::scan::{JsonKind, minified, unescape};
 
-use crate::noise::{MINOR_SHARE, write_without_named};
+use crate::noise::write_without_named;
 use crate::policy::StripRule;
 use crate::snapshot::OrderedList;
 
@@ -35,8 +35,7 @@ pub(super) fn strip_members(
             if at == level.list_member || paging.contains_key(&(depth, at)) {
                 continue;
             }
-            let is_minor =
-                || strip.strips_if_minor(&path) && member.value.len() * MINOR_SHARE <= rows.list.span.len();
+            let is_minor = || strip.strips_if_minor(&path) && member.value.len() <= rows.list.span.len();
             if strip.strips(&path) || is_minor() {
                 gone.insert(path.clone());
                 lean.insert((depth, at), None);

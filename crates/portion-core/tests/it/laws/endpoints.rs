@@ -243,10 +243,10 @@ proptest! {
 /// An object is shown whole if it is small without its noise.
 #[test]
 fn an_object_that_is_small_without_its_noise_is_shown_whole() {
-    let trace = Json::Text(quote(&"at line 7; ".repeat(2_000)));
+    let stack = Json::Text(quote(&"at line 7; ".repeat(2_000)));
     let whole = object(vec![
         ("id", word("7")),
-        ("trace", trace),
+        ("stack_trace", stack),
         ("name", Json::Text("\"x\"".into())),
         ("old", word("null")),
     ]);
@@ -262,6 +262,6 @@ fn an_object_that_is_small_without_its_noise_is_shown_whole() {
         (&meta["totalFields"], &meta["projectedFields"]),
         (&4.into(), &serde_json::json!(["id", "name"]))
     );
-    assert_eq!((meta["stripped"][0].as_str(), meta["nulls"][0].as_str()), (Some("trace"), Some("old")));
+    assert_eq!((meta["stripped"][0].as_str(), meta["nulls"][0].as_str()), (Some("stack_trace"), Some("old")));
     assert_eq!(meta["next"], "portion_read(cursor, fields=all)");
 }
