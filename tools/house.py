@@ -2,11 +2,14 @@
 """Prints measurements of the structure of the code: sizes, import circles, and the style of doc comments.
 
 Usage: tools/house.py [--list] [--before REVISION] [--build]
+       tools/house.py --size [--write]
 
 `--list` also names the files and functions over the aims, the circles, and doc comments that begin as a question.
 `--before` prints the figures of another revision beside today's. `--build` measures `cargo build` from nothing, and
-again after a change of the scanner.
-Nothing is checked: the figures are for people.
+again after a change of the scanner. These figures are for people: they check nothing.
+
+`--size` compares the lines of code of each crate with those in `tools/size`, and fails if there are more in all.
+`--write` records those of today, and keeps the reasons in that file.
 """
 
 import argparse
@@ -16,30 +19,71 @@ import pathlib
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SIZE = ROOT / "tools/size"
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_CIRCLE = 400, 80, 4
 QUESTION = re.compile(r"^(Whether|What|Where|Which|Who|Whose|Whom|How|When|Why)\b")
 ITEM = re.compile(r"^\s*pub(?:\([^)]*\))?\s+(?:async\s+|const\s+|unsafe\s+)*(fn|struct|enum|trait|type|const|static|mod|union)\b")
 FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|unsafe\s+|extern\s+\"C\"\s+)*fn\s+(\w+)")
 IMPORT = re.compile(r"(pub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
+COMMENT_OR_LITERAL = re.compile(r"""(//[^\n]*|/\*.*?\*/)|r(#*)".*?"\2|"(?:\\.|[^"\\])*"|'(?:\\.[^'\n]*|[^'\\\n])'""", re.S)
+TEST_ITEM = re.compile(r"^[ \t]*#\[cfg\((?:all\()?test\b[^\]]*\]", re.M)
 PATH = re.compile(r"(?<![\w:$])((?:crate|super|self|[a-z_]\w*)(?:::\w+)+)")
+
+
+def masked(text):
+    """Returns the text with spaces in place of comments, and `x` in place of what stands in literals. Nothing moves."""
+
+    def mask(found):
+        return re.sub(r"\S", " " if found[1] else "x", found[0])
+
+    return COMMENT_OR_LITERAL.sub(mask, text)
+
+
+def production_text(text):
+    """Returns the text without the items that only tests compile."""
+    code = masked(text)
+    kept, end = [], 0
+    for attribute in TEST_ITEM.finditer(code):
+        if attribute.start() >= end:
+            kept.append(text[end : attribute.start()])
+            end = end_of_item(code, attribute.end())
+    return "".join(kept) + text[end:]
+
+
+def end_of_item(code, start):
+    """Returns where the item ends: at a semicolon or closing brace outside of all brackets."""
+    depth = 0
+    for found in re.compile(r"[\[({]|[\])}];?|;").finditer(code, start):
+        depth += {"[": 1, "(": 1, "{": 1, ";": 0}.get(found[0][0], -1)
+        if depth == 0 and found[0] not in ("]", ")"):
+            return found.end()
+    return len(code)
 
 
 def production_lines(path):
     """Returns the lines of a file without its unit tests."""
-    lines = path.read_text().splitlines()
-    for number, line in enumerate(lines):
-        if line.startswith("#[cfg(test)]") and number + 1 < len(lines) and lines[number + 1].startswith("mod ") and lines[number + 1].endswith("{"):
-            return lines[:number]
-    return lines
+    return production_text(path.read_text()).splitlines()
+
+
+def code_lines(path):
+    """Counts the lines of a file that have code, without its unit tests."""
+    return sum(bool(line.strip()) for line in masked(production_text(path.read_text())).splitlines())
 
 
 def is_test(path):
     """Returns true for files that only tests compile."""
     return "tests" in path.parts or "laws" in path.parts or path.name in ("tests.rs", "laws.rs")
+
+
+def sources(crate):
+    """Returns the files of a crate that are not only for tests."""
+    source = crate / "src"
+    return [path for path in sorted(source.rglob("*.rs")) if not is_test(path.relative_to(source))]
 
 
 def functions(lines):
@@ -180,11 +224,11 @@ def has_example(lines):
 
 def measure(root):
     """Returns the figures of a tree by name, and the entries for `--list` by heading."""
-    sizes, lengths, docs, questions, largest, modules = [], [], 0, [], [], []
+    code, sizes, lengths, docs, questions, largest, modules = 0, [], [], 0, [], [], []
     for crate in sorted((root / "crates").iterdir()):
-        source = crate / "src"
-        files = [path for path in sorted(source.rglob("*.rs")) if not is_test(path.relative_to(source))]
+        files = sources(crate)
         for path in files:
+            code += code_lines(path)
             lines, place = production_lines(path), str(path.relative_to(root))
             sizes.append((len(lines), place))
             lengths.extend((length, name, place) for length, name in functions(lines))
@@ -192,7 +236,7 @@ def measure(root):
                 docs += 1
                 questions.extend([f"{place}: {first}"] if QUESTION.match(first) else [])
         modules += public_modules(files)
-        found = circles(Crate(source, files).arrows())
+        found = circles(Crate(crate / "src", files).arrows())
         largest.extend((len(group), crate.name, " ".join(sorted("::".join(module) for module in group))) for group in found)
     total = sum(size for size, _ in sizes)
     over = [(size, place) for size, place in sizes if size > MAX_FILE_LINES]
@@ -202,7 +246,8 @@ def measure(root):
     circle = max(largest, default=(0, "none", ""))
     headed = sum(bool(lines) and lines[0].startswith("//!") for lines in modules)
     figures = {
-        "production lines": f"{total:,}",
+        "lines of code": f"{code:,}",
+        "lines with comments": f"{total:,}",
         "files": f"{len(sizes)}, median {statistics.median(size for size, _ in sizes):.0f} lines",
         f"lines in files over {MAX_FILE_LINES}": f"{100 * sum(size for size, _ in over) / total:.1f} % in {len(over)} files",
         "longest function": f"{length} lines: {name} in {place}",
@@ -221,6 +266,26 @@ def figures_of_revision(revision):
         archive = subprocess.run(["git", "-C", ROOT, "archive", revision, "crates"], check=True, stdout=subprocess.PIPE)
         subprocess.run(["tar", "-x", "-C", folder], check=True, input=archive.stdout)
         return measure(pathlib.Path(folder))[0]
+
+
+def check_size(write):
+    """Prints the lines of code of each crate beside the recorded ones. Returns false if there are more in all."""
+    counted = {crate.name: sum(map(code_lines, sources(crate))) for crate in sorted((ROOT / "crates").iterdir())}
+    heading = [line for line in SIZE.read_text().splitlines() if line.startswith("#")]
+    recorded = [line.split(None, 2) for line in SIZE.read_text().splitlines() if line and not line.startswith("#")]
+    allowed = {name: int(lines) for name, lines, *_ in recorded}
+    reasons = {name: reason[0] for name, _, *reason in recorded if reason}
+    rows = [(name, lines, allowed.get(name, 0), reasons.get(name, "")) for name, lines in counted.items()]
+    total, most = sum(counted.values()), sum(allowed.values())
+    print(f"{'crate':<18} {'lines':>7} {'allowed':>7}")
+    for name, lines, limit, reason in [*rows, ("in all", total, most, "")]:
+        print(f"{name:<18} {lines:>7} {limit:>7}  {f'{lines - limit:+}' if lines != limit else '':<6} {reason}".rstrip())
+    if write:
+        text = [f"{name:<18} {lines:>6}  {reason}".rstrip() for name, lines, _, reason in rows]
+        SIZE.write_text("\n".join(heading + text) + "\n")
+    elif total > most:
+        print(f"{total - most} lines of code more than {SIZE.relative_to(ROOT)} allows: see its first lines")
+    return write or total <= most
 
 
 def build_seconds():
@@ -244,7 +309,11 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--before", metavar="REVISION")
     parser.add_argument("--build", action="store_true")
+    parser.add_argument("--size", action="store_true")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.size or options.write:
+        sys.exit(not check_size(options.write))
     figures, entries = measure(ROOT)
     before = figures_of_revision(options.before) if options.before else {}
     for name, figure in figures.items():
