@@ -52,10 +52,10 @@ def test_without_a_preset_the_tokenizer_alone_follows():
                 counted = sum(map(tokens.count, reply.all_texts))
                 estimated = reply.meta["estimatedTokens"]
                 # A cursor is charged at a constant that bounds its own tokens.
-                assert -8 <= estimated - counted <= 64 if name == CODEX else estimated > counted
-    plain, large = zip(*(replies[name] for name in (CODEX, CLAUDE, NOBODY)), strict=True)
-    assert wire(large[0]) > 1.3 * wire(large[1])
-    assert [reply.text for reply in (plain[2], large[2])] == [reply.text for reply in (plain[1], large[1])]
+                margin = {CODEX: 0, NOBODY: counted / 10}.get(name)
+                assert -8 <= estimated - counted - margin <= 64 if margin is not None else estimated > 1.1 * counted
+    of_codex, of_claude, of_nobody = (wire(replies[name][1]) for name in (CODEX, CLAUDE, NOBODY))
+    assert of_codex > of_nobody > 1.2 * of_claude
 
 
 def test_what_the_operator_says_stands():

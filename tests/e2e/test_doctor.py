@@ -1,6 +1,7 @@
 """`portion doctor` finds what is wrong and names the command that fixes it; `portion try` shows the difference."""
 
 import json
+import math
 import shlex
 import subprocess
 import sys
@@ -10,10 +11,11 @@ import pytest
 
 from fixture import corpus
 from harness import tokens
-from harness.command import FIXTURE, PORTION
+from harness.command import FIXTURE, PORTION, wrapped
 from harness.machine import Machine
 from harness.peer import Peer
 from harness.published import node
+from harness.recorded import Recorded
 from harness.reply import lawful
 from harness.waiting import until
 
@@ -322,6 +324,22 @@ def test_try_shows_both(machine):
     assert "72,449 tokens" in text and " times fewer" in text and "BK-0001" in text
     assert all(len(line) <= 80 for line in text.splitlines())
     assert not any(machine.folder.glob("telemetry.db*")), "nothing is recorded"
+
+
+def test_every_command_has_the_same_size_of_one_file_and_names_the_counter(machine, tmp_path):
+    file, records = tmp_path / "bookings.json", Recorded(tmp_path / "records.db")
+    file.write_text(corpus.bookings())
+    exact = tokens.count(corpus.bookings())
+    padded = math.ceil(1.1 * exact)
+    tried = json.loads(machine.portion("try", "--json", "--tool", "list_bookings", "--", *FIXTURE).partition("fixture:")[0])
+    assert (tried["tokenizer"], tried["calls"][0]["directly"]["tokens"]) == ("o200k", exact)
+    shaped = json.loads(machine.portion("shape", "--json", str(file)))
+    assert shaped["measured"] == {"tokenizer": "o200k", "tokens": exact}
+    assert (shaped["tokenizer"], shaped["tokens"], shaped["estimated"]) == ("auto", padded, False)
+    with Peer(wrapped(FIXTURE, "--telemetry", str(records.path))) as peer:
+        peer.call("list_bookings")
+    [figures] = records.stats()
+    assert figures["counter"] == "auto" and figures["originalTokens"] == pytest.approx(padded, rel=0.05)
 
 
 def test_try_calls_only_what_reads(machine):

@@ -106,8 +106,9 @@ def test_v5_1_estimates_are_held_against_exact_counts_where_that_is_cheap(served
         assert record["actualTokens"] == exact and near(record["estimatedTokens"], exact, 0.2), record
 
 
-def test_v5_1_every_reply_is_held_against_an_exact_count_where_that_is_asked_for(served_by, recorded):
-    options = ("--tokenizer", "o200k", "--accuracy-sample", "100")
+@pytest.mark.parametrize("tokenizer", ["o200k", "auto"])
+def test_v5_1_every_reply_is_held_against_an_exact_count_where_that_is_asked_for(served_by, recorded, tokenizer):
+    options = ("--tokenizer", tokenizer, "--accuracy-sample", "100")
     peer, _ = served_by("--telemetry", str(recorded.path), *options)
     results = [peer.call("list_bookings"), peer.call("read_text", name="manual"), peer.call("list_bookings", count=2)]
     served_by.stop()
@@ -117,7 +118,8 @@ def test_v5_1_every_reply_is_held_against_an_exact_count_where_that_is_asked_for
         assert near(record["estimatedTokens"], record["actualTokens"], 0.2), record
         assert near(record["actualTokens"], cost(result), 0.1), record
     [figures] = recorded.stats("--endpoint", "list_bookings")
-    assert (figures["sampled"], figures["estimatesNearShare"]) == (2, 1.0)
+    assert (figures["counter"], figures["sampled"], figures["estimatesNearShare"]) == (tokenizer, 2, 1.0)
+    assert figures["estimatesBias"] == pytest.approx({"o200k": 0, "auto": 0.1}[tokenizer], abs=0.02)
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
@@ -393,6 +395,16 @@ def test_v5_a_file_that_is_damaged_meanwhile_fails_no_request(recorded, damage):
                     case "removed":
                         recorded.path.unlink()
         lawful(peer.call("list_bookings"))
+
+
+def test_v5_health_compares_counts_with_exact_ones_and_names_their_counter():
+    admin = free_port()
+    options = ("--admin", f"127.0.0.1:{admin}", "--accuracy-sample", "100")
+    with Peer(wrapped(FIXTURE, *options)) as peer:
+        peer.call("list_bookings")
+        counted = until(lambda: (found := json.loads(asked(admin, "/health"))["estimates"])["sampled"] and found, "a sample")
+    assert (counted["exactCounter"], counted["nearShare"]) == ("o200k", 1.0)
+    assert counted["bias"] == pytest.approx(0.1, abs=0.02), "the margin for unknown clients"
 
 
 def test_v5_health_says_while_telemetry_cannot_be_written_and_why(tmp_path):

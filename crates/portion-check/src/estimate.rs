@@ -9,7 +9,7 @@ use portion_tokens::Tokenizer;
 
 use crate::observation::Observation;
 
-/// Tokens of a result, by `o200k`.
+/// Tokens of a result, by [`Tokenizer::MEASURE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// As the server returned it.
@@ -21,7 +21,7 @@ pub struct Estimate {
 impl Estimate {
     /// Measures a result.
     pub fn of(observation: &Observation) -> Self {
-        let counter = Tokenizer::O200k.counter();
+        let counter = Tokenizer::MEASURE.counter();
         let direct = observation.shown().into_iter().map(|text| counter.count(text)).sum();
         let policy = Policy::default();
         let snapshot = capture(observation.payload());

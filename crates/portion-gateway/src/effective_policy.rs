@@ -27,7 +27,7 @@ pub struct EffectivePolicy {
     pub(crate) fallback: Policy,
     /// Counts the tokens of a reply.
     pub counter: &'static dyn TokenCounter,
-    /// Reference for the accuracy of the counter; `None`: it is not checked.
+    /// Exact reference for the accuracy of the counter; `None`: there is none, and nothing is checked.
     pub reference: Option<ReferenceCounter>,
     /// True if each count is checked before the reply is sent, because the counter only uses the length.
     pub audits_counts: bool,
@@ -50,8 +50,12 @@ impl EffectivePolicy {
 
     /// Creates a policy that counts with a tokenizer, times a factor.
     pub fn with_tokenizer(policy: Policy, tokenizer: Tokenizer, factor: Factor) -> Self {
-        let (counter, reference) = (tokenizer.scaled_counter(factor), tokenizer.reference_counter(factor));
-        Self { audits_counts: tokenizer.is_length_based(), ..Self::new(policy, counter, Some(reference)) }
+        // An estimate that is compared with itself shows no error.
+        let reference = Some(tokenizer.reference_counter(factor)).filter(|known| known.vocabulary().is_some());
+        Self {
+            audits_counts: tokenizer.is_length_based(),
+            ..Self::new(policy, tokenizer.scaled_counter(factor), reference)
+        }
     }
 
     /// Returns the same with other limits.

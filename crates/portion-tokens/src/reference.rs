@@ -21,8 +21,6 @@ pub(super) enum ReferenceKind {
     Exact(Bpe),
     /// Vocabulary not published: the fitted estimate without the margin of its counter.
     Claude,
-    /// The larger of `o200k` and the estimate for Claude.
-    Costlier,
 }
 
 impl ReferenceCounter {
@@ -30,21 +28,23 @@ impl ReferenceCounter {
         Self { kind: truth, factor }
     }
 
+    /// Returns the name of the published vocabulary that it counts with; `None` for an estimate.
+    pub fn vocabulary(self) -> Option<&'static str> {
+        match self.kind {
+            ReferenceKind::Exact(Bpe::O200k) => Some("o200k"),
+            ReferenceKind::Exact(Bpe::Cl100k) => Some("cl100k"),
+            ReferenceKind::Claude => None,
+        }
+    }
+
     /// Counts the tokens of the whole text.
     pub fn count(self, text: &str) -> usize {
-        let fitted = |o200k| {
-            claude::estimate_without_margin(
-                o200k,
-                claude::sum_pair_weights(claude::LEADING_BYTE, text.as_bytes()),
-            )
-        };
         let tokens = match self.kind {
             ReferenceKind::Exact(bpe) => bpe.count(text) as u64,
-            ReferenceKind::Claude => fitted(Bpe::O200k.count(text) as u64),
-            ReferenceKind::Costlier => {
-                let o200k = Bpe::O200k.count(text) as u64;
-                o200k.max(fitted(o200k))
-            }
+            ReferenceKind::Claude => claude::estimate_without_margin(
+                Bpe::O200k.count(text) as u64,
+                claude::sum_pair_weights(claude::LEADING_BYTE, text.as_bytes()),
+            ),
         };
         self.factor.scale(usize::try_from(tokens).unwrap_or(usize::MAX))
     }
@@ -67,7 +67,7 @@ mod tests {
         let o200k = tiktoken::get_encoding("o200k_base").expect("built in").count(&wall);
         let counted = Tokenizer::O200k.counter().count(&wall);
         assert!(o200k < counted, "it is torn where it is counted: {counted}");
-        for tokenizer in [Tokenizer::O200k, Tokenizer::Chars4, Tokenizer::Len4] {
+        for tokenizer in [Tokenizer::Auto, Tokenizer::O200k, Tokenizer::Chars4, Tokenizer::Len4] {
             check(tokenizer, &wall, o200k);
         }
         check(Tokenizer::Cl100k, "it's JOHN'S, we'LL", 8);
@@ -76,11 +76,9 @@ mod tests {
     #[test]
     fn claude_counts_have_no_margin() {
         let text = PROSE.repeat(100);
-        let (margined, o200k) =
-            (Tokenizer::Claude.counter().count(&text), Tokenizer::O200k.counter().count(&text));
+        let margined = Tokenizer::Claude.counter().count(&text);
         let fitted = Tokenizer::Claude.reference_counter(Factor::ONE).count(&text);
         assert_eq!((fitted * 11).div_ceil(10).abs_diff(margined), 0, "{fitted} {margined}");
-        check(Tokenizer::Auto, &text, fitted.max(o200k));
     }
 
     #[test]

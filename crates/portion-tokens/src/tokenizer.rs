@@ -13,7 +13,7 @@ use super::vocabulary::{AUTO, CL100K, CLAUDE, O200K};
 /// The counter to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tokenizer {
-    /// The larger of `o200k` and `claude`: safe for either model.
+    /// `o200k` plus 10 %, where the model is not known.
     #[default]
     Auto,
     /// Exact for models of the GPT-4o family and later.
@@ -41,6 +41,9 @@ impl Tokenizer {
     pub const ALL: [Self; 6] =
         [Self::Auto, Self::O200k, Self::Cl100k, Self::Claude, Self::Chars4, Self::Len4];
 
+    /// The counter of sizes that commands report: exact, and the same for every client.
+    pub const MEASURE: Self = Self::O200k;
+
     /// Returns the counter, which the whole process shares.
     ///
     /// The tables of a vocabulary are built at the first count, in some milliseconds.
@@ -62,18 +65,16 @@ impl Tokenizer {
 
     /// Returns the counter that the counts of this one, times a factor, are compared with.
     ///
-    /// - For `o200k` and `cl100k`: exact for their models, the text encoded in one piece. Counters split
-    ///   text that has no boundary, and then err upwards. For other models, the operator's factor makes
-    ///   it the best available estimate.
+    /// - For `o200k`, `cl100k` and `auto`: exact for models of `o200k` and `cl100k`, the text encoded in one
+    ///   piece. Counters split text that has no boundary, and then err upwards. For other models, the
+    ///   operator's factor makes it the best available estimate.
     /// - For `claude`: the estimate without its margin of 10 %, times the factor. This cannot show the
     ///   error of the estimate itself; the usage that a model reports can.
-    /// - For `auto`: the larger of exact `o200k` and the reference for `claude`.
     /// - For `chars4` and `len4`, which belong to no family: exact `o200k`. There a factor corrects the
     ///   rule, and the reference stays the same.
     pub fn reference_counter(self, factor: Factor) -> ReferenceCounter {
         match self {
-            Self::Auto => ReferenceCounter::new(ReferenceKind::Costlier, factor),
-            Self::O200k => ReferenceCounter::new(ReferenceKind::Exact(Bpe::O200k), factor),
+            Self::Auto | Self::O200k => ReferenceCounter::new(ReferenceKind::Exact(Bpe::O200k), factor),
             Self::Cl100k => ReferenceCounter::new(ReferenceKind::Exact(Bpe::Cl100k), factor),
             Self::Claude => ReferenceCounter::new(ReferenceKind::Claude, factor),
             Self::Chars4 | Self::Len4 => ReferenceCounter::new(ReferenceKind::Exact(Bpe::O200k), Factor::ONE),

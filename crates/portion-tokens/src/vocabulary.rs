@@ -17,9 +17,9 @@ pub(super) static CL100K: VocabularyCounter =
 /// Estimate for Claude.
 pub(super) static CLAUDE: VocabularyCounter =
     VocabularyCounter { name: "claude", bpe: Bpe::O200k, pricing: Pricing::Claude };
-/// The larger of `o200k` and `claude`.
+/// `o200k` plus 10 %.
 pub(super) static AUTO: VocabularyCounter =
-    VocabularyCounter { name: "auto", bpe: Bpe::O200k, pricing: Pricing::Costlier };
+    VocabularyCounter { name: "auto", bpe: Bpe::O200k, pricing: Pricing::PlusTenth };
 
 /// Bytes between the offsets tried near the end of a budget.
 const LIMIT_SEARCH_STEP: usize = 48;
@@ -36,8 +36,9 @@ pub(super) struct VocabularyCounter {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pricing {
     Exact,
+    /// Plus 10 %, rounded up.
+    PlusTenth,
     Claude,
-    Costlier,
 }
 
 /// The values from which the tokens of a text are derived.
@@ -82,8 +83,8 @@ impl Pricing {
         let exact = tally.tokens;
         let tokens = match self {
             Self::Exact => exact,
+            Self::PlusTenth => exact + exact.div_ceil(10),
             Self::Claude => claude::estimate(exact, tally.pair_weight),
-            Self::Costlier => exact.max(claude::estimate(exact, tally.pair_weight)),
         };
         usize::try_from(tokens).unwrap_or(usize::MAX)
     }
@@ -94,8 +95,8 @@ impl VocabularyCounter {
     fn tally(&self, text: &str, start: usize, end: usize) -> TokenTally {
         let span = &text[start..end];
         let pairs = match self.pricing {
-            Pricing::Exact => 0,
-            Pricing::Claude | Pricing::Costlier => {
+            Pricing::Exact | Pricing::PlusTenth => 0,
+            Pricing::Claude => {
                 let before = start.checked_sub(1).map_or(claude::LEADING_BYTE, |at| text.as_bytes()[at]);
                 claude::sum_pair_weights(before, span.as_bytes())
             }

@@ -16,7 +16,7 @@ pub(super) fn statistics(stats: &TrafficStats) -> Value {
     let traffic = Traffic { stats: stats.clone(), ..Traffic::default() };
     let mut json = values::endpoints(&[traffic])[0].take();
     if let Value::Object(members) = &mut json {
-        for name in ["upstream", "kind", "endpoint"] {
+        for name in ["upstream", "kind", "endpoint", "counter"] {
             members.remove(name);
         }
         members.insert("outcomes".to_owned(), json!(stats.outcomes));

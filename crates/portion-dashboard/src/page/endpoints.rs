@@ -174,6 +174,7 @@ mod tests {
     fn rows_come_in_the_order_asked_for() {
         let traffic = |name: &str, requests, original_tokens| Traffic {
             endpoint: Endpoint { name: name.to_owned(), ..Endpoint::default() },
+            counter: String::new(),
             stats: TrafficStats { requests, original_tokens, served_tokens: 10, ..TrafficStats::default() },
         };
         let rows = [traffic("b", 5, 100), traffic("a", 5, 0), traffic("c", 9, 20)];

@@ -45,6 +45,8 @@ impl CountSample {
 /// Accuracy of recent token counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccuracyStats {
+    /// Counter of the recounts, where the client is unknown; `None` if the counter in use has no exact reference.
+    pub exact_counter: Option<&'static str>,
     /// Replies that were recounted since the process started.
     pub sampled_count: u64,
     /// Recounted replies in the current window.

@@ -55,7 +55,7 @@ use portion_core::cursor::{Keyring, Position, Scope, SnapshotId};
 use portion_core::event::Outcome;
 use portion_core::view::{Request, View};
 use portion_policy::endpoint::Endpoint;
-use portion_tokens::BYTE_COUNTER;
+use portion_tokens::{BYTE_COUNTER, ReferenceCounter};
 
 use crate::accounting::{Accounting, ReplyOutcome, RequestInfo};
 use crate::accuracy;
@@ -173,7 +173,11 @@ impl Gateway {
 
     /// Returns the accuracy of recent token counts.
     pub fn accuracy_stats(&self) -> accuracy::AccuracyStats {
-        self.accounting.accuracy_stats()
+        let reference = self.rules.load().default_rule().policy_for_client(None).reference;
+        accuracy::AccuracyStats {
+            exact_counter: reference.and_then(ReferenceCounter::vocabulary),
+            ..self.accounting.accuracy_stats()
+        }
     }
 
     /// Waits at most `limit` until all pending records are emitted. Returns true if they are. For the end of

@@ -164,12 +164,17 @@ fn first_text(payload: &Payload) -> String {
 }
 
 #[tokio::test]
-async fn estimates_are_compared_with_the_best_reference() {
-    let scene = Scene::by(Tokenizer::Claude, 100.0);
+async fn estimates_are_compared_with_exact_counts_only() {
+    let scene = Scene::by(Tokenizer::Auto, 100.0);
+    assert_eq!(scene.gateway.accuracy_stats().exact_counter, Some("o200k"));
     scene.fresh(list_bookings(), bookings(2_000)).await;
     let share = near(&scene.last());
     assert!((1.09..1.11).contains(&share), "its margin is 10 %: {share}");
     assert_eq!(scene.warnings(), [""; 0]);
+    let scene = Scene::by(Tokenizer::Claude, 100.0);
+    assert_eq!(scene.gateway.accuracy_stats().exact_counter, None);
+    scene.fresh(list_bookings(), bookings(2_000)).await;
+    assert_eq!(scene.last().actual_tokens, None, "its vocabulary is not published");
 }
 
 #[tokio::test]

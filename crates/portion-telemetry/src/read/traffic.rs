@@ -10,6 +10,8 @@ use super::{Endpoint, Filter, ReadError, TrafficStats};
 pub struct Traffic {
     /// The endpoint.
     pub endpoint: Endpoint,
+    /// Name of the counter of its newest request; empty if that is not stored any more.
+    pub counter: String,
     /// Statistics of its requests.
     pub stats: TrafficStats,
 }
@@ -20,10 +22,14 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traff
     let transaction = connection.unchecked_transaction()?;
     let tallies = aggregate::tallies(&transaction, filter, GroupBy::Endpoint)?;
     let mut found = Vec::with_capacity(tallies.len());
-    let mut named = transaction.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
+    let mut named = transaction.prepare(
+        "SELECT upstream, kind, name,
+            ifnull((SELECT counter FROM requests WHERE endpoint = endpoints.id ORDER BY at DESC LIMIT 1), '')
+        FROM endpoints WHERE id = ?",
+    )?;
     for (id, tally) in tallies {
-        let endpoint = named.query_row([id], |row| Endpoint::of(row, 0))?;
-        found.push(Traffic { endpoint, stats: tally.into_stats() });
+        let (endpoint, counter) = named.query_row([id], |row| Ok((Endpoint::of(row, 0)?, row.get(3)?)))?;
+        found.push(Traffic { endpoint, counter, stats: tally.into_stats() });
     }
     found.sort_by(|one, other| {
         let busiest = other.stats.requests.cmp(&one.stats.requests);

@@ -88,6 +88,7 @@ pub(super) const ENDPOINTS: &[Column<Traffic>] = &[
     Column::human("endpoint", |traffic| Cell::text(traffic.endpoint.to_string())),
     Column::both("requests", "requests", |traffic| Cell::Count(traffic.stats.requests)),
     Column::machine("followUps", |traffic| Cell::Count(traffic.stats.follow_ups)),
+    Column::both("counter", "counter", |traffic| Cell::text(&traffic.counter)),
     Column::both("originalTokens", "came", |traffic| Cell::Count(traffic.stats.original_tokens)),
     Column::both("servedTokens", "served", |traffic| Cell::Count(traffic.stats.served_tokens)),
     Column::both("reduction", "kept out", |traffic| Cell::maybe(traffic.stats.reduction(), Cell::Share)),

@@ -91,6 +91,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
 fn estimates_json(accuracy: Accuracy, counts: &AccuracyStats) -> Value {
     let inaccurate = || accuracy.inaccurate_count as f64 / accuracy.sample_count as f64;
     json!({
+        "exactCounter": counts.exact_counter,
         "sampled": accuracy.sample_count,
         "nearShare": accuracy.accurate_share(),
         "farShare": (accuracy.sample_count > 0).then(inaccurate),

@@ -6,6 +6,7 @@ use anstyle::Style;
 use portion_check::{Estimate, Evidence, Finding, Proposal};
 use portion_telemetry::show::grouped;
 use portion_text::printable::{printable_lines, printable_name};
+use portion_tokens::Tokenizer;
 use serde_json::{Map, Value, json};
 
 use super::session::{CheckedTool, Report};
@@ -141,9 +142,10 @@ pub(super) fn comment(finding: &Finding) -> String {
 fn tokens(estimate: Estimate) -> String {
     let Estimate { direct, portion } = estimate;
     let (served, direct) = (grouped(portion as u64), grouped(direct as u64));
+    let counter = Tokenizer::MEASURE;
     match estimate.saved_percent() {
-        0 => format!("{direct} tokens a call, passed on as they are"),
-        percent => format!("{served} of {direct} tokens a call, {percent} % less"),
+        0 => format!("{direct} tokens ({counter}) a call, passed on as they are"),
+        percent => format!("{served} of {direct} tokens ({counter}) a call, {percent} % less"),
     }
 }
 
@@ -201,7 +203,7 @@ fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
     let endpoints: Map<String, Value> =
         proposals.map(|proposal| (proposal.tool.clone(), proposal_to_json(proposal))).collect();
     let mut all = json!({
-        "tokenizer": "o200k", "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
+        "tokenizer": Tokenizer::MEASURE.counter().name(), "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
     });
     if let Some(WrittenFile { file, is_new, written }) = written {
         all["written"] = json!({"file": file, "new": is_new, "added": written.added, "kept": written.kept});

@@ -52,7 +52,7 @@ pub(super) fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::R
         page.comparison(comparison)?;
     }
     page.retrieval(&report.rules)?;
-    page.proofs([&report.list.proof, &report.log.proof, &report.bookings.proof])?;
+    page.proofs([&report.list.proof, &report.log.proof, &report.bookings.proof], report.tokenizer)?;
     page.blank()?;
     page.text(&format!(
         "Try yours:  {CALL}portion wrap -- COMMAND{CALL:#}  {FAINT}(COMMAND starts your MCP server){FAINT:#}"
@@ -149,7 +149,7 @@ impl Page<'_> {
         lines.iter().try_for_each(|line| writeln!(self.out, "  {FAINT}│{FAINT:#} {style}{line}{style:#}"))
     }
 
-    fn proofs(&mut self, proofs: [&Proof; 3]) -> io::Result<()> {
+    fn proofs(&mut self, proofs: [&Proof; 3], tokenizer: &str) -> io::Result<()> {
         self.rule("Nothing is lost")?;
         let mut table = TextTable::new(TABLE_MARGIN, COLUMN_GAP);
         for proof in proofs {
@@ -181,7 +181,7 @@ impl Page<'_> {
                 "{FAINT}{portions_are:<6} joined: sha256 {sha256:.24}…, none above {largest} tokens{FAINT:#}",
             ))?;
         }
-        Ok(())
+        self.text(&format!("{FAINT}Tokens are counted by {tokenizer}.{FAINT:#}"))
     }
 
     fn rule(&mut self, title: &str) -> io::Result<()> {
@@ -224,6 +224,8 @@ fn bar(part: usize, whole: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use portion_tokens::Tokenizer;
+
     use super::*;
 
     fn comparison(identical: bool) -> Comparison {
@@ -267,7 +269,7 @@ mod tests {
             best: "rule ".repeat(100),
         };
         let (list, bookings) = (comparison(true), comparison(true));
-        let report = Report { tokenizer: "o200k", list, log: comparison(identical), bookings, rules };
+        let report = Report { tokenizer: Tokenizer::MEASURE.counter().name(), list, log: comparison(identical), bookings, rules };
         let mut out = Vec::new();
         write(&report, width, &mut anstream::StripStream::new(&mut out)).expect("memory can be written");
         String::from_utf8(out).expect("text is UTF-8")

@@ -77,7 +77,7 @@ pub(crate) fn run() -> Result<Report, TourError> {
         )?,
     };
     Ok(Report {
-        tokenizer: "o200k",
+        tokenizer: Tokenizer::MEASURE.counter().name(),
         list: compare_list(&mut ways, &SCHOOLS)?,
         log: compare_log(&mut ways)?,
         bookings: compare_list(&mut ways, &BOOKINGS)?,
@@ -233,7 +233,7 @@ pub(super) fn cost(answer: &ToolResponse) -> Cost {
 
 /// Tokens of a text by o200k.
 fn tokens(text: &str) -> usize {
-    Tokenizer::O200k.reference_counter(Factor::ONE).count(text)
+    Tokenizer::MEASURE.reference_counter(Factor::ONE).count(text)
 }
 
 /// A call as one would write it down, with the cursor by its name.

@@ -139,10 +139,10 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
     let tools = parsed.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let names: Vec<String> =
         tools.iter().filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect();
-    let tokens = Tokenizer::O200k.counter().count(list);
+    let tokens = Tokenizer::MEASURE.counter().count(list);
     let count = counted(names.len(), "tool");
     let message =
-        format!("starts; its list of {count} costs {} tokens (o200k){noise}", grouped(tokens as u64));
+        format!("starts; its list of {count} costs {} tokens ({}){noise}", grouped(tokens as u64), Tokenizer::MEASURE);
     let finding = if tokens > COSTLY_LIST {
         let message = format!("{message}; catalog: lazy in the configuration shortens it");
         Finding::new(Level::Warning, "catalogue", server.title.clone(), message)

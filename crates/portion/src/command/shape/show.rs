@@ -6,10 +6,13 @@ use portion_core::policy::Policy;
 use portion_core::render::{FirstReply, Portion};
 use portion_core::snapshot::{Layout, Snapshot, Structure};
 use portion_text::counted::counted;
-use portion_tokens::{TextSize, TokenCounter, estimate_size};
+use portion_tokens::{TextSize, TokenCounter, Tokenizer, estimate_size};
 use serde_json::{Value, json};
 
 use crate::terminal::print_stdout;
+
+/// Largest file, in bytes, that is counted whole: takes about a second.
+const MAX_COUNTED_BYTES: usize = 16 << 20;
 
 /// A file, or the result of a query on it, with the reply.
 #[derive(Clone, Copy)]
@@ -40,13 +43,11 @@ impl ShapedFile<'_> {
 
     /// Prints on stderr how the file was detected and shown.
     pub(super) fn explain(self, policy: &Policy) {
-        let (text, size) = (self.text(), self.size());
         crate::terminal::print_stderr!("detected    {}", describe_form(self.snapshot));
-        crate::terminal::print_stderr!(
-            "size        {} bytes, {size} tokens by {}",
-            text.len(),
-            self.counter.name()
-        );
+        let [size, measured] = [self.counter, Tokenizer::MEASURE.counter()]
+            .map(|counter| format!("{} tokens by {}", self.size(counter), counter.name()));
+        let by_both = if size == measured { size } else { format!("{size}, {measured}") };
+        crate::terminal::print_stderr!("size        {} bytes, {by_both}", self.text().len());
         match self.reply {
             FirstReply::Untouched { .. } => {
                 crate::terminal::print_stderr!("shown       unchanged: below all thresholds of its kind");
@@ -56,7 +57,8 @@ impl ShapedFile<'_> {
     }
 
     fn to_json(self) -> Value {
-        let TextSize { tokens, is_exact } = self.size();
+        let TextSize { tokens, is_exact } = self.size(self.counter);
+        let measure = Tokenizer::MEASURE.counter();
         let reply = match self.reply {
             FirstReply::Untouched { .. } => {
                 json!({ "shaped": false, "content": [self.text()] })
@@ -79,6 +81,7 @@ impl ShapedFile<'_> {
             "tokens": tokens,
             "estimated": !is_exact,
             "tokenizer": self.counter.name(),
+            "measured": {"tokens": self.size(measure).tokens, "tokenizer": measure.name()},
             "reply": reply,
         })
     }
@@ -87,8 +90,12 @@ impl ShapedFile<'_> {
         self.snapshot.parts()[0].text()
     }
 
-    fn size(&self) -> TextSize {
-        estimate_size(self.counter, self.text())
+    fn size(&self, counter: &dyn TokenCounter) -> TextSize {
+        let text = self.text();
+        if text.len() > MAX_COUNTED_BYTES {
+            return estimate_size(counter, text);
+        }
+        TextSize { tokens: counter.count(text), is_exact: true }
     }
 }
 

@@ -147,6 +147,7 @@ mod tests {
     fn found() -> TopData {
         let traffic = |name: &str, requests, errors| Traffic {
             endpoint: Endpoint { name: name.to_owned(), ..Endpoint::default() },
+            counter: String::new(),
             stats: TrafficStats { requests, errors, ..TrafficStats::default() },
         };
         TopData {

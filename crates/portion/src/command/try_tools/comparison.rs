@@ -43,7 +43,7 @@ impl Comparison {
 
 /// Measures a reply. A result without text costs its JSON.
 pub(super) fn measure(response: &ToolResponse) -> Measured {
-    let counter = Tokenizer::O200k.counter();
+    let counter = Tokenizer::MEASURE.counter();
     let whole = [response.result.get().to_owned()];
     let texts = if response.texts.is_empty() { &whole[..] } else { &response.texts };
     Measured {

@@ -6,6 +6,7 @@ use anstyle::Style;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
 use portion_text::printable::printable_name;
+use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
@@ -26,7 +27,7 @@ const MARGINS: usize = 6;
 pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: bool) -> io::Result<()> {
     if as_json {
         let calls: Vec<Value> = comparisons.iter().map(to_json).collect();
-        let report = json!({"tokenizer": "o200k", "calls": calls, "left": omitted_count});
+        let report = json!({"tokenizer": Tokenizer::MEASURE.counter().name(), "calls": calls, "left": omitted_count});
         return print_stdout(&format!("{report:#}\n"));
     }
     let mut out = anstream::stdout().lock();
@@ -48,12 +49,12 @@ pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: b
         write_reply(&mut out, "through Portion", &comparison.portion, &note, width)?;
         writeln!(out)?;
     }
+    let mut last = format!("Tokens are counted by {}.", Tokenizer::MEASURE);
     if omitted_count > 0 {
-        for line in
-            fold(&format!("{} can be tried with --tool NAME.", counted(omitted_count, "more tool")), width)
-        {
-            writeln!(out, "{line}")?;
-        }
+        last += &format!(" {} can be tried with --tool NAME.", counted(omitted_count, "more tool"));
+    }
+    for line in fold(&last, width) {
+        writeln!(out, "{line}")?;
     }
     out.flush()
 }

@@ -68,6 +68,7 @@ mod tests {
                 kind: "tool".to_owned(),
                 name: name.to_owned(),
             },
+            counter: String::new(),
             stats: TrafficStats {
                 requests,
                 sized: requests,
