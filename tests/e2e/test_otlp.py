@@ -10,6 +10,7 @@ import pytest
 
 from harness.collector import Collector
 from harness.command import RAW_FIXTURE, wrapped
+from harness.figures import HANG, at_most
 from harness.hook import asked
 from harness.listening import Listening, served
 from harness.ports import free_port
@@ -82,7 +83,7 @@ def test_a_call_hangs_below_the_clients_span_and_the_server_below_the_calls(fron
         assert len(session.ask(call(1, "list_rows", PARENT, count=3))) == 1
         [it] = spans(collector, 1)
         assert (it["trace"], it["parent"], it["kind"]) == (TRACE, SPAN, "SERVER")
-        assert before - 1 < it["start"] < before + 5 and 0 < it["seconds"] < 5
+        assert before - 1 < it["start"] and 0 < it["seconds"] < time.time() - before + 1
         ours = PARENT.replace(SPAN, it["span"])
         assert ours != PARENT and session.seen() == [call(1, "list_rows", ours, count=3)]
         assert (it["name"], it["mcp.method.name"]) == ("tools/call list_rows", "tools/call")
@@ -274,7 +275,7 @@ def test_a_collector_that_takes_nothing_costs_no_request_and_is_told_of_once(fro
             answer = json.loads(session.ask(call(number, "list_rows", PARENT, count=2))[-1])
             return "error" not in answer and not answer["result"].get("isError")
 
-        end, number = time.monotonic() + 15, 0
+        end, number = time.monotonic() + HANG, 0
         while told() != ["metrics", "traces"] and time.monotonic() < end:
             number += 1
             assert served(number)
@@ -296,7 +297,7 @@ def test_a_collector_that_takes_nothing_holds_nobody_up_at_the_end_and_what_is_l
         for number in range(3):
             session.ask(call(number, "list_rows", PARENT, count=1))
         left = time.monotonic()
-    assert time.monotonic() - left < 5, "two seconds, and what ends the server"
+    assert time.monotonic() - left < at_most(5), "two seconds, and what ends the server"
     assert re.search(r'signal="traces" lost=3\b', stderr()), stderr()
 
 

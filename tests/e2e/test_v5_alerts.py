@@ -15,7 +15,7 @@ from harness.peer import Peer
 from harness.ports import free_port
 from harness.waiting import until
 
-SECONDS = 20
+SECONDS = 60
 SECRET = "hunter2"
 SMALL, LARGE = "get_small_booking", "list_bookings"
 

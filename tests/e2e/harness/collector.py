@@ -10,7 +10,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from .waiting import until
 
-SECONDS = 15
+SECONDS = 60
 
 
 class Collector:

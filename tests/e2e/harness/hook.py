@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from .waiting import until
 
-SECONDS = 20
+SECONDS = 60
 
 
 class Hook:

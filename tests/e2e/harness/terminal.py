@@ -9,7 +9,7 @@ import struct
 import termios
 import time
 
-SECONDS = 20
+SECONDS = 60
 
 
 class Terminal:

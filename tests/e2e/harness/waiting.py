@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 
-def until(holds, what, *, seconds=10, pause=0.05, told=lambda: ""):
+def until(holds, what, *, seconds=60, pause=0.05, told=lambda: ""):
     """Asks again until it holds; what it was then. `told` says what is known where it never does."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
