@@ -213,7 +213,7 @@ def condensed(peer, name):
     return first, columns
 
 
-ROOMY = ["--tokenizer o200k", "--rows auto", "--token-budget-threshold 5000", "--token-budget-threshold 8000"]
+ROOMY = ["--tokenizer o200k", "--rows auto --token-budget-threshold 3200", "--token-budget-threshold 5000", "--token-budget-threshold 8000"]
 BOOKINGS = ["bookings", "bookings with two equal columns", "bookings of returning guests"]
 
 
@@ -238,5 +238,5 @@ def test_v1_a_date_or_an_amount_is_left_out_only_where_it_does_not_fit(large_rec
 
         costs = {missing: cost(*columns, missing) - cost(*columns) for missing in LISTS[name][1] - columns}
     # Room for the notice is reserved before its size is known.
-    left = first.meta["budgetRemaining"] - 0.15 * budget
+    left = first.meta["budgetRemaining"] - 0.17 * budget
     assert all(more > left for more in costs.values()), f"{left} tokens are left, and these cost {costs}: {sorted(columns)}"

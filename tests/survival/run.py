@@ -177,7 +177,7 @@ def lost(results, cut, kept):
         "look-ups answered": lean["answered"] >= 0.98,
         "every class": worst >= 0.95,
         "first reply alone": lean["first alone"] >= 0.22,
-        "tokens an answer": lean["tokens"] <= 660,
+        "tokens an answer": lean["tokens"] <= 800,
         "calls an answer": lean["calls"] <= 1.9,
         "silently wrong": lean["wrong"] == 0,
         "replies above 4,000 tokens": max(lean_costs) <= 4000,

@@ -51,7 +51,8 @@ impl EffectivePolicy {
     /// Creates a policy that counts with a tokenizer, times a factor.
     pub fn with_tokenizer(policy: Policy, tokenizer: Tokenizer, factor: Factor) -> Self {
         // An estimate that is compared with itself shows no error.
-        let reference = Some(tokenizer.reference_counter(factor)).filter(|known| known.vocabulary().is_some());
+        let reference =
+            Some(tokenizer.reference_counter(factor)).filter(|known| known.vocabulary().is_some());
         Self {
             audits_counts: tokenizer.is_length_based(),
             ..Self::new(policy, tokenizer.scaled_counter(factor), reference)

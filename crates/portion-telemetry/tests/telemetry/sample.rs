@@ -56,6 +56,7 @@ pub(crate) fn page(number: u64) -> RequestServed {
         kind: EndpointKind::Tool,
         outcome: Outcome::Paginated,
         arguments: vec!["limit".to_owned()],
+        counter: "o200k",
         estimated_tokens: Some(1_000),
         original_tokens: Some(10_000),
         budget: Some(4_000),

@@ -34,6 +34,12 @@ fn fields(byte: u8) -> Vec<(FieldName, Vec<u8>)> {
     vec![(FieldName::Meta, vec![byte; 100]), (FieldName::View([1; 5]), vec![byte; 9])]
 }
 
+/// Runs work that may not wait: without a timer, a pause panics.
+fn without_waiting<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    let run = || tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(work);
+    std::thread::scope(|scope| scope.spawn(run).join().expect("nobody waits"))
+}
+
 /// Returns the directory of the only snapshot.
 fn snapshot_directory(root: &Path) -> PathBuf {
     let directories = |path: &Path| -> Vec<PathBuf> {
@@ -111,10 +117,8 @@ async fn a_store_that_cannot_be_written_is_noticed_by_reading() {
     fs::set_permissions(root.path(), fs::Permissions::from_mode(0o500)).expect("it is ours");
     // Root may write there.
     if fs::write(root.path().join("x"), "").is_err() {
-        let begun = Instant::now();
-        let found = find().await;
+        let found = without_waiting(find());
         assert!(matches!(found, Err(StoreLookupError::Unreachable(_))), "{found:?}");
-        assert!(begun.elapsed() < Duration::from_secs(2), "it is not waited for");
         assert!(store.backend_status().is_some_and(|status| !status.is_available));
     }
     fs::set_permissions(root.path(), fs::Permissions::from_mode(0o700)).expect("it is ours");
@@ -245,13 +249,11 @@ async fn a_damaged_snapshot_is_lost() {
     let find = async || store.find(&scope, named(1), View::root().id(), Instant::now()).await;
     for (number, damage) in damages.iter().enumerate() {
         damage();
-        let begun = Instant::now();
-        let found = find().await;
+        let found = without_waiting(find());
         assert!(
             matches!(found, Err(StoreLookupError::SnapshotGone { .. } | StoreLookupError::Unknown)),
             "damage {number}: {found:?}"
         );
-        assert!(begun.elapsed() < Duration::from_secs(2), "damage {number} is not waited for");
         let view = (&snapshot, drawer(&snapshot, 0));
         let kept = store.put_view(&scope, named(1), view, Instant::now()).await;
         assert!(matches!(kept, Ok(()) | Err(StoreWriteError::SnapshotGone)), "damage {number}: {kept:?}");

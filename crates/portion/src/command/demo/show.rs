@@ -269,7 +269,13 @@ mod tests {
             best: "rule ".repeat(100),
         };
         let (list, bookings) = (comparison(true), comparison(true));
-        let report = Report { tokenizer: Tokenizer::MEASURE.counter().name(), list, log: comparison(identical), bookings, rules };
+        let report = Report {
+            tokenizer: Tokenizer::MEASURE.counter().name(),
+            list,
+            log: comparison(identical),
+            bookings,
+            rules,
+        };
         let mut out = Vec::new();
         write(&report, width, &mut anstream::StripStream::new(&mut out)).expect("memory can be written");
         String::from_utf8(out).expect("text is UTF-8")

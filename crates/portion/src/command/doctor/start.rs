@@ -141,8 +141,11 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
         tools.iter().filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect();
     let tokens = Tokenizer::MEASURE.counter().count(list);
     let count = counted(names.len(), "tool");
-    let message =
-        format!("starts; its list of {count} costs {} tokens ({}){noise}", grouped(tokens as u64), Tokenizer::MEASURE);
+    let message = format!(
+        "starts; its list of {count} costs {} tokens ({}){noise}",
+        grouped(tokens as u64),
+        Tokenizer::MEASURE
+    );
     let finding = if tokens > COSTLY_LIST {
         let message = format!("{message}; catalog: lazy in the configuration shortens it");
         Finding::new(Level::Warning, "catalogue", server.title.clone(), message)

@@ -27,7 +27,8 @@ const MARGINS: usize = 6;
 pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: bool) -> io::Result<()> {
     if as_json {
         let calls: Vec<Value> = comparisons.iter().map(to_json).collect();
-        let report = json!({"tokenizer": Tokenizer::MEASURE.counter().name(), "calls": calls, "left": omitted_count});
+        let report =
+            json!({"tokenizer": Tokenizer::MEASURE.counter().name(), "calls": calls, "left": omitted_count});
         return print_stdout(&format!("{report:#}\n"));
     }
     let mut out = anstream::stdout().lock();
