@@ -4,7 +4,7 @@
 //! unless it points to the start of the whole result. The tag is HMAC-SHA256 truncated to 48 bits, over the body
 //! and the scope that the token was issued to, so a token sent by another client fails like a forged one. The body
 //! is masked with a key stream that depends on the tag, so that a token has no readable content and no runs. Both
-//! are written as lower-case letters: 21 for a whole result, at most 45.
+//! are written as lower-case letters: 21 for a whole result, at most 45. In URLs, a token is filled to 24 and 48.
 //!
 //! The tag is compared in constant time before anything is looked up. The store handles expiry: a token carries
 //! neither a time nor a budget.
@@ -36,8 +36,12 @@ pub(crate) use charge::stand_in;
 
 /// Bytes of a tag.
 const TAG_BYTES: usize = 6;
-/// Most characters of a token.
-pub const MAX_CURSOR_CHARS: usize = letters::encoded_len(body::MAX_BODY_BYTES + TAG_BYTES);
+/// Most letters of a token.
+const MAX_LETTERS: usize = letters::encoded_len(body::MAX_BODY_BYTES + TAG_BYTES);
+/// Most characters of a token, with its filling.
+pub const MAX_CURSOR_CHARS: usize = MAX_LETTERS.next_multiple_of(4);
+/// Character after the letters of a token that has to have a multiple of four.
+const FILLING: char = '-';
 /// First byte of the text that a tag authenticates, and of the text from which a mask is derived.
 const TAG_LABEL: u8 = 2;
 const MASK_LABEL: u8 = 3;
@@ -99,6 +103,15 @@ impl CursorToken {
     /// Returns the characters.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the same cursor, filled with `-` to a multiple of four characters: valid base64url, as programs expect of cursors
+    /// in URLs. Verification ignores the filling.
+    #[must_use]
+    pub fn as_base64url(mut self) -> Self {
+        let length = self.0.len().next_multiple_of(4);
+        self.0.extend(std::iter::repeat_n(FILLING, length - self.0.len()));
+        self
     }
 }
 
@@ -209,7 +222,7 @@ impl Keyring {
     /// # Errors
     /// [`InvalidCursor`] for every other token.
     pub fn verify(&self, token: &str, scope: &Scope) -> Result<CursorTarget, InvalidCursor> {
-        let bytes = letters::decode(token.trim()).ok_or(InvalidCursor)?;
+        let bytes = letters::decode(token.trim().trim_end_matches(FILLING)).ok_or(InvalidCursor)?;
         let (masked, tag) = bytes.split_last_chunk::<TAG_BYTES>().ok_or(InvalidCursor)?;
         let mut keys = std::iter::once(&self.mac).chain(&self.earlier);
         keys.find_map(|key| {

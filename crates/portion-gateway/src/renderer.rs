@@ -17,7 +17,7 @@ use portion_tokens::{BYTE_COUNTER, TokenCounter};
 
 use crate::accuracy::CountSample;
 use crate::accuracy::texts::ReplyTexts;
-use crate::call::{Caller, Fault, SnapshotQuery};
+use crate::call::{Caller, Fault, ReadCall, SnapshotQuery};
 use crate::effective_policy::EffectivePolicy;
 use crate::snapshot_query::JoinedSnapshot;
 
@@ -232,8 +232,12 @@ impl Renderer {
     }
 
     fn sign_cursor(&self, job: &RenderJob, view: &View, position: Position) -> CursorToken {
-        self.keyring
-            .sign(&CursorTarget { snapshot: job.snapshot_id, view: view.id(), position }, &job.caller.scope)
+        let target = CursorTarget { snapshot: job.snapshot_id, view: view.id(), position };
+        let cursor = self.keyring.sign(&target, &job.caller.scope);
+        match job.caller.read_call {
+            ReadCall::Http(_) => cursor.as_base64url(),
+            ReadCall::Tool(_) => cursor,
+        }
     }
 }
 

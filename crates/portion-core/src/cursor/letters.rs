@@ -32,7 +32,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 /// Reads what [`encode`] wrote; `None` for every other text.
 pub(super) fn decode(letters: &str) -> Option<Vec<u8>> {
     let len = letters.len() * MILLIBITS_PER_LETTER / 8_000;
-    if letters.len() > super::MAX_CURSOR_CHARS || encoded_len(len) != letters.len() {
+    if letters.len() > super::MAX_LETTERS || encoded_len(len) != letters.len() {
         return None;
     }
     let mut number = vec![0; len];

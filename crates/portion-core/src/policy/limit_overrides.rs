@@ -47,8 +47,8 @@ impl LimitOverrides {
             PolicyProfile::Soft => wide.soft(),
         };
         let reply_target = base.reply_target.min(threshold);
-        // Who set the size of replies wants it filled with passages.
-        let is_sized = self.token_budget_threshold.or(self.reply_target).is_some();
+        // Who set the size of replies, or how to fill them, wants them filled with passages.
+        let is_sized = self.token_budget_threshold.or(self.reply_target).is_some() || self.fill.is_some();
         let ranked_target =
             if is_sized { self.reply_target.unwrap_or(reply_target) } else { base.ranked_target };
         let least = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);

@@ -12,7 +12,7 @@ use super::structured::{self, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{CursorToken, Position};
 use crate::stage_name::StageName;
-use crate::view::Pagination;
+use crate::view::{Pagination, RequestedFields};
 
 /// A rendered reply with its measurements.
 pub(super) struct Candidate {
@@ -78,7 +78,9 @@ impl Candidate {
         };
         let costs = CostEstimate::new(walk, &forms.text, forms.envelope, charged_cursors.clone());
         let written = forms.write(walk, &notice, own_notice.as_ref(), &costs, detail);
-        let facts = RenderedFacts::new(forms.noticed_content(), forms.envelope.is_some());
+        // Who asks for all fields gets the object itself where the notice has a place beside it.
+        let is_plain = forms.envelope.is_some() && walk.request.view.field_selection == RequestedFields::All;
+        let facts = RenderedFacts::new(forms.noticed_content(), is_plain);
         let (kind, next_cursor, start_cursor) = (notice.kind(), notice.next_cursor, notice.start_cursor);
         let (envelope_index, mut pieces) = (forms.envelope, forms.text.pieces);
         let WrittenForms { notice, structured, envelope, tokens } = written;
@@ -196,13 +198,13 @@ impl<'a> Forms<'a> {
 }
 
 impl RenderedFacts {
-    fn new(content: &ReplyContent<'_>, is_enveloped: bool) -> Self {
+    fn new(content: &ReplyContent<'_>, is_plain: bool) -> Self {
         let rendering = content.notice_part.as_ref().map(|part| &part.rendering);
         let meta = rendering.map(|rendering| &rendering.meta);
         Self {
             stages: rendering.map(|rendering| rendering.stages.clone()).unwrap_or_default(),
             whole_value: rendering
-                .filter(|rendering| is_enveloped && rendering.kind == PortionKind::Whole && rendering.is_json)
+                .filter(|rendering| is_plain && rendering.kind == PortionKind::Whole && rendering.is_json)
                 .map(|rendering| rendering.body.clone()),
             total_count: rendering.and_then(|rendering| rendering.total_count),
             upstream_total: meta.and_then(|meta| meta.upstream_total).map(|total| total as usize),

@@ -45,10 +45,8 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
     let goes_on = usual && rendering.next.is_some() && target.is_first();
     rendering.larger_budget =
         Some(target.policy.hard_cap).filter(|cap| goes_on && *cap > target.policy.chunk_size);
-    if !range {
-        rendering.meta.chunk_index = Some(target.portion_index.into());
-        rendering.meta.total_chunks = Some(total_chunks(target, &limits(tokens.later), start, end, to));
-    }
+    rendering.meta.chunk_index = Some(target.portion_index.into());
+    rendering.meta.total_chunks = Some(total_chunks(target, &limits(tokens.later), start, end, to));
     let line_number = |byte| index.line_at(text, byte) + 1;
     rendering.meta.lines = (from < to).then(|| (line_number(from), line_number(end.max(from + 1) - 1)));
     rendering.meta.total_lines = Some(index.line_count());

@@ -63,9 +63,9 @@ pub(super) fn render_source_if_fits(
 }
 
 /// Renders a part. JSON found in a string is escaped back into that string, unless the text around it does
-/// not fit.
+/// not fit or an envelope takes its place.
 pub(super) fn render_part(part: &Part, target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
-    if part.enclosing_string().is_none() {
+    if part.enclosing_string().is_none() || target.uses_envelope() {
         return render_subject(target, room);
     }
     // Without its string it is not a valid value for `structuredContent`.

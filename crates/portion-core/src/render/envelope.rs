@@ -1,69 +1,139 @@
-//! Puts a portion and its notice into one JSON object: `{items,nextCursor,meta}`, `{summary,meta}` or
+//! Puts a portion and its notice into one JSON object. What is shown decides its type: a list is a page
+//! `{items,nextCursor,meta}`, an object a summary `{summary,meta}`, and everything else a chunk
 //! `{content,chunkIndex,totalChunks,nextCursor,metadata}`.
 //!
-//! In pages and chunks `nextCursor` is null at the end, and `totalChunks` is a number: if it is an estimate, `metadata` has
-//! `totalChunksEstimated`.
-//!
-//! Values keep the bytes that they would have without the envelope. The objects around a list are no items:
-//! they are in `meta.beside`.
+//! In pages and chunks `nextCursor` is null at the end. The objects around a list are no items: they are in `meta.beside`.
 
-use portion_json::scan::quote;
+use memchr::memchr_iter;
+use portion_json::scan::{JsonKind, JsonReader, quote};
 use serde_json::{Map, Value};
 
 use super::exempt::shows_part;
+use super::meta::{ChunkCount, NameList};
 use super::notice::nest_under_meta;
-use super::portion::{Piece, PieceBody, PortionKind};
+use super::portion::{Piece, PieceBody};
 use super::rendering::{PageParts, Rendering};
+use super::summary::shown_field_names;
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::{EnvelopeMode, MetadataStyle};
+use crate::snapshot::ObjectIndex;
+use crate::view::core_object;
 
 /// MIME type of an envelope.
 const ENVELOPE_MIME: &str = "application/json";
+
+/// Type of an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EnvelopeType {
+    /// Items of a list.
+    Page,
+    /// An object, or fields of it.
+    Summary,
+    /// A text, a range of bytes, or a single value.
+    Chunk,
+}
+
+impl Rendering {
+    /// Returns the type of the envelope that holds this rendering.
+    pub(super) fn envelope_type(&self) -> EnvelopeType {
+        if self.page_parts.is_some() {
+            EnvelopeType::Page
+        } else if self.is_json && JsonKind::of_value(self.body.trim_start()) == JsonKind::Object {
+            EnvelopeType::Summary
+        } else {
+            EnvelopeType::Chunk
+        }
+    }
+
+    /// Returns true if all of an object is shown.
+    pub(super) fn is_full(&self) -> bool {
+        self.next.is_none() && self.meta.offset.unwrap_or(0) == 0 && !self.needs_notice()
+    }
+
+    /// Adds the facts that the type of its envelope has and that it does not report by itself. `ordinal`: number of portions
+    /// before this one.
+    fn complete_for_envelope(&mut self, ordinal: u16) {
+        match self.envelope_type() {
+            EnvelopeType::Summary if self.meta.projected_fields.is_none() => {
+                let index = ObjectIndex::parse(&mut JsonReader::new(&self.body));
+                let pointer = index.map_or_else(|_| String::new(), |index| core_object(&self.body, &index).0);
+                let names = shown_field_names(&self.body, &pointer);
+                self.meta.total_fields = Some(self.total_count.unwrap_or(0).max(names.len()));
+                self.meta.projected_fields = Some(NameList::whole(names));
+            }
+            EnvelopeType::Chunk => self.number_chunk(ordinal),
+            EnvelopeType::Page | EnvelopeType::Summary => {}
+        }
+    }
+
+    /// Adds the lines and the number of a chunk. Those of bytes are counted in what they are a part of.
+    fn number_chunk(&mut self, ordinal: u16) {
+        let lines_in = |text: &str| {
+            let body = text.strip_suffix('\n').unwrap_or(text);
+            memchr_iter(b'\n', body.as_bytes()).count() + usize::from(!text.is_empty())
+        };
+        let (whole, before) = match &self.source {
+            Some((text, span)) => {
+                let whole = &text[span.start as usize..(span.end as usize).min(text.len())];
+                (whole, &whole[..self.meta.start_byte.unwrap_or(0).min(whole.len())])
+            }
+            None => (self.body.as_str(), ""),
+        };
+        let meta = &mut self.meta;
+        let total_lines = *meta.total_lines.get_or_insert_with(|| lines_in(whole));
+        meta.lines.get_or_insert_with(|| {
+            let first = memchr_iter(b'\n', before.as_bytes()).count() + 1;
+            let last = (first + lines_in(&self.body)).saturating_sub(1);
+            (first.min(total_lines), last.min(total_lines))
+        });
+        let size = *meta.chunk_bytes.get_or_insert(self.body.len());
+        if meta.chunk_index.is_none() {
+            let rest = whole.len().saturating_sub(before.len() + size);
+            let index = if before.is_empty() { 0 } else { usize::from(ordinal) };
+            let count = index + 1 + rest.div_ceil(size.max(1));
+            meta.chunk_index = Some(index);
+            meta.total_chunks = Some(ChunkCount { count, is_estimate: rest > 0 });
+        }
+    }
+}
 
 /// Returns a rendering and its notice as one object.
 pub(super) fn wrap(rendering: &Rendering, notice: &Map<String, Value>, style: MetadataStyle) -> String {
     let notice = &nest_under_meta(notice, style);
     let mut meta = notice.get("meta").and_then(Value::as_object).cloned().unwrap_or_default();
-    let total = style.key("totalCount");
-    if let (Some(count), false) = (notice.get(&total), meta.contains_key(&total)) {
-        meta.insert(total, count.clone());
-    }
     let key = style.key("nextCursor");
-    let next = notice.get(&key).map(|cursor| member(&key, &cursor.to_string()));
-    let next_or_null = || next.clone().unwrap_or_else(|| member(&key, "null"));
-    let body = || if rendering.is_json { rendering.body.clone() } else { quote(&rendering.body) };
+    let next = notice.get(&key);
+    let next_or_null = member(&key, &next.unwrap_or(&Value::Null).to_string());
     let mut members = Vec::new();
-    match rendering.kind {
-        PortionKind::Page => {
-            let PageParts { items, outer_members: beside } = rendering
-                .page_parts
-                .clone()
-                .unwrap_or_else(|| PageParts { items: body(), outer_members: String::new() });
+    match (rendering.envelope_type(), &rendering.page_parts) {
+        (EnvelopeType::Page, Some(PageParts { items, outer_members: beside })) => {
+            // A walk goes on after the list if further parts follow.
+            let has_more = next.is_some() || rendering.meta.has_more == Some(true);
+            let extent = [
+                ("totalCount", rendering.total_count.map(Value::from)),
+                ("pageSize", rendering.meta.page_size.map(Value::from)),
+                ("hasMore", Some(has_more.into())),
+            ];
+            meta.extend(extent.into_iter().filter_map(|(name, value)| Some((style.key(name), value?))));
             let meta = Value::Object(meta).to_string();
             let meta = match beside.as_str() {
                 "" => meta,
                 beside => format!("{{\"beside\":{beside},{}", meta.strip_prefix('{').unwrap_or("}")),
             };
-            members.push(member("items", &items));
-            members.push(next_or_null());
-            members.push(member("meta", &meta));
+            members.extend([member("items", items), next_or_null, member("meta", &meta)]);
         }
-        PortionKind::Summary => {
-            members.push(member("summary", &body()));
-            members.extend(next);
+        (EnvelopeType::Summary, _) => {
+            members.push(member("summary", &rendering.body));
+            members.extend(next.map(|_| next_or_null));
             members.push(member("meta", &Value::Object(meta).to_string()));
         }
         _ => {
-            members.push(member("content", &body()));
-            let (index, total) = (style.key("chunkIndex"), style.key("totalChunks"));
-            members.extend(meta.shift_remove(&index).map(|value| member(&index, &value.to_string())));
-            if let (Some(_), Some(chunks)) = (meta.shift_remove(&total), rendering.meta.total_chunks) {
-                members.push(member(&total, &chunks.count.to_string()));
-                if chunks.is_estimate {
-                    meta.insert(style.key("totalChunksEstimated"), true.into());
-                }
+            members.push(member("content", &quote(&rendering.body)));
+            for name in ["chunkIndex", "totalChunks"] {
+                let name = style.key(name);
+                members.extend(meta.shift_remove(&name).map(|value| member(&name, &value.to_string())));
             }
-            members.push(next_or_null());
+            members.push(next_or_null);
             members.push(member("metadata", &Value::Object(meta).to_string()));
         }
     }
@@ -78,6 +148,15 @@ impl<'a> PartWalk<'a> {
     /// Returns true if portions are put in an envelope.
     pub(super) fn uses_envelope(&self) -> bool {
         self.cx.policy.render_options.envelope == EnvelopeMode::Wrap
+    }
+
+    /// Adds the facts that the type of the envelope has to the part that it holds.
+    pub(super) fn note_envelope_facts(&self, content: &mut ReplyContent<'a>) {
+        let start = self.request.start;
+        if let Some(part) = content.notice_part.as_mut().filter(|_| self.uses_envelope()) {
+            let is_resumed = part.part_index == usize::from(start.part);
+            part.rendering.complete_for_envelope(if is_resumed { start.ordinal } else { 0 });
+        }
     }
 
     /// Replaces the pieces of the notice's part with one empty piece for the envelope and returns its index.

@@ -75,13 +75,6 @@ pub(super) struct ChunkCount {
     pub is_estimate: bool,
 }
 
-impl ChunkCount {
-    /// Returns a number; an estimate is a string, marked `≈`.
-    fn to_json(self) -> Value {
-        if self.is_estimate { format!("≈{}", self.count).into() } else { self.count.into() }
-    }
-}
-
 /// A member of `meta`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetaKey {
@@ -91,6 +84,7 @@ pub(super) enum MetaKey {
     Offset,
     ChunkIndex,
     TotalChunks,
+    TotalChunksEstimated,
     StartLine,
     EndLine,
     TotalLines,
@@ -121,13 +115,14 @@ pub(super) enum MetaKey {
 }
 
 /// All members with their names in camel case, in the order in which they are written.
-pub(super) const META_KEYS: [(MetaKey, &str); 33] = [
+pub(super) const META_KEYS: [(MetaKey, &str); 34] = [
     (MetaKey::PageSize, "pageSize"),
     (MetaKey::Served, "served"),
     (MetaKey::HasMore, "hasMore"),
     (MetaKey::Offset, "offset"),
     (MetaKey::ChunkIndex, "chunkIndex"),
     (MetaKey::TotalChunks, "totalChunks"),
+    (MetaKey::TotalChunksEstimated, "totalChunksEstimated"),
     (MetaKey::StartLine, "startLine"),
     (MetaKey::EndLine, "endLine"),
     (MetaKey::TotalLines, "totalLines"),
@@ -167,7 +162,8 @@ impl RenderingMeta {
             MetaKey::HasMore => self.has_more.map(Value::from),
             MetaKey::Offset => self.offset.map(Value::from),
             MetaKey::ChunkIndex => self.chunk_index.map(Value::from),
-            MetaKey::TotalChunks => self.total_chunks.map(ChunkCount::to_json),
+            MetaKey::TotalChunks => self.total_chunks.map(|chunks| chunks.count.into()),
+            MetaKey::TotalChunksEstimated => flag(self.total_chunks.is_some_and(|chunks| chunks.is_estimate)),
             MetaKey::StartLine => self.lines.map(|(first, _)| first.into()),
             MetaKey::EndLine => self.lines.map(|(_, last)| last.into()),
             MetaKey::TotalLines => self.total_lines.map(Value::from),

@@ -16,23 +16,25 @@ pub(super) fn render(source: &Slice, stretch: Span, from: usize, room: &Remainin
     let from = text.floor_char_boundary(from.clamp(start.min(end), end));
     // At most the byte budget is read, and one character more.
     source.need(Span::new(from, (from + room.bytes).saturating_add(char::MAX.len_utf8()).min(end)));
-    render_range(text, stretch, from, fitting_end(text, from, end, room))
+    render_range(source, stretch, from, fitting_end(text, from, end, room))
 }
 
-fn render_range(text: &str, stretch: Span, from: usize, to: usize) -> Rendering {
+fn render_range(source: &Slice, stretch: Span, from: usize, to: usize) -> Rendering {
+    let text = source.loaded();
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let mut rendering = Rendering::new(PortionKind::Raw, text[from..to].to_owned());
     rendering.next = (to < end).then_some(PartOffset::Byte(to as u32));
     rendering.meta.start_byte = Some(from - start);
     rendering.meta.end_byte = Some(to - start);
     rendering.meta.total_bytes = Some(end - start);
+    rendering.source = Some((source.clone(), stretch));
     rendering
 }
 
 /// Renders as much of a base64 text as fits, beginning at `from`, so that the result can be decoded on its
 /// own. `flat` is the token count of any amount of it, if the reply marks it as base64.
 pub(super) fn render_base64(
-    text: &str,
+    text: &Slice,
     from: usize,
     room: &RemainingBudget<'_>,
     flat: Option<usize>,

@@ -1,5 +1,7 @@
 //! A rendered part: its text, the offset of the next page, and the content of its notice.
 
+use portion_json::scan::JsonKind;
+use portion_json::span::Span;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
@@ -11,7 +13,7 @@ use crate::cursor::{CursorToken, PartOffset, Position};
 use crate::paging::PagingArgument;
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
-use crate::snapshot::IndexedText;
+use crate::snapshot::{IndexedText, Slice};
 use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields, SortOrder, View};
 
@@ -66,6 +68,13 @@ pub(super) struct RenderTarget<'a> {
 }
 
 impl RenderTarget<'_> {
+    /// Returns true if the caller selected an object as a whole, even if it contains a list. Without an envelope, that list is
+    /// still described.
+    pub(super) fn is_one_object(&self) -> bool {
+        let is_selected = self.view.is_custom_section() || self.is_singled_out && self.uses_envelope();
+        is_selected && JsonKind::of_value(self.subject.text.trim_start()) == JsonKind::Object
+    }
+
     /// Returns the rule for stripped fields, or `None` if the caller selected what to show.
     pub(super) fn strip_rule(&self) -> Option<&StripRule> {
         let asked = self.view.field_selection != RequestedFields::Auto
@@ -181,8 +190,10 @@ pub(super) struct Rendering {
     pub larger_budget: Option<usize>,
     /// Tables that a query can read, if one is useful.
     pub query_tables: Option<QueryTables>,
-    /// The page taken apart, for an envelope.
+    /// A list taken apart, for an envelope.
     pub page_parts: Option<PageParts>,
+    /// Set on a range of bytes: the text and the span that its offsets count from.
+    pub source: Option<(Slice, Span)>,
 }
 
 /// A page taken apart, as JSON.
@@ -215,6 +226,7 @@ impl Rendering {
             larger_budget: None,
             query_tables: None,
             page_parts: None,
+            source: None,
         }
     }
 

@@ -191,7 +191,7 @@ fn render_summary(
 }
 
 /// Returns the names of the fields shown in the core object, which is at `pointer`.
-fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
+pub(super) fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
     let core = value_below(body, Span::new(0, body.len()), PathSteps::parse(pointer));
     let names = core.into_iter().flat_map(|core| members(body, core));
     names.map(|own| unescape(own.key.slice(body))).take(ObjectIndex::MAX_LISTED).collect()

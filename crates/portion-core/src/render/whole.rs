@@ -34,9 +34,8 @@ impl Rendering {
         if rendering.is_json && target.policy.render_options.is_compact {
             rendering.body = minified(&rendering.body);
         }
-        // A custom section is one object, even if it contains a list.
         if let Structure::List(list) = &subject.structure
-            && !target.view.is_custom_section()
+            && !target.is_one_object()
         {
             rendering.kind = PortionKind::Page;
             rendering.total_count = Some(list.len());
@@ -49,8 +48,9 @@ impl Rendering {
             upstream_paging::note_upstream_page(target, list, &mut rendering);
             upstream_paging::note_fetched_list(target, list.len(), &mut rendering);
             let page = page.as_ref().map(|(page, _)| page);
-            rendering.page_parts =
-                target.uses_envelope().then(|| PageParts::of_whole_list(&subject.text, list, page, room));
+            // A map is an object.
+            rendering.page_parts = (target.uses_envelope() && list.layout != Layout::Map)
+                .then(|| PageParts::of_whole_list(&subject.text, list, page, room));
             let available = list_field_names(list);
             if !available.is_empty() && target.view.field_selection != RequestedFields::All {
                 rendering.available_fields = Some((available, max_name_chars(room)));

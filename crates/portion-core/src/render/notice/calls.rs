@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
+use crate::render::envelope::EnvelopeType;
 use crate::render::portion::PortionKind;
 use crate::render::query_tables::QueryTables;
 use crate::render::record_lists::MAX_PATH_BYTES;
@@ -85,9 +86,17 @@ impl Notice<'_> {
 
     /// Returns a call that reads a section of a summary, and the available sections.
     pub(super) fn details_available(&self, detail: Detail) -> Option<Map<String, Value>> {
-        let (sections, cursor) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
+        let none = Map::new();
+        // The type of its envelope has it always.
+        let is_required = self.is_envelope_of(EnvelopeType::Summary);
+        let sections = self.rendering.sections.as_ref().or(is_required.then_some(&none))?;
+        let cursor = self.start_cursor.as_ref();
         let mut arguments = Map::new();
-        arguments.insert("cursor".into(), cursor.as_str().into());
+        match cursor {
+            Some(cursor) => arguments.insert("cursor".into(), cursor.as_str().into()),
+            None if is_required => None,
+            None => return None,
+        };
         match sections.keys().next().filter(|_| !self.is_enveloped) {
             Some(section) => arguments.insert("section".into(), section.as_str().into()),
             None => arguments.insert("fields".into(), "all".into()),

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::envelope::EnvelopeType;
 use super::follow_up_call::FollowUpCall;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
@@ -107,6 +108,11 @@ impl Notice<'_> {
         let unshown = self.unshown.and_then(|unshown| unshown.cursor.as_ref());
         let cursors = [self.start_cursor.as_ref(), self.next_cursor.as_ref(), unshown];
         cursors.into_iter().flatten().cloned().collect()
+    }
+
+    /// Returns true if the content is put in an envelope of this type.
+    pub(super) fn is_envelope_of(&self, envelope: EnvelopeType) -> bool {
+        self.is_enveloped && self.rendering.envelope_type() == envelope
     }
 
     /// Returns the kind of the reply: `Query` for an answer, however it is rendered.

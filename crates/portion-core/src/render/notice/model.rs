@@ -47,6 +47,7 @@ impl Notice<'_> {
             | MetaKey::Strategy
             | MetaKey::ChunkIndex
             | MetaKey::TotalChunks
+            | MetaKey::TotalChunksEstimated
             | MetaKey::TotalTokens
             | MetaKey::BytesInChunk
             | MetaKey::ProjectedFields

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::facts::{OmissionReason, abbreviated_names, owners_array, unshown_object};
 use super::{Audience, Detail, Notice};
 use crate::policy::MetadataStyle;
+use crate::render::envelope::EnvelopeType;
 use crate::render::meta::META_KEYS;
 use crate::render::portion::PortionKind;
 
@@ -75,9 +76,14 @@ impl Notice<'_> {
     fn add_source(&self, meta: &mut Members, detail: Detail, audience: Audience) {
         let for_programs = audience == Audience::Programs;
         if for_programs {
-            // In an envelope, a summary has another name.
-            let preview = self.is_enveloped && self.kind() == PortionKind::Summary;
-            meta.add("kind", if preview { "preview" } else { self.kind().name() });
+            let kind = if !self.is_envelope_of(EnvelopeType::Summary) {
+                self.kind().name()
+            } else if self.rendering.is_full() {
+                "full"
+            } else {
+                "preview"
+            };
+            meta.add("kind", kind);
         }
         if let Some(cursor) = self.start_cursor.as_ref().filter(|_| for_programs || self.needs_cursor()) {
             meta.add("cursor", cursor.as_str());

@@ -33,7 +33,9 @@ impl PageBuilder<'_> {
         let ListWrapper { before, after, .. } = &filled.wrapper;
         let mut rendering = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
         rendering.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
-        rendering.page_parts = self.target.uses_envelope().then(|| self.page_parts(&filled, how));
+        let is_list = self.rows.list.layout != Layout::Map;
+        rendering.page_parts =
+            (is_list && self.target.uses_envelope()).then(|| self.page_parts(&filled, how));
         if filled.wrapper.states_page {
             let page = self.served_page(how, Some(filled.served_count));
             rendering.linked_cursors = page.map(|page| page.cursors()).unwrap_or_default();

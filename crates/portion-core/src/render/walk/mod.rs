@@ -116,6 +116,7 @@ impl<'a> PartWalk<'a> {
         };
         upstream_paging::note_upstream_step(self, &mut content);
         upstream_paging::note_gap(self, &mut content);
+        self.note_envelope_facts(&mut content);
         content
     }
 

@@ -33,6 +33,9 @@ proptest! {
         let token = keyring.sign(&pointer, &scope);
         prop_assert!(token.as_str().len() <= MAX_CURSOR_CHARS);
         prop_assert_eq!(keyring.verify(token.as_str(), &scope), Ok(pointer));
+        let in_url = token.clone().as_base64url();
+        prop_assert!(in_url.as_str().len().is_multiple_of(4) && in_url.as_str().len() <= MAX_CURSOR_CHARS);
+        prop_assert_eq!(keyring.verify(in_url.as_str(), &scope), Ok(pointer));
         prop_assert_eq!(keyring.verify(token.as_str(), &Scope::from_principal(&format!("{who}x"))), Err(InvalidCursor));
         let mut other = secret;
         other[31] ^= 1;
@@ -74,7 +77,7 @@ fn a_cursor_of_another_version_is_read() {
         CursorTarget { view: ViewId::default(), position: Position::default(), ..target },
         "ajeitmrktqfpnjglduqbq",
     );
-    assert_eq!(MAX_CURSOR_CHARS, 45);
+    assert_eq!(MAX_CURSOR_CHARS, 48);
 }
 
 #[test]

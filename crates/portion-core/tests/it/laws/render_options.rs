@@ -143,31 +143,43 @@ fn out_of_envelope(
         let moved = ["chunkIndex", "totalChunks"].contains(&key.as_str()) && get("content").is_some();
         let shown = if moved {
             let number = get(&style.key(key)).map(|raw| serde_json::from_str::<u64>(raw).expect("a number"));
-            let is_estimate = key == "totalChunks" && inner["meta"]["totalChunksEstimated"] == true;
-            number.map(|number| if is_estimate { format!("≈{number}").into() } else { number.into() })
+            number.map(Value::from)
         } else {
             inner["meta"].get(key).cloned()
         };
         // Each form reports its own cost.
-        let own = ["estimatedTokens", "budgetUsed", "budgetRemaining", "warning"].contains(&key.as_str());
+        let own = ["estimatedTokens", "budgetUsed", "budgetRemaining", "warning"].contains(&key.as_str())
+            // A walk goes on after its list if further parts follow.
+            || key == "hasMore" && cursor.is_some();
         assert!(own || shown.as_ref() == Some(value), "{key}: {envelope}");
     }
     if let Some(items) = get("items") {
         assert_keys(&["items", "meta"]);
+        assert!(items.starts_with('['), "{envelope}");
+        let extent = &inner["meta"];
+        assert!(extent["totalCount"].is_u64() && extent["pageSize"].is_u64(), "{envelope}");
+        // What could not be stored has no cursor to the rest.
+        let is_stored = portion.start_cursor().is_some();
+        assert!(!is_stored || cursor.is_some() == (extent["hasMore"] == true), "{envelope}");
         return page(subject, items, beside);
     }
     if let Some(summary) = get("summary") {
         assert_keys(&["summary", "meta"]);
-        assert_eq!(
-            inner["meta"]["kind"],
-            if notice["meta"]["kind"] == "query" { "query" } else { "preview" }
-        );
+        assert!(summary.starts_with('{'), "{envelope}");
+        assert!(["preview", "full"].contains(&inner["meta"]["kind"].as_str().expect("a kind")), "{envelope}");
+        assert!(inner["meta"]["totalFields"].is_u64() && inner["meta"]["projectedFields"].is_array(), "{envelope}");
+        let details = &inner["meta"]["detailsAvailable"];
+        assert!(details["endpoint"].is_string() && details["parameters"].is_object(), "{envelope}");
         return summary.to_owned();
     }
     assert_keys(&["content", "metadata", &indices[0], &indices[1]]);
     let content = get("content").expect("content");
-    let is_text = content.starts_with('"') && !(portion.kind().name() == "whole" && part.trim() == content);
-    if is_text { unescape(content) } else { content.to_owned() }
+    assert!(indices.iter().all(|key| get(key).is_some_and(|number| number.parse::<u64>().is_ok())), "{envelope}");
+    for key in ["startLine", "endLine", "totalLines", "bytesInChunk"] {
+        assert!(inner["meta"][key].is_u64(), "{key}: {envelope}");
+    }
+    assert!(content.starts_with('"'), "{envelope}");
+    unescape(content)
 }
 
 /// Returns a page with its items inside the objects around the list.
