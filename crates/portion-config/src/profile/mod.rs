@@ -7,6 +7,10 @@
 //! assert!(Profile::by_name("hostaway").unwrap().text.contains("endpoints:"));
 //! ```
 
+mod matching;
+
+pub use matching::ListedTool;
+
 /// A configuration for a known API.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Profile {

@@ -17,7 +17,10 @@ const KEYS: &[(&str, &str)] = &[
     ("max_page_size", "maxPageSize"),
     ("enable_summarization", "summarization"),
     ("enable_pagination", "pagination"),
+    ("summarization_enabled", "summarization"),
+    ("pagination_enabled", "pagination"),
     ("endpoints", "endpoints"),
+    ("endpoint_overrides", "endpoints"),
 ];
 /// Keys of an endpoint in the section.
 const ENDPOINT_KEYS: &[(&str, &str)] = &[
