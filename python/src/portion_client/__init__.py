@@ -2,9 +2,14 @@
 
 The work is done by the program `portion fetch`, which comes in the same wheel.
 
-    >>> from portion_client import fetch
+    >>> from portion_client import Client, fetch
     >>> result = fetch("search", {"query": "grapple"}, command=["my-rules-server"])
     >>> [chunk.score for chunk in result.chunks]
+
+A `Client` keeps its server for many calls:
+
+    >>> with Client(command=["my-rules-server"]) as client:
+    ...     results = [client.fetch("search", {"query": query}) for query in ("grapple", "prone")]
 """
 
 from __future__ import annotations
@@ -13,15 +18,18 @@ import asyncio
 import json
 import logging
 import os
+import queue
 import shutil
 import subprocess
 import sysconfig
+import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["Chunk", "FetchError", "FetchResult", "Fill", "fetch", "fetch_async", "find_binary"]
+__all__ = ["Chunk", "Client", "FetchError", "FetchResult", "Fill", "fetch", "fetch_async", "find_binary"]
 
 Fill = Literal["stop", "skip", "value"]
 
@@ -124,6 +132,110 @@ async def fetch_async(
     return _read(process.returncode or 0, out, err, text_field, score_field, id_field)
 
 
+class Client:
+    """Calls the tools of one server, which is started or connected once. Threads may share it; calls wait for each other.
+
+    The options are those of `fetch`, and the defaults of all calls. `timeout` is the time limit of each call. A server that
+    has ended is started again for the next call.
+    """
+
+    def __init__(
+        self,
+        *,
+        command: Sequence[str] | None = None,
+        url: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_context_tokens: int = 8192,
+        fill: Fill = "stop",
+        tokenizer: str = "len4",
+        text_field: str | None = None,
+        score_field: str | None = None,
+        id_field: str | None = None,
+        list_field: str | None = None,
+        timeout: float = 60.0,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        line, variables = _prepare(locals())
+        self._fields = (text_field, score_field, id_field)
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, env=variables)
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        for read in (self._read_answers, self._read_stderr):
+            threading.Thread(target=read, daemon=True).start()
+
+    def fetch(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        max_context_tokens: int | None = None,
+        fill: Fill | None = None,
+    ) -> FetchResult:
+        """Calls `tool`. Raises FetchError if the call fails. Chunks that are left out are logged as a warning."""
+        request: dict[str, Any] = {"tool": tool, "arguments": dict(arguments or {})}
+        given = {"max_context_tokens": max_context_tokens, "fill": fill}
+        request.update({name: value for name, value in given.items() if value is not None})
+        stdin = self._process.stdin
+        assert stdin is not None
+        with self._lock:
+            try:
+                stdin.write(json.dumps(request).encode() + b"\n")
+                stdin.flush()
+                answer = self._answers.get(timeout=self._timeout + _EXIT_SECONDS)
+            except (OSError, ValueError, queue.Empty):
+                self.close()
+                answer = b""
+        if not answer:
+            raise FetchError("\n".join([f"no answer from the tool `{tool}`: the client has ended", *self._stderr]))
+        read = json.loads(answer)
+        if "error" in read:
+            raise FetchError(read["error"]["message"])
+        return _result(read, *self._fields)
+
+    async def fetch_async(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        max_context_tokens: int | None = None,
+        fill: Fill | None = None,
+    ) -> FetchResult:
+        """Does what `fetch` does, without blocking the event loop."""
+        return await asyncio.to_thread(self.fetch, tool, arguments, max_context_tokens=max_context_tokens, fill=fill)
+
+    def close(self) -> None:
+        """Ends the server."""
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+            self._process.wait(_EXIT_SECONDS)
+        except (OSError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read_answers(self) -> None:
+        for line in self._process.stdout or ():
+            self._answers.put(line)
+        # Whoever waits learns that nothing follows.
+        self._answers.put(b"")
+
+    def _read_stderr(self) -> None:
+        for line in self._process.stderr or ():
+            text = line.decode(errors="replace").rstrip()
+            _log_warning(text)
+            if text and not text.startswith("{"):
+                self._stderr.append(text)
+
+
 def find_binary() -> str:
     """Returns the path of `portion`: that of PORTION_BIN, of this installation, or on PATH."""
     given = os.environ.get("PORTION_BIN")
@@ -141,8 +253,11 @@ def _prepare(call: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
         raise FetchError("give either command or url")
     if isinstance(command, str):
         raise FetchError("command is a list of words, as in ['npx', '-y', 'my-server']")
-    line = [find_binary(), "fetch", "--json", f"--tool={call['tool']}"]
-    line.append("--args=" + json.dumps(dict(call["arguments"] or {})))
+    line = [find_binary(), "fetch", "--json"]
+    if "tool" in call:
+        line += [f"--tool={call['tool']}", "--args=" + json.dumps(dict(call["arguments"] or {}))]
+    else:
+        line.append("--requests")
     for option in ("max_context_tokens", "fill", "tokenizer", "text_field", "score_field", "id_field", "list_field"):
         if call[option] is not None:
             line.append(f"--{option.replace('_', '-')}={call[option]}")
@@ -161,13 +276,7 @@ def _read(
 ) -> FetchResult:
     said = err.decode(errors="replace")
     for line in said.splitlines():
-        try:
-            event = json.loads(line) if line.startswith("{") else {}
-        except ValueError:
-            event = {}
-        if isinstance(event, dict) and event.get("level") == "WARN":
-            facts = {name: value for name, value in event.items() if name not in ("timestamp", "level", "message")}
-            _log.warning("%s %s", event.get("message"), json.dumps(facts), extra={"portion": facts})
+        _log_warning(line)
     if code != 0:
         start = max(f"\n{said}".rfind("\nportion: "), f"\n{said}".rfind("\nerror: "), 0)
         message = said[start:].strip().removeprefix("portion: ")
@@ -176,7 +285,23 @@ def _read(
         if lines:
             message += "\nIts stderr ended with:\n" + "\n".join(lines[-_STDERR_LINES:])
         raise FetchError(message)
-    read = json.loads(out)
+    return _result(json.loads(out), text_field, score_field, id_field)
+
+
+def _log_warning(line: str) -> None:
+    """Logs a warning of the program, which is a line of JSON."""
+    try:
+        event = json.loads(line) if line.startswith("{") else {}
+    except ValueError:
+        event = {}
+    if isinstance(event, dict) and event.get("level") == "WARN":
+        facts = {name: value for name, value in event.items() if name not in ("timestamp", "level", "message")}
+        _log.warning("%s %s", event.get("message"), json.dumps(facts), extra={"portion": facts})
+
+
+def _result(
+    read: Mapping[str, Any], text_field: str | None, score_field: str | None, id_field: str | None
+) -> FetchResult:
     chunks = [_chunk(record, text_field, score_field, id_field) for record in read["chunks"]]
     return FetchResult(chunks, read["truncated"], read["dropped"], read["tokens"])
 

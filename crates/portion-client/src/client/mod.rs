@@ -26,7 +26,7 @@ mod shortened;
 use std::time::Duration;
 
 use portion_mcp::upstream::link::Connector;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use connection::Connection;
 pub use error::ClientError;
@@ -34,8 +34,9 @@ use portion_json::scan::quote;
 
 use crate::read::json;
 
-/// Time to tell the server that its result is not awaited any more.
-const CANCEL_TIMEOUT: Duration = Duration::from_millis(200);
+/// Share of the time limit that is left for the end of the server, as a divisor, and its maximum.
+const END_SHARE: u32 = 8;
+const MAX_END_TIME: Duration = Duration::from_millis(400);
 
 /// Most pages of a list of tools.
 const MAX_TOOL_PAGES: usize = 1000;
@@ -45,16 +46,17 @@ const MAX_TOOL_PAGES: usize = 1000;
 pub struct Client {
     connection: Connection,
     time_limit: Duration,
+    /// Time by which a result must be read.
     deadline: Instant,
 }
 
 impl Client {
-    /// Connects to a server and opens a session. `time_limit` holds for everything until the result is read.
+    /// Connects to a server and opens a session. `time_limit` holds for everything, the end of the server included.
     ///
     /// # Errors
     /// Returns [`ClientError`] if the server cannot be reached, refuses, or does not answer in time.
     pub async fn connect(server: &dyn Connector, time_limit: Duration) -> Result<Self, ClientError> {
-        let deadline = Instant::now() + time_limit;
+        let deadline = Instant::now() + time_limit - end_time(time_limit);
         let timed_out = |during: &str| ClientError::Timeout { during: during.to_owned(), time_limit };
         let link =
             timeout_at(deadline, server.connect()).await.map_err(|_| timed_out("the connection"))??;
@@ -79,7 +81,7 @@ impl Client {
         if let Ok(result) = timeout_at(self.deadline, called).await {
             return result;
         }
-        let _ = timeout(CANCEL_TIMEOUT, self.connection.cancel()).await;
+        let _ = timeout_at(self.deadline + end_time(self.time_limit) / 2, self.connection.cancel()).await;
         Err(ClientError::Timeout { during: format!("the tool `{name}`"), time_limit: self.time_limit })
     }
 
@@ -111,11 +113,17 @@ impl Client {
 
     /// Restarts the time limit, for another call.
     pub fn renew_deadline(&mut self) {
-        self.deadline = Instant::now() + self.time_limit;
+        self.deadline = Instant::now() + self.time_limit - end_time(self.time_limit);
     }
 
-    /// Ends the session and waits up to `grace` for the server to end.
+    /// Ends the session and waits for the server to end: up to `grace`, and not beyond the time limit.
     pub async fn close(self, grace: Duration) {
-        let _ = timeout(grace, self.connection.close()).await;
+        let end = (self.deadline + end_time(self.time_limit)).min(Instant::now() + grace);
+        let _ = timeout_at(end, self.connection.close()).await;
     }
+}
+
+/// Returns the part of a time limit in which a server is told to end.
+fn end_time(time_limit: Duration) -> Duration {
+    (time_limit / END_SHARE).min(MAX_END_TIME)
 }

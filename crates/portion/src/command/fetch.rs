@@ -1,5 +1,7 @@
 //! `portion fetch`: calls a retrieval tool and keeps its best chunks within a token budget.
 
+mod requests;
+
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -31,6 +33,9 @@ Examples:
   portion fetch --tool search --json --fill value --url https://mcp.example.com/mcp
   portion fetch --tool search --text-field body --score-field rank -- my-server
 
+With --requests, each line of stdin is a request for the same server:
+  {\"tool\":\"search\",\"arguments\":{\"query\":\"grapple\"},\"max_context_tokens\":4096,\"fill\":\"skip\"}
+
 With --json stdout has {\"chunks\":[…],\"truncated\":…,\"dropped\":…,\"tokens\":…}. If chunks are left out, stderr has
 a warning as a line of JSON. The exit code is 0 also then; it is 1 if the call failed or its result has no chunks.";
 
@@ -40,8 +45,8 @@ a warning as a line of JSON. The exit code is 0 also then; it is 1 if the call f
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url"]))]
 pub(crate) struct Options {
     /// The tool to call
-    #[arg(long, value_name = "NAME")]
-    tool: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "requests")]
+    tool: Option<String>,
     /// Arguments of the tool, a JSON object
     #[arg(long = "args", value_name = "JSON", default_value = "{}", value_parser = parse_arguments)]
     arguments: String,
@@ -57,6 +62,9 @@ pub(crate) struct Options {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+    /// Read requests from stdin, a JSON object a line, and print each result as a line of JSON; the server is kept
+    #[arg(long, conflicts_with_all = ["tool", "arguments"])]
+    requests: bool,
     /// Field of a chunk that holds its text, as in payload.text; found among the usual names by default
     #[arg(long, value_name = "FIELD")]
     text_field: Option<String>,
@@ -96,13 +104,15 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let connector = server.connector()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
+        let Some(tool) = &options.tool else { return requests::answer_all(options, &*connector).await };
+        let request = options.request(tool, &options.arguments);
         let client = Client::connect(&*connector, options.timeout).await;
         // The server's stderr is copied to ours.
         let mut client = client.map_err(ClientError::without_stderr)?;
-        let outcome = fetch(&mut client, &options.request()).await;
+        let outcome = fetch(&mut client, &request).await;
         // Printed before the server ends, which may take its time.
         let printed = outcome.map_err(|error| error.without_stderr().into()).and_then(|result| {
-            warn_if_truncated(options, &result);
+            warn_if_truncated(&request, &result);
             reported(print(options, &result), None, ExitCode::SUCCESS)
         });
         client.close(EXIT_GRACE).await;
@@ -113,7 +123,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 }
 
 impl Options {
-    fn request(&self) -> FetchRequest {
+    fn request(&self, tool: &str, arguments: &str) -> FetchRequest {
         FetchRequest {
             names: FieldNames {
                 text: self.text_field.clone(),
@@ -124,13 +134,13 @@ impl Options {
             max_context_tokens: self.max_context_tokens,
             tokenizer: self.tokenizer,
             fill: self.fill,
-            ..FetchRequest::new(&self.tool, &self.arguments)
+            ..FetchRequest::new(tool, arguments)
         }
     }
 }
 
 /// Logs what was left out, without its content.
-fn warn_if_truncated(options: &Options, result: &FetchResult) {
+fn warn_if_truncated(request: &FetchRequest, result: &FetchResult) {
     if !result.is_truncated() {
         return;
     }
@@ -141,20 +151,20 @@ fn warn_if_truncated(options: &Options, result: &FetchResult) {
             position = chunk.position,
             id,
             tokens = chunk.tokens,
-            max_context_tokens = options.max_context_tokens,
+            max_context_tokens = request.max_context_tokens,
             "a chunk above all that were kept alone exceeds the budget"
         );
     }
     tracing::warn!(
-        tool = options.tool,
+        tool = request.tool,
         kept = result.chunks.len(),
         dropped = result.dropped.len(),
         oversized = result.dropped_for(DropReason::Oversized),
         without_text = result.dropped_for(DropReason::NoText),
         tokens = result.tokens,
-        max_context_tokens = options.max_context_tokens,
-        tokenizer = %options.tokenizer,
-        fill = options.fill.name(),
+        max_context_tokens = request.max_context_tokens,
+        tokenizer = %request.tokenizer,
+        fill = request.fill.name(),
         "chunks were left out of the context"
     );
 }
