@@ -13,6 +13,8 @@ pub(super) enum Cell {
     Empty,
     Text(String),
     Texts(Vec<String>),
+    /// For programs only.
+    Object(Value),
     /// Microseconds since 1970.
     Timestamp(u64),
     Flag(bool),
@@ -40,6 +42,7 @@ impl Cell {
             Self::Empty => Value::Null,
             Self::Text(text) => Value::from(text.as_str()),
             Self::Texts(texts) => Value::from(texts.as_slice()),
+            Self::Object(object) => object.clone(),
             Self::Timestamp(at) => Value::from(rfc3339(*at)),
             Self::Flag(yes) => Value::from(*yes),
             Self::Count(count) => Value::from(*count),
@@ -66,6 +69,7 @@ impl Cell {
         match self {
             Self::Empty => "–".to_owned(),
             Self::Texts(texts) => texts.join(" "),
+            Self::Object(object) => object.to_string(),
             Self::Timestamp(at) => readable(*at),
             Self::Flag(yes) => if *yes { "yes" } else { "" }.to_owned(),
             Self::Count(count) => grouped(*count),
@@ -83,12 +87,12 @@ impl Cell {
 
     /// Returns true for text of any length.
     pub(super) fn is_text(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Texts(_))
+        matches!(self, Self::Text(_) | Self::Texts(_) | Self::Object(_))
     }
 
     /// Returns true if the cell is right-aligned.
     pub(super) fn is_numeric(&self) -> bool {
-        !matches!(self, Self::Empty | Self::Text(_) | Self::Texts(_) | Self::Timestamp(_) | Self::Flag(_))
+        !(self.is_text() || matches!(self, Self::Empty | Self::Timestamp(_) | Self::Flag(_)))
     }
 }
 

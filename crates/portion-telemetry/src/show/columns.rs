@@ -1,6 +1,7 @@
 //! Columns of records, endpoints, forecasts and comparisons, one line each.
 
 use portion_core::event::Outcome;
+use serde_json::json;
 
 use super::cell::Cell;
 use super::format::Column;
@@ -79,6 +80,31 @@ pub(super) const REQUESTS: &[Column<Record>] = &[
     Column::machine("spanId", |record| {
         Cell::maybe(record.trace, |trace| Cell::Text(format!("{:016x}", trace.span)))
     }),
+];
+
+/// The telemetry record of the data model of rental servers. No value is null, and paging and chunking exclude each other.
+pub(super) const MODEL: &[Column<Record>] = &[
+    Column::machine("requestId", |record| Cell::text(format!("{:032x}", record.request))),
+    Column::machine("endpoint", |record| Cell::text(&record.endpoint.name)),
+    Column::machine("timestamp", |record| Cell::Timestamp(record.at)),
+    Column::machine("estimatedTokens", |record| Cell::Count(record.estimated_tokens.unwrap_or(0))),
+    Column::machine("responseBytes", |record| Cell::Count(record.response_bytes)),
+    Column::machine("itemCount", |record| Cell::Count(record.items.unwrap_or(0))),
+    Column::machine("latencyMs", |record| Cell::Count(record.latency.as_millis() as u64)),
+    Column::machine("paginationUsed", |record| Cell::Flag(is_used(record, Outcome::Paginated))),
+    Column::machine("summarizationUsed", |record| Cell::Flag(is_used(record, Outcome::Summarized))),
+    Column::machine("chunkingUsed", |record| {
+        Cell::Flag(is_used(record, Outcome::Chunked) && !is_used(record, Outcome::Paginated))
+    }),
+    Column::machine("optimizationMetadata", |record| {
+        Cell::Object(json!({
+            "outcome": record.outcome,
+            "stages": record.stages,
+            "originalTokens": record.original_tokens,
+            "originalBytes": record.original_bytes,
+        }))
+    }),
+    Column::machine("tokensPerItem", |record| Cell::Number(record.tokens_per_item.unwrap_or(0.0))),
 ];
 
 pub(super) const ENDPOINTS: &[Column<Traffic>] = &[
@@ -175,9 +201,13 @@ pub(super) const COMPARISONS: &[Column<ComparisonRow>] = &[
 
 /// Returns the flag of a technique: whether the reply used it. For capped replies the stages tell it.
 fn used(record: &Record, outcome: Outcome) -> Cell {
+    Cell::Flag(is_used(record, outcome))
+}
+
+fn is_used(record: &Record, outcome: Outcome) -> bool {
     let name = outcome.name();
     let is_capped = record.outcome == Outcome::Capped.name();
-    Cell::Flag(record.outcome == name || is_capped && record.stages.iter().any(|stage| stage == name))
+    record.outcome == name || is_capped && record.stages.iter().any(|stage| stage == name)
 }
 
 fn outcomes(traffic: &Traffic, outcome: Outcome) -> Cell {

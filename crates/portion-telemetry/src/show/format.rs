@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use portion_core::policy::MetadataStyle;
 use serde_json::Value;
 
 use super::cell::Cell;
@@ -26,11 +27,13 @@ pub struct Output {
     pub format: Format,
     /// Widest line of a table, in columns; `None`: any width.
     pub max_width: Option<usize>,
+    /// Style of the names in JSON and CSV.
+    pub key_style: MetadataStyle,
 }
 
 impl From<Format> for Output {
     fn from(format: Format) -> Self {
-        Self { format, max_width: None }
+        Self { format, ..Self::default() }
     }
 }
 
@@ -86,6 +89,7 @@ impl<T> Column<T> {
 pub(super) struct Rows<T: 'static> {
     columns: &'static [Column<T>],
     format: Format,
+    key_style: MetadataStyle,
     /// No row was written yet.
     first: bool,
     /// Column widths depend on all rows, so a table is written at the end.
@@ -94,9 +98,9 @@ pub(super) struct Rows<T: 'static> {
 
 impl<T> Rows<T> {
     pub(super) fn new(columns: &'static [Column<T>], output: impl Into<Output>) -> Self {
-        let Output { format, max_width } = output.into();
+        let Output { format, max_width, key_style } = output.into();
         let table = Table::new(columns.iter().filter_map(|column| column.title), max_width);
-        Self { columns, format, first: true, table }
+        Self { columns, format, key_style, first: true, table }
     }
 
     /// Returns the text to write for a row now.
@@ -108,7 +112,7 @@ impl<T> Rows<T> {
                 String::new()
             }
             Format::Json => {
-                let object = format!("{:#}", object(row, self.columns)).replace('\n', "\n  ");
+                let object = format!("{:#}", object(row, self.columns, self.key_style)).replace('\n', "\n  ");
                 format!("{}\n  {object}", if self.first { "[" } else { "," })
             }
             Format::Csv => {
@@ -132,7 +136,8 @@ impl<T> Rows<T> {
 
     /// Returns the CSV header line, if it was not written yet.
     fn names(&self) -> String {
-        let names = || self.columns.iter().filter_map(|column| column.name.map(str::to_owned));
+        let names =
+            || self.columns.iter().filter_map(|column| column.name.map(|name| self.key_style.key(name)));
         if self.first { line(&names().collect::<Vec<_>>()) } else { String::new() }
     }
 }
@@ -146,11 +151,11 @@ pub(super) fn write<T>(rows: &[T], columns: &'static [Column<T>], output: impl I
 
 /// Returns rows as a JSON array of objects.
 pub(super) fn values<T>(rows: &[T], columns: &[Column<T>]) -> Value {
-    rows.iter().map(|row| object(row, columns)).collect()
+    rows.iter().map(|row| object(row, columns, MetadataStyle::Camel)).collect()
 }
 
-fn object<T>(row: &T, columns: &[Column<T>]) -> Value {
-    columns.iter().filter_map(|column| Some((column.name?, (column.cell)(row).json()))).collect()
+fn object<T>(row: &T, columns: &[Column<T>], style: MetadataStyle) -> Value {
+    columns.iter().filter_map(|column| Some((style.key(column.name?), (column.cell)(row).json()))).collect()
 }
 
 fn line(fields: &[String]) -> String {

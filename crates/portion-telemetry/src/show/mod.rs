@@ -41,6 +41,11 @@ impl Requests {
         Self(Rows::new(columns::REQUESTS, output))
     }
 
+    /// Starts an output of telemetry records of the data model of rental servers.
+    pub fn of_model(output: impl Into<Output>) -> Self {
+        Self(Rows::new(columns::MODEL, output))
+    }
+
     /// Returns the text to write for a record now.
     pub fn row(&mut self, record: &Record) -> String {
         self.0.row(record)
