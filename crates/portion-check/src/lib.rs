@@ -1,6 +1,6 @@
 //! Reads the tools of a server and their results, and proposes settings of Portion for them.
 //!
-//! Everything here is pure: the caller lists and calls the tools. [`Tool::parse`] reads a tool, [`fill_arguments`] finds
+//! Everything here is pure: the caller lists and calls the tools. [`Tool::parse`] reads a tool, [`CallPlan`] finds
 //! arguments that need no person, [`PagingCheck`] says which further calls show how a tool pages, [`analyze`] collects
 //! the findings, and [`mod@write`] adds the proposals to a configuration file.
 //!
@@ -16,6 +16,7 @@
 
 mod analysis;
 mod arguments;
+mod call_plan;
 mod estimate;
 mod observation;
 mod page_facts;
@@ -27,6 +28,7 @@ pub mod write;
 
 pub use analysis::{Finding, analyze};
 pub use arguments::{KnownValues, fill_arguments};
+pub use call_plan::CallPlan;
 pub use estimate::Estimate;
 pub use observation::Observation;
 pub use page_facts::{Next, PageFacts};

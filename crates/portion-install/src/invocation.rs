@@ -3,7 +3,7 @@
 //! ```
 //! use portion_install::invocation::wrap_args;
 //!
-//! assert_eq!(wrap_args("git", false), ["wrap", "--server", "git", "--"]);
+//! assert_eq!(wrap_args("git", None, false), ["wrap", "--server", "git", "--"]);
 //! ```
 
 use std::path::Path;
@@ -13,7 +13,9 @@ const WRAP: &str = "wrap";
 /// Option with the name of the server. Its presence marks an entry that `install` wrote.
 const SERVER: &str = "--server";
 /// Separates the options of Portion from the command of the server.
-const SEPARATOR: &str = "--";
+pub(crate) const SEPARATOR: &str = "--";
+/// Option with the name of a profile.
+pub(crate) const PROFILE: &str = "--profile";
 /// Name of the packages with Portion on npm and `PyPI`.
 const PACKAGE: &str = "portion-mcp";
 /// Option with the URL of a server over HTTP.
@@ -56,8 +58,8 @@ pub fn name_problem(server: &str) -> Option<&'static str> {
 ///
 /// `--server=NAME` in one word marks an entry that had no `args`. Unlike whitespace, that survives a client that rewrites
 /// its file.
-pub fn wrap_args(server: &str, adds_args: bool) -> Vec<String> {
-    let mut args = vec![WRAP.to_owned()];
+pub fn wrap_args(server: &str, profile: Option<&str>, adds_args: bool) -> Vec<String> {
+    let mut args = wrap_with(profile);
     if adds_args {
         args.push(format!("{SERVER}={server}"));
     } else {
@@ -68,14 +70,25 @@ pub fn wrap_args(server: &str, adds_args: bool) -> Vec<String> {
 }
 
 /// Returns the arguments of Portion in front of a server with a URL. `headers` are lines `Name: value`.
-pub fn wrap_url_args(server: &str, url: &str, transport: Option<&str>, headers: &[String]) -> Vec<String> {
-    let mut args =
-        vec![WRAP.to_owned(), SERVER.to_owned(), server.to_owned(), URL.to_owned(), url.to_owned()];
+pub fn wrap_url_args(
+    server: &str,
+    profile: Option<&str>,
+    url: &str,
+    transport: Option<&str>,
+    headers: &[String],
+) -> Vec<String> {
+    let mut args = wrap_with(profile);
+    args.extend([SERVER, server, URL, url].map(str::to_owned));
     for header in headers {
         args.extend(["--header".to_owned(), header.clone()]);
     }
     args.extend(transport.into_iter().flat_map(|name| ["--transport".to_owned(), name.to_owned()]));
     args
+}
+
+fn wrap_with(profile: Option<&str>) -> Vec<String> {
+    let profile = profile.into_iter().flat_map(|name| [PROFILE, name]);
+    std::iter::once(WRAP).chain(profile).map(str::to_owned).collect()
 }
 
 /// Recognises how a command line starts its server.

@@ -20,6 +20,7 @@ pub(crate) fn wrap(
     entry: &Entry,
     remote: &Remote,
     program: &str,
+    profile: Option<&str>,
     Format { syntax, references, .. }: Format,
 ) -> (Vec<Splice>, Vec<String>) {
     let kind = entry.kind.as_ref();
@@ -39,7 +40,7 @@ pub(crate) fn wrap(
         let text = format!("env_vars{}[{}]", remote.colon, quote(variable, syntax));
         splices.push(Splice::replace(member.clone(), text));
     }
-    let args = wrap_url_args(&entry.name, &remote.url, transport, &headers);
+    let args = wrap_url_args(&entry.name, profile, &remote.url, transport, &headers);
     let Remote { colon, member_separator, .. } = remote;
     let member = |name: &str, value: &str| match syntax {
         Syntax::Json => format!("{}{colon}{value}", quote(name, syntax)),

@@ -3,7 +3,7 @@
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
-use crate::invocation::{Invocation, name_problem, recognise, wrap_args};
+use crate::invocation::{Invocation, PROFILE, SEPARATOR, name_problem, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
 use crate::splice::Splice;
@@ -15,12 +15,15 @@ pub struct Target<'a> {
     pub program: &'a str,
     /// True to wrap servers with a URL, too.
     pub include_http: bool,
+    /// Profile of the servers, if one is asked for.
+    pub profile: Option<&'a str>,
 }
 
 const BY_USER: &str = "it starts Portion by a command of its own";
 const HAS_URL: &str = "it has a URL: add --http to wrap it";
 
-/// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments.
+/// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments, but the
+/// profile that is asked for.
 ///
 /// # Errors
 /// Returns the place where the text is not valid.
@@ -40,7 +43,7 @@ pub fn install(
                 if let Some(reason) = remote::refusal(remote, format.references) {
                     return (Outcome::Skipped(reason), Vec::new(), before.to_vec());
                 }
-                let (splices, after) = remote::wrap(entry, remote, target.program, format);
+                let (splices, after) = remote::wrap(entry, remote, target.program, target.profile, format);
                 (Outcome::Wrapped, splices, after)
             }
             Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),
@@ -64,16 +67,18 @@ fn wrap_command(
     };
     match recognise(&command.program.value, &args) {
         Invocation::Manual => return (Outcome::Skipped(BY_USER), Vec::new(), old),
-        Invocation::Installed(_) if command.program.value == target.program => {
-            return (Outcome::Unchanged, Vec::new(), old);
-        }
         Invocation::Installed(_) => {
-            let after = new(&old[1..]);
-            return (Outcome::Updated, vec![program], after);
+            let (profile, args) = set_profile(text, command, target.profile, syntax);
+            let after = new(&args);
+            if after == old {
+                return (Outcome::Unchanged, Vec::new(), old);
+            }
+            let program = (command.program.value != target.program).then_some(program);
+            return (Outcome::Updated, program.into_iter().chain(profile).collect(), after);
         }
         Invocation::Direct => {}
     }
-    let prefix = wrap_args(&entry.name, matches!(command.args, Args::Missing { .. }));
+    let prefix = wrap_args(&entry.name, target.profile, matches!(command.args, Args::Missing { .. }));
     let source = text.get(command.program.range.clone()).unwrap_or_default();
     let mut words: Vec<String> = prefix.iter().map(|word| quote(word, syntax)).collect();
     let edits = match &command.args {
@@ -84,23 +89,52 @@ fn wrap_command(
         }
         Args::Member { list, .. } => {
             words.push(source.to_owned());
-            vec![program, insertion(text, list, list.open, &words)]
+            vec![program, insertion(text, list, 0, &words)]
         }
         Args::Rest(list) => {
             words.insert(0, quote(target.program, syntax));
             // The program itself is the first item of this list.
             let mut whole = list.clone();
             whole.items.insert(0, command.program.clone());
-            vec![insertion(text, &whole, list.open, &words)]
+            vec![insertion(text, &whole, 0, &words)]
         }
     };
     let after: Vec<String> = prefix.into_iter().chain(old).collect();
     (Outcome::Wrapped, edits, new(&after))
 }
 
-/// Inserts words at the beginning of a list, separated as its items are.
-fn insertion(text: &str, list: &List, open: usize, words: &[String]) -> Splice {
-    let Some(first) = list.items.first() else { return Splice::insert(open, words.join(", ")) };
+/// Returns the edit after which an installed entry names a profile, and the arguments of Portion then.
+fn set_profile(
+    text: &str,
+    command: &CommandLine,
+    profile: Option<&str>,
+    syntax: Syntax,
+) -> (Option<Splice>, Vec<String>) {
+    let mut args = command.words().split_off(1);
+    let (Some(profile), Args::Member { list, .. } | Args::Rest(list)) = (profile, &command.args) else {
+        return (None, args);
+    };
+    let given = args.iter().take_while(|arg| *arg != SEPARATOR).position(|arg| arg == PROFILE);
+    let edit = match given.and_then(|at| Some((at + 1, list.items.get(at + 1)?))) {
+        Some((at, value)) => {
+            profile.clone_into(&mut args[at]);
+            Splice::replace(value.range.clone(), quote(profile, syntax))
+        }
+        None => {
+            let words = [PROFILE.to_owned(), profile.to_owned()];
+            let quoted = words.each_ref().map(|word| quote(word, syntax));
+            args.splice(1..1, words);
+            insertion(text, list, 1, &quoted)
+        }
+    };
+    (Some(edit), args)
+}
+
+/// Inserts words into a list before the item of an index, separated as its items are.
+fn insertion(text: &str, list: &List, at: usize, words: &[String]) -> Splice {
+    let (Some(first), Some(next)) = (list.items.first(), list.items.get(at)) else {
+        return Splice::insert(list.open, words.join(", "));
+    };
     let between = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     let lead = between(list.open, first.range.start);
     let separator = match list.items.get(1) {
@@ -112,7 +146,7 @@ fn insertion(text: &str, list: &List, open: usize, words: &[String]) -> Splice {
     let is_plain = separator.trim() == ",";
     let separator = if is_plain { separator.as_str() } else { ", " };
     Splice::insert(
-        first.range.start,
+        next.range.start,
         words.iter().flat_map(|word| [word.as_str(), separator]).collect::<String>(),
     )
 }

@@ -2,8 +2,11 @@
 
 use portion_core::paging::PagingRole;
 use portion_core::policy::MetadataStyle;
+use portion_json::scan::{JsonKind, quote, unescape};
+use portion_json::span::Span;
 
 use super::super::splice::Splice;
+use super::super::walk;
 use super::{BuiltinTool, PagingProperty, ToolListingPolicy, UpstreamTool};
 
 /// Largest input schema that claude.ai accepts, in bytes; it drops tools with larger ones.
@@ -110,6 +113,24 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, off
     tool.advertised_controls.extend(names);
 }
 
+/// Adds to the description of a tool how its records are paged, where notices have page numbers: the schema of the tool
+/// may state the default of its server.
+pub(super) fn describe_pages(splice: &mut Splice<'_>, text: &str, tool: Span, offer: &ToolListingPolicy) {
+    if offer.render_options.metadata_style != MetadataStyle::Snake {
+        return;
+    }
+    let ToolListingPolicy { default_page_size, max_page_size, token_budget, .. } = offer;
+    let told = format!(
+        "Returns {default_page_size} records unless limit says otherwise, {max_page_size} at most, within {token_budget} \
+         tokens; next_cursor leads to the rest."
+    );
+    let own = walk::member_value(text, tool, "description");
+    if let Some(own) = own.filter(|own| walk::kind(text, *own) == JsonKind::String) {
+        let description = unescape(own.slice(text));
+        splice.replace(own, quote(format!("{}\n\n{told}", description.trim_end()).trim_start()));
+    }
+}
+
 /// Adds the largest accepted value to the tool's own property for the size of a page, if that states none.
 pub(super) fn bound_own_limit(tool: &UpstreamTool, splice: &mut Splice<'_>, max_limit: usize) {
     let Some(input) = &tool.input_schema else { return };
@@ -132,7 +153,7 @@ mod tests {
     use super::super::super::walk;
     use super::{
         BuiltinTool, MAX_SCHEMA_BYTES, MetadataStyle, ToolListingPolicy, UpstreamTool, add_controls,
-        bound_own_limit, builtin_listing,
+        bound_own_limit, builtin_listing, describe_pages,
     };
 
     fn offer() -> ToolListingPolicy {
@@ -161,6 +182,21 @@ mod tests {
         check(r#"{"type":"object","properties":{"cursor":{},"limit":{}}}"#, "fields");
         check(r#"{"type":"object","properties":{},"allOf":[{"properties":{"limit":{}}}]}"#, "");
         check("true", "");
+    }
+
+    #[test]
+    fn pages_are_described_where_notices_have_their_numbers() {
+        let text = r#"{"name":"get_data","description":"Returns \"data\".\n","inputSchema":{}}"#;
+        let described = |style| {
+            let mut offer = ToolListingPolicy { default_page_size: 20, token_budget: 9_500, ..offer() };
+            offer.render_options.metadata_style = style;
+            let mut splice = Splice::new(text);
+            describe_pages(&mut splice, text, walk::document_span(text), &offer);
+            splice.apply()
+        };
+        assert_eq!(described(MetadataStyle::Camel), text);
+        let told = r#"Returns \"data\".\n\nReturns 20 records unless limit says otherwise, 200 at most, within 9500 tokens; next_cursor leads to the rest."#;
+        assert!(described(MetadataStyle::Snake).contains(told), "{}", described(MetadataStyle::Snake));
     }
 
     #[test]

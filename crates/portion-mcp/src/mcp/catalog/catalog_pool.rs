@@ -71,10 +71,10 @@ impl CatalogPool {
             }
             rules.unmatched(catalog).map(str::to_owned).collect()
         };
-        for pattern in unmatched {
+        if !unmatched.is_empty() {
             tracing::warn!(
-                pattern,
-                "a rule under endpoints matches no tool of the server; correct its name, unless it is for a prompt"
+                patterns = unmatched.join(", "),
+                "rules under endpoints match no tool of the server; correct their names, unless they are for prompts"
             );
         }
     }

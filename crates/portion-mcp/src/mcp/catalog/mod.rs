@@ -55,6 +55,8 @@ pub(super) struct ToolListingPolicy {
     pub default_page_size: usize,
     /// Largest number of items per page.
     pub max_page_size: usize,
+    /// Tokens of a reply to a plain call.
+    pub token_budget: usize,
     /// Largest value of the tool's own limit, if larger ones are refused.
     pub max_own_limit: Option<usize>,
     /// Render options of its results.
@@ -195,6 +197,7 @@ impl ToolCatalog {
         let wanted = offer.adds_controls.unwrap_or_else(|| tool.is_advertised(&self.advertise));
         if wanted && (self.style != ListingStyle::Lazy || tool.has_closed_schema()) {
             advertise::add_controls(tool, &mut splice, offer);
+            advertise::describe_pages(&mut splice, text, span, offer);
         }
         if let Some(maximum) = offer.max_own_limit {
             advertise::bound_own_limit(tool, &mut splice, maximum);

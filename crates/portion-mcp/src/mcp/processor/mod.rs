@@ -300,6 +300,7 @@ impl McpProcessor {
             adds_controls: controls,
             default_page_size: policy.default_page_size,
             max_page_size: policy.max_page_size,
+            token_budget: policy.reply_target,
             max_own_limit: refuses_large_limit.then_some(policy.max_page_size),
             render_options: policy.render_options.clone(),
             summarize_above: policy.summarize_above.min(policy.token_budget_threshold),

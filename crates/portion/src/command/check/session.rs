@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use portion_check::{
-    Finding, KnownValues, Observation, Paging, PagingCheck, Step, Tool, analyze, fill_arguments,
-};
+use portion_check::{CallPlan, Finding, KnownValues, Observation, Paging, PagingCheck, Step, Tool, analyze};
 use portion_client::client::{Client, ClientError};
+use portion_config::profile::Profile;
 use serde_json::{Map, Value};
 
+use crate::command::offered_profile;
 use crate::command::tool_name::unknown_tool;
 
 /// Longest error message that is reported, in characters.
@@ -30,6 +30,8 @@ pub(super) struct Report {
     pub(super) checked: Vec<CheckedTool>,
     pub(super) skipped: Vec<SkippedTool>,
     pub(super) calls: usize,
+    /// Profile that was written for such a server.
+    pub(super) profile: Option<&'static Profile>,
 }
 
 /// A tool that was called.
@@ -63,48 +65,32 @@ pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Bo
             return Err(unknown_tool(name, &names).into());
         }
     }
-    let mut report = Report::default();
+    let mut report = Report { profile: offered_profile::for_tools(&tools), ..Report::default() };
     let is_chosen = |tool: &Tool| plan.tools.is_empty() || plan.tools.contains(&tool.name);
-    let mut waiting = Vec::new();
+    let mut readers = Vec::new();
     for tool in tools.into_iter().filter(is_chosen) {
         match tool.reads {
-            Ok(_) => waiting.push(tool),
+            Ok(_) => readers.push(tool),
             Err(reason) => {
                 report.skipped.push(SkippedTool { name: tool.name, reason: reason.to_owned() });
             }
         }
     }
     let mut known = KnownValues::default();
-    // Results of a round fill the arguments of the next one.
-    loop {
-        let mut later = Vec::new();
-        let mut has_called = false;
-        for tool in std::mem::take(&mut waiting) {
-            let given = plan.arguments.get(&tool.name).cloned().map(Ok);
-            match given.unwrap_or_else(|| fill_arguments(&tool, &known)) {
-                Ok(_) if report.calls >= plan.max_calls => {
-                    report
-                        .skipped
-                        .push(SkippedTool { name: tool.name, reason: "--max-calls is reached".into() });
-                }
-                Ok(arguments) => {
-                    has_called = true;
-                    let calls = (&mut report.calls, plan.max_calls);
-                    let checked = check_tool(client, tool, arguments, &mut known, calls).await;
-                    report.checked.push(checked);
-                }
-                Err(missing) => later.push((tool, missing)),
-            }
+    let mut calls = CallPlan::new(readers, plan.arguments.clone());
+    while let Some((tool, arguments)) = calls.next(&known) {
+        if report.calls >= plan.max_calls {
+            report.skipped.push(SkippedTool { name: tool.name, reason: "--max-calls is reached".into() });
+            continue;
         }
-        if !has_called {
-            report.skipped.extend(later.into_iter().map(|(tool, missing)| SkippedTool {
-                reason: format!("it requires {}: give them with --args", missing.join(", ")),
-                name: tool.name,
-            }));
-            return Ok(report);
-        }
-        waiting = later.into_iter().map(|(tool, _)| tool).collect();
+        let calls = (&mut report.calls, plan.max_calls);
+        report.checked.push(check_tool(client, tool, arguments, &mut known, calls).await);
     }
+    report.skipped.extend(calls.into_uncalled().into_iter().map(|(tool, missing)| SkippedTool {
+        reason: format!("it requires {}: give them with --args", missing.join(", ")),
+        name: tool.name,
+    }));
+    Ok(report)
 }
 
 async fn check_tool(

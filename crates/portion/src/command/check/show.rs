@@ -51,6 +51,14 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
         writeln!(out)?;
     }
     write_proposals(&mut out, report, written)?;
+    if let Some(profile) = report.profile {
+        let offer = format!(
+            "These are tools of the profile {0}, which has rules for them: portion wrap --profile {0} -- CMD, or \
+             portion install SERVER --profile {0}",
+            profile.name
+        );
+        write!(out, "\n{}", folded(&offer))?;
+    }
     out.flush()
 }
 
@@ -204,6 +212,7 @@ fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
         proposals.map(|proposal| (proposal.tool.clone(), proposal_to_json(proposal))).collect();
     let mut all = json!({
         "tokenizer": Tokenizer::MEASURE.counter().name(), "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
+        "profile": report.profile.map(|profile| profile.name),
     });
     if let Some(WrittenFile { file, is_new, written }) = written {
         all["written"] = json!({"file": file, "new": is_new, "added": written.added, "kept": written.kept});

@@ -19,10 +19,13 @@ use crate::storage;
 pub(super) struct Options {
     /// File to check, instead of --config
     file: Option<PathBuf>,
+    /// Check the configuration with this profile, such as hostaway or education-data
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
-    let sources = sources(options.file.as_deref().or(named))?;
+    let sources = sources(options.file.as_deref().or(named), options.profile.as_deref())?;
     let loaded = Config::load(&sources, 0);
     let start_errors = loaded.as_ref().map_or_else(|_| Vec::new(), |(config, _)| start_errors(config));
     match loaded {

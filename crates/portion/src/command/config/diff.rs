@@ -40,8 +40,8 @@ enum Baseline {
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
-    let (old, _) = Config::load(&sources(named)?, 0)?;
-    let new = sources(Some(&options.new)).map_err(|unreadable| {
+    let (old, _) = Config::load(&sources(named, None)?, 0)?;
+    let new = sources(Some(&options.new), None).map_err(|unreadable| {
         let (path, source) = (unreadable.path.display(), &unreadable.source);
         UsageError::from(format!(
             "cannot read {path}: {source}; name the file to compare with: portion config diff FILE"
@@ -60,7 +60,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
     let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
     if let Some(forecasts) = forecasts {
         out.push('\n');
-        let output = Output { format: Format::Table, max_width: width() };
+        let output = Output { max_width: width(), ..Format::Table.into() };
         out.push_str(&folded(&show::forecasts(&forecasts, output)));
     }
     print(&out)

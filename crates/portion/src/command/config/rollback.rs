@@ -34,7 +34,7 @@ pub(super) fn list(named: Option<&Path>, as_json: bool) -> CommandResult {
     // A version that can no longer be read has no changes that can be listed.
     let load = |number| {
         let text = history.text(number).ok()?;
-        let sources = Sources { file: Some((file.clone(), text)), ..sources(None).unwrap_or_default() };
+        let sources = Sources { file: Some((file.clone(), text)), ..sources(None, None).unwrap_or_default() };
         Config::load(&sources, number).ok().map(|(config, _)| config)
     };
     let listed = versions.iter().enumerate().rev().map(|(index, version)| {
@@ -53,7 +53,7 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>, as_json: bool) -> 
     let file = require_file(named)?;
     let mut history = open_history(&file)?;
     let present = read_present(&file)?;
-    let others = sources(None).unwrap_or_default();
+    let others = sources(None, None).unwrap_or_default();
     let with_text = |text| Sources { file: Some((file.clone(), text)), ..others.clone() };
     let number = match version {
         Some(number) => number,

@@ -27,8 +27,7 @@ pub(super) struct Options {
 }
 
 pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> CommandResult {
-    let mut sources = sources(named)?;
-    sources.options.extend(options.profile.iter().map(|name| ("profile".to_owned(), name.clone())));
+    let sources = sources(named, options.profile.as_deref())?;
     let (config, _) = Config::load(&sources, 0)?;
     let upstream = options.upstream.as_deref();
     let target = options

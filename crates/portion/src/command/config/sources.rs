@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::command::{CommandResult, WRONG_USAGE};
 use crate::terminal::{print_stdout, reported};
 
-/// Returns the sources of a Portion started here, without options.
-pub(super) fn sources(named: Option<&Path>) -> Result<Sources, find::UnreadableFile> {
-    find(named, Vec::new())
+/// Returns the sources of a Portion started here, with no option but the profile.
+pub(super) fn sources(named: Option<&Path>, profile: Option<&str>) -> Result<Sources, find::UnreadableFile> {
+    find(named, profile.map(|name| ("profile".to_owned(), name.to_owned())).into_iter().collect())
 }
 
 /// Returns the configuration file, or an error if there is none.

@@ -136,7 +136,7 @@ pub(super) fn check_rules(
 ) {
     let Some(file) = config.file() else { return };
     let listed = servers.iter().flat_map(|server| {
-        server.tools.iter().flat_map(|tool| [tool.clone(), format!("{}/{tool}", server.name)])
+        server.tools.iter().flat_map(|tool| [tool.name.clone(), format!("{}/{}", server.name, tool.name)])
     });
     let names: Vec<String> = listed.chain(recorded.iter().cloned()).collect();
     let shared = config.endpoints().map(|(pattern, settings)| FileRule { upstream: None, pattern, settings });

@@ -5,17 +5,21 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use portion_check::Tool;
 use portion_config::Config;
+use portion_config::config::Upstream;
+use portion_config::origin::Origin;
+use portion_config::settings::Settings;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
 use portion_text::printable::printable_name;
 use portion_tokens::Tokenizer;
-use serde_json::Value;
 
 use super::clients::ClientServer;
 use super::configuration::lazy_catalog_command;
 use super::finding::{Finding, Level, edit_command, shell_word};
 use super::launch::{Launch, LaunchError};
+use crate::command::offered_profile::{self, parse_tools};
 use crate::stdio_client::{Client, ClientError};
 use crate::terminal::show_progress;
 
@@ -32,8 +36,8 @@ const LOGIN_COMMAND: &str = "portion login";
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) name: String,
-    /// Names of its tools, without those that Portion adds.
-    pub(super) tools: Vec<String>,
+    /// Its tools, without those that Portion adds.
+    pub(super) tools: Vec<Tool>,
 }
 
 /// Outcome of the start of a server.
@@ -87,9 +91,11 @@ pub(super) fn check(
     let mut started = Vec::new();
     for (server, place) in servers.iter().zip(places) {
         if let Some(outcome) = outcomes.get(&place) {
-            let (finding, server) = report(server, outcome, config);
+            let (finding, started_server) = report(server, outcome, config);
             findings.push(finding);
-            started.extend(server);
+            findings
+                .extend(started_server.as_ref().and_then(|started| offer_profile(server, started, config)));
+            started.extend(started_server);
         }
     }
     started
@@ -135,12 +141,9 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
         .as_ref()
         .map(|line| format!("; its stdout has lines that are no messages, such as `{line}`"))
         .unwrap_or_default();
-    let parsed: Value = serde_json::from_str(list).unwrap_or_default();
-    let tools = parsed.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let names: Vec<String> =
-        tools.iter().filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect();
+    let tools = parse_tools(list).unwrap_or_default();
     let tokens = Tokenizer::MEASURE.counter().count(list);
-    let count = counted(names.len(), "tool");
+    let count = counted(tools.len(), "tool");
     let message = format!(
         "starts; its list of {count} costs {} tokens ({}){noise}",
         grouped(tokens as u64),
@@ -153,7 +156,7 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
     } else {
         finding(Level::Ok, message)
     };
-    (finding, Some(Started { name: server.name.clone(), tools: own_tools(names, server, config) }))
+    (finding, Some(Started { name: server.name.clone(), tools: own_tools(tools, server, config) }))
 }
 
 /// Reports a server that did not answer.
@@ -180,11 +183,29 @@ fn failed(server: &ClientServer, launch: &Launch, error: &ClientError) -> Findin
 }
 
 /// Leaves out the tools that Portion adds.
-fn own_tools(mut names: Vec<String>, server: &ClientServer, config: &Config) -> Vec<String> {
+fn own_tools(mut tools: Vec<Tool>, server: &ClientServer, config: &Config) -> Vec<Tool> {
     if server.is_wrapped {
         let listing = config.listing(Some(&server.name));
         let added = [Some(listing.read_tool), listing.query_tool, Some(listing.describe_tool)];
-        names.retain(|name| !added.iter().flatten().any(|other| other == name));
+        tools.retain(|tool| !added.iter().flatten().any(|other| *other == tool.name));
     }
-    names
+    tools
+}
+
+/// Reports a server that lists the tools of a profile and does not have it.
+fn offer_profile(server: &ClientServer, started: &Started, config: &Config) -> Option<Finding> {
+    let profile = offered_profile::for_tools(&started.tools)?;
+    let has_it = |(_, settings): (&str, &Settings)| {
+        settings
+            .iter()
+            .any(|(_, setting)| matches!(&setting.origin, Origin::Profile(name) if *name == profile.name))
+    };
+    let is_named = server.words.iter().any(|word| word == "--profile");
+    let own = config.upstreams().iter().find(|upstream| *upstream.name == *server.name);
+    if is_named || config.endpoints().chain(own.into_iter().flat_map(Upstream::endpoints)).any(has_it) {
+        return None;
+    }
+    let message = format!("its tools are those of the profile {}, which has rules for them", profile.name);
+    let fix = format!("portion install {} --profile {}", shell_word(&server.name), profile.name);
+    Some(Finding::new(Level::Info, "profile", server.title.clone(), message).with_fix(fix))
 }

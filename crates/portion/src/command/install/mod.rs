@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use portion_config::key::{Key, ValueKind};
 use portion_config::user_dirs;
 use portion_install::Target;
 use portion_install::client::Client;
@@ -28,9 +29,13 @@ Examples:
   portion install --dry-run
   portion install --client cursor --client claude-code
   portion install git --file .mcp.json --yes
+  portion install rentals --profile hostaway
 
 Each server on stdio is started as `portion wrap --server NAME -- COMMAND`. Everything else in a file stays as it \
 is. Nothing is written if a file cannot be read, parsed or written. Clients read their files at start: restart them.
+
+A server whose name or command mentions the API of a profile is offered that profile. portion doctor and portion check \
+also know it by its tools.
 
 With --http, Portion connects to the URL, and the client does not sign in to the server any more. Portion does, \
 in the browser: portion login URL.
@@ -82,6 +87,9 @@ pub(crate) struct InstallOptions {
     /// Wrap servers with a URL, too
     #[arg(long)]
     http: bool,
+    /// Profile of the servers, such as hostaway or education-data; also for those that Portion is already in front of
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(profile_names()), hide_possible_values = true)]
+    profile: Option<String>,
 }
 
 /// Options of `portion uninstall`.
@@ -95,7 +103,8 @@ pub(crate) struct UninstallOptions {
 /// Puts Portion in front of servers.
 pub(crate) fn install(options: &InstallOptions) -> CommandResult {
     let program = binary::own_path()?;
-    let target = Target { program: &program, include_http: options.http };
+    let target =
+        Target { program: &program, include_http: options.http, profile: options.profile.as_deref() };
     edit(&options.edit, Action::Install(target))
 }
 
@@ -133,6 +142,14 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
     let backups = plan.apply(&state)?;
     let printed = report.print(options.json, false, &backups);
     reported(printed, Some("the files were changed"), ExitCode::SUCCESS)
+}
+
+/// Returns the names that the key `profile` has.
+fn profile_names() -> &'static [&'static str] {
+    match Key::by_name("profile").map(|key| &key.kind) {
+        Some(ValueKind::Choice(names)) => names,
+        _ => &[],
+    }
 }
 
 /// Returns the parser of a client's name, which also gives the names to completion scripts.

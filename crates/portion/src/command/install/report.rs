@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
+use portion_config::profile::Profile;
 use portion_install::plan::{Action, FilePlan, Plan};
 use portion_install::{Change, Outcome};
 use portion_text::counted::counted;
@@ -131,14 +132,29 @@ impl Report<'_> {
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         let name = printable_name(&format!("{}{scope}", change.name));
         let line = format!("  {name}: {style}{status}{style:#}{reason}");
-        write!(out, "{}", folded(&line))
+        write!(out, "{}", folded(&line))?;
+        match self.offered_profile(change) {
+            Some(profile) => {
+                writeln!(out, "    profile {0} is for it: portion install {name} --profile {0}", profile.name)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the profile for the API that an entry mentions, unless it has one.
+    fn offered_profile(self, change: &Change) -> Option<&'static Profile> {
+        let is_behind = matches!(change.outcome, Outcome::Wrapped | Outcome::Updated | Outcome::Unchanged);
+        let is_open = matches!(self.action, Action::Install(_)) && is_behind;
+        let has_profile = change.after.iter().any(|word| word == "--profile");
+        let words = change.before.iter().chain([&change.name]).map(String::as_str);
+        Profile::for_words(words).filter(|_| is_open && !has_profile)
     }
 
     /// Returns the name of an outcome, and a reason.
     fn status(self, change: &Change) -> (&'static str, Option<&'static str>) {
         match (change.outcome, self.action) {
             (Outcome::Wrapped, _) => ("wrapped", None),
-            (Outcome::Updated, _) => ("updated", Some("it was started by another portion")),
+            (Outcome::Updated, _) => ("updated", Some("its command of Portion was another one")),
             (Outcome::Restored, _) => ("restored", None),
             (Outcome::Unchanged, Action::Install(_)) => ("unchanged", Some("Portion is in front of it")),
             (Outcome::Unchanged, Action::Uninstall) => ("unchanged", Some("Portion is not in front of it")),
@@ -154,6 +170,7 @@ impl Report<'_> {
             "line": change.line,
             "status": status,
             "reason": reason,
+            "offeredProfile": self.offered_profile(change).map(|profile| profile.name),
             "before": change.before,
             "after": change.after,
         })

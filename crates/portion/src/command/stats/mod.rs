@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use clap::Args;
 use portion_config::{Config, find, user_dirs};
 use portion_core::event::Outcome as Served;
+use portion_core::policy::MetadataStyle;
 use portion_telemetry::advise::{Advice, Limits, PageSequences};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, star_glob};
 use portion_telemetry::show::{self, Format, Output, grouped};
@@ -40,6 +41,9 @@ pub(crate) struct Options {
     /// Show requests one by one, newest first
     #[arg(long, conflicts_with_all = ["experiment", "advise"])]
     requests: bool,
+    /// Export requests as telemetry records of the data model of rental servers; `--model snake`: with names in snake case
+    #[arg(long, value_name = "STYLE", num_args = 0..=1, default_missing_value = "camel", value_parser = parse_style, conflicts_with_all = ["requests", "experiment", "advise"])]
+    model: Option<MetadataStyle>,
     /// Compare the arms of experiments
     #[arg(long, conflicts_with = "advise")]
     experiment: bool,
@@ -79,14 +83,19 @@ pub(crate) struct Options {
 /// Prints the statistics.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let Options { since, until, endpoint, outcome, limit, .. } = options;
-    let output =
-        Output { format: if options.json { Format::Json } else { options.format }, max_width: width() };
+    let is_json = options.json || options.model.is_some() && options.format == Format::Table;
+    let output = Output {
+        format: if is_json { Format::Json } else { options.format },
+        max_width: width(),
+        key_style: options.model.unwrap_or_default(),
+    };
     let limit = limit.or(options.requests.then_some(100));
+    let shows_requests = options.requests || options.model.is_some();
     let (endpoint, outcome) = (endpoint.as_deref().map(star_glob), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
     let reader = Reader::open(&telemetry_file(options.telemetry.as_deref(), options.config.as_deref())?)?;
     let retention = reader.retention()?;
-    let single = options.advise || options.experiment || options.requests || outcome.is_some();
+    let single = options.advise || options.experiment || shows_requests || outcome.is_some();
     let of = if single { filter.clone() } else { retention.rounded(&filter) };
     let mut out = BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
@@ -97,8 +106,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     } else if options.experiment {
         let comparisons = reader.experiment(&of)?;
         (show::comparisons(&comparisons, output), comparisons.is_empty())
-    } else if options.requests {
-        let (mut rows, mut empty) = (show::Requests::new(output), true);
+    } else if shows_requests {
+        let mut rows = match options.model {
+            Some(_) => show::Requests::of_model(output),
+            None => show::Requests::new(output),
+        };
+        let mut empty = true;
         reader.each(&of, |record| {
             empty = false;
             let row = rows.row(&record);
@@ -170,6 +183,10 @@ fn page_limits(obeyed: &EndpointRuleLookup, endpoint: &Endpoint) -> Limits {
 /// Returns the time in microseconds since 1970.
 pub(crate) fn parse_time(text: &str) -> Result<u64, String> {
     timestamp::parse_timestamp(text, SystemTime::now())
+}
+
+fn parse_style(name: &str) -> Result<MetadataStyle, String> {
+    MetadataStyle::from_name(name).ok_or_else(|| format!("use one of {}", MetadataStyle::NAMES.join(", ")))
 }
 
 fn parse_outcome(name: &str) -> Result<Served, String> {

@@ -10,16 +10,18 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
+use portion_check::{KnownValues, Observation};
 use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
 use self::comparison::{Comparison, Reply};
-use self::selection::{Call, select};
+use self::selection::{Call, lacks_arguments, select};
 use super::CommandResult;
+use super::offered_profile::parse_tools;
 use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
-use crate::stdio_client::{Client, NO_TELEMETRY_ARGS};
+use crate::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
 use crate::terminal::{reported, show_progress};
 
 const AFTER_HELP: &str = "\
@@ -27,11 +29,15 @@ Examples:
   portion try -- npx -y @modelcontextprotocol/server-everything
   portion try --tool list_directory --args '{\"path\":\"/tmp\"}' -- npx -y @modelcontextprotocol/server-filesystem /tmp
 
-Without --tool, every tool is called that says it only reads (readOnlyHint) and requires no arguments, eight at most. \
+Without --tool, the tools that only read are called, as portion check does: by annotation or name, with arguments from \
+schemas and from earlier results, eight at most. \
 The server is started twice: once directly, once behind `portion wrap` with your configuration. Nothing is recorded. \
 Tokens are counted by o200k.
 
 Exit codes: 0 if a tool was compared, 1 if none was, 2 for wrong usage.";
+
+/// Most tools that are called without being named.
+const MAX_TOOLS: usize = 8;
 
 /// Options of `portion try`.
 #[derive(Debug, Args)]
@@ -40,7 +46,7 @@ pub(crate) struct Options {
     /// Tool to call, in place of all that can be
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Arguments of --tool, a JSON object
+    /// Arguments of --tool, a JSON object; found in its schema by default
     #[arg(long = "args", value_name = "JSON", requires = "tool", value_parser = parse_arguments)]
     arguments: Option<Map<String, Value>>,
     /// Call --tool even if it does not say that it only reads; it is called twice
@@ -69,9 +75,26 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     show_progress("starting the server");
     let mut direct =
         Client::start_as("portion-try", Command::new(server.executable()).args(args), options.timeout)?;
-    let selection = select(direct.tools(), options)?;
-    let replies: Vec<Reply> =
-        selection.calls.iter().map(|call| reply(&mut direct, call, "directly")).collect();
+    let tools = parse_tools(direct.tools().get())
+        .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
+    let mut plan = select(tools, options)?;
+    let mut known = KnownValues::default();
+    let mut replies: Vec<(Call, Reply)> = Vec::new();
+    while replies.len() < MAX_TOOLS
+        && let Some((tool, arguments)) = plan.next(&known)
+    {
+        let call = Call { tool: tool.name.clone(), arguments };
+        let response = respond(&mut direct, &call, "directly");
+        if let Ok(response) = &response {
+            let result = serde_json::from_str(response.result.get()).unwrap_or_default();
+            known.learn(&tool, &Observation::from_result(&result));
+        }
+        replies.push((call, response.map(|response| comparison::measure(&response))));
+    }
+    let uncalled = plan.into_uncalled();
+    if let (true, Some((tool, missing))) = (replies.is_empty(), uncalled.first()) {
+        return Err(lacks_arguments(tool, &missing.iter().map(String::as_str).collect::<Vec<_>>()).into());
+    }
     if let Some(line) = direct.noise() {
         crate::terminal::print_stderr!(
             "portion: the server's stdout has lines that are no messages, such as `{line}`"
@@ -86,26 +109,23 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     }
     let mut portion =
         Client::start_as("portion-try", wrapped.arg("--").args(&options.command), options.timeout)?;
-    let comparisons: Vec<Comparison> = selection
-        .calls
+    let comparisons: Vec<Comparison> = replies
         .into_iter()
-        .zip(replies)
         .map(|(call, direct)| Comparison {
-            portion: reply(&mut portion, &call, "through Portion"),
+            portion: respond(&mut portion, &call, "through Portion")
+                .map(|response| comparison::measure(&response)),
             call,
             direct,
         })
         .collect();
     let compared = comparisons.iter().any(Comparison::is_complete);
     let code = if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    reported(show::print(&comparisons, selection.omitted_count, options.json), None, code)
+    reported(show::print(&comparisons, uncalled.len(), options.json), None, code)
 }
 
-/// Calls a tool and measures the reply.
-fn reply(client: &mut Client, call: &Call, way: &str) -> Reply {
+fn respond(client: &mut Client, call: &Call, way: &str) -> Result<ToolResponse, String> {
     show_progress(&format!("calling {} {way}", call.tool));
-    let response = client.call(&call.tool, &Value::Object(call.arguments.clone()));
-    response.map(|response| comparison::measure(&response)).map_err(|error| error.to_string())
+    client.call(&call.tool, &Value::Object(call.arguments.clone())).map_err(|error| error.to_string())
 }
 
 fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {

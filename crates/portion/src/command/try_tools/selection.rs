@@ -1,14 +1,12 @@
-//! The tools that are called.
+//! The tools that are called, as `portion check` selects them.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+use portion_check::{CallPlan, Tool};
 use serde_json::{Map, Value};
 
 use super::Options;
 use crate::command::tool_name::unknown_tool;
-
-/// Most tools that are called without being named.
-const MAX_TOOLS: usize = 8;
 
 /// A call.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,96 +15,56 @@ pub(super) struct Call {
     pub(super) arguments: Map<String, Value>,
 }
 
-/// The calls, and the number of tools that could be called as well.
-#[derive(Debug)]
-pub(super) struct Selection {
-    pub(super) calls: Vec<Call>,
-    pub(super) omitted_count: usize,
-}
-
-#[derive(Deserialize)]
-struct ToolList {
-    #[serde(default)]
-    tools: Vec<Tool>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Tool {
-    name: String,
-    #[serde(default)]
-    input_schema: Value,
-    #[serde(default)]
-    annotations: Value,
-}
-
-impl Tool {
-    fn is_read_only(&self) -> bool {
-        self.annotations.get("readOnlyHint") == Some(&Value::Bool(true))
-    }
-
-    fn required(&self) -> Vec<&str> {
-        let names = self.input_schema.get("required").and_then(Value::as_array);
-        names.into_iter().flatten().filter_map(Value::as_str).collect()
-    }
-}
-
-/// Selects from the result of `tools/list`.
+/// Selects from the tools of a server.
 ///
 /// # Errors
 /// Returns an error if no tool can be called, with the next step.
-pub(super) fn select(list: &RawValue, options: &Options) -> Result<Selection, String> {
-    let list: ToolList = serde_json::from_str(list.get())
-        .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
-    let Some(name) = &options.tool else { return select_all(&list.tools) };
-    let tool = list.tools.iter().find(|tool| tool.name == *name).ok_or_else(|| {
-        unknown_tool(name, &list.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>())
-    })?;
-    if !tool.is_read_only() && !options.allow_writes {
+pub(super) fn select(tools: Vec<Tool>, options: &Options) -> Result<CallPlan, String> {
+    let Some(name) = &options.tool else {
+        let readers: Vec<Tool> = tools.into_iter().filter(|tool| tool.reads.is_ok()).collect();
+        if readers.is_empty() {
+            return Err(
+                "no tool says that it only reads: name one with --tool, --args and --allow-writes".to_owned()
+            );
+        }
+        return Ok(CallPlan::new(readers, BTreeMap::new()));
+    };
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let message = unknown_tool(name, &names);
+    let tool = tools.into_iter().find(|tool| tool.name == *name).ok_or(message)?;
+    if let (Err(reason), false) = (tool.reads, options.allow_writes) {
         return Err(format!(
-            "{name} does not say that it only reads (readOnlyHint), and it would be called twice: add --allow-writes \
-             if that does no harm"
+            "{name} is not called: {reason}, and it would be called twice: add --allow-writes if that does no harm"
         ));
     }
-    let arguments = options.arguments.clone().unwrap_or_default();
-    let missing: Vec<&str> =
-        tool.required().into_iter().filter(|name| !arguments.contains_key(*name)).collect();
+    let Some(arguments) = &options.arguments else { return Ok(CallPlan::new([tool], BTreeMap::new())) };
+    let is_missing = |required: &&String| !arguments.contains_key(*required);
+    let missing: Vec<&str> = tool.required.iter().filter(is_missing).map(String::as_str).collect();
     if !missing.is_empty() {
-        return Err(format!("{name} requires {}: give them with --args", missing.join(", ")));
+        return Err(lacks_arguments(&tool, &missing));
     }
-    Ok(Selection { calls: vec![Call { tool: name.clone(), arguments }], omitted_count: 0 })
+    Ok(CallPlan::new([tool], BTreeMap::from([(name.clone(), arguments.clone())])))
 }
 
-fn select_all(tools: &[Tool]) -> Result<Selection, String> {
-    let read_only: Vec<&Tool> = tools.iter().filter(|tool| tool.is_read_only()).collect();
-    let call = |tool: &&Tool| Call { tool: tool.name.clone(), arguments: Map::new() };
-    let calls: Vec<Call> = read_only.iter().filter(|tool| tool.required().is_empty()).map(call).collect();
-    if calls.is_empty() {
-        return Err(match read_only.first() {
-            Some(tool) => format!(
-                "every tool that only reads requires arguments: name one, as in --tool {} --args '{}'",
-                tool.name,
-                example(tool)
-            ),
-            None => "no tool says that it only reads (readOnlyHint): name one with --tool, --args and \
-                     --allow-writes"
-                .to_owned(),
-        });
-    }
-    let omitted_count = calls.len().saturating_sub(MAX_TOOLS);
-    Ok(Selection { calls: calls.into_iter().take(MAX_TOOLS).collect(), omitted_count })
-}
-
-/// Returns arguments to be filled in.
-fn example(tool: &Tool) -> Value {
-    tool.required().into_iter().map(|name| (name.to_owned(), Value::from("…"))).collect::<Map<_, _>>().into()
+/// Returns the error for a tool that cannot be called without a person.
+pub(super) fn lacks_arguments(tool: &Tool, missing: &[&str]) -> String {
+    let example: Map<String, Value> =
+        tool.required.iter().map(|name| (name.clone(), Value::from("…"))).collect();
+    format!(
+        "{0} requires {1}: give them with --args, as in --tool {0} --args '{2}'",
+        tool.name,
+        missing.join(", "),
+        Value::Object(example)
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use portion_check::KnownValues;
 
     use super::*;
+    use crate::command::offered_profile::parse_tools;
 
     #[derive(Parser)]
     struct Line {
@@ -117,32 +75,34 @@ mod tests {
     const TOOLS: &str = r#"{"tools":[
         {"name":"list","annotations":{"readOnlyHint":true},"inputSchema":{"properties":{"limit":{}}}},
         {"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"required":["id"]}},
+        {"name":"search_all","inputSchema":{}},
         {"name":"delete","inputSchema":{}}]}"#;
 
     fn check(tools: &str, line: &[&str], expect: Result<&[&str], &str>) {
         let words = ["try"].iter().chain(line).chain(&["--", "x"]);
         let options = Line::try_parse_from(words).expect("a command line").options;
-        let list = RawValue::from_string(tools.to_owned()).expect("JSON");
-        match (select(&list, &options), expect) {
-            (Ok(selection), Ok(expect)) => {
-                let names: Vec<&str> = selection.calls.iter().map(|call| call.tool.as_str()).collect();
-                assert_eq!(names, expect, "{line:?}");
+        match (select(parse_tools(tools).expect("JSON"), &options), expect) {
+            (Ok(mut plan), Ok(expect)) => {
+                let calls = std::iter::from_fn(|| plan.next(&KnownValues::default()));
+                assert_eq!(calls.map(|(tool, _)| tool.name).collect::<Vec<_>>(), expect, "{line:?}");
             }
             (Err(error), Err(expect)) => assert!(error.contains(expect), "{line:?}: {error}"),
-            (selection, _) => panic!("{line:?}: {selection:?}"),
+            (plan, _) => panic!("{line:?}: {plan:?}"),
         }
     }
 
     #[test]
     fn only_reading_tools_are_called() {
-        check(TOOLS, &[], Ok(&["list"]));
+        check(TOOLS, &[], Ok(&["list", "search_all"]));
         check(TOOLS, &["--tool", "get", "--args", r#"{"id":1}"#], Ok(&["get"]));
-        check(TOOLS, &["--tool", "get"], Err("requires id"));
+        check(
+            TOOLS,
+            &["--tool", "get", "--args", "{}"],
+            Err(r#"requires id: give them with --args, as in --tool get --args '{"id":"…"}'"#),
+        );
         check(TOOLS, &["--tool", "gets"], Err("no tool gets; did you mean get?"));
         check(TOOLS, &["--tool", "delete"], Err("--allow-writes"));
         check(TOOLS, &["--tool", "delete", "--allow-writes"], Ok(&["delete"]));
-        let only_get = r#"{"tools":[{"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"required":["id"]}}]}"#;
-        check(only_get, &[], Err(r#"--tool get --args '{"id":"…"}'"#));
         check(r#"{"tools":[{"name":"a"}]}"#, &[], Err("no tool says"));
         check("{}", &[], Err("no tool says"));
     }
