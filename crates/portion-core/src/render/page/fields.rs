@@ -54,8 +54,8 @@ impl PageBuilder<'_> {
             found.iter().flat_map(|name| paths().filter(move |path| is_path_within(path, name)).cloned());
         // Not all records are sampled: others may have these fields.
         let kept: Vec<String> = kept.chain(others.into_iter().cloned()).collect();
-        // One common name, such as the id, is no sign that these are the records that the rule is about.
-        let is_meant = found.len() > 1 || !found.is_empty() && options.summary_fields.len() == 1;
+        // In a value that a caller selects, one common name, such as the id, is no sign of the records that the rule is about.
+        let is_meant = found.len() > usize::from(self.target.is_singled_out && options.summary_fields.len() > 1);
         is_meant.then(|| kept.into_iter().collect())
     }
 }

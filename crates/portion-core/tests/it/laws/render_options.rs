@@ -102,7 +102,7 @@ pub(crate) fn opened(
         // A value at a path, like a section, has a list of its own.
         let subjects = view.subjects(&session.snapshot);
         let subject = if let [(_, subject)] = subjects[..] { Some(subject) } else { part.indexed_text() };
-        let whole = out_of_envelope((session, subject), part.text(), piece.body.as_str(), portion, notice);
+        let whole = out_of_envelope((session, subject), piece.body.as_str(), portion, notice);
         let items = part.item_blocks && portion.kind().name() == "page" && whole.starts_with('[');
         if !items {
             piece.body = PieceBody::Text(whole);
@@ -117,7 +117,6 @@ type Meta<'a> = BTreeMap<String, &'a RawValue>;
 /// Returns the content of an envelope, after checking that it contains the notice.
 fn out_of_envelope(
     (session, subject): (&Session, Option<&IndexedText>),
-    part: &str,
     envelope: &str,
     portion: &Portion,
     notice: &Value,
