@@ -181,6 +181,12 @@ def test_the_stderr_of_a_server_is_printed_once():
     assert finished.stderr.count("no key") == 1, finished.stderr
 
 
+@pytest.mark.parametrize("server, profile", [("rentals", "hostaway"), ("education", "education-data"), ("paged", None)])
+def test_the_profile_of_a_server_is_offered(server, profile):
+    done = subprocess.run([PORTION, "check", "--json", "--max-calls", "1", "--", *with_sdk(f"fixture/{server}.py")], capture_output=True, text=True, timeout=120)
+    assert json.loads(done.stdout)["profile"] == profile
+
+
 def test_nothing_to_check_is_said():
     run("--tool", "delete_rows", "--", *CUT, code=1)
     run("--tool", "nothing", "--", *CUT, code=1)

@@ -224,9 +224,11 @@ def test_v8_a_rule_that_matches_no_tool_is_logged_after_a_change_too(front, tmp_
     path.write_text("endpoints: {list_bookings: {defaultPageSize: 20}}\n")
     with Configured(front, path) as portion:
         portion.peer.tools()
-        assert "matches no tool" not in portion.log()
-        portion.write("endpoints: {lst_bookings: {defaultPageSize: 20}}\n")
-        portion.until(lambda: re.search("matches no tool.*lst_bookings", portion.log()), "the rule in the log")
+        assert "match no tool" not in portion.log()
+        portion.write("endpoints: {lst_bookings: {defaultPageSize: 20}, lst_users: {defaultPageSize: 20}}\n")
+        told = re.compile("match no tool.*lst_bookings, lst_users")
+        portion.until(lambda: told.search(portion.log()), "the rules in one line of the log")
+        assert portion.log().count("match no tool") == 1
 
 
 def test_v8_clients_that_ask_for_nothing_get_the_first_page(configured):

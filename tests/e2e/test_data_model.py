@@ -83,8 +83,9 @@ class Paths:
         self._url = url
 
     def call(self, tool, **arguments):
-        path = CALLS[tool][1].format(**arguments)
-        return self._get(path, {name: value for name, value in arguments.items() if f"{{{name}}}" not in CALLS[tool][1]})
+        names = {"start_date": "startDate", "end_date": "endDate"}
+        query = {names.get(name, name): value for name, value in arguments.items() if f"{{{name}}}" not in CALLS[tool][1]}
+        return self._get(CALLS[tool][1].format(**arguments), query)
 
     def at(self, tool, cursor, **controls):
         return self._get(CALLS[tool][1].format(**CALLS[tool][0]), {"cursor": cursor} | controls)

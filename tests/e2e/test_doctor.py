@@ -11,7 +11,7 @@ import pytest
 
 from fixture import corpus
 from harness import tokens
-from harness.command import FIXTURE, PORTION, wrapped
+from harness.command import FIXTURE, PORTION, with_sdk, wrapped
 from harness.machine import Machine
 from harness.peer import Peer
 from harness.published import node
@@ -313,6 +313,24 @@ def test_a_costly_list_of_tools_is_made_shorter_by_its_command(machine, text):
 def test_a_machine_without_clients_is_told_what_to_do(machine):
     none = findings(machine)[("clients", "clients")]
     assert "--file" in typed(machine, none)
+
+
+def test_a_server_with_the_tools_of_a_profile_is_offered_it(machine):
+    cursor(machine, rentals=entry(*with_sdk("fixture/rentals.py")))
+    offer = findings(machine)[("profile", "rentals (Cursor)")]
+    assert offer["level"] == "info" and "profile hostaway" in offer["message"]
+    machine.run(PORTION, *shlex.split(offer["fix"])[1:], "--yes")
+    after = findings(machine)
+    assert ("profile", "rentals (Cursor)") not in after and after[("starts", "rentals (Cursor)")]["level"] == "ok"
+
+
+def test_try_fills_arguments_as_check_does(machine):
+    server = with_sdk("fixture/rentals.py")
+    # Warnings come after the object.
+    report = lambda command: json.JSONDecoder().raw_decode(machine.portion(command, "--json", "--", *server).lstrip())[0]  # noqa: E731
+    tried, checked = report("try"), report("check")
+    names = [call["tool"] for call in tried["calls"]]
+    assert names == [tool["tool"] for tool in checked["tools"]][:8] and len(names) == 8
 
 
 def test_try_shows_both(machine):

@@ -179,6 +179,43 @@ def test_failures_name_their_cause(way):
     assert "within 1 s" in failed(server, "--timeout", "1", arguments={"shape": "sleep"})
 
 
+def counted(folder, server):
+    """A server that adds a line to a file when it starts."""
+    return ["sh", "-c", f'echo started >> "{folder}/starts"; exec "$@"', "sh", *server]
+
+
+def test_requests_on_stdin_share_a_server(tmp_path):
+    everything, _ = fetched(SHAPES, "--max-context-tokens", "400", arguments={"count": 20})
+    lines = [
+        {"tool": "search", "arguments": {"count": 20}, "max_context_tokens": 400},
+        {"tool": "nosuch"},
+        {"tool": "search", "arguments": {"count": 3}, "fill": "value"},
+        {"tool": "search", "arguments": {"shape": "error"}},
+        {"tool": "search", "fill": "all"},
+        {"arguments": {}},
+    ]
+    command = [PORTION, "fetch", "--requests", "--json", "--", *counted(tmp_path, SHAPES)]
+    given = "".join(json.dumps(line) + "\n" for line in lines)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=SECONDS, env=get_default_environment())
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert answers[0] == everything and answers[2]["truncated"] is False
+    messages = [answers[number]["error"]["message"] for number in (1, 3, 4, 5)]
+    for text, message in zip(["no such tool", "the index is being built", "unknown fill", "missing field"], messages):
+        assert text in message, message
+    assert (tmp_path / "starts").read_text() == "started\n"
+
+
+def test_a_server_that_ended_is_started_for_the_next_request(tmp_path):
+    lines = [{"tool": "search", "arguments": {"shape": "die"}}, {"tool": "search", "arguments": {"count": 3}}]
+    command = [PORTION, "fetch", "--requests", "--", *counted(tmp_path, SHAPES)]
+    given = "".join(json.dumps(line) + "\n" for line in lines)
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=SECONDS, env=get_default_environment())
+    died, answered = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "did not answer" in died["error"]["message"] and len(answered["chunks"]) == 3
+    assert (tmp_path / "starts").read_text() == "started\n" * 2
+
+
 def test_a_server_that_cannot_be_reached():
     assert "not found on PATH" in failed(["no-such-server"])
     assert "exited with code 1" in failed(["false"])

@@ -13,7 +13,7 @@ from harness.command import E2E, PORTION, REPOSITORY
 SERVER = [sys.executable, str(E2E / "fixture/retrieval.py"), "--shapes"]
 SCRIPT = """
 import asyncio, json, logging, sys
-from portion_client import Chunk, FetchError, FetchResult, fetch, fetch_async, find_binary
+from portion_client import Chunk, Client, FetchError, FetchResult, fetch, fetch_async, find_binary
 import portion_client
 logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
 server = json.loads(sys.argv[1])
@@ -39,6 +39,14 @@ for call in (
         call()
     except FetchError as error:
         errors.append(str(error))
+with Client(command=["sh", "-c", 'echo started >> starts; exec "$@"', "sh", *server]) as client:
+    assert client.fetch("search", {"count": 20}) == result
+    try:
+        client.fetch("nosuch")
+    except FetchError as error:
+        assert "no such tool" in str(error), error
+    assert asyncio.run(client.fetch_async("search", {"count": 3}, fill="value", max_context_tokens=100000)) == everything
+assert open("starts").read() == "started\\n"
 print(json.dumps({
     "binary": find_binary(), "module": portion_client.__file__, "errors": errors,
     "tokens": [len(chunk.text) // 4 for chunk in result.chunks], "sum": result.tokens,

@@ -188,6 +188,26 @@ def test_consequences_are_said_before_the_question(machine):
     assert [note.split(" ")[0] for note in plan["files"][0]["notes"]] == ["this"]
 
 
+def test_a_profile_is_offered_and_set(machine):
+    file = machine.project / "servers.json"
+    servers = {"rentals": {"command": "uvx", "args": ["hostaway-mcp"]}, "git": {"command": "uvx", "args": ["mcp-server-git"]}}
+    file.write_text(json.dumps({"mcpServers": servers}, indent=2))
+    before = file.read_bytes()
+    told = machine.portion("install", "--file", "servers.json", "--yes")
+    assert "portion install rentals --profile hostaway" in told and "install git --profile" not in told
+    told = first_object(machine.portion("install", "--file", "servers.json", "--dry-run", "--json"))
+    assert [server["offeredProfile"] for server in told["files"][0]["servers"]] == ["hostaway", None]
+    machine.portion("install", "rentals", "--profile", "hostaway", "--file", "servers.json", "--yes")
+    arguments = ["wrap", "--profile", "hostaway", "--server", "rentals", "--", "uvx", "hostaway-mcp"]
+    assert json.loads(file.read_text())["mcpServers"]["rentals"]["args"] == arguments
+    assert "is for it" not in machine.portion("install", "--file", "servers.json", "--yes")
+    machine.portion("install", "rentals", "--profile", "lean", "--file", "servers.json", "--yes")
+    assert json.loads(file.read_text())["mcpServers"]["rentals"]["args"][2] == "lean"
+    machine.portion("uninstall", "--file", "servers.json", "--yes")
+    assert file.read_bytes() == before
+    machine.portion("install", "--profile", "nosuch", "--file", "servers.json", code=2)
+
+
 def test_a_second_install_says_why_nothing_changes(machine):
     write_servers(machine)
     assert "a: unchanged: Portion is not in front of it" in machine.portion("uninstall", "--yes")
