@@ -232,7 +232,9 @@ impl Rendering {
 
     /// Returns the items or lines shown and the number that it should hold, if it falls short of that number.
     pub(super) fn shortfall(&self) -> Option<(usize, usize)> {
-        let lines = self.meta.lines.map(|(first, last)| (last + 1).saturating_sub(first));
+        // Bytes of an item are no lines of a page.
+        let lines = self.meta.lines.filter(|_| self.kind != PortionKind::Raw);
+        let lines = lines.map(|(first, last)| (last + 1).saturating_sub(first));
         let served = self.meta.served.or(lines).unwrap_or(0);
         let of = self.required_count.filter(|of| served < *of && self.next.is_some())?;
         Some((served, of))

@@ -55,7 +55,8 @@ impl PageBuilder<'_> {
         // Not all records are sampled: others may have these fields.
         let kept: Vec<String> = kept.chain(others.into_iter().cloned()).collect();
         // In a value that a caller selects, one common name, such as the id, is no sign of the records that the rule is about.
-        let is_meant = found.len() > usize::from(self.target.is_singled_out && options.summary_fields.len() > 1);
+        let is_meant =
+            found.len() > usize::from(self.target.is_singled_out && options.summary_fields.len() > 1);
         is_meant.then(|| kept.into_iter().collect())
     }
 }
