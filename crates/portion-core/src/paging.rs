@@ -21,7 +21,7 @@ const CURSOR_NAMES: &[&str] = &[
 ];
 const LAST_ID_NAMES: &[&str] = &["after id", "last id", "since id", "starting after"];
 const PAGE_NAMES: &[&str] = &["page", "page index", "page no", "page number"];
-const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start at", "start index"];
 const LIMIT_NAMES: &[&str] = &[
     "count",
     "hits per page",

@@ -9,7 +9,7 @@
 //! let settings: Vec<(String, String)> = settings.map(|(key, text)| (key.into(), text.into())).into();
 //! let pushdown = Pushdown::from_settings(&settings)?;
 //! assert!(matches!(pushdown.style, PagingStyle::Offset(_)));
-//! assert_eq!(pushdown.limit.resolve(|_| false).as_deref(), Some("limit"));
+//! assert_eq!(pushdown.limit.resolve(|name| name == "limit").as_deref(), Some("limit"));
 //! # Ok::<(), portion_policy::pushdown::InvalidPushdown>(())
 //! ```
 
@@ -116,7 +116,8 @@ const LIMIT_NAMES: &[&str] = &[
     "size",
     "first",
 ];
-const OFFSET_NAMES: &[&str] = &["offset", "skip", "start", "start_index", "startIndex"];
+const OFFSET_NAMES: &[&str] =
+    &["offset", "skip", "start", "start_at", "startAt", "start_index", "startIndex"];
 const PAGE_NAMES: &[&str] = &["page", "page_number", "pageNumber", "page_no", "page_index"];
 const CURSOR_NAMES: &[&str] = &[
     "cursor",
@@ -276,7 +277,7 @@ impl Pushdown {
             | PagingStyle::Page(name, _)
             | PagingStyle::Cursor(name)
             | PagingStyle::AfterId(name) => name.resolve(has),
-            PagingStyle::Link(name) => name.clone(),
+            PagingStyle::Link(name) => name.clone().filter(|name| has(name)),
         }
     }
 
@@ -342,10 +343,10 @@ impl Pushdown {
 }
 
 impl ArgumentName {
-    /// Returns the name. `has`: returns true for an argument of the tool.
+    /// Returns the name, if the tool has such an argument. `has`: returns true for an argument of the tool.
     pub fn resolve(&self, has: impl Fn(&str) -> bool) -> Option<Arc<str>> {
         match self {
-            Self::Named(name) => Some(Arc::clone(name)),
+            Self::Named(name) => has(name).then(|| Arc::clone(name)),
             Self::FirstOf(names) => names.iter().find(|name| has(name)).map(|name| Arc::from(*name)),
         }
     }
@@ -392,7 +393,9 @@ mod tests {
         let page = parse(&[("preset", "page"), ("page", "p"), ("pageStart", "0"), ("maxFetch", "50")])
             .expect("good");
         assert!(matches!(&page.style, PagingStyle::Page(_, 0)) && page.max_fetch == 50);
-        assert_eq!(page.page_argument(|_| false).as_deref(), Some("p"));
+        assert_eq!(page.page_argument(|name| name == "p").as_deref(), Some("p"));
+        // An argument that the tool does not list is not its own.
+        assert_eq!(page.page_argument(|_| false), None);
         let page = parse(&[("preset", "page")]).expect("good");
         assert_eq!(page.page_argument(|name| name == "pageNumber").as_deref(), Some("pageNumber"));
     }

@@ -74,15 +74,15 @@ impl<'a> UpstreamPaging<'a> {
         if let Some(argument) = self.find(PagingRole::LastId).filter(|_| page.has_more == Some(true)) {
             return Some(repeated_with(argument, "id of the last item"));
         }
-        Some(match (&page.next_member, self.arguments, self.read_call) {
-            (_, [_, ..], _) => format!("repeat the call with another {}", self.names()),
-            (Some((name, value)), [], _) => format!("{name}: {value}"),
-            (None, [], FollowUpCall::Tool(_)) => "the upstream has more; change the arguments".to_owned(),
+        Some(match (&page.next_member, another_of(self.arguments), self.read_call) {
+            (_, Some(call), _) => call,
+            (Some((name, value)), None, _) => format!("{name}: {value}"),
             // Parameters that the gateway does not know as the API's own are its controls.
-            (None, [], FollowUpCall::Http(_)) => {
+            (None, None, FollowUpCall::Http(_)) if self.arguments.is_empty() => {
                 "the API has more; the operator must name its paging parameters with --api-parameter"
                     .to_owned()
             }
+            (None, None, _) => "the upstream has more; change the arguments".to_owned(),
         })
     }
 
@@ -105,10 +105,6 @@ impl<'a> UpstreamPaging<'a> {
 
     fn find(&self, role: PagingRole) -> Option<&'a PagingArgument> {
         self.arguments.iter().find(|argument| argument.role() == Some(role))
-    }
-
-    fn names(&self) -> String {
-        self.arguments.iter().map(|argument| argument.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the start of this page by an argument for its number. Pages are counted from 1 where nothing says otherwise.
@@ -159,15 +155,20 @@ pub(super) fn named_call(next: &NextPage, arguments: &[PagingArgument]) -> Strin
 }
 
 fn linked_call(link: &str, arguments: &[PagingArgument]) -> String {
-    match argument_of_link(link, arguments) {
-        Some(call) => call,
-        None if !arguments.is_empty() => {
-            let names: Vec<&str> = arguments.iter().map(|argument| argument.name.as_str()).collect();
-            format!("repeat the call with another {}", names.join(", "))
-        }
-        None if link.len() <= MAX_LINK_BYTES => link.to_owned(),
-        None => "the upstream has more; its URL is too long to show".to_owned(),
-    }
+    let shown = || match link.len() {
+        ..=MAX_LINK_BYTES => link.to_owned(),
+        _ => "the upstream has more; its URL is too long to show".to_owned(),
+    };
+    argument_of_link(link, arguments).or_else(|| another_of(arguments)).unwrap_or_else(shown)
+}
+
+/// Returns the call with another value of the arguments that select a page, or of a larger one if there are none.
+fn another_of(arguments: &[PagingArgument]) -> Option<String> {
+    let is_limit = |argument: &&PagingArgument| argument.role() == Some(PagingRole::Limit);
+    let (limits, others): (Vec<_>, Vec<_>) = arguments.iter().partition(is_limit);
+    let (change, arguments) = if others.is_empty() { ("a larger", limits) } else { ("another", others) };
+    let names: Vec<&str> = arguments.iter().map(|argument| argument.name.as_str()).collect();
+    (!names.is_empty()).then(|| format!("repeat the call with {change} {}", names.join(", ")))
 }
 
 /// Returns the call with the argument that selects the page in the query of a URL, if the tool has that argument.

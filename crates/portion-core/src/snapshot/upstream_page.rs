@@ -97,7 +97,7 @@ const NEXT_NAMES: &[&str] = &[
 const PAGE_NUMBER_NAMES: &[&str] = &["current page", "page", "page index", "page no", "page number"];
 const PAGE_COUNT_NAMES: &[&str] =
     &["last page", "nb pages", "num pages", "page count", "pages", "total pages"];
-const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start at", "start index"];
 const LIMIT_NAMES: &[&str] =
     &["hits per page", "limit", "max results", "page limit", "page size", "per page", "rows", "top"];
 /// Names of the number of items after this page.
