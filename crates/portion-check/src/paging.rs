@@ -72,6 +72,8 @@ pub struct PagingCheck<'a> {
     candidates: Vec<(Style, Option<String>)>,
     small: Option<Small>,
     outcome: Option<(Evidence, u64)>,
+    /// Number of items that a call for a large page returned as expected; 0 if it failed.
+    large: Option<usize>,
 }
 
 /// The result of a call for a small page.
@@ -104,7 +106,7 @@ impl<'a> PagingCheck<'a> {
         let candidates = candidates.collect();
         let limit = usual("limit-offset").and_then(|usual| usual.limit.resolve(|name| tool.has(name)));
         let limit = limit.map(|name| name.to_string());
-        Self { tool, arguments, first, facts, limit, candidates, small: None, outcome: None }
+        Self { tool, arguments, first, facts, limit, candidates, small: None, outcome: None, large: None }
     }
 
     /// Returns the facts beside the list of the first call.
@@ -115,37 +117,60 @@ impl<'a> PagingCheck<'a> {
     /// Returns the next step.
     pub fn step(&self) -> Step {
         let Some((style, argument)) = self.candidates.first() else { return Step::NotFound };
-        if let Some((evidence, start)) = self.outcome {
+        if let Some((evidence, start)) = self.decided() {
+            // What is proposed is tried first.
+            if self.takes_limit() && self.large.is_none() && self.largest_page() > self.first.items().len() {
+                return Step::Call(self.with_limit(self.arguments.clone(), self.largest_page()));
+            }
             return Step::Found(self.paging(*style, argument.as_deref(), start, evidence));
         }
-        // Too few items to tell one page from another.
-        if self.first.items().len() <= 2 * self.small_size() {
-            let found = self.paging(*style, argument.as_deref(), 1, Evidence::Unchecked);
-            return if self.facts.has_more_than(self.first.items().len()) {
-                Step::Found(found)
-            } else {
-                Step::NotFound
-            };
+        if self.has_few_items() {
+            return Step::NotFound;
         }
         if self.limit.is_some() && self.small.is_none() {
-            return Step::Call(self.with_limit(self.arguments.clone()));
+            return Step::Call(self.with_limit(self.arguments.clone(), self.small_size()));
         }
-        match self.second_call(*style, argument.as_deref()) {
-            Some(arguments) => Step::Call(arguments),
-            None => Step::Found(self.paging(*style, argument.as_deref(), 1, Evidence::Unchecked)),
-        }
+        self.second_call(*style, argument.as_deref()).map_or(Step::NotFound, Step::Call)
     }
 
     /// Returns how the tool pages its results by what is known, if [`step`](Self::step) asks for a call that cannot be
     /// made.
     pub fn untested(&self) -> Option<Paging> {
         let (style, argument) = self.candidates.first()?;
-        Some(self.paging(*style, argument.as_deref(), 1, Evidence::Unchecked))
+        let (evidence, start) = self.decided().unwrap_or((Evidence::Unchecked, 1));
+        Some(self.paging(*style, argument.as_deref(), start, evidence))
+    }
+
+    /// Returns the certainty of the first candidate and the number of its first page, once no further call can tell more.
+    fn decided(&self) -> Option<(Evidence, u64)> {
+        let (style, argument) = self.candidates.first()?;
+        let is_untestable = if self.has_few_items() {
+            self.facts.has_more_than(self.first.items().len())
+        } else {
+            (self.limit.is_none() || self.small.is_some())
+                && self.second_call(*style, argument.as_deref()).is_none()
+        };
+        self.outcome.or(is_untestable.then_some((Evidence::Unchecked, 1)))
+    }
+
+    /// Returns true if the first page has too few items to tell one page from another.
+    fn has_few_items(&self) -> bool {
+        self.first.items().len() <= 2 * self.small_size()
     }
 
     /// Learns from the result of the call that [`step`](Self::step) asked for.
     pub fn learn(&mut self, result: &Observation) {
         let (first, count) = (self.first.items(), result.items().len());
+        if self.decided().is_some() {
+            let is_same = !result.is_error()
+                && result.list_pointer() == self.first.list_pointer()
+                && result.items().first() == first.first();
+            // A page that is shorter than asked for, and not the last one, is the largest.
+            let is_capped = count < self.largest_page() && PageFacts::read(result).has_more_than(count);
+            let size = if is_capped { count } else { self.largest_page() };
+            self.large = Some(if is_same { size } else { 0 });
+            return;
+        }
         if self.limit.is_some() && self.small.is_none() {
             let is_honoured = count == self.small_size() && result.items().first() == first.first();
             self.small = Some(Small { facts: PageFacts::read(result), is_honoured });
@@ -222,14 +247,14 @@ impl<'a> PagingCheck<'a> {
             },
             Style::Link => return None,
         };
-        let mut arguments = self.with_limit(self.arguments.clone());
+        let mut arguments = self.with_limit(self.arguments.clone(), self.small_size());
         arguments.insert(argument?.to_owned(), value);
         Some(arguments)
     }
 
-    fn with_limit(&self, mut arguments: Map<String, Value>) -> Map<String, Value> {
+    fn with_limit(&self, mut arguments: Map<String, Value>, size: usize) -> Map<String, Value> {
         if let Some(limit) = &self.limit {
-            arguments.insert(limit.clone(), Value::from(self.small_size()));
+            arguments.insert(limit.clone(), Value::from(size));
         }
         arguments
     }
@@ -250,9 +275,12 @@ impl<'a> PagingCheck<'a> {
     }
 
     fn page_size(&self) -> usize {
-        if !self.takes_limit() {
-            return self.first.items().len().max(1);
-        }
+        let first = self.first.items().len().max(1);
+        if self.takes_limit() { self.large.unwrap_or_default().max(first.min(PAGE_SIZE)) } else { first }
+    }
+
+    /// Returns the number of items that Portion would ask for.
+    fn largest_page(&self) -> usize {
         self.limit_bound("maximum").map_or(PAGE_SIZE, |most| most.clamp(1, PAGE_SIZE))
     }
 

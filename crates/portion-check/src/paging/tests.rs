@@ -6,7 +6,7 @@ use crate::observation::Observation;
 use crate::tool::Tool;
 
 /// Most calls of a check, the first included.
-const MAX_CALLS: usize = 6;
+const MAX_CALLS: usize = 7;
 
 fn number(arguments: &Map<String, Value>, name: &str, default: usize) -> usize {
     arguments.get(name).and_then(Value::as_u64).map_or(default, |number| number as usize)
@@ -174,4 +174,31 @@ fn paging_that_cannot_be_tested_is_unchecked() {
     let check = PagingCheck::new(&tool, Map::new(), first);
     assert!(matches!(check.step(), Step::Call(_)));
     assert_eq!(check.untested().map(|paging| paging.evidence), Some(Evidence::Unchecked));
+}
+
+/// The size of a page is one that the tool has returned.
+#[test]
+fn a_page_size_is_tried_before_it_is_proposed() {
+    let check_size = |most: usize, refused: &Value, size: &str| {
+        let server = |call: &Map<String, Value>| {
+            let (limit, page) = (number(call, "limit", 20), number(call, "page", 1));
+            if limit > most {
+                return refused.clone();
+            }
+            json!({"items": rows((page - 1) * limit, limit, 500), "total": 500})
+        };
+        let settings = [
+            ("preset", "page"),
+            ("limit", "limit"),
+            ("page", "page"),
+            ("pageSize", size),
+            ("items", "/items"),
+            ("total", "/total"),
+        ];
+        check(&["limit", "page"], &server, Some((&settings, Evidence::Checked)));
+    };
+    check_size(100, &json!("unused"), "100");
+    check_size(50, &json!("Response too large"), "20");
+    check_size(50, &json!({"error": "too large", "hints": ["reduce limit"]}), "20");
+    check_size(50, &json!({"items": rows(0, 50, 500), "total": 500}), "50");
 }

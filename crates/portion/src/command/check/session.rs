@@ -13,7 +13,7 @@ use crate::command::tool_name::unknown_tool;
 /// Longest error message that is reported, in characters.
 const MAX_MESSAGE: usize = 200;
 /// Further calls of a tool that test its paging.
-const MAX_PAGING_CALLS: usize = 4;
+const MAX_PAGING_CALLS: usize = 5;
 
 /// Tools to check, and limits.
 pub(super) struct Plan {
