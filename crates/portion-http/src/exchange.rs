@@ -2,6 +2,7 @@
 
 mod own_offset;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::payload::Payload;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
-use portion_gateway::paged_call::{PageSource, PagedCall, with_argument};
+use portion_gateway::paged_call::{FirstPage, PageError, PageSource, PagedCall, with_argument};
 use portion_gateway::session::ClientSession;
 use portion_json::scan::quote;
 use portion_net::accept_encoding::restrict_accept_encoding;
@@ -28,11 +29,11 @@ use crate::body::{
 };
 use crate::controls::SplitQuery;
 use crate::media_type::BodyForm;
-use own_offset::OFFSET;
-use crate::own_address::own_address;
 use crate::options::{CallerIdentity, Shared};
+use crate::own_address::own_address;
 use crate::paging::{
-    CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, target_of,
+    CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, rate_limited,
+    target_of, value_of,
 };
 use crate::payload::payload_of;
 use crate::response::{
@@ -42,6 +43,7 @@ use crate::response::{
 use crate::response_timeout::ResponseTimeout;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use http_body::Body as HttpBody;
+use own_offset::OFFSET;
 
 /// Message and advice for responses in which nothing can be redacted.
 const CODING_FAULT: (&str, &str) = (
@@ -69,16 +71,18 @@ pub(crate) struct Exchange<'a> {
     wants_fresh: bool,
     /// Parameters of the request by which the API pages its results.
     paging_arguments: Arc<[PagingArgument]>,
+    /// The same, where the query is sent as the client wrote it.
+    own_paging_arguments: Arc<[PagingArgument]>,
     /// Paging of the endpoint, if the gateway fetches the pages of its lists.
     paging: Option<Paging>,
     /// Requests pages of the endpoint, or a page at an offset that may be the API's own.
     pages: Option<Arc<HttpPages>>,
     /// The query, as received.
     sent_query: String,
-    /// The query without controls, if it selects a page of the API.
-    own_query: Option<String>,
-    /// Arguments of the page of the API that the request asks for.
-    own_arguments: Option<String>,
+    /// The query without controls that are not the API's.
+    own_query: String,
+    /// Requests to make in turn, if the response before is worse.
+    other_attempts: VecDeque<Arc<PagedCall>>,
     /// Number of items that the first request for the list asks the API for, if the request has a limit.
     first_limit: Option<u32>,
 }
@@ -129,7 +133,7 @@ impl<'a> Exchange<'a> {
             let is_cursor = PagingRole::of(name) == Some(PagingRole::Cursor);
             (is_cursor && shared.gateway.has_issued(&scope, value)).then(|| ("cursor", value.to_owned()))
         });
-        let mut own_query = paging.as_ref().map(|paging| {
+        let own_query = paging.as_ref().map(|paging| {
             SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
                 paging.is_own(parameter) || is_owned(parameter)
             })
@@ -137,13 +141,13 @@ impl<'a> Exchange<'a> {
         caller.owns_scope = is_authenticated;
         if let Some(paging) = &paging {
             let policy = &caller.effective_policy.policy;
-            own_query =
-                own_query.filter(|own| own.has_parameter(|name| paging.names.page.as_deref() == Some(name)));
             paging.translate(&mut query, policy);
         }
         caller.upstream.clone_from(&shared.options.upstream);
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
+        let own_query = own_query.map_or_else(String::new, |own| own.rest);
+        let own_paging_arguments = paging_arguments(&route, &own_query);
         let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
         let knows_parameters = route.knows_parameters();
@@ -156,7 +160,8 @@ impl<'a> Exchange<'a> {
         let variant = variant_of(&head.headers);
         let reuse_key = (is_safe && is_authenticated && !has_body && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
-        let is_offset_unknown = method == Method::GET && !has_body && !knows_parameters && query.has_control(OFFSET);
+        let is_offset_unknown =
+            method == Method::GET && !has_body && !knows_parameters && query.has_control(OFFSET);
         let pages = if paging.is_some() || is_offset_unknown {
             HttpPages::for_request(shared, head, &caller)
         } else {
@@ -175,12 +180,13 @@ impl<'a> Exchange<'a> {
             reuse_key,
             variant,
             wants_fresh: wants_fresh(&head.headers),
+            own_paging_arguments,
             paging_arguments,
             paging,
             pages,
             sent_query: sent_query.to_owned(),
-            own_query: own_query.map(|own| own.rest),
-            own_arguments: None,
+            own_query,
+            other_attempts: VecDeque::new(),
             first_limit: None,
         }
     }
@@ -192,7 +198,10 @@ impl<'a> Exchange<'a> {
     /// Returns the response if the request is answered.
     pub(crate) async fn answer_without_service(&mut self) -> Result<Request, Box<Response<Body>>> {
         let gateway = &self.shared.gateway;
-        if let Some(cursor) = self.query.cursor() {
+        // A cursor of the API's own selects one of its pages.
+        let is_own_cursor = self.paging.as_ref().is_some_and(|paging| paging.is_own("cursor"));
+        let is_ours = |cursor: &&str| !is_own_cursor || gateway.has_issued(&self.caller.scope, cursor);
+        if let Some(cursor) = self.query.cursor().filter(is_ours) {
             let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
             let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
                 _ if opened.endpoint().is_some_and(|of| !self.is_route_of(of)) => {
@@ -212,13 +221,13 @@ impl<'a> Exchange<'a> {
             }
         };
         self.begin_paging(&mut request);
-        if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh)
+        if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh && request.cursor.is_none())
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
             && !self.begins_beyond(&reply, &request)
         {
             return Err(Box::new(self.local_response(reply)));
         }
-        Ok(request)
+        Ok(Request { cursor: None, ..request })
     }
 
     /// Returns true if a request with the method of an endpoint, for the path of this one, is for that endpoint.
@@ -232,29 +241,39 @@ impl<'a> Exchange<'a> {
     fn begin_paging(&mut self, request: &mut Request) {
         let (Some(paging), Some(source)) = (&self.paging, &self.caller.page_source) else { return };
         let mut arguments = base_arguments(&self.target.path, &self.target.rest);
-        let mut own = self.own_query.as_ref().map(|rest| base_arguments(&self.target.path, rest));
+        let mut own = base_arguments(&self.target.path, &self.own_query);
         if let Some(argument) = &paging.pushdown.sort
             && let Some(sort) = request.sort.take()
         {
             arguments = with_argument(&arguments, argument, quote(&sort));
-            own = own.map(|own| with_argument(&own, argument, quote(&sort)));
+            own = with_argument(&own, argument, quote(&sort));
             let key = format!("{}?{} {sort}{}", self.target.path, self.query.canonical_rest(), self.variant);
             self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
         }
-        self.own_arguments = own;
         // Pages of an offset may have different sizes.
         let has_any_size = matches!(paging.pushdown.style, PagingStyle::Offset(_));
         self.first_limit = request.limit.filter(|_| has_any_size && !request.is_continuation());
-        let policy = &self.caller.effective_policy.policy;
-        let start = PagedCall::start_for(request, &paging.pushdown, &paging.names, policy);
-        self.caller.paged_call = Some(Arc::new(PagedCall {
+        let call = PagedCall {
             tool: self.endpoint.name.clone(),
             arguments,
             pushdown: Arc::clone(&paging.pushdown),
             names: paging.names.clone(),
             source: Arc::clone(source),
-            start,
-        }));
+            first: FirstPage::Chosen { start: 0, size: paging.pushdown.page_size },
+        };
+        let value_of = |name: &str| value_of(&self.own_query, name);
+        self.other_attempts = call.attempts(own, value_of, request, &self.caller).into();
+        self.next_attempt();
+    }
+
+    /// Takes the next request to make, and what its response needs. Returns false if there is none.
+    fn next_attempt(&mut self) -> bool {
+        let Some(call) = self.other_attempts.pop_front() else { return false };
+        if call.is_own() {
+            self.paging_arguments = self.own_paging_arguments.clone();
+        }
+        self.caller.paged_call = Some(call);
+        true
     }
 
     /// Removes from a request what is not for the service.
@@ -270,7 +289,7 @@ impl<'a> Exchange<'a> {
         }
         let page = self.caller.paged_call.as_ref().and_then(|call| {
             let arguments = call.first_arguments();
-            let limit = self.first_limit.zip(call.names.limit.as_deref());
+            let limit = self.first_limit.filter(|_| !call.is_own()).zip(call.names.limit.as_deref());
             target_of(&limit.map_or(arguments.clone(), |(limit, name)| {
                 with_argument(&arguments, name, limit.to_string())
             }))
@@ -302,17 +321,14 @@ impl<'a> Exchange<'a> {
         B::Error: Into<BoxError>,
     {
         let mut received = self.read(response).await;
-        if self.lacks_list(&received)
-            && let Some(own) = self.own_page().await
-        {
-            received = match own {
+        while self.is_worse(&received) && self.next_attempt() {
+            received = match self.send_attempt().await {
                 Ok(response) => self.read(response).await,
                 Err(fault) => Err(Box::new(self.local_response(Reply::Fault(fault)))),
             };
-            let has_limit = self.paging.take().is_some_and(|paging| paging.names.limit.is_some());
-            let limit = request.limit.filter(|_| !has_limit);
-            request = Request { limit, ..request.without_paging() };
-            (self.caller.paged_call, self.reuse_key) = (None, None);
+            if matches!(&received, Ok(Received { payload, .. }) if !payload.is_error) {
+                self.caller.rule.keep_own_page(&self.endpoint.name);
+            }
         }
         let Received { mut head, wire, payload } = match received {
             Ok(received) => received,
@@ -335,7 +351,7 @@ impl<'a> Exchange<'a> {
         match reply {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
-                if self.paging.is_some() {
+                if self.caller.paged_call.is_some() {
                     // Links of the API lead to pages that this list has already.
                     head.headers.remove(LINK);
                 }
@@ -350,29 +366,32 @@ impl<'a> Exchange<'a> {
         Box::pin(self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse })).await
     }
 
-    /// Returns true if the client asked for another page than the first, and the first does not have the list.
-    fn lacks_list(&self, first: &Result<Received, Box<Response<Body>>>) -> bool {
-        let Some(call) = self.caller.paged_call.as_ref().filter(|_| self.own_arguments.is_some()) else {
-            return false;
-        };
-        match first {
-            Ok(Received { payload, .. }) => !payload.is_error && !call.finds_list(payload),
+    /// Returns true if the response may be worse than that to the client's own request.
+    fn is_worse(&self, received: &Result<Received, Box<Response<Body>>>) -> bool {
+        let Some(call) = self.caller.paged_call.as_ref().filter(|call| !call.is_own()) else { return false };
+        match received {
+            // A limit of requests applies to the client's own one, too.
+            Ok(Received { head, .. }) if rate_limited(head.status, &head.headers).is_some() => false,
+            Ok(Received { payload, .. }) => call.is_worse(payload),
             Err(response) => {
-                response.status().is_success() && BodyForm::of(response.headers()) != BodyForm::Json
+                let status = response.status();
+                !status.is_redirection() && rate_limited(status, response.headers()).is_none()
             }
         }
     }
 
-    /// Requests the page that the client asked for. Returns `None` if it asked for none.
-    async fn own_page(&self) -> Option<Result<Response<Body>, Fault>> {
-        let (own, call) = (self.own_arguments.as_ref()?, self.caller.paged_call.as_ref()?);
-        call.warn_without_list(&self.caller.rule);
-        let response = self.pages.as_ref()?.send(own).await;
-        Some(response.map_err(|error| {
+    /// Requests the first page of the present attempt.
+    async fn send_attempt(&self) -> Result<Response<Body>, Fault> {
+        let arguments = self.caller.paged_call.as_ref().map(|call| call.first_arguments());
+        let response = match self.pages.as_ref().zip(arguments) {
+            Some((pages, arguments)) => pages.send(&arguments).await,
+            None => Err(PageError::Closed),
+        };
+        response.map_err(|error| {
             tracing::warn!(endpoint = %self.endpoint.name, %error, "a page of the upstream was not read");
             let fault = Fault::upstream_invalid("no response to the request for the page");
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
-        }))
+        })
     }
 
     /// Reads the response of the service.
@@ -437,7 +456,9 @@ impl<'a> Exchange<'a> {
             silence,
             stream_after: match form {
                 // A stream passes as it comes, so nothing would be redacted in it.
-                _ if redacts || !codings.is_empty() || body.size_hint().exact().is_some() => StreamStart::Never,
+                _ if redacts || !codings.is_empty() || body.size_hint().exact().is_some() => {
+                    StreamStart::Never
+                }
                 BodyForm::Text => StreamStart::FirstBytes,
                 _ => StreamStart::JsonValue,
             },
@@ -494,7 +515,8 @@ impl<'a> Exchange<'a> {
 
     /// Returns the error for a response in which nothing can be redacted.
     fn unredacted_response(&self, (message, advice): (&str, &str)) -> Response<Body> {
-        let (message, advice) = (message.to_owned(), format!("{advice}, or turn redact off for this endpoint"));
+        let (message, advice) =
+            (message.to_owned(), format!("{advice}, or turn redact off for this endpoint"));
         self.reported_response(Fault::new(ErrorCode::UpstreamInvalid, message, advice))
     }
 

@@ -32,7 +32,10 @@ pub(crate) enum BodyForm {
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     let values = || headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok());
     let types = || values().flat_map(|value| value.split(',')).map(str::trim);
-    types().find(|one| BodyForm::of_type(one) != BodyForm::Other).or_else(|| values().next()).unwrap_or_default()
+    types()
+        .find(|one| BodyForm::of_type(one) != BodyForm::Other)
+        .or_else(|| values().next())
+        .unwrap_or_default()
 }
 
 impl BodyForm {
@@ -103,7 +106,10 @@ mod tests {
     fn of_several_types_the_one_that_can_be_shaped_counts() {
         let mut headers = typed("application/octet-stream");
         headers.append(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-16"));
-        assert_eq!((BodyForm::of(&headers), media_type(&headers)), (BodyForm::Json, "application/json; charset=utf-16"));
+        assert_eq!(
+            (BodyForm::of(&headers), media_type(&headers)),
+            (BodyForm::Json, "application/json; charset=utf-16")
+        );
         set_utf8(&mut headers);
         assert_eq!(media_type(&headers), "application/json");
         for text in ["text/plain; charset=utf-8", "text/markdown", "text/x-log"] {

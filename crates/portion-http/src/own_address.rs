@@ -46,7 +46,8 @@ mod tests {
         check("/b?x=1", &[("host", "127.0.0.1:8766")], "http://127.0.0.1:8766/b");
         check("http://a.example/b", &[], "http://a.example/b");
         check("//b/c", &[("host", "a.example")], "http://a.example/b/c");
-        let proxied = [("host", "127.0.0.1"), ("x-forwarded-host", "a.example, c"), ("x-forwarded-proto", "https")];
+        let proxied =
+            [("host", "127.0.0.1"), ("x-forwarded-host", "a.example, c"), ("x-forwarded-proto", "https")];
         check("/b", &proxied, "https://a.example/b");
         check("/b", &[("host", "a.example"), ("x-forwarded-host", "u@evil\"")], "http://a.example/b");
     }

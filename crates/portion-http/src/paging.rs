@@ -23,6 +23,7 @@ use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_net::rate_limits::{quota_delay, retry_after};
 use portion_openapi::percent;
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
+use portion_policy::query_string::decode_component;
 use serde_json::{Map, Value};
 
 use crate::body::{self, Body, ReadLimits, full};
@@ -83,27 +84,16 @@ impl Paging {
 
     /// Resolves the names of the parameters. Returns `None` if the API has no parameter that selects a page.
     fn resolve(pushdown: &Arc<Pushdown>, route: &ResolvedRoute<'_>) -> Option<Self> {
-        let mut names = PagingNames::resolve(pushdown, |name| route.owns_parameter(name));
-        let is_link = matches!(pushdown.style, PagingStyle::Link(_));
-        if !route.knows_parameters() {
-            // Without a list of parameters, the most usual names are taken.
-            let first = |name: &ArgumentName| match name {
-                ArgumentName::FirstOf([first, ..]) => Some(Arc::from(*first)),
-                ArgumentName::FirstOf([]) | ArgumentName::Named(_) => None,
-            };
-            // The number of items has other names where pages are numbered.
-            if !is_link && !matches!(pushdown.style, PagingStyle::Page(..)) {
-                names.limit = names.limit.or_else(|| first(&pushdown.limit));
-            }
-            names.page = names.page.or_else(|| match &pushdown.style {
-                PagingStyle::Offset(name)
-                | PagingStyle::Page(name, _)
-                | PagingStyle::Cursor(name)
-                | PagingStyle::AfterId(name) => first(name),
-                PagingStyle::Link(_) => None,
-            });
+        // Without a list of parameters, the most usual names are taken. The number of items has other names where pages are
+        // numbered.
+        let is_known = route.knows_parameters();
+        let mut names = PagingNames::resolve(pushdown, |name| !is_known || route.owns_parameter(name));
+        if !is_known && matches!(pushdown.style, PagingStyle::Page(..)) {
+            names.limit = names.limit.filter(|_| matches!(pushdown.limit, ArgumentName::Named(_)));
         }
-        (names.page.is_some() || is_link).then(|| Self { pushdown: Arc::clone(pushdown), names })
+        let is_link = matches!(pushdown.style, PagingStyle::Link(_));
+        (names.page.is_some() || names.limit.is_some() || is_link)
+            .then(|| Self { pushdown: Arc::clone(pushdown), names })
     }
 
     /// Returns true if a query selects a page in another way. Such a request is not paged.
@@ -150,6 +140,14 @@ pub(crate) fn base_arguments(path: &str, rest: &str) -> String {
     format!("{{{}:{}}}", quote(TARGET_KEY), quote(&target))
 }
 
+/// Returns the decoded value of a query parameter, if the query has it.
+pub(crate) fn value_of(query: &str, name: &str) -> Option<String> {
+    let mut parameters = query.split('&').filter(|parameter| name_of(parameter) == name);
+    parameters
+        .next()
+        .map(|parameter| decode_component(parameter.split_once('=').map_or("", |(_, value)| value)))
+}
+
 /// Returns the path and query of a page. Returns `None` for arguments of another kind.
 pub(crate) fn target_of(arguments: &str) -> Option<String> {
     let mut members: Map<String, Value> = serde_json::from_str(arguments).ok()?;
@@ -166,7 +164,7 @@ pub(crate) fn target_of(arguments: &str) -> Option<String> {
 }
 
 /// Returns the error for a response that asks for a pause, as rate limits do. Many do not say for how long.
-fn rate_limited(status: StatusCode, headers: &HeaderMap) -> Option<PageError> {
+pub(crate) fn rate_limited(status: StatusCode, headers: &HeaderMap) -> Option<PageError> {
     let now = SystemTime::now();
     let requested = retry_after(headers, now).or_else(|| quota_delay(headers, now));
     let delay = match status {
@@ -284,8 +282,10 @@ mod tests {
         check("limit-offset", Some(&["q"]), None);
         check("limit-offset", None, Some((Some("limit"), Some("offset"))));
         check("page", None, Some((None, Some("page"))));
-        check("link", None, Some((None, None)));
-        check("hostaway", Some(&[]), Some((Some("limit"), Some("offset"))));
+        check("link", None, Some((Some("limit"), None)));
+        check("hostaway", None, Some((Some("limit"), Some("offset"))));
+        check("hostaway", Some(&["limit"]), Some((Some("limit"), None)));
+        check("hostaway", Some(&[]), None);
     }
 
     #[test]

@@ -20,6 +20,8 @@ use super::{Gateway, RequestContext};
 /// Sources of a first reply.
 struct ReplySource {
     payload: Payload,
+    /// The request, as it applies to the payload.
+    request: Request,
     /// Fetch of the list, unless the payload is all of it.
     fetch: Option<Arc<Fetch>>,
     need: Need,
@@ -38,10 +40,10 @@ impl Gateway {
         let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
         let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
         let context = RequestContext { caller, ..context };
-        let page_key = reuse
-            .filter(|_| requested_count(&payload.paging_arguments).is_some() && !request.is_continuation());
-        let ReplySource { payload, fetch, need, reuse } =
-            self.reply_source(&context, payload, &request, reuse).await;
+        let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
+        let page_key = reuse.filter(|_| is_page && requested_count(&payload.paging_arguments).is_some());
+        let ReplySource { payload, request, fetch, need, reuse } =
+            self.reply_source(&context, payload, request, reuse).await;
         let request = without_fields_past_end(request, &payload);
         let id = random_snapshot_id();
         let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
@@ -90,28 +92,33 @@ impl Gateway {
         &self,
         context: &RequestContext,
         page: Payload,
-        request: &Request,
+        request: Request,
         reuse: Option<ReuseKey>,
     ) -> ReplySource {
         let RequestContext { caller, .. } = context;
         let (policy, upstream) = (&caller.effective_policy.policy, caller.upstream.clone());
-        let need = Need::of_first_reply(request, 0, policy);
+        let need = Need::of_first_reply(&request, 0, policy);
         // What an equal call would be answered from begins with the first item.
-        let reuse = reuse.filter(|_| caller.paged_call.as_ref().is_none_or(|call| call.start == 0));
+        let reuse = reuse.filter(|_| caller.paged_call.as_ref().is_none_or(|call| call.start() == 0));
         let Some(call) = caller.paged_call.as_ref().filter(|_| !page.is_error) else {
-            return ReplySource { payload: page, fetch: None, need, reuse };
+            return ReplySource { payload: page, request, fetch: None, need, reuse };
         };
-        let first = (page.clone(), Need::wanted_items(request, policy));
-        let Some(begun) = self.fetches.begin(call, first, upstream.clone()) else {
-            call.warn_without_list(&caller.rule);
+        let wanted = Need::wanted_items(&request, policy).filter(|_| !call.is_own_page());
+        let Some(begun) = self.fetches.begin(call, (page.clone(), wanted), upstream.clone()) else {
+            let has_list = call.finds_list(&page);
+            if !has_list {
+                call.warn_without_list(&caller.rule);
+            }
+            let request = call.request_of_own(request, has_list);
             // A call for another page is equal, but what was stored does not have it.
-            return ReplySource { payload: page, fetch: None, need, reuse: None };
+            return ReplySource { payload: page, request, fetch: None, need, reuse: None };
         };
         let skipped = begun.skipped();
-        let need = Need::of_first_reply(request, skipped, policy);
+        let request = call.request_in_list(request, skipped, begun.len());
+        let need = Need::of_first_reply(&request, skipped, policy);
         let reuse = reuse.filter(|_| skipped == 0);
         let (fetch, payload) = self.begin_fetch(begun, caller, page, need).await;
-        ReplySource { payload, fetch, need, reuse }
+        ReplySource { payload, request, fetch, need, reuse }
     }
 
     /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns it with the root view;
@@ -221,7 +228,8 @@ impl Gateway {
         let payload = self.wait_for(&fetch, caller, need).await;
         // The upstream's own result is the whole list: it is a payload like any other.
         if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 {
-            (None, page)
+            // A short list is not recognized as one by itself.
+            (None, Payload { list_path: payload.list_path, ..page })
         } else {
             (Some(fetch), payload)
         }

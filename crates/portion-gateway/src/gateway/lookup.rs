@@ -143,7 +143,7 @@ impl Gateway {
         let Some(call) = &caller.paged_call else { return false };
         let Some(list) = held.snapshot.upstream_list().filter(|list| list.is_partial) else { return false };
         let fetched = self.fetches.fetched_count(held.id).unwrap_or(list.fetched);
-        if call.start > fetched {
+        if call.start() > fetched {
             return true;
         }
         let has_places = matches!(call.pushdown.style, PagingStyle::Offset(_) | PagingStyle::Page(..));

@@ -1,6 +1,7 @@
 //! Calls of tools that page their results, and the interface through which the gateway calls them again.
 
 mod arguments;
+mod first_page;
 
 use std::fmt;
 use std::future::Future;
@@ -14,10 +15,12 @@ use portion_core::view::Request;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 use thiserror::Error;
 
+use crate::call::Caller;
 use crate::rules::EndpointRule;
 
 pub use arguments::PagingNames;
 pub(crate) use arguments::{PageRequest, arguments_of_url};
+pub use first_page::{FirstPage, OwnPage};
 
 /// Future of a page.
 pub type PageFuture<'a> = Pin<Box<dyn Future<Output = Result<Payload, PageError>> + Send + 'a>>;
@@ -64,8 +67,8 @@ pub struct PagedCall {
     pub names: PagingNames,
     /// Calls the tool again.
     pub source: Arc<dyn PageSource>,
-    /// Number of items before the first fetched one: see [`PagedCall::start_for`].
-    pub start: usize,
+    /// The page that is requested first.
+    pub first: FirstPage,
 }
 
 /// Pages that are fetched rather than skipped, so that most calls for another page share one snapshot.
@@ -77,27 +80,103 @@ pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
 }
 
 impl PagedCall {
+    /// Returns the calls to make for a request: the next one is made if the result of the one before it
+    /// [is worse](Self::is_worse) than its own could be. The last one has the caller's own arguments.
+    /// `own`: these, a JSON object; `value_of`: the value of one of them as text.
+    pub fn attempts(
+        self,
+        own: String,
+        value_of: impl Fn(&str) -> Option<String>,
+        request: &Request,
+        caller: &Caller,
+    ) -> Vec<Arc<Self>> {
+        let policy = &caller.effective_policy.policy;
+        let own = OwnPage::new(own, value_of, request, &self, policy.default_page_size);
+        let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
+        let end =
+            request.first_item(size).unwrap_or_default() + request.limit.map_or(0, |limit| limit as usize);
+        // Where no argument selects a page, the items before it come with it.
+        let needed = if self.names.page.is_some() { own.size.unwrap_or_default() } else { end };
+        // The tool alone knows what its cursors select.
+        let is_of_tool = request.cursor.is_some();
+        let keeps_own = caller.rule.keeps_own_page();
+        let is_reached = needed <= own.size.unwrap_or(needed);
+        let mut attempts = Vec::new();
+        if !is_of_tool && !(keeps_own && is_reached) {
+            let size = if keeps_own { needed } else { self.pushdown.page_size.max(needed) };
+            let start = self.start_for(request, policy);
+            attempts.push(Arc::new(Self { first: FirstPage::Chosen { start, size }, ..self.clone() }));
+        }
+        attempts.push(Arc::new(Self { first: FirstPage::Own(own), ..self }));
+        attempts
+    }
+
     /// Returns the number of items to skip for a request: those before the first requested item, if it is far from the
     /// start and the tool can begin at any item.
-    pub fn start_for(request: &Request, pushdown: &Pushdown, names: &PagingNames, policy: &Policy) -> usize {
-        let can_begin_anywhere = matches!(pushdown.style, PagingStyle::Offset(_)) && names.page.is_some();
+    fn start_for(&self, request: &Request, policy: &Policy) -> usize {
+        let can_begin_anywhere =
+            matches!(self.pushdown.style, PagingStyle::Offset(_)) && self.names.page.is_some();
         let needs_all = request.selects_from_whole() || policy.render_options.default_sort.is_some();
         if !can_begin_anywhere || needs_all || request.cursor.is_some() {
             return 0;
         }
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
         let first = request.first_item(size).unwrap_or_default();
-        let is_far = first >= pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES).min(pushdown.max_fetch);
-        if is_far { first } else { 0 }
+        let far = self.pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES).min(self.pushdown.max_fetch);
+        if first >= far { first } else { 0 }
+    }
+
+    /// Returns the number of items that the first page skips, if the gateway chose it.
+    pub(crate) fn start(&self) -> usize {
+        match self.first {
+            FirstPage::Chosen { start, .. } => start,
+            FirstPage::Own(_) => 0,
+        }
     }
 
     /// Returns the arguments of the first page.
     pub fn first_arguments(&self) -> String {
+        let (start, size) = match &self.first {
+            FirstPage::Chosen { start, size } => (*start as u64, *size),
+            FirstPage::Own(own) => return own.arguments.clone(),
+        };
         let first = match PageRequest::first(&self.pushdown) {
-            PageRequest::Number(number) => PageRequest::Number(number + self.start as u64),
+            PageRequest::Number(number) => PageRequest::Number(number + start),
             first => first,
         };
-        self.names.apply(&self.arguments, &first, self.pushdown.page_size)
+        self.names.apply(&self.arguments, &first, size)
+    }
+
+    /// Returns true if the first page is the one that the caller's own arguments select.
+    pub fn is_own(&self) -> bool {
+        matches!(self.first, FirstPage::Own(_))
+    }
+
+    /// Returns true if the caller's own arguments select a page, and are sent as they are.
+    pub(crate) fn is_own_page(&self) -> bool {
+        matches!(&self.first, FirstPage::Own(own) if own.selects_page())
+    }
+
+    /// Returns true if a result may be worse than that of the caller's own arguments: an error, or a result without a list.
+    pub fn is_worse(&self, result: &Payload) -> bool {
+        !self.is_own() && (result.is_error || !self.finds_list(result))
+    }
+
+    /// Returns the request for a result that is not one page of a longer list: what the upstream has applied is not
+    /// applied again.
+    pub(crate) fn request_of_own(&self, request: Request, has_list: bool) -> Request {
+        let FirstPage::Own(own) = &self.first else { return request };
+        let limit = request.limit.filter(|_| has_list || self.names.limit.is_none());
+        let request = if own.selects_page() { request.without_paging() } else { request };
+        Request { limit, cursor: None, ..request }
+    }
+
+    /// Returns the request for a result that begins a list after `skipped` items. `received`: its items.
+    pub(crate) fn request_in_list(&self, request: Request, skipped: usize, received: usize) -> Request {
+        match &self.first {
+            FirstPage::Own(own) => own.request(request, skipped, received),
+            FirstPage::Chosen { .. } => request,
+        }
     }
 
     /// Warns once that a result of the tool does not have the list.

@@ -99,6 +99,11 @@ impl Fetch {
         self.list().skipped()
     }
 
+    /// Returns the number of fetched items.
+    pub(crate) fn len(&self) -> usize {
+        self.list().len()
+    }
+
     /// Changes the list, and wakes those who wait for it.
     pub(super) fn edit<T>(&self, edit: impl FnOnce(&mut PagedList) -> T) -> T {
         let mut list = self.list();

@@ -21,7 +21,7 @@ use crate::call::Caller;
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::Clock;
 use crate::offload::offload;
-use crate::paged_call::{PageError, PagedCall, PagingNames};
+use crate::paged_call::{FirstPage, PageError, PagedCall, PagingNames};
 use crate::renderer::{capture, payload_bytes};
 use crate::store::{CachedStore, NewSnapshot, OwnerId, StoreWriteError, StoredSnapshot};
 
@@ -168,15 +168,13 @@ impl Fetches {
         else {
             return false;
         };
-        let max_items = match need {
-            Need::Items(items) => items.max(pushdown.max_fetch),
-            // The bound holds for what needs everything.
-            Need::All if extent.fetched >= pushdown.max_fetch => return false,
-            Need::All => pushdown.max_fetch,
-        };
+        // The bound holds for what needs everything.
+        if need == Need::All && extent.fetched >= pushdown.max_fetch {
+            return false;
+        }
         let payload = payload_of(&held.snapshot);
         let Some(list) =
-            PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), payload, state, max_items)
+            PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), payload, state, need)
         else {
             return false;
         };
@@ -201,7 +199,7 @@ impl Fetches {
             source,
             arguments: String::new(),
             names: PagingNames::default(),
-            start: 0,
+            first: FirstPage::Chosen { start: 0, size: 0 },
         };
         self.spawn(&fetch, Arc::new(call), caller.upstream.clone());
         true

@@ -8,9 +8,10 @@ use portion_policy::pushdown::Pushdown;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::need::Need;
 use super::paged_list::PagedList;
 use super::payloads::payload_of;
-use crate::paged_call::{PageError, PageFuture, PageRequest, PageSource, PagedCall, PagingNames};
+use crate::paged_call::{FirstPage, PageError, PageFuture, PageRequest, PageSource, PagedCall, PagingNames};
 
 /// A random upstream.
 #[derive(Clone, Debug)]
@@ -93,7 +94,8 @@ pub(super) fn paged_call(style: &str, page_size: usize, max_fetch: usize) -> Pag
     let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("valid settings"));
     let names = PagingNames::resolve(&pushdown, |_| true);
     let (tool, arguments) = ("list".to_owned(), r#"{"q":1}"#.to_owned());
-    PagedCall { tool, arguments, pushdown, names, source: Arc::new(NoSource), start: 0 }
+    let first = FirstPage::Chosen { start: 0, size: page_size };
+    PagedCall { tool, arguments, pushdown, names, source: Arc::new(NoSource), first }
 }
 
 /// Fetches until the list is over. Returns the number of calls.
@@ -136,7 +138,10 @@ proptest! {
     #[test]
     fn a_fetch_can_begin_at_any_item(upstream in upstream(), page_size in 1..40_usize, start in 1..150_usize) {
         let upstream = Upstream { style: "offset", repeats_last: upstream.tells_total, ..upstream };
-        let call = PagedCall { start, ..paged_call("offset", page_size, 10_000) };
+        let call = PagedCall {
+            first: FirstPage::Chosen { start, size: page_size },
+            ..paged_call("offset", page_size, 10_000)
+        };
         let first = upstream.answer(&call.first_arguments());
         let mut list = PagedList::begin(&call, None, first).expect("a list");
         fetch_all(&mut list, &upstream);
@@ -155,7 +160,7 @@ proptest! {
         let upstream = Upstream { repeats_last: upstream.repeats_last && upstream.tells_total, ..upstream };
         let mut call = paged_call(upstream.style, page_size, bound);
         if upstream.style == "offset" && skips {
-            call.start = start;
+            call.first = FirstPage::Chosen { start, size: page_size };
         }
         let first = upstream.answer(&call.first_arguments());
         let mut list = PagedList::begin(&call, None, first).expect("a list");
@@ -186,7 +191,8 @@ proptest! {
             let state = extent.continuation.expect("a continuation");
             let more = extent.fetched + bound;
             most = more;
-            list = PagedList::resume(Arc::clone(&call.pushdown), None, payload, &state, more).expect("a list");
+            let need = Need::Items(more);
+            list = PagedList::resume(Arc::clone(&call.pushdown), None, payload, &state, need).expect("a list");
             fetch_all(&mut list, &upstream);
             resumed += 1;
             prop_assert!(resumed < 300, "{:?} {:?}", upstream, list.to_payload(None).upstream_list);

@@ -60,12 +60,15 @@ impl ListPage {
     /// Reads a page. Returns `None` if the text is not JSON, or has no list.
     pub(crate) fn parse(text: &str, pushdown: &Pushdown) -> Option<Self> {
         let root = Root::parse(text)?;
-        let (list, path) = match &pushdown.items {
-            Some(path) => (root.value_at(path)?, Arc::clone(path)),
-            None => root.detect_list()?,
-        };
+        let named = pushdown.items.as_ref().and_then(|path| {
+            let list = root.value_at(path).filter(|list| is_list(text, *list))?;
+            Some((list, Arc::clone(path)))
+        });
+        // Versions of a server have other envelopes.
+        let has_other_form = named.is_none() && pushdown.items.is_some();
+        let (list, path) = named.or_else(|| root.detect_list(has_other_form))?;
         let items = containers::read_items(text, list).ok()?;
-        let facts = PageFacts::read(&root, pushdown, items.len());
+        let facts = PageFacts::read(&root, pushdown, items.len(), has_other_form);
         Some(Self { list, path, items, facts })
     }
 }
@@ -99,14 +102,20 @@ impl<'a> Root<'a> {
         }
     }
 
-    fn detect_list(&self) -> Option<(Span, Arc<str>)> {
-        let is_list = |value: Span| JsonKind::of_value(value.slice(self.text)) == JsonKind::Array;
-        if is_list(self.span) {
+    /// Finds the list by its name, or because it is the only one. `by_name`: by its name only.
+    fn detect_list(&self, by_name: bool) -> Option<(Span, Arc<str>)> {
+        if is_list(self.text, self.span) {
             return Some((self.span, Arc::from("$")));
         }
-        let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_list(*value)).collect();
+        let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_list(self.text, *value)).collect();
         let named = || LIST_NAMES.iter().find_map(|name| lists.iter().find(|(own, _)| own == name)).copied();
-        let found = if let [only] = &*lists { Some(*only) } else { named() };
+        // Beside an error, a list holds its details.
+        let is_error = |(name, value): &(String, Span)| {
+            matches!(name.as_str(), "error" | "errors")
+                && !matches!(value.slice(self.text), "null" | "false" | "[]" | "\"\"")
+        };
+        let by_name = by_name || self.members.iter().any(is_error);
+        let found = if let [only] = &*lists { Some(*only).filter(|_| !by_name) } else { None }.or_else(named);
         let pointer = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1")).into();
         found.map(|(name, value)| (*value, pointer(name)))
     }
@@ -148,33 +157,30 @@ impl Root<'_> {
 }
 
 impl PageFacts {
-    fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize) -> Self {
+    /// Reads the facts at their places, or by their names where there are none. `has_other_form`: the list is not at its place.
+    fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize, has_other_form: bool) -> Self {
         let text = root.text;
-        let at = |path: &str| root.value_at(path);
-        let total = if let Some(path) = &pushdown.total {
-            at(path).and_then(|value| parse_count(value.slice(text)))
-        } else {
+        let at = |path: &Option<Arc<str>>| path.as_deref().and_then(|path| root.value_at(path));
+        let total = at(&pushdown.total).and_then(|value| parse_count(value.slice(text))).or_else(|| {
             let found = root.named(TOTAL_NAMES, |value| parse_count(value).is_some());
             found.and_then(|(name, value)| {
                 let total = parse_count(value.slice(text))?;
                 (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
             })
-        };
-        let has_more = match &pushdown.has_more {
-            Some(path) => at(path),
-            None => {
-                root.named(HAS_MORE_NAMES, |value| matches!(value, "true" | "false")).map(|found| found.1)
-            }
-        };
+        });
+        let has_more = at(&pushdown.has_more).or_else(|| {
+            root.named(HAS_MORE_NAMES, |value| matches!(value, "true" | "false")).map(|found| found.1)
+        });
         let has_more = has_more.and_then(|value| match value.slice(text) {
             "true" => Some(true),
             "false" => Some(false),
             _ => None,
         });
-        let next = match &pushdown.next {
+        let next = match (at(&pushdown.next), &pushdown.next) {
+            (Some(value), _) => NextPage::from_member(text, value),
             // A member that is left out at the end is like null.
-            Some(path) => at(path).map_or(NextPage::End, |value| NextPage::from_member(text, value)),
-            None => root.next_page(),
+            (None, Some(_)) if !has_other_form => NextPage::End,
+            _ => root.next_page(),
         };
         Self { total, has_more, next }
     }
@@ -216,6 +222,10 @@ impl NextPage {
     fn may_lead_to_next(json: &str) -> bool {
         !matches!(JsonKind::of_value(json), JsonKind::Array) && json != "true"
     }
+}
+
+fn is_list(text: &str, value: Span) -> bool {
+    JsonKind::of_value(value.slice(text)) == JsonKind::Array
 }
 
 /// Returns the value at a path below a value.
@@ -308,6 +318,10 @@ mod tests {
             &deep,
             Some((1, facts(None, Some(false), NextPage::End))),
         );
-        check(r#"{"rows":[1]}"#, &deep, None);
+        // Another version of the server has another envelope.
+        let other = r#"{"rows":[1],"total":9,"next":"x"}"#;
+        check(other, &deep, Some((1, facts(Some(9), None, cursor()))));
+        check(r#"{"hints":["ask for less"]}"#, &deep, None);
+        check(r#"{"error":"too large","hints":["ask for less"]}"#, &auto, None);
     }
 }

@@ -29,7 +29,7 @@ impl PagedList {
         }
         let promises_more =
             facts.has_more == Some(true) || matches!(facts.next, NextPage::Value(_)) || self.total.is_some();
-        self.is_end_uncertain = !promises_more && received < self.pushdown.page_size;
+        self.is_end_uncertain = !promises_more && received < self.page_size;
         if received == 0 {
             self.empty_pages += usize::from(self.page_count == 1);
             if !promises_more {
@@ -40,6 +40,14 @@ impl PagedList {
                 return self.stop("the upstream returned an empty page before the end".into());
             }
         }
+        let has_way = self.names.page.is_some() || matches!(self.pushdown.style, PagingStyle::Link(_));
+        if !has_way {
+            self.finish();
+            if promises_more || received == self.page_size {
+                self.end = Some(ListEnd::Stuck("the tool has no argument for another page".into()));
+            }
+            return;
+        }
         match self.next_request(facts, last_id, received == 0) {
             Ok(Some(next)) => self.next = next,
             Ok(None) => return self.finish(),
@@ -49,8 +57,10 @@ impl PagedList {
             }
         }
         let limits = (self.max_items, self.pushdown.max_fetch_bytes);
-        if self.item_count >= limits.0 {
+        if self.item_count >= self.pushdown.max_fetch.max(limits.0) {
             self.stop(format!("maxFetch is {}", self.pushdown.max_fetch));
+        } else if self.item_count >= limits.0 {
+            self.stop("the next call goes on".into());
         } else if self.items.len() >= limits.1 {
             self.stop(format!("maxFetchBytes is {}", limits.1));
         }

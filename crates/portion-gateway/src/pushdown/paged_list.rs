@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::carrier::{Carrier, FoundPage, has_item_blocks};
 use super::list_page::{ListPage, value_at};
-use crate::paged_call::{PageRequest, PagedCall, PagingNames};
+use super::need::Need;
+use crate::paged_call::{FirstPage, PageRequest, PagedCall, PagingNames};
 
 /// A list that grows page by page.
 #[derive(Debug)]
@@ -56,8 +57,12 @@ pub(crate) struct PagedList {
     pub(super) page_count: usize,
     /// Pages with new items.
     pub(super) productive_pages: usize,
-    /// Most items that are fetched, and most bytes.
+    /// Number of items that further pages are asked for.
+    pub(super) page_size: usize,
+    /// Most items that are fetched.
     pub(super) max_items: usize,
+    /// True if pages are fetched that no reply needs yet.
+    fetches_ahead: bool,
     /// True if the end of the list is known only once another page was requested.
     pub(super) is_end_uncertain: bool,
 }
@@ -90,12 +95,25 @@ impl PagedList {
         list.last_page_hash = Some(hash_of(&found.text));
         let facts = found.page.facts.with_link(list.first_page.next_link());
         list.total = facts.total;
-        list.next = PageRequest::first(&list.pushdown);
         let received = list.received_count;
-        list.skipped = call.start;
-        list.received_count += call.start;
+        let mut first = PageRequest::first(&list.pushdown);
+        match &call.first {
+            FirstPage::Chosen { start, size } => (list.skipped, list.page_size) = (*start, *size),
+            FirstPage::Own(own) => {
+                let (skipped, pages) = own.place(received, &facts)?;
+                if let PageRequest::Number(number) = &mut first {
+                    *number += pages;
+                }
+                list.skipped = skipped;
+                list.page_size = own.size.unwrap_or(received);
+                list.names.limit = list.names.limit.take().filter(|_| own.size.is_some());
+                (list.fetches_ahead, list.max_items) = (false, list.item_count);
+            }
+        }
+        list.next = first;
+        list.received_count += list.skipped;
         // Some upstreams repeat the last page after the end.
-        if call.start > 0 && facts.total.is_some_and(|total| total <= call.start) {
+        if list.skipped > 0 && facts.total.is_some_and(|total| total <= list.skipped) {
             list.items.clear();
             list.item_count = 0;
         }
@@ -110,7 +128,7 @@ impl PagedList {
         upstream: Option<Arc<str>>,
         fetched: Payload,
         state: &str,
-        max_items: usize,
+        need: Need,
     ) -> Option<Self> {
         let state: Value = serde_json::from_str(state).ok()?;
         if state["upstream"].as_str() != upstream.as_deref() {
@@ -136,7 +154,11 @@ impl PagedList {
         list.total = number("total").map(|total| total as usize);
         list.has_changed = state["changed"].as_bool()?;
         (list.page_count, list.productive_pages) = (1, 2);
-        list.max_items = max_items.max(list.item_count.saturating_add(1));
+        list.page_size = number("size")? as usize;
+        list.fetches_ahead = state["ahead"].as_bool()?;
+        let ahead = if list.fetches_ahead || need == Need::All { list.max_items } else { 0 };
+        let needed = if let Need::Items(items) = need { items } else { 0 };
+        list.max_items = needed.max(ahead).max(list.item_count.saturating_add(1));
         Some(list)
     }
 
@@ -151,7 +173,7 @@ impl PagedList {
         let carriers = Carrier::find_all(&page, &all, &all[primary]);
         let path = FoundPage::list_path(&all, &carriers);
         let found = all.swap_remove(primary);
-        let max_items = pushdown.max_fetch;
+        let (max_items, page_size) = (pushdown.max_fetch, pushdown.page_size);
         let has_item_blocks = has_item_blocks(&page, &carriers, found.page.items.len());
         let mut list = Self {
             pushdown,
@@ -176,7 +198,9 @@ impl PagedList {
             requested: HashSet::new(),
             page_count: 0,
             productive_pages: 0,
+            page_size,
             max_items,
+            fetches_ahead: true,
             is_end_uncertain: false,
         };
         list.add_items(&found.text, &found.page);
@@ -231,7 +255,7 @@ impl PagedList {
 
     /// Returns the arguments of the next page, or `None` at the end.
     pub(crate) fn next_arguments(&self) -> Option<String> {
-        let request = || self.names.apply(&self.base_arguments, &self.next, self.pushdown.page_size);
+        let request = || self.names.apply(&self.base_arguments, &self.next, self.page_size);
         self.end.is_none().then(request)
     }
 
@@ -356,6 +380,8 @@ impl PagedList {
             "skipped": self.skipped,
             "total": self.total,
             "changed": self.has_changed,
+            "size": self.page_size,
+            "ahead": self.fetches_ahead,
             "names": [self.names.limit.as_deref(), self.names.page.as_deref()],
             "arguments": self.base_arguments,
             "upstream": self.upstream.as_deref(),

@@ -59,6 +59,7 @@ pub struct EndpointRule {
     default_policy: Arc<EffectivePolicy>,
     /// True once a pushdown without effect was logged.
     has_pushdown_warning: AtomicBool,
+    keeps_own_page: AtomicBool,
 }
 
 /// Token counting and client preset, the same for all endpoints.
@@ -116,6 +117,7 @@ impl EndpointRules {
             policy_by_client: known,
             default_policy: effective_policy,
             has_pushdown_warning: AtomicBool::new(false),
+            keeps_own_page: AtomicBool::new(false),
         });
         rules
     }
@@ -218,6 +220,7 @@ impl EndpointRule {
             policy_by_client: known,
             default_policy: unknown,
             has_pushdown_warning: AtomicBool::new(false),
+            keeps_own_page: AtomicBool::new(false),
         }
     }
 
@@ -234,6 +237,21 @@ impl EndpointRule {
     /// Returns true for the first call: a pushdown without effect is logged once per version of the configuration.
     pub fn is_first_pushdown_warning(&self) -> bool {
         !self.has_pushdown_warning.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns true if calls are sent with the caller's own size of a page, because a larger page failed before.
+    pub fn keeps_own_page(&self) -> bool {
+        self.keeps_own_page.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that a call with the caller's own arguments succeeded where one for a larger page did not.
+    pub fn keep_own_page(&self, tool: &str) {
+        if !self.keeps_own_page.swap(true, Ordering::Relaxed) {
+            tracing::info!(
+                tool,
+                "larger pages than callers ask for fail: this tool gets the callers' own arguments"
+            );
+        }
     }
 
     /// Returns the version of the configuration.

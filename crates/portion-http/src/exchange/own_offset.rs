@@ -42,7 +42,8 @@ fn states_offset(page: &Payload, offset: u32) -> bool {
     let is_it = |object: Span| {
         let mut members = containers::members(text, object);
         members.any(|member| {
-            unescape(member.key.slice(text)) == OFFSET && unescape(member.value.slice(text)) == offset.to_string()
+            unescape(member.key.slice(text)) == OFFSET
+                && unescape(member.value.slice(text)) == offset.to_string()
         })
     };
     is_it(root) || containers::members(text, root).any(|member| is_it(member.value))

@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 
 use columns::{align_to_columns, is_header, write_header};
 use overrides::{MemberOverrides, strip_members};
-use portion_json::json_pointer::step_from_quoted;
 use paging::rewritten_members;
+use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::minify;
 
 use super::budget::RemainingBudget;

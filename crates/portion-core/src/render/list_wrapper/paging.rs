@@ -92,13 +92,17 @@ pub(in crate::render) fn rewritten_members(
     }
     let whole = |(depth, at): (usize, usize)| rows.list.enclosing_objects[depth].members[at].value;
     edits.retain(|_, edits| !edits.is_empty());
-    edits.into_iter().map(|(place, edits)| (place, spliced(rows.slice(whole(place)), whole(place), edits))).collect()
+    edits
+        .into_iter()
+        .map(|(place, edits)| (place, spliced(rows.slice(whole(place)), whole(place), edits)))
+        .collect()
 }
 
 /// Returns a text with the whole list in it and its paging members rewritten.
 pub(in crate::render) fn rewritten_text(rows: OrderedList<'_>, page: &ServedPage<'_>) -> String {
     let members = rewritten_members(rows, page).into_iter();
-    let edits = members.map(|((depth, at), json)| (rows.list.enclosing_objects[depth].members[at].value, json));
+    let edits =
+        members.map(|((depth, at), json)| (rows.list.enclosing_objects[depth].members[at].value, json));
     spliced(rows.text, Span::new(0, rows.text.len()), edits.collect())
 }
 
@@ -138,7 +142,10 @@ fn find_members(
     let inner = || {
         let is_object = member.kind == JsonKind::Object && member.value.len() <= MAX_OBJECT_BYTES;
         let mut reader = JsonReader::resume(rows.text, member.value.start as usize);
-        is_object.then(|| ObjectIndex::parse(&mut reader).ok()).flatten().map_or(Vec::new(), |object| object.listed)
+        is_object
+            .then(|| ObjectIndex::parse(&mut reader).ok())
+            .flatten()
+            .map_or(Vec::new(), |object| object.listed)
     };
     if let Some(role) = role {
         let names_link = |inner: &&Member| LINK_NAMES.contains(&&*unescape(rows.slice(inner.key)));
@@ -203,14 +210,16 @@ impl<'a> ServedPage<'a> {
         all: &[PagingMember],
     ) -> Vec<(Span, String)> {
         let own = rows.slice(member.value);
-        let is_link = matches!(
-            member.role,
-            PageRole::Next | PageRole::Previous | PageRole::First | PageRole::Last
-        );
+        let is_link =
+            matches!(member.role, PageRole::Next | PageRole::Previous | PageRole::First | PageRole::Last);
         if is_link && !member.is_number(own) {
             return self.links_of(rows, member);
         }
-        let value = if is_link { self.number_of_link(member, own, all) } else { self.value_of(rows, member, own, all) };
+        let value = if is_link {
+            self.number_of_link(member, own, all)
+        } else {
+            self.value_of(rows, member, own, all)
+        };
         let Some(value) = value else { return Vec::new() };
         let json = if own.starts_with('"') { quote(&value) } else { value };
         vec![(member.value, json)]
@@ -238,7 +247,9 @@ impl<'a> ServedPage<'a> {
         let number = unescape(own).parse::<u64>().ok()?;
         let value = match member.role {
             PageRole::Limit if self.served > 0 && (self.has_next || !self.is_whole_list) => self.served,
-            PageRole::Served => Some(self.served).filter(|_| self.total.is_some_and(|total| number < total))?,
+            PageRole::Served => {
+                Some(self.served).filter(|_| self.total.is_some_and(|total| number < total))?
+            }
             PageRole::Offset if self.is_whole_list => self.first + self.base_of(number)?,
             PageRole::Offset => self.first + number,
             PageRole::Remaining if !self.is_whole_list => number + self.rest,
@@ -258,7 +269,10 @@ impl<'a> ServedPage<'a> {
     /// another number.
     fn base_of(&self, number: u64) -> Option<u64> {
         let skipped = self.first - self.item as u64;
-        [0, skipped].contains(&number).then_some(0).or_else(|| [1, skipped + 1].contains(&number).then_some(1))
+        [0, skipped]
+            .contains(&number)
+            .then_some(0)
+            .or_else(|| [1, skipped + 1].contains(&number).then_some(1))
     }
 
     fn page_number(&self, rows: OrderedList<'_>, all: &[PagingMember]) -> u64 {
@@ -346,7 +360,9 @@ impl PagingMember {
     fn is_number(&self, value: &str) -> bool {
         match JsonKind::of_value(value) {
             JsonKind::Number => true,
-            JsonKind::Null => self.has_word(&["page", "offset"]) && !self.has_word(&["url", "link", "href", "token"]),
+            JsonKind::Null => {
+                self.has_word(&["page", "offset"]) && !self.has_word(&["url", "link", "href", "token"])
+            }
             _ => false,
         }
     }

@@ -92,7 +92,11 @@ pub(super) fn render_whole_records(
     let page = new_page(target, rows, from, &page_sizes(target, list, from));
     let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
     let wrap = |served| {
-        list_wrapper::render_with_all_members(rows, page.served_page(&RowFormat::default(), served).as_ref(), room)
+        list_wrapper::render_with_all_members(
+            rows,
+            page.served_page(&RowFormat::default(), served).as_ref(),
+            room,
+        )
     };
     wrap(None)?;
     let filled = page.fill_wrapper(&wrap, &how, room);

@@ -24,8 +24,9 @@ const FETCHED: UpstreamList = UpstreamList {
 
 /// Captures a payload in which `$` stands for items, 500 of which are a list that was fetched page by page.
 fn snapshot_of(payload: &str, items: usize) -> Snapshot {
-    let items: Vec<String> =
-        (0..items).map(|n| format!("{{\"id\":{n},\"limit\":7,\"text\":\"{}\"}}", "word ".repeat(30))).collect();
+    let items: Vec<String> = (0..items)
+        .map(|n| format!("{{\"id\":{n},\"limit\":7,\"text\":\"{}\"}}", "word ".repeat(30)))
+        .collect();
     let text = payload.replace('$', &items.join(","));
     let upstream_list = (items.len() == 500).then(|| Box::new(FETCHED));
     let blocks = vec![Block::new("/body", Content::Text(text))];
@@ -84,9 +85,7 @@ fn a_list_of_all_pages_has_pages_of_its_own() {
     let offsets = r#"{"status":"success","items":[$],"count":500,"limit":100,"offset":0}"#;
     check(offsets, 500, 60, HTTP, json!({"status": "success", "count": 500, "limit": 20, "offset": 60}));
     let spring = r#"{"content":[$],"number":0,"size":100,"totalPages":5,"totalElements":500,"numberOfElements":100,"first":true,"last":false}"#;
-    let at = |number, first, last, here| {
-        json!({"number": number, "size": 20, "totalPages": 25, "totalElements": 500, "numberOfElements": here, "first": first, "last": last})
-    };
+    let at = |number, first, last, here| json!({"number": number, "size": 20, "totalPages": 25, "totalElements": 500, "numberOfElements": here, "first": first, "last": last});
     check(spring, 500, 0, HTTP, at(0, true, false, 20));
     check(spring, 500, 480, HTTP, at(24, false, true, 20));
     let meta = r#"{"items":[$],"meta":{"current_page":1,"from":1,"to":100,"last_page":5,"per_page":"100","has_more":true,"next_page":2},"links":{"first":"/rows?page=1","next":"/rows?page=2","last":"/rows?page=5"}}"#;

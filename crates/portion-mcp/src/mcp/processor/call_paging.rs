@@ -63,7 +63,7 @@ fn is_page_alone(request: &Request) -> bool {
 }
 
 /// Returns the paging arguments of a call, those of the tool that it does not have included.
-fn arguments_of_call(canonical: &str, properties: &[PagingProperty]) -> Vec<PagingArgument> {
+pub(super) fn arguments_of_call(canonical: &str, properties: &[PagingProperty]) -> Vec<PagingArgument> {
     let mut arguments: Vec<PagingArgument> = properties.iter().map(|own| own.argument.clone()).collect();
     for member in walk::members(canonical, walk::document_span(canonical)) {
         let name = unescape(member.key.slice(canonical));

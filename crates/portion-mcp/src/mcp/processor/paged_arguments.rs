@@ -37,20 +37,22 @@ pub(super) fn translate_arguments(
     format!("{{{}}}", members.join(","))
 }
 
-/// Returns the arguments as received, without the controls that are the gateway's, if they select a page of the tool.
-pub(super) fn own_arguments(
-    place: CallText<'_>,
-    names: &PagingNames,
-    ours: &[&str],
-    policy: &Policy,
-) -> Option<String> {
+/// Returns the arguments as received, without the controls that are the gateway's.
+pub(super) fn own_arguments(place: CallText<'_>, ours: &[&str], policy: &Policy) -> String {
     let CallText { text, arguments, .. } = place;
-    walk::member_value(text, arguments, names.page.as_deref()?)?;
     let own = arguments.slice(text);
+    let own = if own.is_empty() { "{}" } else { own };
     let mut splice = Splice::new(own);
     let is_ours = |name: &str| ours.contains(&name);
-    split_controls(&mut splice, own, walk::document_span(own), is_ours, policy).ok()?;
-    Some(if splice.is_empty() { own.to_owned() } else { splice.apply() })
+    // Values that are no controls were refused before.
+    let _ = split_controls(&mut splice, own, walk::document_span(own), is_ours, policy);
+    if splice.is_empty() { own.to_owned() } else { splice.apply() }
+}
+
+/// Returns the value of an argument as text; `None` also for `null`.
+pub(super) fn text_of_argument(arguments: &str, name: &str) -> Option<String> {
+    let value = walk::member_value(arguments, walk::document_span(arguments), name)?.slice(arguments);
+    (value != "null").then(|| value.trim_matches('"').to_owned())
 }
 
 /// Returns the parameters of the first call: those of the client with other arguments.

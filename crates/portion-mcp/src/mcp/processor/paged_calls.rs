@@ -6,21 +6,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portion_core::paging::PagingArgument;
 use portion_core::view::{CONTROLS, Request};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
-use portion_gateway::paged_call::{PageSource, PagedCall, PagingNames, with_argument};
+use portion_gateway::paged_call::{FirstPage, PageError, PageSource, PagedCall, PagingNames, with_argument};
 use portion_json::scan::quote;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 
+use super::super::catalog::PagingProperty;
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
 use super::super::result::ResultShape;
 use super::super::splice::Splice;
 use super::super::{controls, reserved_meta, walk};
+use super::call_paging::arguments_of_call;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
 use super::line_outcome::MessageOutcome;
 use super::page_source::{CallError, ToolPageSource, call_tool, read_page};
-use super::paged_arguments::{first_params, own_arguments, translate_arguments};
+use super::paged_arguments::{first_params, own_arguments, text_of_argument, translate_arguments};
 use super::pending::{PendingKind, PendingRequest};
 use super::request_meta::protocol_meta_members;
 use super::reshape::MessageEdit;
@@ -40,11 +43,20 @@ pub(super) struct PagedJob {
     caller: Caller,
     endpoint: Endpoint,
     request: Request,
+    /// The gateway's cursor, if there is one.
+    cursor: Option<String>,
     reuse_key: Option<ReuseKey>,
-    /// Parameters of the first call.
+    /// Calls to make, the next one if the result of the one before is worse.
+    attempts: Vec<Attempt>,
+}
+
+/// A call of the tool.
+struct Attempt {
+    call: Arc<PagedCall>,
+    /// Parameters of the request.
     params: String,
-    /// Parameters with the caller's own paging arguments, if they select a page.
-    own_params: Option<String>,
+    /// Paging arguments of the tool in the request, if these are the caller's own.
+    paging: Arc<[PagingArgument]>,
 }
 
 /// Treatment of a call of a tool with a pushdown.
@@ -72,7 +84,8 @@ impl McpProcessor {
         };
         let config = caller.rule.config();
         let is_read = endpoint.read_only || config.read || config.reuse == Some(true);
-        let is_paged = names.page.is_some() || matches!(pushdown.style, PagingStyle::Link(_));
+        let is_link = matches!(pushdown.style, PagingStyle::Link(_));
+        let is_paged = names.page.is_some() || names.limit.is_some() || is_link;
         if !is_read || !is_paged {
             let reason = if is_read {
                 "it has no such argument"
@@ -104,37 +117,51 @@ impl McpProcessor {
         if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
             base = with_argument(&base, argument, quote(sort));
         }
-        let mut own = own_arguments(place, &names, &ours, policy);
+        let mut own = own_arguments(place, &ours, policy);
         if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
-            own = own.map(|own| with_argument(&own, argument, quote(sort)));
+            own = with_argument(&own, argument, quote(sort));
         }
-        let own_params = own.map(|own| first_params(place, &own));
         let source = self.page_source(protocol_meta_members(place.text, place.envelope));
-        let start = PagedCall::start_for(&request, pushdown, &names, policy);
-        let call = Arc::new(PagedCall {
+        let sort_key = format!("{canonical}{}", if pushdown.sort.is_some() { base.as_str() } else { "" });
+        let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &sort_key));
+        let mut caller = caller.with_arguments(&canonical);
+        caller.page_source = Some(Arc::clone(&source));
+        // A cursor of the tool's own selects one of its pages.
+        let is_own_cursor = names.page.as_deref() == Some("cursor");
+        let is_ours = |cursor: &String| !is_own_cursor || self.gateway.has_issued(&caller.scope, cursor);
+        let cursor = request.cursor.clone().filter(is_ours);
+        let call = PagedCall {
             tool: endpoint.name.clone(),
             arguments: base,
             pushdown: Arc::clone(pushdown),
             names,
-            source: Arc::clone(&source),
-            start,
+            source,
+            first: FirstPage::Chosen { start: 0, size: pushdown.page_size },
+        };
+        let value_of = |name: &str| text_of_argument(&own, name);
+        let attempts = call.attempts(own.clone(), value_of, &request, &caller).into_iter();
+        let properties = self.paging_properties(&endpoint);
+        let attempts = attempts.map(|call| {
+            let arguments = call.first_arguments();
+            let paging = if call.is_own() { arguments_of_call(&arguments, &properties) } else { Vec::new() };
+            Attempt { params: first_params(place, &arguments), paging: paging.into(), call }
         });
-        let sort_key =
-            format!("{canonical}{}", if pushdown.sort.is_some() { call.arguments.as_str() } else { "" });
-        let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &sort_key));
-        let params = first_params(place, &call.first_arguments());
-        let caller = caller.with_arguments(&canonical);
-        let caller = Caller { paged_call: Some(call), page_source: Some(source), ..caller };
+        let attempts = attempts.collect();
         PagedOutcome::Job(Box::new(PagedJob {
             id: place.envelope.raw_id(place.text).to_owned(),
             is_stateless: place.is_stateless,
             caller,
             endpoint,
             request,
+            cursor,
             reuse_key,
-            params,
-            own_params,
+            attempts,
         }))
+    }
+
+    fn paging_properties(&self, endpoint: &Endpoint) -> Vec<PagingProperty> {
+        let server_info = self.server_info();
+        server_info.catalog.tool(&endpoint.name).map_or_else(Vec::new, |tool| tool.paging().to_vec())
     }
 
     /// Returns the paging arguments of the tool, and the controls that are the gateway's. Returns `None` until the tools
@@ -211,39 +238,36 @@ impl McpProcessor {
 
     /// Answers a call. Returns the response.
     async fn run_paged_job(&self, job: PagedJob) -> String {
-        let PagedJob {
-            id,
-            is_stateless,
-            mut caller,
-            endpoint,
-            mut request,
-            mut reuse_key,
-            params,
-            own_params,
-        } = job;
-        if request.cursor.is_some() {
-            let opened = self.gateway.open_cursor(caller, Some(endpoint), request.cursor.clone()).await;
+        let PagedJob { id, is_stateless, mut caller, endpoint, mut request, cursor, reuse_key, attempts } =
+            job;
+        if cursor.is_some() {
+            let opened = self.gateway.open_cursor(caller, Some(endpoint), cursor).await;
             let reply = self.answer_at_cursor(opened, request, None).await;
             return responses::tool_response(&id, &reply, true, is_stateless);
         }
+        caller.paged_call = attempts.first().map(|attempt| Arc::clone(&attempt.call));
         if !request.is_plain()
+            && request.cursor.is_none()
             && let Some(reuse) = &reuse_key
             && let Some(reply) = self.gateway.answer_from_reuse(&caller, &endpoint, reuse, &request).await
         {
             return responses::tool_response(&id, &reply, true, is_stateless);
         }
+        request.cursor = None;
         let timeout = caller.rule.config().request_timeout.unwrap_or(DEFAULT_TIMEOUT);
-        let mut response = call_tool(&*self.upstream_caller(), &params, timeout).await;
-        if let (Ok(line), Some(own_params), Some(call)) = (&response, own_params, &caller.paged_call)
-            && lacks_list(call, line)
-        {
-            // The page that the caller asked for is the server's.
-            call.warn_without_list(&caller.rule);
-            let has_limit = call.names.limit.is_some();
-            let limit = request.limit.filter(|_| !has_limit);
-            request = Request { limit, ..request.without_paging() };
-            (caller.paged_call, reuse_key) = (None, None);
-            response = call_tool(&*self.upstream_caller(), &own_params, timeout).await;
+        let mut response = Err(CallError::Page(PageError::Closed));
+        let mut paging = Arc::default();
+        let is_repeatable = attempts.len() > 1;
+        for attempt in attempts {
+            response = call_tool(&*self.upstream_caller(), &attempt.params, timeout).await;
+            if is_repeatable && attempt.call.is_own() && !response.as_ref().is_ok_and(|line| is_error(line)) {
+                caller.rule.keep_own_page(&endpoint.name);
+            }
+            let is_worse = is_worse(&attempt.call, &response);
+            (caller.paged_call, paging) = (Some(attempt.call), attempt.paging);
+            if !is_worse {
+                break;
+            }
         }
         let kind = PendingKind::Content {
             shape: ResultShape::Tool,
@@ -251,7 +275,7 @@ impl McpProcessor {
             endpoint: Box::new(endpoint),
             request: Box::new(request),
             reuse_key,
-            paging: Arc::default(),
+            paging,
             is_nested: false,
         };
         let pending = PendingRequest { id: id.clone(), is_stateless, kind, timer: None };
@@ -289,9 +313,25 @@ impl McpProcessor {
     }
 }
 
-/// Returns true if a response is a result without the list of a call.
-fn lacks_list(call: &PagedCall, line: &[u8]) -> bool {
-    read_page(line).is_ok_and(|page| !page.is_error && !call.finds_list(&page))
+/// Returns true if the response to a call may be worse than that to the caller's own arguments.
+fn is_worse(call: &PagedCall, response: &Result<Vec<u8>, CallError>) -> bool {
+    match response {
+        _ if call.is_own() => false,
+        // A result that asks the client for something is no page, and no failure.
+        Ok(line) => read_page(line).map_or_else(|_| is_error(line), |page| call.is_worse(&page)),
+        Err(error) => matches!(error, CallError::TimedOut),
+    }
+}
+
+/// Returns true if a response is an error, or a result that is one.
+fn is_error(line: &[u8]) -> bool {
+    match read_page(line) {
+        Ok(page) => page.is_error,
+        Err(_) => {
+            let (text, _) = decode_line(line);
+            matches!(parse(&text), Ok(MessageOrBatch::Single(envelope)) if envelope.error.is_some())
+        }
+    }
 }
 
 /// Controls that page a list.
