@@ -1,0 +1,183 @@
+"""Each release of the servers that the profiles are for: what a call through Portion serves is what it serves without, or more.
+
+The servers are stand-ins that answer as the released ones do, which need an account or the network.
+"""
+
+import json
+from contextlib import ExitStack
+
+import pytest
+from harness.command import PORTION, with_sdk, wrapped
+from harness.dense import records
+from harness.listening import Listening, served
+from harness.peer import Peer
+from harness.reply import Reply
+
+SCHOOLS = {"level": "schools", "source": "ccd", "topic": "directory", "filters": {"year": 2020}}
+SERVERS = {
+    "rentals early": ("hostaway", ["--release", "rentals-early"], "search_bookings", "result"),
+    "rentals with items": ("hostaway", ["--release", "rentals-items"], "search_bookings", "items"),
+    "rentals with items and offsets": ("hostaway", ["--release", "rentals-items", "--offsets"], "search_bookings", "items"),
+    "rentals that are cut": ("hostaway", ["--release", "rentals-cut"], "hostaway_search_bookings", "items"),
+    "rentals that are cut, with offsets": ("hostaway", ["--release", "rentals-cut", "--offsets"], "hostaway_search_bookings", "items"),
+    "education early": ("education-data", ["--release", "education-early"], "get_education_data", None),
+    "education early with limits": ("education-data", ["--release", "education-early", "--limits"], "get_education_data", None),
+    "education with pages": ("education-data", ["--release", "education-paged"], "get_education_data", "results"),
+}
+PAGED = ["rentals early", "rentals with items and offsets", "rentals that are cut, with offsets", "education with pages"]
+CALLS = [
+    {},
+    {"limit": 3},
+    {"limit": 20},
+    {"limit": 50},
+    {"limit": 200},
+    {"limit": 20, "page": 1},
+    {"limit": 20, "page": 2},
+    {"limit": 20, "page": 3},
+    {"page": 2},
+    {"limit": 20, "page": 400},
+    {"offset": 7},
+    {"offset": 150, "limit": 10},
+    {"offset": 5000},
+]
+
+
+class Server:
+    """A release: direct, and through Portion."""
+
+    def __init__(self, stack, name, front="wrap"):
+        profile, options, self.tool, self._list = SERVERS[name]
+        self._given = SCHOOLS if profile == "education-data" else {}
+        self._key = "ncessch" if profile == "education-data" else "id"
+        command = with_sdk("fixture/released.py", *options)
+        self.direct = stack.enter_context(Peer(command))
+        if front == "wrap":
+            self.peer = stack.enter_context(Peer(wrapped(command, "--profile", profile)))
+        else:
+            process = stack.enter_context(Listening(served("--profile", profile, "--", *command)))
+            self.peer = stack.enter_context(Peer(process.url, mode="legacy"))
+        self.tools = {tool["name"]: tool for tool in self.direct.tools()["tools"]}
+        self.peer.tools()
+
+    def ask(self, peer, **arguments):
+        return peer.call(self.tool, **self._given, **arguments)
+
+    def ids(self, result):
+        """The ids of the records in a result, or `None` if it has no list."""
+        reply = Reply(result)
+        try:
+            found = records(reply, *([self._list] if self._list else []))
+        except ValueError:
+            return None
+        return [int(record[self._key]) % 10_000 for record in found]
+
+    def walked(self, result, most=8):
+        """The ids of a reply and of the pages after it."""
+        found, reply = self.ids(result), Reply(result)
+        while reply.next and most:
+            most -= 1
+            result = self.peer.call("portion_read", cursor=reply.next)
+            found, reply = found + self.ids(result), Reply(result)
+        return found
+
+    def takes(self, argument):
+        return argument in self.tools[self.tool]["inputSchema"]["properties"]
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request):
+    with ExitStack() as stack:
+        yield Server(stack, request.param)
+
+
+@pytest.fixture
+def fresh(request):
+    """A server whose calls nobody remembers."""
+    with ExitStack() as stack:
+        yield lambda name, front="wrap": Server(stack, name, front)
+
+
+def failed(result):
+    return "error" in result or result.get("isError")
+
+
+@pytest.mark.parametrize("arguments", CALLS, ids=json.dumps)
+def test_s1_a_call_serves_what_the_server_alone_serves_or_more(server, arguments):
+    own = {name: value for name, value in arguments.items() if server.takes(name)}
+    direct, result = server.ask(server.direct, **own), server.ask(server.peer, **arguments)
+    if failed(direct):
+        return
+    assert not failed(result), result
+    expected, served = server.ids(direct), server.ids(result)
+    if expected is None:
+        # Text that the server has cut.
+        assert served is not None or Reply(result).text.split()[:5] == Reply(direct).text.split()[:5]
+        return
+    wanted = arguments.get("offset", (arguments.get("page", 1) - 1) * arguments.get("limit", 20))
+    assert served == list(range(served[0], served[0] + len(served))) if served else True
+    if "page" in arguments and "limit" not in arguments:
+        # Its size is that of a page of Portion.
+        assert served and served[0] > 0
+    elif served:
+        assert served[0] == wanted
+    if expected and expected[0] == wanted:
+        assert set(expected[:100]) <= set(server.walked(result))
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_s1_an_empty_page_past_the_end_is_no_error(fresh, name):
+    server = fresh(name)
+    for arguments in [{"limit": 20, "page": 400}, {"offset": 7000}, {"page": 500}]:
+        if server.takes("page") and "offset" in arguments:
+            continue
+        result = server.ask(server.peer, **arguments)
+        assert not failed(result), (arguments, result)
+        assert server.ids(result) in ([], None), arguments
+
+
+@pytest.mark.parametrize("front", ["wrap", "serve"])
+@pytest.mark.parametrize("name", PAGED)
+def test_s1_a_walk_has_all_records_once(fresh, name, front):
+    server = fresh(name, front)
+    total = 2000 if name.startswith("education") else 500
+    first = server.ask(server.peer, limit=20)
+    assert server.walked(first, most=200) == list(range(total))
+
+
+def test_s1_fields_are_selected(server):
+    names = [server._key, "status" if server._key == "id" else "school_name"]
+    fields = names if server.takes("fields") else ",".join(names)
+    result = server.ask(server.peer, limit=10, fields=fields)
+    assert not failed(result), result
+    found = records(Reply(result), *([server._list] if server._list else []))
+    assert len(found) == 10 and all(set(record) == set(names) for record in found)
+
+
+def test_s1_a_page_that_the_tool_does_not_know_is_applied_by_portion(fresh):
+    server = fresh("education early")
+    result = server.ask(server.peer, page=2)
+    assert server.ids(result) == list(range(20, 40))
+    meta = Reply(result).meta
+    assert (meta["current_page"], meta["next_page"], Reply(result).notice["total_count"]) == (2, 3, 2000)
+
+
+def test_s1_what_failed_is_not_tried_again(fresh):
+    server = fresh("education with pages")
+    for _ in range(3):
+        assert server.ids(server.ask(server.peer)) == list(range(20))
+    asked = [json.loads(line.split("called with ")[1]) for line in server.peer.said().splitlines() if "called with " in line]
+    assert [call.get("limit") for call in asked] == [1000, None, None, None]
+
+
+def test_s1_a_check_proposes_a_size_that_works(tmp_path):
+    import subprocess
+
+    written = tmp_path / "portion.yaml"
+    server = with_sdk("fixture/released.py", "--release", "education-paged")
+    arguments = f"get_education_data={json.dumps(SCHOOLS)}"
+    command = [PORTION, "check", "--write", str(written), "--args", arguments, "--", *server]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr
+    assert "pageSize: 20\n" in written.read_text(), written.read_text()
+    with Peer(wrapped(server, "--config", str(written))) as peer:
+        assert not failed(peer.call("get_education_data", **SCHOOLS))
