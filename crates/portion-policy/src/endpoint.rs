@@ -10,10 +10,14 @@
 use std::borrow::Cow;
 
 pub use portion_core::event::EndpointKind;
-use portion_core::redact::RedactionRules;
+use portion_core::redact::{REDACTED, RedactionRules};
 
 /// Largest endpoint name in logs and records, in bytes.
 const MAX_LOG_NAME_BYTES: usize = 256;
+/// Characters between the parameters of a URI.
+const PARAMETER_SEPARATORS: [char; 3] = ['?', '&', '#'];
+/// Ends of the names of parameters that sign a URI, besides the names of secrets.
+const SIGNATURE_ENDS: [&str; 4] = ["sig", "signature", "key", "auth"];
 
 /// A tool, resource or prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +63,18 @@ fn without_credentials(name: &str) -> Cow<'_, str> {
         rest = &after[host..];
     }
     shown.push_str(rest);
-    let redacted = RedactionRules::default_secrets().redact(&shown);
-    Cow::Owned(redacted.map_or(shown, |(redacted, _)| redacted))
+    let mut signed = String::with_capacity(shown.len());
+    for part in shown.split_inclusive(PARAMETER_SEPARATORS) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        if value.is_empty() || !SIGNATURE_ENDS.iter().any(|end| name.to_ascii_lowercase().ends_with(end)) {
+            signed.push_str(part);
+            continue;
+        }
+        let separator = value.find(PARAMETER_SEPARATORS).map_or("", |at| &value[at..]);
+        signed.extend([name, "=", REDACTED, separator]);
+    }
+    let redacted = RedactionRules::default_secrets().redact(&signed);
+    Cow::Owned(redacted.map_or(signed, |(redacted, _)| redacted))
 }
 
 #[cfg(test)]

@@ -263,15 +263,18 @@ fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 /// Gives back to the system what statements have freed, if they needed much: glibc keeps free memory below a block in use.
+/// Other allocators do so by themselves.
 pub(crate) fn release_memory() {
-    /// Use of memory from which it is given back.
-    const MIN_RELEASED_BYTES: i64 = 16 << 20;
-    // SAFETY: takes a number and returns one; may be called at any time.
-    let most = unsafe { ffi::sqlite3_memory_highwater(1) };
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if most >= MIN_RELEASED_BYTES {
-        // SAFETY: takes a number and returns one; may be called at any time, from any thread.
-        unsafe { libc::malloc_trim(0) };
+    {
+        /// Use of memory from which it is given back.
+        const MIN_RELEASED_BYTES: i64 = 16 << 20;
+        // SAFETY: takes a number and returns one; may be called at any time.
+        let most = unsafe { ffi::sqlite3_memory_highwater(1) };
+        if most >= MIN_RELEASED_BYTES {
+            // SAFETY: takes a number and returns one; may be called at any time, from any thread.
+            unsafe { libc::malloc_trim(0) };
+        }
     }
 }
 

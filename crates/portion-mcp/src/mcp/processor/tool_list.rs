@@ -30,7 +30,7 @@ const CLIENT_LIST_TIMEOUT: Duration = Duration::from_secs(8);
 const MAX_LIST_PAGES: usize = 1_000;
 
 /// A list of tools of which the gateway requests the next page.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct ToolListing {
     /// Members of `_meta` that each request needs.
     meta: String,
@@ -43,7 +43,7 @@ pub(super) struct ToolListing {
 }
 
 /// The pages of a client's list that were received.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct ClientList {
     /// Response with the first page, with the listings for clients.
     response: String,
@@ -102,11 +102,15 @@ impl McpProcessor {
         self.limit_unknown_members(text, &envelope, &mut splice);
         let response = splice.apply_within(envelope.span);
         let list = ClientList { bytes: response.len(), response, further: Vec::new() };
-        let Some(next) = next else {
-            edit.splice.replace(envelope.span, self.end_client_list(&list));
-            return None;
-        };
-        self.request_next_page(ToolListing::new(meta.to_owned(), Some(Box::new(list))), &next).ok()
+        let listing = ToolListing::new(meta.to_owned(), Some(Box::new(list)));
+        match self.request_next_page(listing, next.as_deref()) {
+            Ok(request) => Some(request),
+            Err(ended) => {
+                let list = ended.client.map(|list| self.end_client_list(&list)).unwrap_or_default();
+                edit.splice.replace(envelope.span, list);
+                None
+            }
+        }
     }
 
     /// Processes a page that the gateway requested. Returns the request for the next page, or what follows from the end of
@@ -132,12 +136,9 @@ impl McpProcessor {
         } else {
             tracing::warn!("the server did not send a page of its tools; Portion uses those listed so far");
         }
-        let ended = match next {
-            Some(next) => match self.request_next_page(listing, &next) {
-                Ok(request) => return vec![request],
-                Err(listing) => listing,
-            },
-            None => listing,
+        let ended = match self.request_next_page(listing, next.as_deref()) {
+            Ok(request) => return vec![request],
+            Err(ended) => ended,
         };
         if let Some(list) = &ended.client {
             return vec![OutgoingMessage::ToClient(self.end_client_list(list).into_bytes())];
@@ -216,27 +217,23 @@ impl McpProcessor {
     /// Requests the next page of a list.
     ///
     /// # Errors
-    /// Returns the list if it has reached a limit.
+    /// Returns the list if there is no further page, or if it has reached a limit.
     fn request_next_page(
         &self,
         mut listing: ToolListing,
-        cursor: &str,
-    ) -> Result<OutgoingMessage, ToolListing> {
-        match listing.follow(cursor, self.max_server_message_bytes, self.gateway.now()) {
-            Ok(()) => {
-                let mut pending = self.pending_requests();
-                Ok(self.request_tool_list(&mut pending, listing, Some(cursor)))
+        cursor: Option<&str>,
+    ) -> Result<OutgoingMessage, Box<ToolListing>> {
+        let Some(next) = cursor else { return Err(Box::new(listing)) };
+        if let Err(reason) = listing.follow(next, self.max_server_message_bytes, self.gateway.now()) {
+            // Most servers that send an empty cursor mean the end.
+            if !next.is_empty() {
+                tracing::warn!(
+                    reason,
+                    "the server's list of tools does not end; Portion uses those listed so far"
+                );
             }
-            Err(reason) => {
-                // Most servers that send an empty cursor mean the end.
-                if !cursor.is_empty() {
-                    tracing::warn!(
-                        reason,
-                        "the server's list of tools does not end; Portion uses those listed so far"
-                    );
-                }
-                Err(listing)
-            }
+            return Err(Box::new(listing));
         }
+        Ok(self.request_tool_list(&mut self.pending_requests(), listing, cursor))
     }
 }

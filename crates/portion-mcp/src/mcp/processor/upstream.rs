@@ -192,13 +192,19 @@ impl McpProcessor {
             self.shape_unseen_response(edit).await;
             return MessageOutcome::Forward;
         };
+        if let PendingKind::ToolList(listing) = pending.kind {
+            out.extend(self.continue_tool_list(text, &envelope, listing).await);
+            return MessageOutcome::Discard;
+        }
         if is_without_id {
             edit.set_id(&pending.id);
         }
         match &pending.kind {
             PendingKind::Relay { .. } => self.relay_response(edit, &pending).await,
             // The call was not sent, so this is not its response.
-            PendingKind::QueuedCall { .. } | PendingKind::PagedCall { .. } => return MessageOutcome::Discard,
+            PendingKind::QueuedCall { .. } | PendingKind::PagedCall { .. } | PendingKind::ToolList(_) => {
+                return MessageOutcome::Discard;
+            }
             PendingKind::AdvertiseTools { .. } => {
                 self.advertise_tools_capability(text, &envelope, edit.splice);
                 self.relay_response(edit, &pending).await;
@@ -214,10 +220,6 @@ impl McpProcessor {
                 if self.shape_response(edit, &pending).await {
                     out.extend(self.request_unknown_tools(&pending));
                 }
-            }
-            PendingKind::ToolList(listing) => {
-                out.extend(self.continue_tool_list(text, &envelope, listing.clone()).await);
-                return MessageOutcome::Discard;
             }
         }
         MessageOutcome::Forward

@@ -1,5 +1,7 @@
 //! Tests of payloads that are pages of the upstream, and of the arguments for the next page.
 
+use std::time::{Duration, Instant};
+
 use portion_json::scan::quote;
 
 use super::{McpProcessor, client, leading_cursor, processor, sent, server};
@@ -168,6 +170,22 @@ fn s4_a_list_ends_with_the_server() {
     let out = sent(processor.on_server_gone(&"it has ended"));
     assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"},"#), "{out:?}");
     assert!(out[0].contains(r#""name":"portion_read""#), "{out:?}");
+}
+
+#[test]
+fn s4_a_late_page_ends_the_list() {
+    let processor = processor();
+    client(&processor, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let asked = server(&processor, &page("1", &["a"], r#","nextCursor":"2""#));
+    let out = sent(processor.expire_requests(Instant::now() + Duration::from_mins(1)));
+    assert_eq!((out.len(), processor.pending_count()), (1, 0));
+    assert!(
+        out[0].starts_with(
+            r#"< {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"},{"name":"portion_read""#
+        ),
+        "{out:?}"
+    );
+    assert!(server(&processor, &page(&id_of(&asked[0]), &["b"], "")).is_empty(), "the late page is dropped");
 }
 
 #[test]
