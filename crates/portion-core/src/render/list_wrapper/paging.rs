@@ -16,6 +16,8 @@ use crate::snapshot::{List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BAS
 
 /// Largest object, in bytes, that is searched for such members.
 const MAX_OBJECT_BYTES: usize = 8 << 10;
+/// Largest string, in bytes, that is read as a number.
+const MAX_NUMBER_BYTES: usize = 24;
 /// Levels of objects with such members: `links.next.href`.
 const MAX_DEPTH: usize = 3;
 /// Members of an object that leads to a page, one of which has the link.
@@ -134,7 +136,10 @@ fn find_members(
         None if depth > 0 && name == "after" => Some(PageRole::Next),
         None if depth > 0 && name == "before" => Some(PageRole::Previous),
         // Some APIs write numbers as strings.
-        None if member.kind == JsonKind::String && is_number(rows.slice(member.value)) => {
+        None if member.kind == JsonKind::String
+            && member.value.len() <= MAX_NUMBER_BYTES
+            && is_number(rows.slice(member.value)) =>
+        {
             PageRole::of(&name, JsonKind::Number)
         }
         role => role,
@@ -176,14 +181,13 @@ impl<'a> ServedPage<'a> {
         if target.is_answer || fetched.is_none() && !is_part {
             return None;
         }
-        let stated = || Some(list.upstream_page(&target.subject.text, true)?.total?);
         Some(Self {
             target,
             item,
             first: (item + fetched.map_or(0, |fetched| fetched.skipped)) as u64,
             served: served as u64,
             size: size as u64,
-            total: fetched.map_or_else(stated, |fetched| fetched.total_count().map(|total| total as u64)),
+            total: fetched.and_then(|fetched| fetched.total_count()).map(|total| total as u64),
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
             is_whole_list: fetched.is_some(),
@@ -248,7 +252,9 @@ impl<'a> ServedPage<'a> {
         let value = match member.role {
             PageRole::Limit if self.served > 0 && (self.has_next || !self.is_whole_list) => self.served,
             PageRole::Served => {
-                Some(self.served).filter(|_| self.total.is_some_and(|total| number < total))?
+                let stated = || rows.list.upstream_page(rows.text, true)?.total;
+                let total = if self.is_whole_list { self.total } else { stated() };
+                self.served.min(total.filter(|total| number < *total)?)
             }
             PageRole::Offset if self.is_whole_list => self.first + self.base_of(number)?,
             PageRole::Offset => self.first + number,
@@ -287,7 +293,7 @@ impl<'a> ServedPage<'a> {
         let is_page = member.has_word(&["page"])
             || !member.has_word(&["offset"]) && all.iter().any(|other| other.role == PageRole::Page);
         let value = match (is_page, self.is_whole_list) {
-            (false, false) if is_next && self.has_next => {
+            (false, false) if is_next && self.has_next && member.has_word(&["offset"]) => {
                 unescape(own).parse::<u64>().ok()?.saturating_sub(self.rest)
             }
             (_, false) => return None,
@@ -359,7 +365,7 @@ impl PagingMember {
     /// Returns true if a member leads to another page by its number, or that of an item.
     fn is_number(&self, value: &str) -> bool {
         match JsonKind::of_value(value) {
-            JsonKind::Number => true,
+            JsonKind::Number => !self.has_word(&CURSOR_WORDS),
             JsonKind::Null => {
                 self.has_word(&["page", "offset"]) && !self.has_word(&["url", "link", "href", "token"])
             }
