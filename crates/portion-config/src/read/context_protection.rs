@@ -103,6 +103,8 @@ fn renamed(
     for (key, node) in entries {
         let renamed = keys.iter().find(|(own, _)| *own == key.text).map(|(_, name)| *name);
         match renamed.or_else(|| Key::by_name(&key.text).map(|own| own.name)) {
+            // Programs write values that are not set as null.
+            Some(_) if matches!(node.value, NodeValue::Null) => {}
             Some(name) => out.push((MapKey { text: name.to_owned(), ..key.clone() }, node.clone())),
             None => unknown.push(UnknownKey { key: key.clone(), last_line: node.last_line, known: keys }),
         }

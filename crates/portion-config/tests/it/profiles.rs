@@ -258,6 +258,18 @@ context_protection:
 }
 
 #[test]
+fn the_section_has_the_keys_of_all_versions() {
+    let section = "context_protection: {summarization_enabled: false, pagination_enabled: true, max_page_size: null, \
+                   endpoint_overrides: {x: {pagination_enabled: false, page_size: 25, threshold: null}}}";
+    let config = config(section);
+    let [other, own] = ["other", "x"].map(|name| endpoint(&config, name).limits);
+    let techniques = (&other.render_options.techniques, &own.render_options.techniques);
+    assert!(!techniques.0.summarization && techniques.0.pagination);
+    assert!(!techniques.1.summarization && !techniques.1.pagination);
+    assert_eq!((own.default_page_size, own.token_budget_threshold), (Some(25), None));
+}
+
+#[test]
 fn endpoints_of_the_section_and_of_the_file_are_both_kept() {
     let section =
         "context_protection: {endpoints: {a: {page_size: 25}, both: {page_size: 30, hard_cap: 6000}}}\n";

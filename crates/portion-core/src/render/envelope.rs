@@ -5,9 +5,10 @@
 //! In pages and chunks `nextCursor` is null at the end. The objects around a list are no items: they are in `meta.beside`.
 
 use memchr::memchr_iter;
-use portion_json::scan::{JsonKind, JsonReader, quote};
+use portion_json::scan::{JsonReader, quote};
 use serde_json::{Map, Value};
 
+use super::envelope_type::EnvelopeType;
 use super::exempt::shows_part;
 use super::meta::{ChunkCount, NameList};
 use super::notice::nest_under_meta;
@@ -22,34 +23,7 @@ use crate::view::core_object;
 /// MIME type of an envelope.
 const ENVELOPE_MIME: &str = "application/json";
 
-/// Type of an envelope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EnvelopeType {
-    /// Items of a list.
-    Page,
-    /// An object, or fields of it.
-    Summary,
-    /// A text, a range of bytes, or a single value.
-    Chunk,
-}
-
 impl Rendering {
-    /// Returns the type of the envelope that holds this rendering.
-    pub(super) fn envelope_type(&self) -> EnvelopeType {
-        if self.page_parts.is_some() {
-            EnvelopeType::Page
-        } else if self.is_json && JsonKind::of_value(self.body.trim_start()) == JsonKind::Object {
-            EnvelopeType::Summary
-        } else {
-            EnvelopeType::Chunk
-        }
-    }
-
-    /// Returns true if all of an object is shown.
-    pub(super) fn is_full(&self) -> bool {
-        self.next.is_none() && self.meta.offset.unwrap_or(0) == 0 && !self.needs_notice()
-    }
-
     /// Adds the facts that the type of its envelope has and that it does not report by itself. `ordinal`: number of portions
     /// before this one.
     fn complete_for_envelope(&mut self, ordinal: u16) {

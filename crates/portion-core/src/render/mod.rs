@@ -38,6 +38,7 @@ mod cost_estimate;
 mod description;
 mod embedded_json;
 mod envelope;
+mod envelope_type;
 mod exempt;
 mod fitting;
 mod follow_up_call;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
-use crate::render::envelope::EnvelopeType;
+use crate::render::envelope_type::EnvelopeType;
 use crate::render::portion::PortionKind;
 use crate::render::query_tables::QueryTables;
 use crate::render::record_lists::MAX_PATH_BYTES;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::envelope::EnvelopeType;
+use super::envelope_type::EnvelopeType;
 use super::follow_up_call::FollowUpCall;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
