@@ -14,6 +14,7 @@ pub mod fault;
 pub mod gateway;
 pub mod gateway_parts;
 mod issued_cursors;
+mod kept_results;
 pub mod nested_portion;
 mod offload;
 pub mod overload;

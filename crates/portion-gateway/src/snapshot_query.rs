@@ -13,7 +13,7 @@ use portion_core::policy::Policy;
 use portion_core::redact::{REDACTED, RedactionRules};
 use portion_core::render::FollowUpCall;
 use portion_core::snapshot::Snapshot;
-use portion_core::view::{self, Request, View, ViewError};
+use portion_core::view::{self, Query, Request, View, ViewError};
 use portion_policy::listing::READ_TOOL;
 use portion_sql::QueryError;
 use serde_json::{Map, Value};
@@ -24,6 +24,9 @@ use crate::query_limiter::CancelFlag;
 /// Largest number of redacted field names that an answer reports, and characters of each.
 const MAX_REDACTED_NAMES: usize = 4;
 const MAX_REDACTED_NAME_CHARS: usize = 60;
+
+/// Longest list of left out columns that an answer shows, in bytes.
+const MAX_NULL_COLUMN_BYTES: usize = 120;
 
 /// A query on the content of a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +65,13 @@ pub struct JoinedSnapshot {
 }
 
 impl SnapshotQuery {
+    /// Takes the query out of a request, with the fields that a search shows.
+    pub(crate) fn take_from(request: &mut Request) -> Option<Self> {
+        let Query { sql, find, params, with, context, keys } = std::mem::take(&mut request.query);
+        let search = |pattern| Self::Find { pattern, context, fields: request.fields.take(), keys };
+        sql.map(|sql| Self::Sql { sql, params, with }).or_else(|| find.map(search))
+    }
+
     /// Returns the query that answers a request for fields or an order of a text: only queries know the columns of its
     /// rows. `error`: the reason why the view of the request cannot be resolved.
     ///
@@ -187,7 +197,15 @@ fn run_sql(
         .iter()
         .map(|JoinedSnapshot { name, snapshot, view }| portion_sql::JoinedResult { name, snapshot, view })
         .collect();
-    let answer = portion_sql::query_joined(snapshot, view, &others, &question, &limits)?;
+    let answer = portion_sql::query_joined(snapshot, view, &others, &question, &limits).map_err(|error| {
+        let outline = error
+            .missing_name()
+            .and_then(|missing| portion_sql::outline_tables(snapshot, view, &others, (sql, missing)));
+        match (outline, error) {
+            (Some(outline), error @ QueryError::Invalid { .. }) => unknown_name_fault(&error, &outline),
+            (_, error) => error.into(),
+        }
+    })?;
     let mut extra_meta = Map::new();
     if answer.is_truncated {
         extra_meta.insert("cut".into(), Value::from("too many rows: add a condition or a LIMIT"));
@@ -197,6 +215,13 @@ fn run_sql(
     }
     if let Some(codes) = answer.missing {
         extra_meta.insert("missing".into(), format!("{codes}: NULL in SQL; item has the codes").into());
+    }
+    if !answer.null_columns.is_empty() {
+        let names = answer.null_columns.join(", ");
+        let shown = &names[..names.floor_char_boundary(MAX_NULL_COLUMN_BYTES)];
+        let cut = if shown.len() < names.len() { "…" } else { "" };
+        let count = answer.null_columns.len();
+        extra_meta.insert("nullColumns".into(), format!("{count} left out: {shown}{cut}").into());
     }
     let mut hints = answer.type_hints;
     if let Some(reason) = answer.empty_reason {
@@ -213,6 +238,15 @@ fn run_sql(
     let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
     let payload = result_payload(&answer.redacted_fields, answer.json, found);
     Ok(Payload { invalid_utf8_count: answer.replacement_count, ..payload })
+}
+
+/// Returns the fault for a column or table that does not exist, with those that do.
+fn unknown_name_fault(error: &QueryError, outline: &str) -> Fault {
+    let hint = match error {
+        QueryError::Invalid { hint: Some(hint), .. } => format!("{hint}; "),
+        _ => String::new(),
+    };
+    Fault::new(error.code(), error.to_string(), format!("{hint}there is: {outline}"))
 }
 
 /// Builds the payload of an answer; `redacted`: the redacted fields whose values it may lack.

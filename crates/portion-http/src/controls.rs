@@ -1,7 +1,7 @@
 //! Separates the gateway's own query parameters (controls) from those of the API.
 
 use portion_core::policy::Policy;
-use portion_core::view::{Request, ViewError, control_named};
+use portion_core::view::{ControlNames, Request, ViewError, is_statement};
 use portion_json::scan::quote;
 use portion_policy::query_string::decode_component;
 
@@ -17,10 +17,15 @@ pub(crate) struct SplitQuery {
 impl SplitQuery {
     /// Splits a query. `is_owned` returns true for parameters that the API reads itself. With `takes_spellings`, names of
     /// controls may have another case or other separators.
-    pub(crate) fn new(query: &str, takes_spellings: bool, is_owned: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn new(
+        query: &str,
+        (names, takes_spellings): (&ControlNames, bool),
+        is_owned: impl Fn(&str) -> bool,
+    ) -> Self {
         let control_of = |name: &str| {
-            let control = control_named(name).filter(|control| takes_spellings || *control == name)?;
-            (!is_owned(name) && !is_owned(control)).then_some(control)
+            let control = names.control(name)?;
+            let listed = names.listed(control).filter(|listed| takes_spellings || *listed == name)?;
+            (!is_owned(name) && !is_owned(listed)).then_some(control)
         };
         let (mut controls, mut rest) = (Vec::new(), Vec::new());
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
@@ -116,16 +121,45 @@ impl SplitQuery {
     }
 }
 
+/// Returns true if a query has a cursor, so that the API does not see it.
+pub(crate) fn has_cursor(query: &str, names: &ControlNames) -> bool {
+    SplitQuery::new(query, (names, false), |_| false).cursor().is_some()
+}
+
+/// Names of tables that only a result kept by the gateway has.
+const TABLES: [&str; 6] = ["items", "lines", "entries", "sections", "leaves", "fields"];
+
+/// Returns true if the parameter of this name, decoded, is a statement over the tables of a kept result. Where it is not known
+/// which parameters an API reads, a text to find and a statement over other tables are for the API.
+pub(crate) fn reads_kept_result(query: &str, name: &str) -> bool {
+    let value = query.split('&').find_map(|parameter| {
+        let (given, value) = parameter.split_once('=')?;
+        (decode_component(given) == name).then(|| decode_component(value))
+    });
+    let Some(value) = value.filter(|value| is_statement(value)) else { return false };
+    let words: Vec<String> = value
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    let is_table = |word: &String| TABLES.contains(&word.as_str());
+    words.windows(2).any(|pair| {
+        let (before, after) = (pair[0].as_str(), &pair[1]);
+        matches!(before, "from" | "join" | "describe" | "desc" | "table_info") && is_table(after)
+            || before == "show" && after == "tables"
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use portion_core::policy::Policy;
 
-    use super::SplitQuery;
+    use super::{ControlNames, SplitQuery, reads_kept_result};
 
     #[test]
     fn controls_are_removed_and_the_rest_is_kept_as_written() {
         let check = |query: &str, rest: &str, limit: Option<u32>| {
-            let split = SplitQuery::new(query, false, |name| name == "sort");
+            let split = SplitQuery::new(query, (&ControlNames::default(), false), |name| name == "sort");
             let request = split.parse(&Policy::default()).map_err(|error| error.to_string());
             assert_eq!(
                 (split.rest.as_str(), request.map(|request| request.limit)),
@@ -142,7 +176,9 @@ mod tests {
     #[test]
     fn other_spellings_are_controls_where_the_parameters_of_the_api_are_known() {
         let check = |takes_spellings: bool, query: &str, rest: &str, limit: Option<u32>| {
-            let split = SplitQuery::new(query, takes_spellings, |name| name == "max_tokens");
+            let split = SplitQuery::new(query, (&ControlNames::default(), takes_spellings), |name| {
+                name == "max_tokens"
+            });
             let request = split.parse(&Policy::default()).expect("valid controls");
             assert_eq!((split.rest.as_str(), request.limit), (rest, limit), "{query}");
             assert_eq!(request.max_tokens, None, "{query}");
@@ -152,9 +188,25 @@ mod tests {
     }
 
     #[test]
+    fn statements_over_kept_results_are_told_from_those_of_an_api() {
+        let check = |value: &str, expect: bool| {
+            assert_eq!(reads_kept_result(&format!("a=1&query={value}"), "query"), expect, "{value}");
+        };
+        check("SELECT%20count(*)%20FROM%20items", true);
+        check("select+1+from+items('/data')", true);
+        check("SHOW+TABLES", true);
+        check("DESCRIBE+items", true);
+        check("SELECT+*+FROM+orders", false);
+        check("items", false);
+        check("from+items", false);
+        check("/items/", false);
+        assert!(!reads_kept_result("q=SELECT+1+FROM+items", "query"));
+    }
+
+    #[test]
     fn invalid_controls_are_errors() {
         let code = |query: &str| {
-            let split = SplitQuery::new(query, false, |_| false);
+            let split = SplitQuery::new(query, (&ControlNames::default(), false), |_| false);
             split.parse(&Policy::default()).map(|_| ()).map_err(|error| error.code().name())
         };
         assert_eq!(code("limit=0"), Err("limit_invalid"));
@@ -167,14 +219,20 @@ mod tests {
 
     #[test]
     fn repeated_fields_are_one_list() {
-        let split = SplitQuery::new("fields=id&limit=2&fields=name,price", false, |_| false);
-        let joined = SplitQuery::new("fields=id,name,price&limit=2", false, |_| false);
+        let split =
+            SplitQuery::new("fields=id&limit=2&fields=name,price", (&ControlNames::default(), false), |_| {
+                false
+            });
+        let joined =
+            SplitQuery::new("fields=id,name,price&limit=2", (&ControlNames::default(), false), |_| false);
         assert_eq!(split.parse(&Policy::default()).ok(), joined.parse(&Policy::default()).ok());
     }
 
     #[test]
     fn equal_requests_have_equal_rests() {
-        let rest = |query: &str| SplitQuery::new(query, false, |_| false).canonical_rest();
+        let rest = |query: &str| {
+            SplitQuery::new(query, (&ControlNames::default(), false), |_| false).canonical_rest()
+        };
         assert_eq!(rest("b=2&a=1&page=3"), rest("a=1&b=2"));
         assert_ne!(rest("a=1"), rest("a=2"));
     }

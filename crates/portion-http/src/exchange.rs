@@ -27,7 +27,7 @@ use portion_policy::pushdown::PagingStyle;
 use crate::body::{
     self, Body, BoxError, ReadBodyError, ReadLimits, StreamStart, full, may_have_body, prefixed, streamed,
 };
-use crate::controls::SplitQuery;
+use crate::controls::{SplitQuery, has_cursor, reads_kept_result};
 use crate::media_type::BodyForm;
 use crate::options::{CallerIdentity, Shared};
 use crate::own_address::own_address;
@@ -124,8 +124,21 @@ impl<'a> Exchange<'a> {
         };
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
         let is_other = shared.is_of_other_portion(&scope, sent_query);
-        let is_owned = |name: &str| is_other || (!takes_controls && name != "cursor") || is_own(name);
-        let mut query = SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
+        let control_names = &shared.options.control_names;
+        let takes_query = control_names.query().is_some_and(|name| {
+            route.knows_parameters()
+                || caller.rule.controls(caller.shaping_mode) == Some(true)
+                || has_cursor(sent_query, control_names)
+                || reads_kept_result(sent_query, name)
+        });
+        let is_owned = |name: &str| {
+            is_other
+                || (!takes_controls && name != "cursor")
+                || (!takes_query && control_names.are_of_query(name))
+                || is_own(name)
+        };
+        let names = (control_names, route.knows_parameters());
+        let mut query = SplitQuery::new(sent_query, names, |parameter| {
             !is_paging_control(parameter) && is_owned(parameter)
         });
         // A member that led to the next page of the API leads to the next reply.
@@ -134,9 +147,7 @@ impl<'a> Exchange<'a> {
             (is_cursor && shared.gateway.has_issued(&scope, value)).then(|| ("cursor", value.to_owned()))
         });
         let own_query = paging.as_ref().map(|paging| {
-            SplitQuery::new(sent_query, route.knows_parameters(), |parameter| {
-                paging.is_own(parameter) || is_owned(parameter)
-            })
+            SplitQuery::new(sent_query, names, |parameter| paging.is_own(parameter) || is_owned(parameter))
         });
         caller.owns_scope = is_authenticated;
         if let Some(paging) = &paging {
@@ -338,6 +349,7 @@ impl<'a> Exchange<'a> {
         if payload.is_error || head.status.is_redirection() {
             request = Request { max_tokens: request.max_tokens, ..Request::default() };
         }
+        let is_query = request.query.is_given();
         let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
         let mut reply = self.answer(payload, request.clone(), reuse).await;
         let mut wire = wire;
@@ -351,8 +363,8 @@ impl<'a> Exchange<'a> {
         match reply {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
-                if self.caller.paged_call.is_some() {
-                    // Links of the API lead to pages that this list has already.
+                if self.caller.paged_call.is_some() || is_query {
+                    // Links of the API lead to pages that this list has already, or to others than an answer's.
                     head.headers.remove(LINK);
                 }
                 portion_response(&portion, self.metadata_style(), &self.target, Some(head))

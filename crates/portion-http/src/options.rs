@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
+use portion_core::view::ControlNames;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::nested_portion::NestedPortion;
@@ -47,6 +48,8 @@ pub struct HttpOptions {
     pub max_response_bytes: usize,
     /// Name of the upstream in records and rules, if there are several.
     pub upstream: Option<Arc<str>>,
+    /// Names of the controls among query parameters.
+    pub control_names: ControlNames,
     /// Identifies callers.
     pub identify: IdentifyCaller,
     /// Sends requests for further pages of endpoints with a pushdown. Without it, a pushdown has no effect.
@@ -66,7 +69,9 @@ impl Shared {
     /// Returns true if a query has the cursor of another Portion, between this one and the service.
     pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
         let is_foreign = |cursor: &str| self.nested_portion.owns(&self.gateway, scope, cursor);
-        SplitQuery::new(query, false, |_| false).cursor().is_some_and(is_foreign)
+        SplitQuery::new(query, (&self.options.control_names, false), |_| false)
+            .cursor()
+            .is_some_and(is_foreign)
     }
 }
 
@@ -94,6 +99,7 @@ impl Default for HttpOptions {
             routes: RouteTable::default(),
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             upstream: None,
+            control_names: ControlNames::default(),
             identify: Arc::new(identify_by_credentials()),
             send_page_request: None,
         }

@@ -14,6 +14,8 @@ use std::str::FromStr;
 pub const READ_TOOL: &str = "portion_read";
 /// Default name of the query tool.
 pub const QUERY_TOOL: &str = "portion_query";
+/// Default name of the argument by which a tool's first call asks a query.
+pub const QUERY_ARGUMENT: &str = "query";
 /// Default name of the tool that describes other tools.
 pub const DESCRIBE_TOOL: &str = "portion_describe";
 
@@ -26,6 +28,8 @@ pub struct ListingOptions {
     pub read_tool: String,
     /// Requested name of the query tool; `None` if it is not listed.
     pub query_tool: Option<String>,
+    /// Name of the argument of the upstream's tools for a query; `None` if they have none.
+    pub query_argument: Option<String>,
     /// Requested name of the tool that describes others. Used by [`ListingStyle::Lazy`] only.
     pub describe_tool: String,
     /// Tools that get controls.
@@ -74,6 +78,7 @@ impl Default for ListingOptions {
             style: ListingStyle::default(),
             read_tool: READ_TOOL.into(),
             query_tool: Some(QUERY_TOOL.into()),
+            query_argument: Some(QUERY_ARGUMENT.into()),
             describe_tool: DESCRIBE_TOOL.into(),
             advertise: AdvertisePolicy::default(),
             rule_patterns: Vec::new(),

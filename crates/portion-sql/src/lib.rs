@@ -21,6 +21,8 @@
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
+//! | `null_columns` | columns of `SELECT *` that are NULL throughout |
+//! | `outline` | tables and columns for errors about missing ones |
 //! | `row_selection` | the query for `fields` and `sort` on a text |
 //!
 //! ```
@@ -50,6 +52,8 @@ mod index;
 mod limits;
 mod missing;
 mod name_repair;
+mod null_columns;
+mod outline;
 mod params;
 mod query_result;
 mod records;
@@ -65,6 +69,7 @@ mod vtab;
 
 pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
+pub use outline::outline_tables;
 pub use query_result::{EmptyReason, QueryResult};
 pub use row_selection::select_rows;
 pub use sql_query::{JoinedResult, SqlQuery};
@@ -125,5 +130,6 @@ pub fn query_joined(
         });
     }
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
-    engine::run_query(&catalogue, &renamed, question.sql, limits)
+    let result = engine::run_query(&catalogue, &renamed, question.sql, limits)?;
+    Ok(null_columns::leave_out(result, question.sql))
 }

@@ -36,6 +36,8 @@ pub struct QueryResult {
     pub redacted_fields: Vec<String>,
     /// Columns with numbers in texts that the statement compares, adds up or sorts, and what to write.
     pub type_hints: Vec<String>,
+    /// Columns of `SELECT *` that are NULL in all rows, and were left out.
+    pub null_columns: Vec<String>,
 }
 
 /// The reason that a statement found nothing.
@@ -206,6 +208,7 @@ impl ResultWriter {
             missing: None,
             redacted_fields: Vec::new(),
             type_hints: Vec::new(),
+            null_columns: Vec::new(),
         }
     }
 }

@@ -159,14 +159,20 @@ impl Cascade<'_> {
         ListingOptions {
             style: self.choice("catalog").and_then(|name| name.parse().ok()).unwrap_or(defaults.style),
             read_tool: self.text("readTool").map_or(defaults.read_tool, str::to_owned),
-            query_tool: match self.value("queryTool") {
-                Some(Value::Text(name)) => Some(name.clone()),
-                Some(_) => None,
-                None => defaults.query_tool,
-            },
+            query_tool: self.name_or_none("queryTool", defaults.query_tool),
+            query_argument: self.name_or_none("queryArgument", defaults.query_argument),
             describe_tool: self.text("describeTool").map_or(defaults.describe_tool, str::to_owned),
             advertise: self.advertise(),
             ..defaults
+        }
+    }
+
+    /// Returns a name that may be set to `none`.
+    fn name_or_none(&self, key: &str, default: Option<String>) -> Option<String> {
+        match self.value(key) {
+            Some(Value::Text(name)) => Some(name.clone()),
+            Some(_) => None,
+            None => default,
         }
     }
 

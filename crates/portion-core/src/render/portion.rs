@@ -201,6 +201,11 @@ impl Portion {
         self.upstream_total
     }
 
+    /// Returns the position at which the next page begins, or `None` if nothing follows.
+    pub fn next_position(&self) -> Option<Position> {
+        self.next_position
+    }
+
     /// Returns what the portion shows of the payload.
     pub fn kind(&self) -> PortionKind {
         self.kind

@@ -172,10 +172,10 @@ impl QueryTables {
             names.pop();
             names.push("lines".to_owned());
         }
-        let find = if self.is_text { "find or sql: …" } else { "sql: SELECT …" };
+        let text = if self.is_text { "text or " } else { "" };
         let last = names.pop().unwrap_or_default();
         let or = if names.is_empty() { "" } else { " or " };
-        format!("{find} FROM {}{or}{last}", names.join(", "))
+        format!("query: {text}SELECT … FROM {}{or}{last}", names.join(", "))
     }
 
     /// Returns the tables with their columns: `{"items":"","leaves":"path,key,value,type"}`. The columns of `items` are
@@ -212,58 +212,58 @@ mod tests {
 
     #[test]
     fn tables_are_named_with_their_columns() {
-        check("[{\"id\":1},{\"id\":2}]", "sql: SELECT … FROM items or leaves(path,key,value,type)");
+        check("[{\"id\":1},{\"id\":2}]", "query: SELECT … FROM items or leaves(path,key,value,type)");
         check(
             "{\"data\":{\"pets\":[{\"id\":1},{\"id\":2}]}}",
-            "sql: SELECT … FROM items (= /data/pets) or leaves(path,key,value,type)",
+            "query: SELECT … FROM items (= /data/pets) or leaves(path,key,value,type)",
         );
-        check("[\"a\",\"b\"]", "sql: SELECT … FROM items(value) or leaves(path,key,value,type)");
+        check("[\"a\",\"b\"]", "query: SELECT … FROM items(value) or leaves(path,key,value,type)");
         let numbers = (0..300).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
         check(
             &format!("{{\"pop\":[{numbers}],\"n\":1}}"),
-            "sql: SELECT … FROM items('/pop') (column value) or leaves(path,key,value,type)",
+            "query: SELECT … FROM items('/pop') (column value) or leaves(path,key,value,type)",
         );
         check(
             &format!("{{\"a\":[{numbers},1],\"b\":{{\"c\":[{numbers}]}}}}"),
-            "sql: SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
+            "query: SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
         );
-        check("{\"a\":{\"b\":[]}}", "sql: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
+        check("{\"a\":{\"b\":[]}}", "query: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
         check(
             r#"{"unit":"C","hourly":{"time":["00:00","01:00","02:00","03:00"],"wind":[1,2,3,4]}}"#,
-            "sql: SELECT … FROM items('/hourly')(time,wind) or leaves(path,key,value,type)",
+            "query: SELECT … FROM items('/hourly')(time,wind) or leaves(path,key,value,type)",
         );
         check(
             r#"{"hourly":{"at":["00:00","01:00","02:00","03:00"],"n":[1,2,3,4]},"daily":{"at":[1,2,3,4],"n":[1,2,3,4]}}"#,
-            "sql: SELECT … FROM items('/hourly')(at,n), items('/daily')(at,n) or leaves(path,key,value,type)",
+            "query: SELECT … FROM items('/hourly')(at,n), items('/daily')(at,n) or leaves(path,key,value,type)",
         );
         check(
             r#"{"range":"A1:B3","values":[["name","age"],["Ann","31"],["Bob","4"]]}"#,
-            "sql: SELECT … FROM items(name,age) (= /values below the first row) or leaves(path,key,value,type)",
+            "query: SELECT … FROM items(name,age) (= /values below the first row) or leaves(path,key,value,type)",
         );
-        check("{\"id\":1}\n{\"id\":2}\n", "sql: SELECT … FROM items or lines(number,text)");
+        check("{\"id\":1}\n{\"id\":2}\n", "query: SELECT … FROM items or lines(number,text)");
         check(
             "<html><body><h1>A</h1><p>x</p></body></html>",
-            "find or sql: … FROM sections(title,text,start_line) or lines",
+            "query: text or SELECT … FROM sections(title,text,start_line) or lines",
         );
-        check("id,name\n1,a\n2,b\n3,c\n", "find or sql: … FROM items or lines");
+        check("id,name\n1,a\n2,b\n3,c\n", "query: text or SELECT … FROM items or lines");
         let tables = "# Sizes\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n| x |\n|---|\n| 1 |\n";
         check(
             tables,
-            "find or sql: … FROM sections(title,text,start_line), items (+1 more: SHOW TABLES) or lines",
+            "query: text or SELECT … FROM sections(title,text,start_line), items (+1 more: SHOW TABLES) or lines",
         );
         // The columns of a small table are not described.
         check(
             &format!("{tables}\n{}", "Words about sizes. ".repeat(20)),
-            "find or sql: … FROM sections(title,text,start_line), items(name,size number) (+1 more: SHOW TABLES) or lines",
+            "query: text or SELECT … FROM sections(title,text,start_line), items(name,size number) (+1 more: SHOW TABLES) or lines",
         );
         check(
             "<html><body><table><tr><th>City</th><th>Day</th></tr><tr><td>Oslo</td><td>2024-05-01</td></tr></table></body></html>",
-            "find or sql: … FROM items or lines",
+            "query: text or SELECT … FROM items or lines",
         );
         check(
             "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-            "find or sql: … FROM items(path,added,removed,start_line,end_line,text) or lines",
+            "query: text or SELECT … FROM items(path,added,removed,start_line,end_line,text) or lines",
         );
-        check("Some words.", "find or sql: … FROM lines(number,text)");
+        check("Some words.", "query: text or SELECT … FROM lines(number,text)");
     }
 }

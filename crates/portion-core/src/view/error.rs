@@ -172,6 +172,9 @@ pub enum ViewError {
     /// A page of a value without pages.
     #[error("a single object has no pages")]
     NoPages,
+    /// A query that is incomplete, or has an argument of the wrong type.
+    #[error("{0}")]
+    Query(String),
     /// An argument of our own tool that is not a control.
     #[error("unknown argument {}", shortened(.0))]
     UnknownArgument(String),
@@ -259,6 +262,7 @@ impl ViewError {
                 ErrorCode::SortInvalid
             }
             Self::MaxTokens { .. } => ErrorCode::MaxTokensInvalid,
+            Self::Query(_) => ErrorCode::QueryInvalid,
             Self::Conflict { .. } | Self::Repeated(_) => ErrorCode::ControlsConflict,
             Self::UnknownArgument(_) => ErrorCode::ArgumentUnknown,
             Self::Malformed { code, .. } => *code,
@@ -311,6 +315,9 @@ impl ViewError {
             Self::MaxTokens { least, most, .. } => {
                 format!("set maxTokens from {least} to {most}, or omit it")
             }
+            Self::Query(_) => "set query to a SELECT over items (or lines, of text), or to a text or /regex/ to find; with, \
+                               params, keys and context are optional"
+                .into(),
             Self::Conflict { one, other } => format!("use {one} or {other}, not both"),
             Self::Repeated(name) => format!("give {} once", shortened(name)),
             Self::UnknownArgument(_) => format!("omit it; the arguments are {}", CONTROLS.join(", ")),

@@ -22,6 +22,7 @@ pub(crate) mod media;
 pub(crate) mod order;
 mod page_start;
 mod pagination;
+mod query;
 mod request;
 mod resolve;
 mod section;
@@ -35,12 +36,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot, Structure};
-pub use controls::{CONTROLS, control_named};
+pub use controls::{CONTROLS, ControlNames, control_named};
 pub use error::ViewError;
 pub(crate) use field_names::{list_field_names, select_fields};
 pub use order::parse_sort;
 pub(crate) use page_start::{line_start_place, skipped_count};
 pub(crate) use pagination::Pagination;
+pub use query::{Query, is_statement};
 pub use request::Request;
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use section::{

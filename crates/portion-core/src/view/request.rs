@@ -6,6 +6,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use super::controls::CONTROLS;
 use super::error::ViewError;
 use super::order;
+use super::query::Query;
 use crate::policy::{MIN_BUDGET, Policy};
 
 /// Controls of one call, validated but not yet resolved against a payload.
@@ -37,6 +38,9 @@ pub struct Request {
     pub raw: bool,
     /// Tokens that the reply may cost.
     pub max_tokens: Option<usize>,
+    /// Query whose answer is served in place of the content. The other controls are for the answer, but cursor, path and
+    /// section select the queried content.
+    pub query: Query,
 }
 
 impl Request {
@@ -76,6 +80,7 @@ impl Request {
             "endLine" => self.end_line = Some(value.parse_line()?),
             "sort" => self.sort = Some(value.parse_sort()?),
             "raw" => self.raw = value.parse_bool()?,
+            "query" | "with" => return self.query.set_argument(name, json),
             _ => self.max_tokens = Some(parse_max_tokens(&value, policy)?),
         }
         Ok(true)
@@ -111,8 +116,9 @@ impl Request {
     /// Checks that the controls can be combined.
     ///
     /// # Errors
-    /// Returns [`ViewError::Conflict`] with two controls that exclude each other.
+    /// Returns [`ViewError::Conflict`] with two controls that exclude each other, or the error of the query.
     pub fn check(&self) -> Result<(), ViewError> {
+        self.query.check()?;
         let range = self.start_line.is_some() || self.end_line.is_some();
         let conflicts = [
             (self.page.is_some() && self.offset.is_some(), "page", "offset"),
@@ -135,7 +141,8 @@ impl Request {
 
     /// Returns true if the request selects from the whole payload, whatever page it asks for.
     pub fn selects_from_whole(&self) -> bool {
-        self.sort.is_some()
+        self.query.is_given()
+            || self.sort.is_some()
             || self.raw
             || self.path.is_some()
             || self.section.is_some()

@@ -37,7 +37,8 @@ impl Gateway {
             rendered => rendered,
         };
         let handle = || stored.then(|| self.renderer.start_cursor(&job));
-        let (account, snapshot) = (context.request_info(), &*job.snapshot);
+        let (account, snapshot) =
+            (context.request_info(), context.queried_snapshot.as_ref().unwrap_or(&job.snapshot));
         let follow_up = job.caller.read_call.to_follow_up();
         let fault = match rendered {
             RenderOutcome::Untouched { tokens, capped, audit } => {
@@ -49,7 +50,7 @@ impl Gateway {
                 let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_PER_TOKEN));
                 let passed = ReplyOutcome::passed_through(outcome, snapshot.payload_bytes(), Some(tokens));
                 let texts = ReplyTexts::from_snapshot(snapshot, &account.caller.effective_policy.policy);
-                let shown = CountableReply { texts, snapshot: &job.snapshot, audit, estimate_source: by };
+                let shown = CountableReply { texts, snapshot, audit, estimate_source: by };
                 self.accounting.report_rendered(
                     account,
                     ReplyOutcome { payload_shape: PayloadShape::from_snapshot(snapshot), ..passed },
@@ -60,13 +61,15 @@ impl Gateway {
             RenderOutcome::Portion { portion, capped, audit, .. } => {
                 let reply_outcome = ReplyOutcome::from_portion(&portion, &job.request, snapshot, capped);
                 let texts = ReplyTexts::from_portion(&portion);
-                let shown = CountableReply {
-                    texts,
-                    snapshot: &job.snapshot,
-                    audit,
-                    estimate_source: estimate_source(capped),
-                };
+                let shown =
+                    CountableReply { texts, snapshot, audit, estimate_source: estimate_source(capped) };
                 self.accounting.report_rendered(account, reply_outcome, shown);
+                self.kept_results.record_reply(
+                    &context.caller.scope,
+                    job.snapshot_id,
+                    &job.snapshot,
+                    &portion,
+                );
                 let cursors = [portion.start_cursor(), portion.next_cursor()];
                 self.issued_cursors.record(&context.caller, cursors.into_iter().flatten());
                 if portion.dropped_count() > 0 {
@@ -102,7 +105,8 @@ impl Gateway {
 /// Returns true if a result that does not fit is refused: the configuration says so, and the caller asked for all of it.
 pub(super) fn is_refused(context: &RequestContext, job: &RenderJob) -> bool {
     let is_asked_whole = job.request.is_plain() && !context.is_follow_up && !context.is_upstream_error;
-    if !context.caller.rule.config().refuses_oversized || !is_asked_whole {
+    let is_answer = job.snapshot.answer().is_some();
+    if !context.caller.rule.config().refuses_oversized || !is_asked_whole || is_answer {
         return false;
     }
     context.caller.effective_policy.exceeds_threshold(&job.snapshot)

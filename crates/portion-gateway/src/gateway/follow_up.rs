@@ -5,12 +5,13 @@ use std::sync::Arc;
 use portion_core::cursor::Position;
 use portion_core::view::Request;
 
-use crate::call::{Fault, Reply};
+use crate::call::{Fault, Reply, SnapshotQuery};
 use crate::pushdown::Need;
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
 use crate::store::{Extent, StoreLookupError, StoredSnapshot};
 
 use super::finish::is_stored;
+use super::query::QueriedHandle;
 use super::{CursorCall, Gateway, RequestContext};
 
 /// Number of times that missing blocks are read as they are needed. After that, all of them are read.
@@ -29,9 +30,23 @@ pub(super) fn extent_for(request: &Request) -> Extent {
 }
 
 impl CursorCall<'_> {
-    /// Answers a follow-up.
-    pub async fn answer(self, request: Request) -> Reply {
+    /// Answers a follow-up, or a query on the content of the cursor.
+    pub async fn answer(self, mut request: Request) -> Reply {
         let gateway = self.gateway;
+        if let Some(query) = SnapshotQuery::take_from(&mut request) {
+            return match self.into_target(&request, Extent::Whole).await {
+                Ok((context, held, position)) => {
+                    Box::pin(gateway.answer_query(
+                        context,
+                        (held, position),
+                        request,
+                        (query, QueriedHandle::Known),
+                    ))
+                    .await
+                }
+                Err(reply) => reply,
+            };
+        }
         // The result of a built-in tool is text.
         let form = if self.context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
         let (context, held, position) = match self.into_target(&request, extent_for(&request)).await {

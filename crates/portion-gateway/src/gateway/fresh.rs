@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use portion_core::cursor::SnapshotId;
+use portion_core::cursor::{Position, SnapshotId};
 use portion_core::paging::requested_count;
 use portion_core::payload::Payload;
+use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, View};
 
-use crate::call::{Caller, Fault, Reply, ReuseKey};
+use crate::call::{Caller, Fault, Reply, ReuseKey, SnapshotQuery};
 use crate::offload::offload;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
@@ -15,6 +16,7 @@ use crate::served_pages::ServedPage;
 use crate::store::{NewSnapshot, StoredSnapshot};
 
 use super::finish::{is_refused, is_stored};
+use super::query::QueriedHandle;
 use super::{Gateway, RequestContext};
 
 /// Sources of a first reply.
@@ -37,9 +39,7 @@ impl Gateway {
         request: Request,
         reuse: Option<ReuseKey>,
     ) -> Reply {
-        let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
-        let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
-        let context = RequestContext { caller, ..context };
+        let context = self.within_limits(context, &payload);
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
         let page_key = reuse.filter(|_| is_page && requested_count(&payload.paging_arguments).is_some());
         let ReplySource { payload, request, fetch, need, reuse } =
@@ -62,13 +62,7 @@ impl Gateway {
             _ => None,
         };
         let stored = held.is_some();
-        if let Some(fetch) = fetch.filter(|_| !stored) {
-            fetch.abandon();
-        }
-        // An error answers only its own call: an equal call is sent to the upstream again.
-        if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
-            self.store.forget_reuse(&job.caller.scope, reuse).await;
-        }
+        self.settle(&context, fetch, reuse, stored).await;
         let context = RequestContext {
             origin_snapshot: context.origin_snapshot.or(stored.then_some(job.snapshot_id)),
             ..context
@@ -85,6 +79,71 @@ impl Gateway {
             self.served_pages.record(context.caller.scope, key, page);
         }
         reply
+    }
+
+    /// Answers a query on a payload: stores the payload as the result of a plain call, and answers the query on what is stored.
+    pub(super) async fn answer_first_query(
+        &self,
+        context: RequestContext,
+        payload: Payload,
+        (request, query): (Request, SnapshotQuery),
+        reuse: Option<ReuseKey>,
+    ) -> Reply {
+        let context = self.within_limits(context, &payload);
+        let plain = Request::default();
+        let ReplySource { payload, fetch, reuse, .. } =
+            self.reply_source(&context, payload, plain.clone(), reuse).await;
+        let snapshot = match self.capture_fresh(&context, payload).await {
+            Ok(snapshot) => snapshot,
+            Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
+        };
+        let id = random_snapshot_id();
+        let job = RenderJob {
+            caller: context.caller.clone(),
+            snapshot_id: id.unwrap_or_default(),
+            snapshot: Arc::clone(&snapshot),
+            base: None,
+            request: plain,
+            form: ReplyForm::AsReceived,
+        };
+        let held = match id {
+            Some(_) => self.store_fresh(&context, &job, View::root(), reuse, fetch.as_ref()).await,
+            None => None,
+        };
+        let stored = held.is_some();
+        self.settle(&context, fetch, reuse, stored).await;
+        let held = held.unwrap_or_else(|| NewSnapshot::new(job.snapshot_id, snapshot).into());
+        let context = RequestContext {
+            caller: Caller { paged_call: None, unshown: None, ..context.caller },
+            origin_snapshot: stored.then_some(job.snapshot_id),
+            ..context
+        };
+        let handle = if stored { QueriedHandle::New } else { QueriedHandle::None };
+        Box::pin(self.answer_query(context, (held, Position::default()), request, (query, handle))).await
+    }
+
+    /// Narrows the policy of a caller for a reply from a payload.
+    fn within_limits(&self, context: RequestContext, payload: &Payload) -> RequestContext {
+        let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(payload));
+        let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
+        RequestContext { caller, ..context }
+    }
+
+    /// Ends what depends on a payload that is not stored: its fetch, and its use for equal calls.
+    async fn settle(
+        &self,
+        context: &RequestContext,
+        fetch: Option<Arc<Fetch>>,
+        reuse: Option<ReuseKey>,
+        stored: bool,
+    ) {
+        if let Some(fetch) = fetch.filter(|_| !stored) {
+            fetch.abandon();
+        }
+        // An error answers only its own call: an equal call is sent to the upstream again.
+        if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
+            self.store.forget_reuse(&context.caller.scope, reuse).await;
+        }
     }
 
     /// Begins to fetch the list that the payload is the first page of, if it is one, and waits for what the reply needs.
@@ -144,21 +203,15 @@ impl Gateway {
         };
         // An equal, later call may have taken over the reuse key when the fetch ends.
         let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
-        let held = StoredSnapshot {
-            id: deposit.id,
-            snapshot: Arc::clone(&deposit.snapshot),
-            view: View::root(),
-            endpoint: deposit.endpoint.clone(),
-            arguments: deposit.arguments.clone(),
-            rule: deposit.rule.clone(),
-            redaction: deposit.redaction,
-            origin_snapshot: deposit.origin_snapshot,
-        };
+        let held = StoredSnapshot::from(deposit.clone());
         if fetch.is_some() {
             self.fetches.claim_later(&job.caller.scope, deposit.id);
         }
         if !is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await) {
             return None;
+        }
+        if job.snapshot.answer().is_none() {
+            self.kept_results.record(&job.caller, job.snapshot_id, self.now());
         }
         if let (Some(fetch), Some(snapshot)) = (fetch, kept) {
             let (scope, policy) = (job.caller.scope, Arc::clone(&job.caller.effective_policy));
@@ -194,12 +247,7 @@ impl Gateway {
         (fetch, mut need): (Option<&Fetch>, Need),
     ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
         loop {
-            let effective_policy = Arc::clone(&context.caller.effective_policy);
-            let captured =
-                offload(payload_bytes(&payload), move || capture(payload, &effective_policy)).await;
-            let snapshot = captured.map(Arc::new).map_err(|lost| {
-                Fault::capture_failed(lost.payload_bytes, &lost.first_text, context.endpoint.as_deref())
-            })?;
+            let snapshot = self.capture_fresh(context, payload).await?;
             let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
             let (caller, request, snapshot_id) =
                 (context.caller.clone(), request.clone(), id.unwrap_or_default());
@@ -214,6 +262,19 @@ impl Gateway {
                 _ => return Ok((job, rendered)),
             }
         }
+    }
+
+    /// Captures a payload under the policy of its caller.
+    async fn capture_fresh(
+        &self,
+        context: &RequestContext,
+        payload: Payload,
+    ) -> Result<Arc<Snapshot>, Fault> {
+        let effective_policy = Arc::clone(&context.caller.effective_policy);
+        let captured = offload(payload_bytes(&payload), move || capture(payload, &effective_policy)).await;
+        captured.map(Arc::new).map_err(|lost| {
+            Fault::capture_failed(lost.payload_bytes, &lost.first_text, context.endpoint.as_deref())
+        })
     }
 
     /// Waits for what a reply needs of a list. Returns the fetch, unless the page is the whole list, and the payload to

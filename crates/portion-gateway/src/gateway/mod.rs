@@ -43,6 +43,7 @@ mod cursor_call;
 mod finish;
 mod follow_up;
 mod fresh;
+mod kept;
 mod lookup;
 mod query;
 
@@ -53,17 +54,19 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use portion_core::cursor::{Keyring, Position, Scope, SnapshotId};
 use portion_core::event::Outcome;
+use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, View};
 use portion_policy::endpoint::Endpoint;
 use portion_tokens::{BYTE_COUNTER, ReferenceCounter};
 
 use crate::accounting::{Accounting, ReplyOutcome, RequestInfo};
 use crate::accuracy;
-use crate::call::{Call, Caller, Fault, Reply, ReuseKey};
+use crate::call::{Call, Caller, Fault, Reply, ReuseKey, SnapshotQuery};
 use crate::dropped_messages::{self, DropCounter, DropReason};
 use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::{Clock, GatewayParts};
 use crate::issued_cursors::IssuedCursors;
+use crate::kept_results::KeptResults;
 use crate::pass_through::PassThroughRelay;
 use crate::pushdown::{Fetches, Need};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
@@ -79,6 +82,7 @@ pub struct Gateway {
     renderer: Arc<Renderer>,
     store: CachedStore,
     issued_cursors: IssuedCursors,
+    kept_results: KeptResults,
     served_pages: ServedPages,
     fetches: Arc<Fetches>,
     pass_through: PassThroughRelay,
@@ -99,6 +103,8 @@ struct RequestContext {
     is_upstream_error: bool,
     /// Snapshot of the original payload, if it was stored earlier.
     origin_snapshot: Option<SnapshotId>,
+    /// Result of the upstream on which a query is answered in place of it. Records have its size.
+    queried_snapshot: Option<Arc<Snapshot>>,
     started_at: Instant,
 }
 
@@ -111,6 +117,7 @@ impl RequestContext {
             is_follow_up: true,
             is_upstream_error: false,
             origin_snapshot: None,
+            queried_snapshot: None,
             started_at,
         }
     }
@@ -148,6 +155,7 @@ impl Gateway {
             fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
             store,
             issued_cursors: IssuedCursors::default(),
+            kept_results: KeptResults::default(),
             served_pages: ServedPages::default(),
             pass_through: relaying,
             accounting: accounts,
@@ -233,9 +241,10 @@ impl Gateway {
         self.served_pages.get(caller.scope, *key)
     }
 
-    /// Answers a call with the payload that the upstream returned.
+    /// Answers a call with the payload that the upstream returned, or the query of its request on that payload. An error of
+    /// the upstream is shown whatever the query.
     pub async fn answer(&self, call: Call) -> Reply {
-        let Call { caller, endpoint, payload, request, reuse } = call;
+        let Call { caller, endpoint, payload, mut request, reuse } = call;
         let context = RequestContext {
             is_follow_up: false,
             is_upstream_error: payload.is_error,
@@ -249,7 +258,12 @@ impl Gateway {
             Some(relayed) => {
                 Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
             }
-            None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
+            None => match SnapshotQuery::take_from(&mut request).filter(|_| !payload.is_error) {
+                Some(query) => {
+                    Box::pin(self.answer_first_query(context, payload, (request, query), reuse)).await
+                }
+                None => Box::pin(self.answer_fresh(context, payload, request, reuse)).await,
+            },
         }
     }
 
@@ -257,7 +271,7 @@ impl Gateway {
     /// this request, or the snapshot is gone, and the upstream has to be asked.
     ///
     /// A continuation can always be answered from the snapshot. Another selection only if the endpoint is
-    /// read-only, or if the configuration allows it.
+    /// read-only, or if the configuration allows it. A query is asked about a new result.
     pub async fn answer_from_reuse(
         &self,
         caller: &Caller,
@@ -270,7 +284,7 @@ impl Gateway {
             None => goes_on || (endpoint.read_only && selects),
             Some(allowed) => allowed && (goes_on || selects),
         };
-        if !answerable || request.cursor.is_some() {
+        if !answerable || request.cursor.is_some() || request.query.is_given() {
             return None;
         }
         let begun = self.now();

@@ -19,31 +19,27 @@ use crate::snapshot_query::JoinedSnapshot;
 use crate::store::{Extent, StoredSnapshot};
 
 use super::cursor_call::UnresolvedCursor;
-use super::{CursorCall, Gateway, RequestContext};
+use super::{Gateway, RequestContext};
 
-impl CursorCall<'_> {
-    /// Answers a query on the content of the cursor. Cursor, path and section of the request select the queried
-    /// content; its other controls are for the answer.
-    pub async fn query(self, request: Request, query: SnapshotQuery) -> Reply {
-        let gateway = self.gateway;
-        match self.into_target(&request, Extent::Whole).await {
-            Ok((context, held, position)) => {
-                Box::pin(gateway.answer_query(context, (held, position), request, (query, false))).await
-            }
-            Err(reply) => reply,
-        }
-    }
+/// Cursor of a queried result, as its caller knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueriedHandle {
+    /// The caller has it.
+    Known,
+    /// The answer shows it.
+    New,
+    /// The result is not stored.
+    None,
 }
 
 impl Gateway {
-    /// Answers a query on a stored snapshot. The answer becomes a snapshot of its own. `is_first`: the caller knows no cursor of
-    /// the queried result yet, so the answer has it.
-    async fn answer_query(
+    /// Answers a query on a snapshot. The answer becomes a snapshot of its own.
+    pub(super) async fn answer_query(
         &self,
         context: RequestContext,
         (held, position): (StoredSnapshot, Position),
         request: Request,
-        (ask, is_first): (SnapshotQuery, bool),
+        (ask, handle): (SnapshotQuery, QueriedHandle),
     ) -> Reply {
         let caller = Caller { repeatable_arguments: held.arguments.clone(), ..context.caller };
         let context = RequestContext { caller, ..context };
@@ -56,11 +52,16 @@ impl Gateway {
             Ok(joined) => joined,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let held = match self.with_needed_items(&context.caller, held, Need::All).await {
-            Ok(held) => held,
-            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+        let held = match handle {
+            QueriedHandle::None => held,
+            _ => match self.with_needed_items(&context.caller, held, Need::All).await {
+                Ok(held) => held,
+                Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
+            },
         };
         let StoredSnapshot { id, snapshot, view, .. } = held;
+        let queried_snapshot = (!context.is_follow_up).then(|| Arc::clone(&snapshot));
+        let context = RequestContext { queried_snapshot, ..context };
         let (caller, base) = (context.caller.clone(), Some((view, position)));
         let about = Arc::new(RenderJob {
             caller,
@@ -92,7 +93,7 @@ impl Gateway {
         match answer {
             Ok(mut payload) => {
                 note_extent(None, &about.snapshot, &mut payload);
-                if let Some(facts) = payload.query_answer.as_mut().filter(|_| is_first) {
+                if let Some(facts) = payload.query_answer.as_mut().filter(|_| handle == QueriedHandle::New) {
                     let cursor = self.renderer.start_cursor(&about);
                     self.issued_cursors.record(&context.caller, &Some(cursor.clone()));
                     facts.extra_meta.insert("originalCursor".to_owned(), cursor.as_str().into());
@@ -105,7 +106,8 @@ impl Gateway {
                 self.answer_fresh(context, payload, shown, None).await
             }
             Err(fault) => {
-                let fault = fault.with_cursor(Some(self.renderer.start_cursor(&about)));
+                let is_stored = handle != QueriedHandle::None;
+                let fault = fault.with_cursor(is_stored.then(|| self.renderer.start_cursor(&about)));
                 self.fault_reply(fault, request, context.request_info())
             }
         }
@@ -135,8 +137,8 @@ impl Gateway {
             return Ok(self.fault_reply(fault, &request, context.request_info()));
         }
         let position = job.base.as_ref().map(|(_, position)| *position).unwrap_or_default();
-        let is_first = request.cursor.is_none();
-        Ok(self.answer_query(context, (held, position), request, (written, is_first)).await)
+        let handle = if request.cursor.is_none() { QueriedHandle::New } else { QueriedHandle::Known };
+        Ok(self.answer_query(context, (held, position), request, (written, handle)).await)
     }
 
     /// Looks up the other results of a query, by the rules of every cursor.

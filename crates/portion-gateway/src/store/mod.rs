@@ -257,6 +257,14 @@ impl NewSnapshot {
     }
 }
 
+impl From<NewSnapshot> for StoredSnapshot {
+    /// Describes it as it is found by its root view.
+    fn from(new: NewSnapshot) -> Self {
+        let NewSnapshot { id, snapshot, endpoint, arguments, rule, redaction, origin_snapshot, .. } = new;
+        Self { id, snapshot, view: View::root(), endpoint, arguments, rule, redaction, origin_snapshot }
+    }
+}
+
 impl From<StoredSnapshot> for NewSnapshot {
     /// Stores it again, without a reuse key.
     fn from(stored: StoredSnapshot) -> Self {

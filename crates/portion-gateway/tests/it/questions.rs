@@ -13,7 +13,7 @@ use portion_tokens::TokenCounter as _;
 use serde_json::{Value, json};
 
 use crate::samples::trial::{Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
-use crate::samples::{bookings, create_order, list_bookings, text};
+use crate::samples::{asking, bookings, create_order, list_bookings, text};
 
 fn sql(statement: &str) -> SnapshotQuery {
     SnapshotQuery::Sql { sql: statement.into(), params: Vec::new(), with: Vec::new() }
@@ -66,6 +66,101 @@ async fn an_answer_comes_from_a_snapshot_and_becomes_one() {
     assert_eq!(rows(&about), json!([{"more": 2_001}]));
     let found = answer(trial.ask(&list, find("Guest 1234")).await, 1);
     assert_eq!(rows(&found)[0]["item"]["id"], 1_234);
+}
+
+/// What a reply says, without cursors and what counts them.
+fn told(reply: portion_gateway::call::Reply) -> (String, Value) {
+    let portion = match reply {
+        portion_gateway::call::Reply::Fault(fault) => {
+            return (format!("{}: {}", fault.message, fault.advice), Value::Null);
+        }
+        reply => portion(reply),
+    };
+    let mut meta = notice(&portion)["meta"].clone();
+    let of_cursors = ["cursor", "originalCursor", "estimatedTokens", "budgetUsed", "budgetRemaining", "next"];
+    for name in of_cursors {
+        meta.as_object_mut().expect("an object").remove(name);
+    }
+    (shown(&portion), meta)
+}
+
+#[tokio::test]
+async fn a_first_call_with_a_query_is_a_call_and_a_query() {
+    let log = "2026-01-01T00:00:00Z INFO a\n2026-01-01T00:00:01Z ERROR b\n".repeat(500);
+    let payloads = [
+        bookings(2_000),
+        bookings(3),
+        text("[]"),
+        text(r#"{"items":[],"total":0}"#),
+        text(r#"{"id":1,"lines":[{"n":1},{"n":2}]}"#),
+        text("a,b\n1,2\n3,4\n".repeat(400)),
+        text(log),
+        text("Some words."),
+        text(""),
+    ];
+    let queries = [
+        sql("SELECT count(*) AS n FROM items"),
+        sql("SELECT * FROM items LIMIT 2"),
+        sql("SELECT level, count(*) FROM entries GROUP BY 1"),
+        sql("SELECT no FROM where_"),
+        sql("SELEC"),
+        find("Guest 1"),
+        find("/ERR\\w+/"),
+        find("no such text"),
+    ];
+    let trial = Trial::new();
+    for payload in payloads {
+        for query in &queries {
+            let asked = asking(Request::default(), query.clone());
+            let first = trial.fresh(list_bookings(), payload.clone(), asked).await;
+            let cursor = match &first {
+                portion_gateway::call::Reply::Portion(portion) => {
+                    notice(portion)["meta"]["originalCursor"].as_str().map(str::to_owned)
+                }
+                portion_gateway::call::Reply::Fault(fault) => fault.cursor.as_ref().map(ToString::to_string),
+                portion_gateway::call::Reply::Untouched => None,
+            };
+            let cursor = cursor.expect("the answer has a cursor to the whole");
+            assert_eq!(told(first), told(trial.ask(cursor, query.clone()).await), "{query:?}");
+        }
+    }
+    let failed = portion_core::payload::Payload { is_error: true, ..text("no such booking") };
+    let asked = asking(Request::default(), sql("SELECT 1"));
+    let reply = trial.fresh(list_bookings(), failed, asked).await;
+    assert!(matches!(reply, portion_gateway::call::Reply::Untouched), "an error is shown as it is");
+}
+
+#[tokio::test]
+async fn the_record_of_a_first_query_has_the_size_of_the_result() {
+    let trial = Trial::new();
+    let payload = bookings(2_000);
+    let asked = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
+    trial.fresh(list_bookings(), payload, asked).await;
+    let record = trial.records().remove(0);
+    assert!(!record.follow_up && record.origin.is_some());
+    assert_eq!((record.outcome.name(), record.total_items, record.items), ("queried", Some(2_000), Some(1)));
+    assert!(record.original_bytes > 100_000, "{}", record.original_bytes);
+}
+
+#[tokio::test]
+async fn kept_results_are_listed_for_their_caller() {
+    let trial = Trial::new();
+    for count in [100, 2_000] {
+        trial.fresh(list_bookings(), bookings(count), Request::default()).await;
+    }
+    let listed = |json: String| serde_json::from_str::<Value>(&json).expect("JSON")["kept"].clone();
+    let kept = listed(trial.gateway.list_kept(&trial.caller(ada())).await);
+    assert_eq!(kept.as_array().map(Vec::len), Some(2));
+    assert_eq!((&kept[0]["records"], &kept[1]["records"]), (&json!(2_000), &json!(100)));
+    let cursor = kept[1]["cursor"].as_str().expect("a cursor");
+    assert_eq!(
+        rows(&answer(trial.ask(cursor, sql("SELECT count(*) AS n FROM items")).await, 1))[0]["n"],
+        100
+    );
+    let of_bob = listed(trial.gateway.list_kept(&trial.caller(Scope::from_principal("bob"))).await);
+    assert_eq!(of_bob, json!([]));
+    trial.pass(Duration::from_mins(11));
+    assert_eq!(listed(trial.gateway.list_kept(&trial.caller(ada())).await), json!([]));
 }
 
 #[tokio::test]

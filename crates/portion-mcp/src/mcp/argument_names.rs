@@ -3,7 +3,7 @@
 use portion_core::error_code::ErrorCode;
 use portion_core::view::{CONTROLS, control_named};
 use portion_gateway::call::Fault;
-use portion_json::scan::{JsonKind, unescape};
+use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
 use portion_text::spelling::closest_name;
 
@@ -32,35 +32,37 @@ const CONTROL_SYNONYMS: [(&str, &str); 18] = [
     ("toline", "endLine"),
     ("pointer", "path"),
 ];
-/// Names that ask for a query, without case and separators.
-const QUERY_NAMES: [&str; 20] = [
-    "aggregate",
-    "contains",
-    "filter",
-    "filters",
-    "find",
-    "grep",
-    "groupby",
-    "having",
-    "keyword",
-    "pattern",
-    "q",
-    "query",
-    "regex",
-    "search",
-    "searchterm",
-    "select",
-    "sql",
-    "term",
-    "text",
-    "where",
+/// Other names of the arguments of a query, without case and separators.
+const QUERY_SYNONYMS: [(&str, &str); 15] = [
+    ("q", "query"),
+    ("query", "query"),
+    ("statement", "query"),
+    ("sql", "sql"),
+    ("sqlquery", "sql"),
+    ("find", "find"),
+    ("grep", "find"),
+    ("keyword", "find"),
+    ("pattern", "find"),
+    ("search", "find"),
+    ("searchterm", "find"),
+    ("term", "find"),
+    ("text", "find"),
+    ("with", "with"),
+    ("params", "params"),
 ];
+/// Names that ask for a query, but are none.
+const QUERY_NAMES: [&str; 8] =
+    ["aggregate", "contains", "filter", "filters", "groupby", "having", "select", "where"];
 
 /// An argument of a built-in tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadArgument {
     /// A control.
     Control(&'static str),
+    /// An argument of a query.
+    Query(&'static str),
+    /// A regex without slashes.
+    Regex,
     /// A range of lines.
     Lines,
     Unknown,
@@ -69,13 +71,28 @@ pub(super) enum ReadArgument {
 /// Returns the argument that a name means: `start_line` is `startLine`, `page_size` is `limit`.
 pub(super) fn read_argument(name: &str) -> ReadArgument {
     let plain = plain_name(name);
-    let synonym =
-        || CONTROL_SYNONYMS.iter().find(|(synonym, _)| *synonym == plain).map(|(_, control)| *control);
-    match control_named(name).or_else(synonym) {
-        Some(control) => ReadArgument::Control(control),
-        None if matches!(plain.as_str(), "lines" | "line" | "linerange") => ReadArgument::Lines,
-        None => ReadArgument::Unknown,
+    let meant = |synonyms: &[(&str, &'static str)]| {
+        synonyms.iter().find(|(synonym, _)| *synonym == plain).map(|(_, argument)| *argument)
+    };
+    let control = || control_named(name).or_else(|| meant(&CONTROL_SYNONYMS)).map(ReadArgument::Control);
+    match plain.as_str() {
+        "lines" | "line" | "linerange" => ReadArgument::Lines,
+        "regex" => ReadArgument::Regex,
+        "keys" => ReadArgument::Query("keys"),
+        "context" => ReadArgument::Query("context"),
+        _ => {
+            meant(&QUERY_SYNONYMS).map(ReadArgument::Query).or_else(control).unwrap_or(ReadArgument::Unknown)
+        }
     }
+}
+
+/// Returns true if a call of a built-in tool has a query.
+pub(super) fn has_query(text: &str, arguments: Span) -> bool {
+    let is_query = |member: &Member| {
+        let argument = read_argument(&unescape(member.key.slice(text)));
+        matches!(argument, ReadArgument::Query(_) | ReadArgument::Regex)
+    };
+    walk::members(text, arguments).iter().any(is_query)
 }
 
 /// Returns the cursor of a call of a built-in tool.
@@ -90,52 +107,24 @@ pub(super) fn cursor_argument(text: &str, arguments: Span) -> Option<String> {
     })
 }
 
-/// Returns the argument of the query tool that a name means, with the query: `SQL` is `sql`, `regex` and `search` are
-/// `find`, and `query` is either.
-pub(super) fn query_argument(name: &str, query: &str) -> Option<(&'static str, String)> {
-    let first_word = query.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    let is_sql = matches!(first_word.as_str(), "select" | "with" | "describe" | "explain" | "pragma");
-    match plain_name(name).as_str() {
-        "sql" | "sqlquery" => Some(("sql", query.to_owned())),
-        "find" => Some(("find", query.to_owned())),
-        "query" | "q" | "statement" if is_sql => Some(("sql", query.to_owned())),
-        "query" | "q" | "search" | "searchterm" | "pattern" | "text" | "term" | "keyword" | "grep" => {
-            Some(("find", query.to_owned()))
-        }
-        "regex" if query.starts_with('/') => Some(("find", query.to_owned())),
-        "regex" => Some(("find", format!("/{}/", query.replace('/', "\\/")))),
-        _ => None,
+/// Returns a regex between slashes, as JSON: of `regex`, which may have none.
+pub(super) fn regex_between_slashes(json: &str) -> String {
+    match unescape(json) {
+        regex if regex.starts_with('/') || JsonKind::of_value(json) != JsonKind::String => json.to_owned(),
+        regex => quote(&format!("/{}/", regex.replace('/', "\\/"))),
     }
 }
 
-/// Returns the error for an unknown argument of the read tool. `query_tool`: listed name of the query tool.
-pub(super) fn unknown_read_argument(name: &str, query_tool: Option<&str>) -> Fault {
+/// Returns the error for an unknown argument of a built-in tool.
+pub(super) fn unknown_argument(name: &str) -> Fault {
     let plain = plain_name(name);
-    let advice = match query_tool.filter(|_| QUERY_NAMES.contains(&plain.as_str())) {
-        Some(query_tool) => format!(
-            "to filter, search or add up, call {query_tool} with this cursor and sql (SELECT … FROM items WHERE …) or find"
-        ),
-        None if plain == "tail" => {
-            "the last 20 lines are startLine=-20; the last items of a list are offset=totalCount-20"
-                .to_owned()
-        }
-        None => format!("{}the arguments are {}", suggestion(name, &CONTROLS), CONTROLS.join(", ")),
-    };
-    unknown_argument(name, advice)
-}
-
-/// Returns the error for an unknown argument of the query tool.
-pub(super) fn unknown_query_argument(name: &str) -> Fault {
-    const ARGUMENTS: [&str; 8] = ["cursor", "sql", "find", "with", "limit", "params", "keys", "context"];
-    let advice = if QUERY_NAMES.contains(&plain_name(name).as_str()) {
-        "write it in sql: SELECT … FROM items WHERE …; or search with find".to_owned()
+    let advice = if QUERY_NAMES.contains(&plain.as_str()) {
+        "to filter, search or add up, set query: SELECT … FROM items WHERE …, or a text to find".to_owned()
+    } else if plain == "tail" {
+        "the last 20 lines are lines=-20--1; the last items of a list are offset=totalCount-20".to_owned()
     } else {
-        format!("{}the arguments are {}", suggestion(name, &ARGUMENTS), ARGUMENTS.join(", "))
+        format!("{}the arguments are {}", suggestion(name, &CONTROLS), CONTROLS.join(", "))
     };
-    unknown_argument(name, advice)
-}
-
-fn unknown_argument(name: &str, advice: String) -> Fault {
     let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     Fault::new(ErrorCode::ArgumentUnknown, format!("there is no argument {name}"), advice)
 }
@@ -155,7 +144,7 @@ fn plain_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadArgument, query_argument, read_argument, unknown_query_argument, unknown_read_argument};
+    use super::{ReadArgument, read_argument, regex_between_slashes, unknown_argument};
 
     #[test]
     fn names_are_understood_as_models_write_them() {
@@ -172,29 +161,28 @@ mod tests {
         ] {
             assert_eq!(read_argument(name), ReadArgument::Control(control), "{name}");
         }
+        for (name, argument) in
+            [("Query", "query"), ("q", "query"), ("SQL", "sql"), ("search_term", "find"), ("With", "with")]
+        {
+            assert_eq!(read_argument(name), ReadArgument::Query(argument), "{name}");
+        }
         assert_eq!(read_argument("lines"), ReadArgument::Lines);
         assert_eq!(read_argument("filter"), ReadArgument::Unknown);
-        let sql = Some(("sql", "SELECT 1".to_owned()));
-        assert_eq!(query_argument("query", "SELECT 1"), sql);
-        assert_eq!(query_argument("Query", "selected works"), Some(("find", "selected works".to_owned())));
-        assert_eq!(query_argument("regex", "a/b"), Some(("find", "/a\\/b/".to_owned())));
-        assert_eq!(query_argument("SQL", "SELECT 1"), sql);
-        assert_eq!(query_argument("Find", "7"), Some(("find", "7".to_owned())));
-        assert_eq!(query_argument("colour", "red"), None);
+        assert_eq!(read_argument("colour"), ReadArgument::Unknown);
+        assert_eq!(regex_between_slashes("\"a/b\""), "\"/a\\\\/b/\"");
+        assert_eq!(regex_between_slashes("\"/a/\""), "\"/a/\"");
     }
 
     #[test]
-    fn errors_name_the_tool_or_the_argument() {
-        let check = |name: &str, query_tool, expect: &str| {
-            let fault = unknown_read_argument(name, query_tool);
+    fn errors_name_the_argument() {
+        let check = |name: &str, expect: &str| {
+            let fault = unknown_argument(name);
             assert_eq!(fault.code.name(), "argument_unknown");
             assert!(fault.advice.contains(expect), "{name}: {}", fault.advice);
         };
-        check("filter", Some("portion_query"), "call portion_query with");
-        check("filter", None, "the arguments are cursor, limit");
-        check("tail", Some("portion_query"), "startLine=-20");
-        check("sectoin", Some("portion_query"), "did you mean section?");
-        assert!(unknown_query_argument("where").advice.contains("SELECT"));
-        assert!(unknown_query_argument("parms").advice.contains("did you mean params?"));
+        check("filter", "set query");
+        check("where", "SELECT");
+        check("tail", "lines=-20--1");
+        check("sectoin", "did you mean section?");
     }
 }

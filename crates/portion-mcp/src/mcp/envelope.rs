@@ -219,6 +219,11 @@ impl Envelope {
     pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
         walk::string_member(text, self.params?, name)
     }
+
+    /// Returns the arguments of a call; an empty span if there are none.
+    pub(super) fn arguments(&self, text: &str) -> Span {
+        self.params.and_then(|params| walk::member_value(text, params, "arguments")).unwrap_or_default()
+    }
 }
 
 /// Returns the key that identifies a request: the id as written, with the escapes of a string normalized.

@@ -14,6 +14,7 @@ use portion_config::Config;
 use portion_config::named_file::read_named_text;
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
+use portion_core::view::ControlNames;
 use portion_gateway::overload::OverloadLimit;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_http::{HttpOptions, PortionLayer, Route, RouteTable, openapi};
@@ -193,6 +194,7 @@ impl Options {
             routes: RouteTable::new(routes, self.api_parameters.clone()),
             max_response_bytes: setup.config.upstream_message_limit(),
             upstream: None,
+            control_names: ControlNames::new(setup.config.listing(None).query_argument.as_deref()),
             send_page_request: Some(Arc::new(move |request| {
                 let mut proxy = proxy.clone();
                 Box::pin(async move {

@@ -29,8 +29,17 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["lists", "all", "none"],
         default: "lists",
         value_name: "TOOLS",
-        doc: "Tools listed with limit, cursor and fields: lists (tools that return lists), all, none, or \
-              names (* for any characters)",
+        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query on tools that return \
+              lists, query on others that read), all, none, or names (* for any characters)",
+        ..TOOLS
+    },
+    Key {
+        name: "queryArgument",
+        kind: ValueKind::ToolName,
+        keywords: &["none"],
+        default: "query",
+        value_name: "NAME",
+        doc: "Name of the argument by which the first call of a tool, or a request over HTTP, asks a query; none: there is none",
         ..TOOLS
     },
     Key {

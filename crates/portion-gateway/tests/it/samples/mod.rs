@@ -8,7 +8,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, Context, FirstReply, FollowUpCall};
 use portion_core::snapshot::{Snapshot, capture};
-use portion_core::view::{Request, View, resolve};
+use portion_core::view::{Query, Request, View, resolve};
 use portion_gateway::call::{Caller, Reply, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
@@ -85,5 +85,16 @@ pub(crate) async fn follow_up(
 
 /// Answers a query.
 pub(crate) async fn query(gateway: &Gateway, caller: Caller, request: Request, ask: SnapshotQuery) -> Reply {
-    gateway.open_cursor(caller, None, request.cursor.clone()).await.query(request, ask).await
+    follow_up(gateway, caller, None, asking(request, ask)).await
+}
+
+/// Returns a request with a query.
+pub(crate) fn asking(request: Request, ask: SnapshotQuery) -> Request {
+    let (query, fields) = match ask {
+        SnapshotQuery::Sql { sql, params, with } => (Query { params, with, ..Query::from_sql(sql) }, None),
+        SnapshotQuery::Find { pattern, context, fields, keys } => {
+            (Query { context, keys, ..Query::from_pattern(pattern) }, fields)
+        }
+    };
+    Request { query, fields: fields.or(request.fields), ..request }
 }

@@ -2,12 +2,13 @@
 
 use portion_core::paging::PagingRole;
 use portion_core::policy::MetadataStyle;
+use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk;
-use super::{BuiltinTool, PagingProperty, ToolListingPolicy, UpstreamTool};
+use super::{AdvertisedControls, BuiltinTool, PagingProperty, ToolListingPolicy, UpstreamTool};
 
 /// Largest input schema that claude.ai accepts, in bytes; it drops tools with larger ones.
 const MAX_SCHEMA_BYTES: usize = 16_384;
@@ -16,40 +17,29 @@ const MAX_BOUND_BYTES: usize = 32;
 /// Largest page number and offset that are listed. Larger ones are accepted.
 const MAX_POSITION: u32 = i32::MAX as u32;
 
+/// Schema of a control that is a text.
+const STRING: &str = r#"{"type":"string"}"#;
+
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
-        r#","description":"Reads more of a shortened result: pass its nextCursor. "#,
-        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw to select other parts.","#,
+        r#","description":"Reads more of a result by its cursor; without one, lists the kept results","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
-        r#""limit":{"type":"integer"},"#,
-        r#""fields":{"type":"string","description":"id,price.total or all"},"#,
-        r#""section":{"type":"string"},"#,
-        r#""path":{"type":"string","description":"/a/0/b or a.0.b"},"#,
-        r#""startLine":{"type":"integer","description":"-1 is last"},"#,
-        r#""endLine":{"type":"integer"},"#,
-        r#""page":{"type":"integer"},"#,
-        r#""pages":{"type":"string","description":"2-4"},"#,
-        r#""offset":{"type":"integer"},"#,
-        r#""sort":{"type":"string","description":"created desc"},"#,
-        r#""raw":{"type":"boolean"},"#,
-        r#""maxTokens":{"type":"integer"}"#,
-        r#"},"required":["cursor"]},"#,
-        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+        r#""fields":{"type":"string"},"#,
+        r#""path":{"type":"string"},"#,
+        r#""lines":{"type":"string"}"#,
+        r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Queries a shortened result. sql: a SELECT (SQLite) over table items "#,
-        r#"(a column per field, \"price.total\"; item is JSON), entries, sections, lines or leaves. "#,
-        r#"with: {b: cursor} joins another result as b.items. find: text or /regex/.","#,
+        r#","description":"Answers from a result, as tools with query do in their first call. query: SQLite SELECT over "#,
+        r#"items (column per field; item is JSON), items('/path'), entries, lines(number,text); or text or /regex/ to "#,
+        r#"find. with {b: cursor}: b.items","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
-        r#""sql":{"type":"string"},"#,
-        r#""with":{"type":"object"},"#,
-        r#""find":{"type":"string"},"#,
-        r#""limit":{"type":"integer"}"#,
-        r#"},"required":["cursor"]},"#,
-        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+        r#""query":{"type":"string"},"#,
+        r#""with":{"type":"object"}"#,
+        r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const DESCRIBE: &str = concat!(
         r#","description":"Returns the full definitions of tools. "#,
@@ -67,40 +57,47 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     format!("{{\"name\":\"{name}\"{rest}")
 }
 
-/// Adds the controls to a tool's input schema, except those whose names are taken by its own properties. Where notices have
-/// page numbers, `page` and `offset` are among them.
-pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, offer: &ToolListingPolicy) {
+/// Adds the controls to a tool's input schema, except those whose names are taken by its own properties. They are listed as
+/// short as schemas of strict clients allow. Where notices have page numbers, `page` and `offset` are among them, with bounds.
+pub(super) fn add_controls(
+    tool: &mut UpstreamTool,
+    splice: &mut Splice<'_>,
+    offer: &ToolListingPolicy,
+    (wanted, names): (AdvertisedControls, &ControlNames),
+) {
     let Some(input) = &tool.input_schema else { return };
-    let ToolListingPolicy { max_page_size, default_page_size, .. } = offer;
-    let is_numbered = offer.render_options.metadata_style == MetadataStyle::Snake;
-    let default = if is_numbered { format!(r#","default":{default_page_size}"#) } else { String::new() };
-    let limit = format!(
-        r#""limit":{{"type":"integer","minimum":1,"maximum":{max_page_size}{default},"description":"items per page"}}"#
-    );
-    let page = format!(
-        r#""page":{{"type":"integer","minimum":1,"maximum":{MAX_POSITION},"default":1,"description":"excludes offset"}}"#
-    );
-    let offset = format!(
-        r#""offset":{{"type":"integer","minimum":0,"maximum":{MAX_POSITION},"default":0,"description":"items to skip"}}"#
-    );
-    let mut controls = vec![
-        ("limit", limit.as_str()),
-        ("cursor", r#""cursor":{"type":"string","description":"nextCursor of an earlier reply"}"#),
-        ("fields", r#""fields":{"type":"string","description":"e.g. id,name; or all"}"#),
-    ];
-    if is_numbered {
-        controls.extend([("page", page.as_str()), ("offset", offset.as_str())]);
+    let ToolListingPolicy { max_page_size, default_page_size, render_options, .. } = offer;
+    let mut controls: Vec<(&str, String)> = Vec::new();
+    if wanted == AdvertisedControls::All {
+        let is_numbered = render_options.metadata_style == MetadataStyle::Snake;
+        let size = format!(r#","minimum":1,"maximum":{max_page_size},"default":{default_page_size}"#);
+        let bounds = |bounds: String| if is_numbered { bounds } else { String::new() };
+        controls.push(("limit", format!(r#"{{"type":"integer"{}}}"#, bounds(size))));
+        controls.extend(["cursor", "fields"].map(|name| (name, STRING.to_owned())));
+        if is_numbered {
+            let numbers = [("page", 1, "excludes offset"), ("offset", 0, "items to skip")];
+            controls.extend(numbers.map(|(name, first, about)| {
+                let bounds = format!(r#""minimum":{first},"maximum":{MAX_POSITION},"default":{first}"#);
+                (name, format!(r#"{{"type":"integer",{bounds},"description":"{about}"}}"#))
+            }));
+        }
     }
+    // What is too small to be shortened is no subject of a query.
+    let takes_query =
+        wanted != AdvertisedControls::None && render_options.techniques.query && !tool.is_bounded;
+    let query = names.query().filter(|_| takes_query);
+    controls.extend(query.map(|name| (name, STRING.to_owned())));
     let mut remaining_bytes = MAX_SCHEMA_BYTES
         .saturating_sub(input.schema.span.len() + MAX_BOUND_BYTES + r#","properties":{}"#.len());
-    let mut names = Vec::new();
+    let mut advertised = Vec::new();
     let mut added = Vec::new();
-    for (name, property) in controls {
+    for (name, schema) in controls {
+        let property = format!("{}:{schema}", quote(name));
         let fits = remaining_bytes.checked_sub(property.len() + 1);
         if let Some(left) = fits.filter(|_| !tool.has_property(name)) {
             remaining_bytes = left;
-            names.push(name);
-            added.push(property.to_owned());
+            advertised.push(name.to_owned());
+            added.push(property);
         }
     }
     if added.is_empty() {
@@ -110,7 +107,11 @@ pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, off
         Some(properties) => splice.append(properties, &added),
         None => splice.append(&input.schema, &[format!("\"properties\":{{{}}}", added.join(","))]),
     }
-    tool.advertised_controls.extend(names);
+    // Whoever joins a result finds it beside the query of the query tool.
+    if query.is_some_and(|query| advertised.iter().any(|name| name == query)) && !tool.has_property("with") {
+        advertised.push("with".to_owned());
+    }
+    tool.advertised_controls.extend(advertised);
 }
 
 /// Adds to the description of a tool how its records are paged, where notices have page numbers: the schema of the tool
@@ -152,9 +153,14 @@ mod tests {
     use super::super::super::splice::Splice;
     use super::super::super::walk;
     use super::{
-        BuiltinTool, MAX_SCHEMA_BYTES, MetadataStyle, ToolListingPolicy, UpstreamTool, add_controls,
-        bound_own_limit, builtin_listing, describe_pages,
+        AdvertisedControls, BuiltinTool, ControlNames, MAX_SCHEMA_BYTES, MetadataStyle, ToolListingPolicy,
+        UpstreamTool, add_controls, bound_own_limit, builtin_listing, describe_pages,
     };
+
+    fn add(tool: &mut UpstreamTool, splice: &mut Splice<'_>, offer: &ToolListingPolicy) {
+        let names = ControlNames::default();
+        add_controls(tool, splice, offer, (AdvertisedControls::All, &names));
+    }
 
     fn offer() -> ToolListingPolicy {
         ToolListingPolicy { max_page_size: 200, ..ToolListingPolicy::default() }
@@ -164,11 +170,13 @@ mod tests {
         let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
         let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
         let mut splice = Splice::new(&text);
-        add_controls(&mut tool, &mut splice, &offer());
+        add(&mut tool, &mut splice, &offer());
         let out = splice.apply();
         let inner = out.trim_start_matches(r#"{"name":"list_x","inputSchema":"#).trim_end_matches('}');
-        let keys: Vec<&str> =
-            ["limit", "cursor", "fields"].into_iter().filter(|name| tool.is_gateway_control(name)).collect();
+        let keys: Vec<&str> = ["limit", "cursor", "fields", "query", "with"]
+            .into_iter()
+            .filter(|name| tool.is_gateway_control(name))
+            .collect();
         assert_eq!(keys.join(","), expect, "{inner}");
         JsonReader::new(&out).skip().expect("JSON");
         assert!(schema.len() > MAX_SCHEMA_BYTES || inner.len() <= MAX_SCHEMA_BYTES);
@@ -176,10 +184,10 @@ mod tests {
 
     #[test]
     fn adds_controls_where_no_property_has_the_name() {
-        check(r#"{"type":"object","properties":{"q":{}}}"#, "limit,cursor,fields");
-        check(r#"{"type":"object"}"#, "limit,cursor,fields");
-        check("{}", "limit,cursor,fields");
-        check(r#"{"type":"object","properties":{"cursor":{},"limit":{}}}"#, "fields");
+        check(r#"{"type":"object","properties":{"q":{}}}"#, "limit,cursor,fields,query,with");
+        check(r#"{"type":"object"}"#, "limit,cursor,fields,query,with");
+        check("{}", "limit,cursor,fields,query,with");
+        check(r#"{"type":"object","properties":{"cursor":{},"limit":{},"query":{}}}"#, "fields,with");
         check(r#"{"type":"object","properties":{},"allOf":[{"properties":{"limit":{}}}]}"#, "");
         check("true", "");
     }
@@ -206,7 +214,7 @@ mod tests {
         let mut offer = ToolListingPolicy { default_page_size: 20, ..offer() };
         offer.render_options.metadata_style = MetadataStyle::Snake;
         let mut splice = Splice::new(text);
-        add_controls(&mut tool, &mut splice, &offer);
+        add(&mut tool, &mut splice, &offer);
         let listed = splice.apply();
         assert!(listed.contains(r#""maximum":200,"default":20"#), "{listed}");
         assert!(
@@ -244,7 +252,7 @@ mod tests {
             let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
             let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
             let mut splice = Splice::new(&text);
-            add_controls(&mut tool, &mut splice, &offer());
+            add(&mut tool, &mut splice, &offer());
             let grown = splice.apply().len() - text.len();
             assert!(grown == 0 || schema.len() + grown <= MAX_SCHEMA_BYTES, "{size}: {grown}");
         }
@@ -259,6 +267,6 @@ mod tests {
         };
         let (read, query, describe) =
             (cost(BuiltinTool::Read), cost(BuiltinTool::Query), cost(BuiltinTool::Describe));
-        assert!(read + query <= 350 && describe <= 100, "{read} + {query}, {describe}");
+        assert!(read + query <= 170 && describe <= 100, "{read} + {query}, {describe}");
     }
 }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use portion_core::policy::RenderOptions;
 use portion_core::redact::RedactionRules;
+use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, minify};
 use portion_json::span::Span;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
@@ -31,6 +32,7 @@ use builtin_tool::BuiltinToolNames;
 pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
 pub(super) use catalog_pool::CatalogPool;
 pub(super) use paging_schema::PagingProperty;
+use tool::AdvertisedControls;
 pub(super) use tool::UpstreamTool;
 
 /// The known tools of an upstream.
@@ -42,6 +44,8 @@ pub(super) struct ToolCatalog {
     advertise: AdvertisePolicy,
     /// Names of the built-in tools.
     builtin_names: BuiltinToolNames,
+    /// Names of the controls among the arguments of the upstream's tools.
+    control_names: ControlNames,
     /// True once the size of the list was logged.
     is_size_logged: bool,
 }
@@ -83,6 +87,7 @@ impl ToolCatalog {
             style,
             advertise,
             builtin_names: BuiltinToolNames::new(listing),
+            control_names: ControlNames::new(listing.query_argument.as_deref()),
             is_size_logged: false,
         }
     }
@@ -95,6 +100,11 @@ impl ToolCatalog {
     /// Returns the name of the query tool, if it is listed; the requested one until names are assigned.
     pub(super) fn query_tool(&self) -> Option<Arc<str>> {
         self.builtin_names.query_tool()
+    }
+
+    /// Returns the names of the controls among the arguments of the upstream's tools.
+    pub(super) fn control_names(&self) -> &ControlNames {
+        &self.control_names
     }
 
     /// Adds the tools of one page of `tools/list`, and replaces their listings by those for clients.
@@ -193,11 +203,20 @@ impl ToolCatalog {
         offer: &ToolListingPolicy,
     ) -> String {
         let mut splice = Splice::new(text);
-        // Whether a parameter is a control must not depend on an earlier call of the describe tool.
-        let wanted = offer.adds_controls.unwrap_or_else(|| tool.is_advertised(&self.advertise));
-        if wanted && (self.style != ListingStyle::Lazy || tool.has_closed_schema()) {
-            advertise::add_controls(tool, &mut splice, offer);
-            advertise::describe_pages(&mut splice, text, span, offer);
+        if self.style != ListingStyle::Lazy {
+            tool.is_bounded = output_schema::relax_output_schema(&mut splice, text, span, offer);
+        }
+        let wanted = match offer.adds_controls {
+            Some(true) => AdvertisedControls::All,
+            Some(false) => AdvertisedControls::None,
+            None => tool.advertised(&self.advertise),
+        };
+        // It must not depend on an earlier call of the describe tool if a parameter is a control.
+        if self.style != ListingStyle::Lazy || tool.has_closed_schema() {
+            advertise::add_controls(tool, &mut splice, offer, (wanted, &self.control_names));
+            if wanted == AdvertisedControls::All {
+                advertise::describe_pages(&mut splice, text, span, offer);
+            }
         }
         if let Some(maximum) = offer.max_own_limit {
             advertise::bound_own_limit(tool, &mut splice, maximum);
@@ -208,7 +227,6 @@ impl ToolCatalog {
             tool.full_listing = Some(full.into());
             return lazy::one_line_listing(text, span, &tool.name);
         }
-        tool.is_bounded = output_schema::relax_output_schema(&mut splice, text, span, offer);
         let full = splice.apply_within(span);
         if self.style == ListingStyle::Trim { trim::trim_tool(&full) } else { full }
     }

@@ -31,13 +31,29 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
 const CONTROL_MARK: &str = "x-portion-control";
 /// Words of tool names that suggest a list: the first ones, or those after the name of a service.
 const LIST_NAME_WORDS: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
-/// First words of tool names that are no name of a service.
-const VERBS: [&str; 44] = [
-    "add", "analyze", "apply", "build", "cancel", "check", "clear", "close", "copy", "create", "delete",
-    "describe", "disable", "do", "edit", "enable", "execute", "explain", "export", "fetch", "format",
-    "generate", "get", "import", "insert", "install", "move", "open", "post", "put", "read", "remove",
-    "rename", "reset", "run", "save", "send", "set", "show", "start", "stop", "update", "validate", "write",
+/// First words of tool names that are no name of a service, of tools that may only read.
+const VERBS: [&str; 17] = [
+    "analyze", "build", "check", "describe", "do", "execute", "explain", "export", "fetch", "format",
+    "generate", "get", "open", "read", "run", "show", "validate",
 ];
+/// First words of the names of tools that write.
+const WRITE_VERBS: [&str; 27] = [
+    "add", "apply", "cancel", "clear", "close", "copy", "create", "delete", "disable", "edit", "enable",
+    "import", "insert", "install", "move", "post", "put", "remove", "rename", "reset", "save", "send", "set",
+    "start", "stop", "update", "write",
+];
+/// Words in the names of tools that return images or sound.
+const MEDIA_WORDS: [&str; 10] =
+    ["audio", "image", "images", "media", "photo", "picture", "screenshot", "sound", "thumbnail", "video"];
+
+/// Controls with which a tool is listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AdvertisedControls {
+    None,
+    /// A query alone: the tool may return much, but no list.
+    Query,
+    All,
+}
 
 /// A tool of the upstream.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +65,10 @@ pub(in super::super) struct UpstreamTool {
     pub(super) full_listing: Option<Box<str>>,
     pub read_only: bool,
     pub idempotent: bool,
+    /// True if it may write, by its hints or its name.
+    pub(super) writes: bool,
+    /// True if it has an `outputSchema`, so that its results have `structuredContent`.
+    pub has_output_schema: bool,
     /// Arguments that header fields repeat.
     pub header_params: Vec<HeaderParam>,
     /// Largest result in characters, from the tool's [`TOOL_LIMIT_META_KEY`].
@@ -60,8 +80,8 @@ pub(in super::super) struct UpstreamTool {
     pub(super) is_list_like: bool,
     /// Spans of its `inputSchema`. `None` once it is listed, because they belong to the text of the list.
     pub(super) input_schema: Option<InputSchema>,
-    /// Controls that were added to its schema.
-    pub(super) advertised_controls: Vec<&'static str>,
+    /// Controls that were added to its schema, by their listed names.
+    pub(super) advertised_controls: Vec<String>,
     properties: HashSet<String>,
     /// Arguments that page its results, sorted by name.
     paging: Vec<PagingProperty>,
@@ -82,16 +102,19 @@ impl UpstreamTool {
     /// Parses a tool of a list.
     pub(super) fn parse(text: &str, tool: Span) -> Option<Self> {
         let name = walk::string_member(text, tool, "name")?;
-        let hint = |hint: &str| {
-            walk::value_at(text, tool, &["annotations", hint])
-                .is_some_and(|value| value.slice(text) == "true")
-        };
+        let given =
+            |hint: &str| walk::value_at(text, tool, &["annotations", hint]).map(|value| value.slice(text));
+        let hint = |name: &str| given(name) == Some("true");
+        let reads = given("readOnlyHint").map(|given| given == "true");
         let output_schema = walk::member_value(text, tool, "outputSchema");
         let list_like = output_schema.is_some_and(|schema| has_array(text, schema))
             || walk::value_at(text, tool, &["_meta", RETURNS_LIST_META_KEY])
                 .is_some_and(|value| value.slice(text) == "true")
             || (has_list_name(&name) && !output_schema.is_some_and(|schema| is_text_alone(text, schema)));
+        let has_write_name = reads.is_none() && begins_with_verb(&name, &WRITE_VERBS);
         let mut read = Self {
+            writes: reads == Some(false) || reads.is_none() && hint("destructiveHint") || has_write_name,
+            has_output_schema: output_schema.is_some(),
             name,
             listing_bytes: tool.len(),
             full_listing: None,
@@ -121,19 +144,31 @@ impl UpstreamTool {
         self.advertises(control) || (self.has_closed_schema && !self.properties.contains(control))
     }
 
-    /// Returns true if a policy selects the tool for controls.
-    pub(super) fn is_advertised(&self, policy: &AdvertisePolicy) -> bool {
+    /// Returns the controls that a policy selects for the tool: those that read a list get all, others that read only a query.
+    pub(super) fn advertised(&self, policy: &AdvertisePolicy) -> AdvertisedControls {
+        let all =
+            |is_selected: bool| if is_selected { AdvertisedControls::All } else { AdvertisedControls::None };
         match policy {
-            AdvertisePolicy::Lists => self.is_list_like,
-            AdvertisePolicy::All => true,
-            AdvertisePolicy::None => false,
-            AdvertisePolicy::Named(patterns) => patterns.iter().any(|pattern| matches(pattern, &self.name)),
+            AdvertisePolicy::Lists if self.writes || self.is_media_reader() => AdvertisedControls::None,
+            AdvertisePolicy::Lists if self.is_list_like => AdvertisedControls::All,
+            AdvertisePolicy::Lists if self.read_only => AdvertisedControls::Query,
+            AdvertisePolicy::Lists | AdvertisePolicy::None => AdvertisedControls::None,
+            AdvertisePolicy::All => AdvertisedControls::All,
+            AdvertisePolicy::Named(patterns) => {
+                all(patterns.iter().any(|pattern| matches(pattern, &self.name)))
+            }
         }
+    }
+
+    /// Returns true if the tool returns images or sound, by its name. A list of them is text.
+    fn is_media_reader(&self) -> bool {
+        !has_list_name(&self.name)
+            && name_words(&self.name).iter().any(|word| MEDIA_WORDS.contains(&word.as_str()))
     }
 
     /// Returns true if a parameter was advertised as a control.
     pub(in super::super) fn advertises(&self, control: &str) -> bool {
-        self.advertised_controls.contains(&control)
+        self.advertised_controls.iter().any(|name| name == control)
     }
 
     /// Returns true if its schema lists its properties and does not explicitly allow others.
@@ -182,7 +217,7 @@ impl UpstreamTool {
                 let mark = property.and_then(|own| walk::member_value(text, own.value, CONTROL_MARK));
                 mark.is_some_and(|mark| mark.slice(text) == "true")
             };
-            self.advertised_controls = CONTROLS.into_iter().filter(is_marked).collect();
+            self.advertised_controls = CONTROLS.into_iter().filter(is_marked).map(str::to_owned).collect();
             Sequence { span: whole, items: listed.iter().map(|member| member.span()).collect() }
         });
         let items = members.iter().map(|member| member.span()).collect();
@@ -192,10 +227,18 @@ impl UpstreamTool {
 }
 
 fn has_list_name(name: &str) -> bool {
-    let words = name_words(name);
-    let begins = |words: &[String]| LIST_NAME_WORDS.iter().any(|listing| starts_with(words, listing));
-    let has_service = words.first().is_some_and(|first| !VERBS.contains(&first.as_str()));
-    begins(&words) || (has_service && words.get(1..).is_some_and(begins))
+    begins_with(&name_words(name), |words| LIST_NAME_WORDS.iter().any(|listing| starts_with(words, listing)))
+}
+
+fn begins_with_verb(name: &str, verbs: &[&str]) -> bool {
+    begins_with(&name_words(name), |words| words.first().is_some_and(|first| verbs.contains(&first.as_str())))
+}
+
+/// Returns true if words begin so, or those after the name of a service.
+fn begins_with(words: &[String], is_beginning: impl Fn(&[String]) -> bool) -> bool {
+    let is_verb = |first: &String| VERBS.contains(&first.as_str()) || WRITE_VERBS.contains(&first.as_str());
+    let has_service = words.first().is_some_and(|first| !is_verb(first));
+    is_beginning(words) || (has_service && words.get(1..).is_some_and(is_beginning))
 }
 
 fn starts_with(words: &[String], beginning: &[&str]) -> bool {

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use portion_core::view::Request;
-use portion_gateway::call::{Caller, Fault, Reply, SnapshotQuery};
+use portion_core::view::{Request, ViewError};
+use portion_gateway::call::{Caller, Fault, Reply};
 use portion_gateway::gateway::{CursorCall, Gateway};
 use portion_gateway::query_limiter::CancelFlag;
+use portion_json::scan::JsonKind;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::argument_names::cursor_argument;
 use super::super::catalog::BuiltinTool;
 use super::super::controls;
 use super::super::read_uri;
-use super::super::result::ResultShape;
+use super::super::result::{ResultShape, StructuredForm};
+use super::super::walk::{self, Member};
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
 use super::request_meta::protocol_meta_members;
@@ -29,16 +31,15 @@ impl McpProcessor {
         cancel: Option<&CancelFlag>,
     ) -> NotForwarded {
         match tool {
-            BuiltinTool::Read => {
-                let reply = self.read_on(who, call).await;
-                match cancel {
-                    Some(cancel) if cancel.is_cancelled() => NotForwarded::Cancelled,
-                    _ => call.answer(&reply, false),
-                }
+            BuiltinTool::Read if has_no_arguments(call) => {
+                let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
+                let caller = self.caller(who, None);
+                let kept = self.gateway.list_kept(&caller).await;
+                NotForwarded::Answered(self.answer_own_text(endpoint, caller, call, kept).await)
             }
-            BuiltinTool::Query => {
-                let reply = self.query(who, call, cancel).await;
-                reply.map_or(NotForwarded::Cancelled, |reply| call.answer(&reply, false))
+            BuiltinTool::Read | BuiltinTool::Query => {
+                let reply = self.read_result(tool, who, call, cancel).await;
+                reply.map_or(NotForwarded::Cancelled, |reply| call.answer(&reply, StructuredForm::None))
             }
             BuiltinTool::Describe => {
                 let caller = self.caller(who, None);
@@ -47,22 +48,11 @@ impl McpProcessor {
         }
     }
 
-    /// Answers a call of `portion_read`.
-    async fn read_on(&self, who: CallerIdentity, call: CallText<'_>) -> Reply {
-        let caller = self.builtin_tool_caller(who, call);
-        let cursor = cursor_argument(call.text, call.arguments);
-        let opened = self.gateway.open_cursor(caller, None, cursor).await;
-        let Caller { effective_policy, query_tool, .. } = opened.caller();
-        let (policy, query_tool) = (&effective_policy.policy, query_tool.as_deref());
-        match controls::parse_read_arguments(call.text, call.arguments, policy, query_tool) {
-            Ok(request) => self.answer_at_cursor(opened, request, None).await,
-            Err(fault) => opened.refuse(fault),
-        }
-    }
-
-    /// Answers a call of `portion_query`; returns `None` if the call was cancelled.
-    async fn query(
+    /// Answers a call of `portion_read` or `portion_query`, which take the same arguments; returns `None` if the call was
+    /// cancelled.
+    async fn read_result(
         &self,
+        tool: BuiltinTool,
         who: CallerIdentity,
         call: CallText<'_>,
         cancel: Option<&CancelFlag>,
@@ -77,8 +67,11 @@ impl McpProcessor {
         let cursor = cursor_argument(call.text, call.arguments);
         let opened = self.gateway.open_cursor(caller, None, cursor).await;
         let policy = &opened.caller().effective_policy.policy;
-        let reply = match controls::parse_query_arguments(call.text, call.arguments, policy) {
-            Ok((request, query)) => self.answer_at_cursor(opened, request, Some(query)).await,
+        let reply = match controls::parse_read_arguments(call.text, call.arguments, policy) {
+            Ok(request) if tool == BuiltinTool::Query && !request.query.is_given() => {
+                opened.refuse(ViewError::Query("no query is given".to_owned()).into())
+            }
+            Ok(request) => self.answer_at_cursor(opened, request).await,
             Err(fault) => opened.refuse(fault),
         };
         (!cancel.is_cancelled()).then_some(reply)
@@ -98,24 +91,16 @@ impl McpProcessor {
         let caller = Caller { read_uri: ResultShape::Resource.read_uri_prefix(), ..self.caller(who, None) };
         let opened = self.gateway.open_cursor(caller, None, Some(read_uri::parse_cursor(uri))).await;
         match read_uri::parse(uri, &opened.caller().effective_policy.policy) {
-            Ok(request) => self.answer_at_cursor(opened, request, None).await,
+            Ok(request) => self.answer_at_cursor(opened, request).await,
             Err(error) => opened.refuse(error.into()),
         }
     }
 
     /// Answers a request with a cursor, or a query on its content. An expired cursor is described with the endpoint as
     /// known now.
-    pub(super) async fn answer_at_cursor(
-        &self,
-        opened: CursorCall<'_>,
-        request: Request,
-        query: Option<SnapshotQuery>,
-    ) -> Reply {
+    pub(super) async fn answer_at_cursor(&self, opened: CursorCall<'_>, request: Request) -> Reply {
         let (policy, max_tokens) = (Arc::clone(&opened.caller().effective_policy), request.max_tokens);
-        let reply = match query {
-            None => opened.answer(request).await,
-            Some(query) => opened.query(request, query).await,
-        };
+        let reply = opened.answer(request).await;
         match &reply {
             Reply::Fault(Fault { expired_call: Some(lost), .. }) => {
                 let Some(informed) = self.updated_endpoint(&lost.endpoint) else { return reply };
@@ -135,4 +120,10 @@ impl McpProcessor {
             Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
         (informed != *endpoint).then_some(informed)
     }
+}
+
+/// Returns true if all arguments of a call are null, or there are none.
+fn has_no_arguments(call: CallText<'_>) -> bool {
+    let is_null = |member: &Member| walk::kind(call.text, member.value) == JsonKind::Null;
+    walk::members(call.text, call.arguments).iter().all(is_null)
 }

@@ -13,6 +13,7 @@ use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::NoSuchTool;
+use super::super::result::StructuredForm;
 use super::super::walk::{self, Member};
 use super::tool_calls::CallText;
 use super::{McpProcessor, responses};
@@ -32,19 +33,35 @@ impl McpProcessor {
             Ok(described) => described,
             Err(fault) => {
                 let refused = self.gateway.report_fault(fault, &caller, &Request::default(), &endpoint);
-                return responses::tool_response(id, &Reply::Fault(refused), false, is_stateless);
+                return responses::tool_response(
+                    id,
+                    &Reply::Fault(refused),
+                    StructuredForm::None,
+                    is_stateless,
+                );
             }
         };
-        let content = Content::Text(described.clone());
-        let block = Block::new("/content/0/text", content);
+        self.answer_own_text(endpoint, caller, call, described).await
+    }
+
+    /// Answers a call of a built-in tool with a text of the gateway's own.
+    pub(super) async fn answer_own_text(
+        &self,
+        endpoint: Endpoint,
+        caller: Caller,
+        call: CallText<'_>,
+        own_text: String,
+    ) -> String {
+        let (id, is_stateless) = (call.envelope.raw_id(call.text), call.is_stateless);
+        let block = Block::new("/content/0/text", Content::Text(own_text.clone()));
         // Schemas name passwords without containing any.
         let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
         let payload = Payload { blocks: vec![block], redaction_rules, ..Payload::default() };
         let call =
             Call { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None };
         match self.gateway.answer(call).await {
-            Reply::Untouched => responses::text_response(id, &described, is_stateless),
-            reply => responses::tool_response(id, &reply, false, is_stateless),
+            Reply::Untouched => responses::text_response(id, &own_text, is_stateless),
+            reply => responses::tool_response(id, &reply, StructuredForm::None, is_stateless),
         }
     }
 }

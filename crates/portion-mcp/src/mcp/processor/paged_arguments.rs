@@ -1,6 +1,9 @@
 //! Translates the paging arguments of a call between the tool and the gateway.
 
+use std::collections::HashSet;
+
 use portion_core::policy::Policy;
+use portion_core::view::ControlNames;
 use portion_gateway::paged_call::PagingNames;
 use portion_json::scan::{quote, unescape};
 use portion_policy::pushdown::Pushdown;
@@ -38,14 +41,18 @@ pub(super) fn translate_arguments(
 }
 
 /// Returns the arguments as received, without the controls that are the gateway's.
-pub(super) fn own_arguments(place: CallText<'_>, ours: &[&str], policy: &Policy) -> String {
+pub(super) fn own_arguments(
+    place: CallText<'_>,
+    (control_names, ours): (&ControlNames, &HashSet<String>),
+    policy: &Policy,
+) -> String {
     let CallText { text, arguments, .. } = place;
     let own = arguments.slice(text);
     let own = if own.is_empty() { "{}" } else { own };
     let mut splice = Splice::new(own);
-    let is_ours = |name: &str| ours.contains(&name);
+    let names_and_ours = (control_names, |name: &str| ours.contains(name));
     // Values that are no controls were refused before.
-    let _ = split_controls(&mut splice, own, walk::document_span(own), is_ours, policy);
+    let _ = split_controls(&mut splice, own, walk::document_span(own), names_and_ours, policy);
     if splice.is_empty() { own.to_owned() } else { splice.apply() }
 }
 

@@ -3,11 +3,13 @@
 //! The caller's paging arguments become controls, in the names of the tool or of the gateway. The first page answers the
 //! call in the form of its response; the gateway fetches the others.
 
+use std::collections::HashSet;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::paging::PagingArgument;
-use portion_core::view::{CONTROLS, Request};
+use portion_core::view::{CONTROLS, ControlNames, Request};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PageSource, PagedCall, PagingNames, with_argument};
 use portion_json::scan::quote;
@@ -27,7 +29,7 @@ use super::paged_arguments::{first_params, own_arguments, text_of_argument, tran
 use super::pending::{PendingKind, PendingRequest};
 use super::request_meta::protocol_meta_members;
 use super::reshape::MessageEdit;
-use super::tool_calls::CallText;
+use super::tool_calls::{CallText, owns_argument};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 use crate::one_shot_flag::OneShotFlag;
@@ -101,9 +103,10 @@ impl McpProcessor {
         let policy = &caller.effective_policy.policy;
         let arguments = translate_arguments(place, pushdown, &names, policy);
         let mut splice = Splice::new(&arguments);
-        let is_ours = |name: &str| PAGING_CONTROLS.contains(&name) || ours.contains(&name);
-        let span = walk::document_span(&arguments);
-        let split = controls::split_controls(&mut splice, &arguments, span, is_ours, policy);
+        let is_ours = |name: &str| PAGING_CONTROLS.contains(&name) || ours.contains(name);
+        let (span, control_names) = (walk::document_span(&arguments), self.control_names());
+        let names_and_ours = (&control_names, is_ours);
+        let split = controls::split_controls(&mut splice, &arguments, span, names_and_ours, policy);
         let (mut request, canonical) = match split {
             Ok(split) => split,
             Err(error) => {
@@ -117,7 +120,7 @@ impl McpProcessor {
         if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
             base = with_argument(&base, argument, quote(sort));
         }
-        let mut own = own_arguments(place, &ours, policy);
+        let mut own = own_arguments(place, (&control_names, &ours), policy);
         if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
             own = with_argument(&own, argument, quote(sort));
         }
@@ -171,19 +174,23 @@ impl McpProcessor {
         caller: &Caller,
         endpoint: &Endpoint,
         pushdown: &Pushdown,
-    ) -> Option<(PagingNames, Vec<&'static str>)> {
+    ) -> Option<(PagingNames, HashSet<String>)> {
         let server_info = self.server_info();
         let Some(tool) = server_info.catalog.tool(&endpoint.name) else {
             return server_info.catalog.is_complete().then(Default::default);
         };
-        let controls = caller.rule.controls(caller.shaping_mode);
-        let is_ours = |control: &&str| match controls {
-            Some(false) => tool.advertises(control),
-            Some(true) => !tool.has_property(control),
-            None => tool.is_gateway_control(control),
-        };
-        let ours = CONTROLS.into_iter().filter(is_ours).collect();
+        let control_names = server_info.catalog.control_names();
+        let listed = CONTROLS.into_iter().filter_map(|control| control_names.listed(control));
+        let ours = listed
+            .filter(|name| owns_argument(caller, tool, name, control_names))
+            .map(str::to_owned)
+            .collect();
         Some((PagingNames::resolve(pushdown, |name| tool.owns(name)), ours))
+    }
+
+    /// Returns the names of the controls among the arguments of the server's tools.
+    fn control_names(&self) -> ControlNames {
+        self.server_info().catalog.control_names().clone()
     }
 
     /// Starts a job. It runs in a task of its own where the responses of the server arrive on this message stream.
@@ -191,20 +198,40 @@ impl McpProcessor {
         if self.upstream_caller.is_some() {
             return MessageOutcome::Respond(Box::pin(self.run_paged_job(job)).await);
         }
+        let id = job.id.clone();
+        self.respond_in_task(id, job.is_stateless, |worker| async move { worker.run_paged_job(job).await });
+        MessageOutcome::Discard
+    }
+
+    /// Shapes the response to a call with a query in a task of its own, because queries may take long, and later messages of
+    /// the server do not wait for them.
+    pub(super) fn answer_query_in_task(&self, edit: &MessageEdit<'_, '_>, pending: PendingRequest) {
+        let (text, invalid_utf8) = (edit.text.to_owned(), edit.invalid_utf8);
+        let (id, is_stateless) = (pending.id.clone(), pending.is_stateless);
+        self.respond_in_task(id, is_stateless, move |worker| async move {
+            worker.shape_text(&text, invalid_utf8, &pending).await
+        });
+    }
+
+    /// Responds to a request with what a task returns, unless the client cancels the request.
+    fn respond_in_task<F: Future<Output = String> + Send + 'static>(
+        &self,
+        id: String,
+        is_stateless: bool,
+        respond: impl FnOnce(Self) -> F,
+    ) {
         let cancelled = Arc::new(OneShotFlag::default());
         let kind = PendingKind::PagedCall { cancelled: Arc::clone(&cancelled) };
-        let (id, is_stateless) = (job.id.clone(), job.is_stateless);
         self.add_pending(PendingRequest { id: id.clone(), is_stateless, kind, timer: None });
-        let worker = Self { internal_calls: Arc::clone(&self.internal_calls), ..self.fork_in_session() };
+        let internal_calls = Arc::clone(&self.internal_calls);
+        let worker = Self { internal_calls: Arc::clone(&internal_calls), ..self.fork_in_session() };
+        let response = Box::pin(respond(worker));
         tokio::spawn(async move {
             tokio::select! {
-                response = Box::pin(worker.run_paged_job(job)) => {
-                    worker.internal_calls.respond(id, response.into_bytes());
-                }
+                response = response => internal_calls.respond(id, response.into_bytes()),
                 () = cancelled.wait() => {}
             }
         });
-        MessageOutcome::Discard
     }
 
     /// Returns the queued messages that may be sent now.
@@ -240,10 +267,11 @@ impl McpProcessor {
     async fn run_paged_job(&self, job: PagedJob) -> String {
         let PagedJob { id, is_stateless, mut caller, endpoint, mut request, cursor, reuse_key, attempts } =
             job;
+        let structured = self.structured_form(&caller, &endpoint);
         if cursor.is_some() {
             let opened = self.gateway.open_cursor(caller, Some(endpoint), cursor).await;
-            let reply = self.answer_at_cursor(opened, request, None).await;
-            return responses::tool_response(&id, &reply, true, is_stateless);
+            let reply = self.answer_at_cursor(opened, request).await;
+            return responses::tool_response(&id, &reply, structured, is_stateless);
         }
         caller.paged_call = attempts.first().map(|attempt| Arc::clone(&attempt.call));
         if !request.is_plain()
@@ -251,7 +279,7 @@ impl McpProcessor {
             && let Some(reuse) = &reuse_key
             && let Some(reply) = self.gateway.answer_from_reuse(&caller, &endpoint, reuse, &request).await
         {
-            return responses::tool_response(&id, &reply, true, is_stateless);
+            return responses::tool_response(&id, &reply, structured, is_stateless);
         }
         request.cursor = None;
         let timeout = caller.rule.config().request_timeout.unwrap_or(DEFAULT_TIMEOUT);
@@ -296,12 +324,17 @@ impl McpProcessor {
     async fn shape_first_page(&self, line: &[u8], pending: &PendingRequest) -> String {
         let (text, invalid_utf8) = decode_line(line);
         let text = reserved_meta::strip_reserved(&text).unwrap_or_else(|| text.into_owned());
-        let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else {
+        self.shape_text(&text, invalid_utf8, pending).await
+    }
+
+    /// Shapes the text of a response for the client.
+    async fn shape_text(&self, text: &str, invalid_utf8: usize, pending: &PendingRequest) -> String {
+        let Ok(MessageOrBatch::Single(envelope)) = parse(text) else {
             let reason = portion_gateway::call::Fault::upstream_invalid("an invalid response");
             return self.refusal_response(pending, reason);
         };
         // The response is addressed to the client first, because its edits replace spans of the text.
-        let mut addressed = Splice::new(&text);
+        let mut addressed = Splice::new(text);
         addressed.replace(envelope.id.unwrap_or_default(), pending.id.as_str());
         let text = addressed.apply();
         let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return text };

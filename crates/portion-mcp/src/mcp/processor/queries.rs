@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 
+use super::super::argument_names::has_query;
 use super::super::catalog::{BuiltinTool, ToolOwner};
 use super::super::envelope::{Envelope, MessageKind};
 use super::super::owned_batch::OwnedBatch;
 use super::super::request_id_map::RequestIdMap;
+use super::super::result::StructuredForm;
 use super::method::{MethodHandling, method_handling};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
@@ -74,14 +76,15 @@ impl McpProcessor {
         let is_slow = |name: &str| match self.tool_owner(name) {
             ToolOwner::Builtin(BuiltinTool::Query) => true,
             // A page of a list may have to be fetched first.
-            ToolOwner::Builtin(BuiltinTool::Read) => self.gateway.fetches_pages(),
+            ToolOwner::Builtin(BuiltinTool::Read) => {
+                self.gateway.fetches_pages() || has_query(text, envelope.arguments(text))
+            }
             _ => false,
         };
         // Arguments may be large; most calls are of other tools, and this search finds that without a walk through them.
         let may_be_slow = || {
             let catalog = &self.server_info().catalog;
-            let read_tool = self.gateway.fetches_pages().then(|| catalog.read_tool());
-            catalog.query_tool().into_iter().chain(read_tool).any(|name| text.contains(&*name))
+            catalog.query_tool().into_iter().chain([catalog.read_tool()]).any(|name| text.contains(&*name))
         };
         envelope.kind() == Some(MessageKind::Request)
             && method_handling(&envelope.method(text)) == MethodHandling::CallTool
@@ -106,7 +109,7 @@ impl McpProcessor {
         let answer = responses::tool_response(
             &query.id,
             &portion_gateway::call::Reply::Fault(too_many_queries()),
-            false,
+            StructuredForm::None,
             false,
         );
         vec![OutgoingMessage::ToClient(answer.into_bytes())]

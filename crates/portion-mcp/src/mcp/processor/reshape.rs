@@ -15,7 +15,7 @@ use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
 use super::super::member_redaction::redact_client_action;
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::{
-    ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result,
+    ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result, tool_result,
 };
 use super::super::splice::Splice;
 use super::super::walk;
@@ -154,11 +154,16 @@ impl McpProcessor {
                 } else {
                     (**request).clone()
                 };
+                let is_query = request.query.is_given();
                 let payload =
                     Payload { paging_arguments: Arc::clone(paging), ..outline.payload(edit.invalid_utf8) };
                 let reply = answer(payload, request).await;
                 match &reply {
                     Reply::Untouched => outline.strip_reserved(edit.splice),
+                    Reply::Portion(portion) if is_query => {
+                        let structured = self.structured_form(caller, endpoint);
+                        edit.splice.replace(result, tool_result(portion, structured, pending.is_stateless));
+                    }
                     Reply::Portion(portion) => outline.write_portion(portion, edit.splice),
                     Reply::Fault(_) => {}
                 }

@@ -7,7 +7,7 @@ use portion_core::error_code::ErrorCode;
 use portion_gateway::call::{Fault, Reply};
 use portion_json::scan::quote;
 
-use super::super::result;
+use super::super::result::{self, StructuredForm};
 use super::pending::PendingRequest;
 
 /// Error code of MCP before 2026-07-28 for an unknown resource URI. Later revisions use invalid params.
@@ -43,7 +43,12 @@ pub(super) fn refusal_response(pending: &PendingRequest, reason: &Fault) -> Stri
 }
 
 /// Builds a `tools/call` response from a reply without an upstream result.
-pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, is_stateless: bool) -> String {
+pub(super) fn tool_response(
+    id: &str,
+    reply: &Reply,
+    structured: StructuredForm,
+    is_stateless: bool,
+) -> String {
     let text = match reply {
         Reply::Portion(portion) => result::tool_result(portion, structured, is_stateless),
         Reply::Fault(reason) => result::fault_result(reason, is_stateless),

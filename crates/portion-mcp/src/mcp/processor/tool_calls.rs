@@ -1,7 +1,7 @@
 //! Prepares calls of the server's tools: separates the gateway's controls from their arguments, and answers those that
 //! need no server.
 
-use portion_core::view::{Request, ViewError};
+use portion_core::view::{ControlNames, Request, ViewError};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::PassThrough;
@@ -9,10 +9,11 @@ use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::{ToolCatalog, ToolOwner, UpstreamTool};
+use super::super::controls;
 use super::super::envelope::Envelope;
-use super::super::result::ResultShape;
+use super::super::result::{ResultShape, StructuredForm};
 use super::super::splice::Splice;
-use super::super::{controls, walk};
+use super::super::walk;
 use super::call_paging::CallPaging;
 use super::caller_identity::CallerIdentity;
 use super::paged_calls::{PagedJob, PagedOutcome};
@@ -45,7 +46,7 @@ pub(super) struct CallText<'a> {
 
 impl CallText<'_> {
     /// Answers the call without the server.
-    pub(super) fn answer(&self, reply: &Reply, structured: bool) -> NotForwarded {
+    pub(super) fn answer(&self, reply: &Reply, structured: StructuredForm) -> NotForwarded {
         let id = self.envelope.raw_id(self.text);
         NotForwarded::Answered(responses::tool_response(id, reply, structured, self.is_stateless))
     }
@@ -63,8 +64,7 @@ impl McpProcessor {
         cancel: Option<&CancelFlag>,
     ) -> Result<PendingKind, NotForwarded> {
         let name = envelope.string_param(text, "name").unwrap_or_default();
-        let arguments = envelope.params.and_then(|params| walk::member_value(text, params, "arguments"));
-        let arguments = arguments.unwrap_or_default();
+        let arguments = envelope.arguments(text);
         let call = CallText { text, envelope, arguments, is_stateless };
         match self.tool_owner(&name) {
             ToolOwner::Upstream => {}
@@ -85,6 +85,7 @@ impl McpProcessor {
             let limit = caller.rule.config().unshaped_byte_limit;
             caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
         }
+        let structured = self.structured_form(&caller, &endpoint);
         let cursor = walk::string_member(text, arguments, "cursor");
         let has_issued =
             cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(&caller.scope, cursor));
@@ -109,21 +110,22 @@ impl McpProcessor {
                 (request, translated.unwrap_or(canonical), paging)
             }
             Err(error) => {
-                return Err(call.answer(&self.refuse_controls(error, cursor, caller, endpoint).await, true));
+                let refusal = self.refuse_controls(error, cursor, caller, endpoint).await;
+                return Err(call.answer(&refusal, structured));
             }
         };
         let caller = caller.with_arguments(&canonical);
         let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &canonical));
         if request.cursor.is_some() {
             let opened = self.gateway.open_cursor(caller, Some(endpoint), request.cursor.clone()).await;
-            let reply = self.answer_at_cursor(opened, request, None).await;
-            return Err(call.answer(&reply, true));
+            let reply = self.answer_at_cursor(opened, request).await;
+            return Err(call.answer(&reply, structured));
         }
         if !request.is_plain()
             && let Some(key) = &reuse_key
             && let Some(reply) = self.gateway.answer_from_reuse(&caller, &endpoint, key, &request).await
         {
-            return Err(call.answer(&reply, true));
+            return Err(call.answer(&reply, structured));
         }
         Ok(PendingKind::Content {
             shape: ResultShape::Tool,
@@ -134,6 +136,17 @@ impl McpProcessor {
             paging,
             is_nested: false,
         })
+    }
+
+    /// Returns the form of `structuredContent` in replies to calls of a tool that are made without a result of it.
+    pub(super) fn structured_form(&self, caller: &Caller, endpoint: &Endpoint) -> StructuredForm {
+        let server_info = self.server_info();
+        match server_info.catalog.tool(&endpoint.name) {
+            Some(tool) if tool.has_output_schema => {
+                StructuredForm::Required { max_bytes: caller.effective_policy.policy.hard_byte_limit }
+            }
+            _ => StructuredForm::AsRendered,
+        }
     }
 
     /// Reads the paging arguments of a call, and sets the one that stands for the gateway's `page`.
@@ -170,7 +183,7 @@ impl McpProcessor {
         };
         match self.paged_job(call, caller, endpoint, &pushdown).await {
             PagedOutcome::Job(job) => Err(NotForwarded::Paged(job)),
-            PagedOutcome::Refused(reply) => Err(call.answer(&reply, true)),
+            PagedOutcome::Refused(reply) => Err(call.answer(&reply, StructuredForm::None)),
             PagedOutcome::ToolsUnknown => Err(NotForwarded::ToolsUnknown),
             PagedOutcome::NotPaged(caller, endpoint) => Ok((*caller, *endpoint)),
         }
@@ -203,19 +216,13 @@ impl McpProcessor {
     ) -> (Result<(Request, String), ViewError>, bool) {
         let server_info = self.server_info();
         let tool = server_info.catalog.tool(&endpoint.name);
-        let ours = |control: &str| match tool {
-            Some(tool) if has_issued => control == "cursor" || !tool.owns(control),
-            Some(tool) => match caller.rule.controls(caller.shaping_mode) {
-                // An advertised control belongs to the gateway, even if a later configuration disables
-                // controls.
-                Some(false) => tool.advertises(control),
-                Some(true) => !tool.has_property(control),
-                None => tool.is_gateway_control(control),
-            },
+        let (names, policy) = (server_info.catalog.control_names(), &caller.effective_policy.policy);
+        let ours = |name: &str| match tool {
+            Some(tool) if has_issued => name == "cursor" || !tool.owns(name),
+            Some(tool) => owns_argument(caller, tool, name, names),
             None => has_issued,
         };
-        let split = controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy);
-        (split, ours("cursor"))
+        (controls::split_controls(splice, text, arguments, (names, ours), policy), ours("cursor"))
     }
 
     /// Returns the side that a tool belongs to.
@@ -229,10 +236,11 @@ impl McpProcessor {
 
     /// Returns the endpoint of an upstream tool. The tool must be known if an argument may be a control.
     fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
-        if self.may_be_listed(&name) && controls::has_control(text, arguments) {
+        let may_be_listed = self.may_be_listed(&name);
+        let server_info = self.server_info();
+        if may_be_listed && controls::has_control(text, arguments, server_info.catalog.control_names()) {
             return Err(NotForwarded::ToolsUnknown);
         }
-        let server_info = self.server_info();
         let tool = server_info.catalog.tool(&name);
         let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
         Ok(Endpoint { name, kind: EndpointKind::Tool, read_only, idempotent })
@@ -260,5 +268,19 @@ impl McpProcessor {
         }
         let meta = protocol_meta_members(text, envelope);
         Some(self.request_tool_list(&mut pending_requests, ToolListing::new(meta, None), None))
+    }
+}
+
+/// Returns true if an argument of an upstream tool is a control of the gateway, if it has the name of one.
+pub(super) fn owns_argument(caller: &Caller, tool: &UpstreamTool, name: &str, names: &ControlNames) -> bool {
+    // The answer to a query is not what the schema of a small result says.
+    if tool.is_bounded && names.are_of_query(name) {
+        return false;
+    }
+    match caller.rule.controls(caller.shaping_mode) {
+        // An advertised control belongs to the gateway, even if a later configuration disables controls.
+        Some(false) => tool.advertises(name),
+        Some(true) => !tool.has_property(name),
+        None => tool.is_gateway_control(name),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use portion_gateway::call::Fault;
 use portion_gateway::dropped_messages::DropReason;
 use portion_gateway::paged_call::PageError;
-use portion_json::scan::JsonKind;
+use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
 use super::super::client_message::ClientMessage;
@@ -14,7 +14,7 @@ use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line,
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
 use super::super::splice::Splice;
-use super::super::walk::{self, Sequence};
+use super::super::walk::{self, Member, Sequence};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
@@ -216,6 +216,12 @@ impl McpProcessor {
                 }
                 self.relay_response(edit, &pending).await;
             }
+            PendingKind::Content { request, .. }
+                if request.query.is_given() && self.upstream_caller.is_none() && edit.is_single() =>
+            {
+                self.answer_query_in_task(edit, pending);
+                return MessageOutcome::Discard;
+            }
             PendingKind::Content { .. } => {
                 if self.shape_response(edit, &pending).await {
                     out.extend(self.request_unknown_tools(&pending));
@@ -240,20 +246,58 @@ impl McpProcessor {
             .then(|| self.request_tool_list(&mut pending_requests, ToolListing::default(), None))
     }
 
-    /// Adds the tools capability, because there are at least the built-in tools.
+    /// Adds the tools capability, because there are at least the built-in tools, and says how to ask first.
     fn advertise_tools_capability(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
-        let capabilities =
-            envelope.result.and_then(|result| walk::member_value(text, result, "capabilities"));
+        let Some(result) = envelope.result else { return };
+        let members = walk::members(text, result);
+        let capabilities = walk::find_member(text, &members, "capabilities").map(|member| member.value);
         let Some(whole) = capabilities.filter(|span| walk::kind(text, *span) == JsonKind::Object) else {
             return;
         };
-        let members = walk::members(text, whole);
-        let toolless = walk::find_member(text, &members, "tools").is_none();
-        if toolless && !self.relays_tool_list() {
-            let items = members.iter().map(|member| member.span()).collect();
-            splice.append(&Sequence { span: whole, items }, &["\"tools\":{}".to_owned()]);
-        }
+        let capabilities = walk::members(text, whole);
+        let toolless = walk::find_member(text, &capabilities, "tools").is_none();
         self.server_info().has_no_tools = toolless;
+        if self.relays_tool_list() {
+            return;
+        }
+        let sequence = |span: Span, members: &[Member]| Sequence {
+            span,
+            items: members.iter().map(|member| member.span()).collect(),
+        };
+        if toolless {
+            splice.append(&sequence(whole, &capabilities), &["\"tools\":{}".to_owned()]);
+        }
+        let Some(instructions) = self.query_instructions().filter(|_| !toolless) else { return };
+        match walk::find_member(text, &members, "instructions").map(|member| member.value) {
+            None => {
+                let member = format!("\"instructions\":{}", quote(&instructions));
+                splice.append(&sequence(result, &members), &[member]);
+            }
+            Some(given) if walk::kind(text, given) == JsonKind::String => {
+                let (added, end) = (quote(&format!("\n\n{instructions}")), given.end - 1);
+                splice.replace(Span { start: end, end }, added.trim_matches('"'));
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Returns what a model reads about queries in the first call, unless they are switched off.
+    fn query_instructions(&self) -> Option<String> {
+        let has_queries = self
+            .gateway
+            .rules()
+            .default_rule()
+            .policy_for_client(None)
+            .policy
+            .render_options
+            .techniques
+            .query;
+        let server_info = self.server_info();
+        let argument = server_info.catalog.control_names().query().filter(|_| has_queries)?;
+        Some(format!(
+            "Ask in the first call: tools with the argument {argument} take SQL (SELECT … FROM items) or a text or /regex/ \
+             to find, and return only the answer, with a cursor to the whole result."
+        ))
     }
 
     pub(super) async fn release_queued_calls(&self) -> Vec<OutgoingMessage> {

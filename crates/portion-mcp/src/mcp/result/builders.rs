@@ -2,25 +2,53 @@
 
 use portion_core::render::{PieceBody, Portion};
 use portion_gateway::call::Fault;
-use portion_json::scan::quote;
+use portion_json::scan::{is_json, quote};
 use portion_json::span::Span;
 
 use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
 use super::write::PortionContent;
 
-/// Builds a tool result from a portion. `structured`: includes `structuredContent`, which an upstream tool
-/// may require and `portion_read` does not have. `is_stateless`: the request has a revision whose results have a
-/// `resultType`.
-pub(crate) fn tool_result(portion: &Portion, structured: bool, is_stateless: bool) -> String {
-    build_tool_result(portion.into(), structured, is_stateless)
+/// Form of `structuredContent` in a result that is built without an upstream result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StructuredForm {
+    /// There is none: the tool is the gateway's own.
+    None,
+    /// There is what was rendered.
+    AsRendered,
+    /// The tool has an `outputSchema`, so that clients refuse results without one. The answer to a query, which is text,
+    /// becomes an object with a notice, without its rows if the result would have more bytes than this.
+    Required { max_bytes: usize },
 }
 
-fn build_tool_result(content: PortionContent<'_>, structured: bool, is_stateless: bool) -> String {
+/// Builds a tool result from a portion. `is_stateless`: the request has a revision whose results have a `resultType`.
+pub(crate) fn tool_result(portion: &Portion, structured: StructuredForm, is_stateless: bool) -> String {
+    let content = PortionContent::from(portion);
+    let build = |structured: Option<&str>| build_tool_result(content, structured, is_stateless);
+    match (structured, content.structured) {
+        (StructuredForm::None, _) => build(None),
+        (StructuredForm::AsRendered, rendered) | (_, rendered @ Some(_)) => build(rendered),
+        (StructuredForm::Required { max_bytes }, None) => {
+            let whole = build(Some(&object_with_items(content)));
+            if whole.len() <= max_bytes { whole } else { build(Some(content.notice)) }
+        }
+    }
+}
+
+/// Returns the text of a portion as an object with its notice.
+fn object_with_items(content: PortionContent<'_>) -> String {
+    let text = content.pieces.first().map_or("[]", |piece| piece.body.as_str());
+    match (content.text_notice, content.notice.strip_prefix('{')) {
+        (Some(_), Some(members)) if is_json(text) => format!("{{\"items\":{text},{members}"),
+        (Some(_), Some(members)) => format!("{{\"text\":{},{members}", quote(text)),
+        _ => text.to_owned(),
+    }
+}
+
+fn build_tool_result(content: PortionContent<'_>, structured: Option<&str>, is_stateless: bool) -> String {
     let mut blocks: Vec<String> = content.pieces.iter().map(|piece| content_block(&piece.body)).collect();
     blocks.extend(content.text_notice.map(text_block));
     let meta = format!("\"_meta\":{{{}}}", content.meta_members());
-    let structured = content.structured.filter(|_| structured);
     let structured = structured
         .map(|json| format!("\"structuredContent\":{},", replace_lone_surrogates(json)))
         .unwrap_or_default();

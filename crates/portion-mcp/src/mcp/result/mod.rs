@@ -16,7 +16,7 @@ mod unrecognized;
 mod write;
 
 use super::reserved_meta::RESERVED_PREFIX;
-pub(super) use builders::{completion_members, fault_result, text_result, tool_result};
+pub(super) use builders::{StructuredForm, completion_members, fault_result, text_result, tool_result};
 pub(super) use error_outline::ErrorOutline;
 pub(super) use outline::{ParsedResult, ResultOutline, ResultShape};
 pub(super) use resource_contents::resource_result;

@@ -6,7 +6,7 @@ use portion_json::scan::{JsonKind, unescape_into};
 use portion_json::span::Span;
 
 use super::super::walk;
-use super::builders::{completion_members, content_block, tool_result};
+use super::builders::{StructuredForm, completion_members, content_block, tool_result};
 use super::outline::ResultShape;
 use super::resource_contents::resource_result;
 use super::write::PortionContent;
@@ -45,7 +45,7 @@ impl<'a> UnrecognizedResult<'a> {
     /// Writes a portion as a result of the method.
     pub(crate) fn to_result(&self, portion: &Portion, is_stateless: bool) -> String {
         match self.shape {
-            ResultShape::Tool => tool_result(portion, false, is_stateless),
+            ResultShape::Tool => tool_result(portion, StructuredForm::None, is_stateless),
             ResultShape::Resource => resource_result(portion, is_stateless),
             ResultShape::Prompt => prompt_result(portion, is_stateless),
         }

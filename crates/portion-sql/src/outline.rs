@@ -1,0 +1,123 @@
+//! Outlines the tables of a result for a caller who named a column or a table that does not exist.
+
+use std::fmt::Write as _;
+
+use portion_core::snapshot::Snapshot;
+use portion_core::view::View;
+use portion_text::counted::counted;
+use portion_text::spelling::closest_name;
+
+use crate::catalogue;
+use crate::column::ColumnDef;
+use crate::dialect;
+use crate::error::{QueryError, quote_identifier};
+use crate::limits::{QueryDeadline, QueryLimits};
+use crate::sql_query::JoinedResult;
+use crate::table::VirtualTable;
+use crate::value_kinds::ValueKinds;
+
+/// Largest number of bytes of an outline: about 180 tokens.
+const MAX_BYTES: usize = 560;
+/// Largest number of tables that are named.
+const MAX_TABLES: usize = 8;
+
+impl QueryError {
+    /// Returns the column or table that a statement names and that does not exist.
+    pub fn missing_name(&self) -> Option<&str> {
+        let Self::Invalid { message, .. } = self else { return None };
+        let name =
+            ["no such column: ", "no such table: "].iter().find_map(|begin| message.strip_prefix(begin))?;
+        // For a quoted name, SQLite suggests a string literal.
+        Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
+    }
+}
+
+/// Returns the tables of a result with their columns and types, the nearest to a missing name first:
+/// `items(state text, id integer, +12 more); leaves(path, key, value, type)`.
+pub fn outline_tables(
+    snapshot: &Snapshot,
+    view: &View,
+    joined: &[JoinedResult<'_>],
+    (sql, missing): (&str, &str),
+) -> Option<String> {
+    let names: Vec<&str> = joined.iter().map(|other| other.name).collect();
+    let paths = dialect::name_tables(sql, &names).paths;
+    let catalogue = catalogue::build(snapshot, view, &paths, joined).ok()?;
+    let deadline = QueryDeadline::new(&QueryLimits::default());
+    // The last table lists the columns of the others.
+    let tables = catalogue.tables.split_last()?.1;
+    let missing = missing.rsplit('.').next().unwrap_or(missing).to_lowercase();
+    let mut outlined: Vec<(usize, String)> = Vec::new();
+    let shown = tables.len().min(MAX_TABLES);
+    for table in &tables[..shown] {
+        outlined.push(outline_table(table, &missing, &deadline, MAX_BYTES / shown.min(2)));
+    }
+    outlined.sort_by_key(|(distance, _)| *distance);
+    let mut text = String::new();
+    for (at, (_, table)) in outlined.iter().enumerate() {
+        if !text.is_empty() && text.len() + table.len() > MAX_BYTES {
+            let _ = write!(text, "; {} more", tables.len() - at);
+            return Some(text);
+        }
+        let separator = if at == 0 { "" } else { "; " };
+        let _ = write!(text, "{separator}{table}");
+    }
+    if tables.len() > shown {
+        let _ = write!(text, "; {} more: SHOW TABLES", tables.len() - shown);
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns a table with its columns, within about `most` bytes, and the distance of its nearest column.
+fn outline_table(
+    table: &VirtualTable,
+    missing: &str,
+    deadline: &QueryDeadline,
+    most: usize,
+) -> (usize, String) {
+    let mut text = quote_identifier(&table.name);
+    let Some(rows) = table.rows(deadline) else { return (usize::MAX, text) };
+    let ranked = rows.ranked_columns();
+    let rank = |column: &ColumnDef| {
+        (column.is_hidden, ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX))
+    };
+    let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
+    let mut columns: Vec<&ColumnDef> = rows.columns().iter().filter(is_listed).collect();
+    let nearest = closest_name(missing, columns.iter().map(|column| column.name.as_str()));
+    let distance = |column: &ColumnDef| {
+        if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, missing) }
+    };
+    columns.sort_by_key(|column| (distance(column), rank(column)));
+    text.push('(');
+    for (at, column) in columns.iter().enumerate() {
+        if at > 0 && text.len() > most {
+            let _ = write!(text, ", {}", counted(columns.len() - at, "more column"));
+            break;
+        }
+        let separator = if at == 0 { "" } else { ", " };
+        let kinds = column.kinds.to_names();
+        let kinds = kinds.trim_end_matches("null").trim_end_matches('|');
+        let _ = write!(text, "{separator}{}", quote_identifier(&column.name));
+        // The columns of lines and leaves are plain by their names.
+        if !matches!(table.name.as_str(), "lines" | "leaves" | "entries" | "sections") && !kinds.is_empty() {
+            let _ = write!(text, " {kinds}");
+        }
+    }
+    text.push(')');
+    (columns.first().map_or(usize::MAX, |column| distance(column)), text)
+}
+
+/// Returns how far a column is from a missing name, in steps: the same, a part of it, a word in common, or none.
+fn distance(column: &str, missing: &str) -> usize {
+    let column = column.to_lowercase();
+    let has_word = |word: &str| word.len() > 2 && column.contains(word);
+    if column.rsplit('.').next() == Some(missing) {
+        0
+    } else if has_word(missing) || column.len() > 2 && missing.contains(&column) {
+        1
+    } else if missing.split(|c: char| !c.is_alphanumeric()).any(has_word) {
+        2
+    } else {
+        3
+    }
+}

@@ -1,0 +1,195 @@
+"""Queries in the first call: the reply is the answer, and the same as that of the call followed by a query on its result."""
+
+import json
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from fixture import corpus
+from harness import tokens
+from harness.command import FIXTURE, wrapped
+from harness.fronts import opened
+from harness.listening import Listening, served
+from harness.peer import Peer
+from harness.recorded import Recorded
+from harness.reply import HARD_CAP, Reply, lawful
+
+BOOKINGS = json.loads(corpus.bookings())
+MCP_FRONTS = [(front, mode) for front in ("wrap", "serve") for mode in ("legacy", "2026-07-28")]
+# Results of the fixture: empty, small, huge, an object, a log, a document, texts in structured results, and many blocks.
+RESULTS = [
+    ("list_bookings", {"count": 0}),
+    ("list_bookings", {"count": 3}),
+    ("list_bookings", {}),
+    ("search_bookings", {}),
+    ("get_all_structured", {"count": 3}),
+    ("get_all_structured", {}),
+    ("get_all_result", {}),
+    ("get_booking", {}),
+    ("get_small_booking", {}),
+    ("get_log_result", {}),
+    ("get_blocks", {}),
+    ("get_noise", {}),
+    *(("read_text", {"name": name}) for name in ("short_log", "traced_log", "short_text", "manual", "oddities", "deep")),
+]
+QUERIES = [
+    "SELECT count(*) AS n FROM items",
+    "SELECT * FROM items LIMIT 3",
+    "select id, status from items where status = 'pending'",
+    "SELECT * FROM entries ORDER BY time DESC LIMIT 2",
+    "SELECT number, text FROM lines WHERE number < 4",
+    "SHOW TABLES",
+    "DESCRIBE items",
+    "SELECT nothing FROM nowhere",
+    "pending",
+    "/BK-00\\d7/",
+    "no such text anywhere",
+]
+
+
+@contextmanager
+def mcp(front, mode, *options):
+    with ExitStack() as stack:
+        if front == "wrap":
+            yield stack.enter_context(Peer(wrapped(FIXTURE, *options), mode=mode))
+        else:
+            process = stack.enter_context(Listening(served("--admin", "off", *options, "--", *FIXTURE)))
+            yield stack.enter_context(Peer(process.url, mode=mode))
+
+
+def without_cursors(value):
+    """A reply without what differs between equal ones: cursors, and counts that include them."""
+    names = {"cursor", "nextCursor", "originalCursor", "estimatedTokens", "budgetUsed", "budgetRemaining", "next"}
+    if isinstance(value, dict):
+        return {name: without_cursors(inner) for name, inner in value.items() if name not in names}
+    return value
+
+
+def told(result):
+    """What a reply says: its texts, and its notice."""
+    reply = Reply(result)
+    if result.get("isError"):
+        return without_cursors(reply.error)
+    return reply.texts, without_cursors(reply.notice)
+
+
+@pytest.mark.parametrize(("front", "mode"), MCP_FRONTS)
+def test_a_query_in_the_first_call_is_a_query_on_its_result(front, mode):
+    with mcp(front, mode) as peer:
+        for tool, arguments in RESULTS:
+            for query in QUERIES:
+                where = f"{tool} {arguments} {query}"
+                asked = peer.call(tool, **arguments, query=query)
+                reply = Reply(asked)
+                cursor = reply.error["cursor"] if asked.get("isError") else reply.meta["originalCursor"]
+                # The noise differs at each call.
+                if tool != "get_noise":
+                    plain = Reply(peer.call(tool, **arguments))
+                    cursor = plain.meta.get("cursor", cursor)
+                after = peer.call("portion_query", cursor=cursor, query=query)
+                assert told(asked) == told(after), where
+                if not asked.get("isError"):
+                    lawful(asked, HARD_CAP)
+
+
+@pytest.mark.parametrize(("front", "mode"), MCP_FRONTS)
+def test_an_error_of_the_server_is_shown_whatever_the_query(front, mode):
+    with mcp(front, mode) as peer:
+        for tool in ("fail", "fail_briefly", "fail_structured"):
+            plain, asked = peer.call(tool), peer.call(tool, query="SELECT count(*) FROM items")
+            assert plain["isError"] is asked["isError"] is True
+            assert Reply(asked).texts == Reply(plain).texts, tool
+
+
+@pytest.mark.parametrize("name", ["wrapped", "REST through serve", "portion http"])
+def test_all_fronts_give_the_same_answer(name):
+    wanted = {status: sum(b["status"] == status for b in BOOKINGS) for status in corpus.STATUSES}
+    statement = "SELECT status, count(*) AS n FROM items GROUP BY status"
+    with opened(name) as front:
+        asked = front.call("list_bookings", query=statement)
+        assert {row["status"]: row["n"] for row in json.loads(asked.text)} == wanted
+        assert asked.cost < 250 and asked.kind == "query"
+        original = asked.meta["originalCursor"]
+        again = front.at(asked, original, query=statement)
+        assert again.text == asked.text
+        empty = front.call("list_bookings", count=0, query="SELECT count(*) AS n FROM items")
+        assert json.loads(empty.text) == [{"n": 0}]
+        missing = front.call("list_bookings", query="SELECT state FROM items").error
+        assert missing["code"] == "query_invalid" and "status text" in missing["advice"] and missing["cursor"]
+        other = front.call("list_bookings", count=100, query="SELECT 1").meta["originalCursor"]
+        joined = f"SELECT count(*) AS n FROM items a JOIN b.items b ON a.id = b.id"
+        both = {"b": other} if name != "portion http" else f"b:{other}"
+        assert json.loads(front.call("list_bookings", query=joined, **{"with": both}).text) == [{"n": 100}]
+
+
+def test_wrong_names_cost_one_call():
+    with Peer(wrapped(FIXTURE)) as peer:
+        for query in ("SELECT guest_mail FROM items", "SELECT id FROM bookings", "SELECT state FROM items WHERE nigths > 2"):
+            result = peer.call("list_bookings", query=query)
+            error = Reply(result).error
+            assert sum(map(tokens.count, Reply(result).all_texts)) <= 250, error
+            assert "items(" in error["advice"] and error["advice"].count("items(") == 1, error
+            answer = peer.call("portion_query", cursor=error["cursor"], query='SELECT "guest.email" FROM items LIMIT 1')
+            assert json.loads(Reply(answer).text) == [{"guest.email": BOOKINGS[0]["guest"]["email"]}]
+        near = Reply(peer.call("list_bookings", query="SELECT guest_mail FROM items")).error["advice"]
+        assert near.index("guest.email") < near.index("nights"), near
+
+
+def test_null_columns_of_a_star_are_left_out(tmp_path):
+    rows = [{"id": n, "name": None, "note": None, "size": n or None} for n in range(60)]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    server = [*FIXTURE[:1], str(__import__("pathlib").Path(FIXTURE[1]).with_name("library.py")), str(tmp_path)]
+    with Peer(wrapped(server)) as peer:
+        star = Reply(peer.call("get_document", name="rows.json", query="SELECT * FROM items WHERE id < 2"))
+        assert json.loads(star.text) == [{"id": 0, "size": None}, {"id": 1, "size": 1}]
+        assert star.meta["nullColumns"] == "2 left out: name, note"
+        named = Reply(peer.call("get_document", name="rows.json", query="SELECT id, name FROM items WHERE id < 1"))
+        assert json.loads(named.text) == [{"id": 0, "name": None}]
+
+
+def test_the_record_is_that_of_the_call(tmp_path):
+    record = Recorded(tmp_path / "records.db")
+    with Peer(wrapped(FIXTURE, "--telemetry", str(record.path))) as peer:
+        peer.call("list_bookings", query="SELECT count(*) FROM items")
+    row = record.one()
+    assert row["outcome"] == "queried" and row["originalBytes"] == len(corpus.bookings().encode())
+    assert not row["followUp"] and row["queryUsed"]
+
+
+def test_redaction_applies_to_queries_in_the_first_call():
+    with Peer(wrapped(FIXTURE, "--redact", "email")) as peer:
+        for query in ('SELECT "guest.email" FROM items LIMIT 2', "guest7@example.org", "/guest\\d+@/"):
+            assert "@example.org" not in json.dumps(peer.call("list_bookings", query=query)).replace(query, "")
+
+
+def test_an_argument_of_the_tool_itself_stays_its_own(tmp_path):
+    with Peer(wrapped(FIXTURE, "--query-argument", "ask")) as peer:
+        listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in peer.tools()["tools"]}
+        assert "ask" in listed["list_bookings"] and "query" not in listed["list_bookings"]
+        assert json.loads(Reply(peer.call("list_bookings", ask="SELECT count(*) AS n FROM items")).text) == [{"n": 500}]
+        assert "unknown arguments: query" in Reply(peer.call("list_bookings", query="SELECT 1")).text
+    with Peer(wrapped(FIXTURE, "--query-argument", "none")) as peer:
+        listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in peer.tools()["tools"]}
+        assert "query" not in listed["list_bookings"]
+        assert "unknown arguments: query" in Reply(peer.call("list_bookings", query="SELECT 1")).text
+
+
+def test_kept_results_are_listed():
+    with Peer(wrapped(FIXTURE)) as peer:
+        assert json.loads(Reply(peer.call("portion_read")).text) == {"kept": []}
+        peer.call("get_small_booking")
+        first = Reply(peer.call("list_bookings"))
+        peer.call("read_text", name="traced_log", query="SELECT count(*) FROM entries")
+        listed = Reply(peer.call("portion_read"))
+        assert sum(map(tokens.count, listed.all_texts)) <= 300
+        log, bookings = json.loads(listed.text)["kept"]
+        assert (log["tool"], log["arguments"], log["lines"], log["read"]) == ("read_text", {"name": "traced_log"}, 10_000, "0 %")
+        assert (bookings["tool"], bookings["records"], bookings["bytes"]) == ("list_bookings", 500, len(corpus.bookings().encode()))
+        assert bookings["read"] == f"{first.meta['served'] * 100 // 500} %"
+        assert Reply(peer.call("portion_read", cursor=bookings["cursor"])).json[0] == first.json[0]
+        for count in range(40):
+            peer.call("list_bookings", count=300 + count)
+        many = Reply(peer.call("portion_read"))
+        assert sum(map(tokens.count, many.all_texts)) <= 300
+        kept = json.loads(many.text)
+        assert kept["more"] > 10 and kept["kept"][0]["arguments"] == {"count": 339}
