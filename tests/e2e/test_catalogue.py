@@ -18,7 +18,7 @@ from harness.wire import Wire, request
 
 STYLES = ["full", "trim", "lazy"]
 OURS = {"portion_read", "portion_query", "portion_describe"}
-CONTROLS = {"limit", "cursor", "fields"}
+CONTROLS = {"limit", "cursor", "fields", "query"}
 PAGE = REPOSITORY / "docs/catalogue.md"
 
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
@@ -61,6 +61,24 @@ def test_a_shorter_style_costs_less(server, catalogues):
     # The descriptions of this one are one sentence each, and its schemas bare.
     assert trim < full or server is SQLITE and trim == full
     assert lazy < trim
+
+
+@every_server
+def test_what_is_added_is_small(server, catalogues):
+    direct = {tool["name"]: tool for tool in catalogues[server.name]["directly"]}
+    *listed, read, query = catalogues[server.name]["full"]
+    assert tokens.count(compact(read)) + tokens.count(compact(query)) <= 170
+    added_to_schemas = 0
+    for tool in listed:
+        was = direct[tool["name"]]
+        assert set(tool["inputSchema"].get("properties", {})) - set(was["inputSchema"].get("properties", {})) <= CONTROLS
+        assert tokens.count(compact(tool["inputSchema"])) - tokens.count(compact(was["inputSchema"])) <= 30
+        added_to_schemas += sum(tokens.count(compact(it["outputSchema"])) * sign for it, sign in ((tool, 1), (was, -1)) if "outputSchema" in it)
+    assert added_to_schemas <= 25 * len(listed)
+
+
+def compact(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @every_server

@@ -80,10 +80,11 @@ class Session:
             return self.call("portion_read", cursor=reply.meta["cursor"], **ask) if ask else reply
         if other:
             ask["with"] = {"other": self.call("get_document", name=other, query="DESCRIBE items").meta["originalCursor"]}
-        guess = guessed(query)
+        guess = query if other else guessed(query)
         reply = self.call("get_document", name=main, query=guess, **ask)
-        if guess != query and reply.result.get("isError"):
-            reply = self.call("portion_query", cursor=reply.error["cursor"], query=query, **ask)
+        if guess != query and (reply.result.get("isError") or reply.text == "[]"):
+            cursor = reply.error["cursor"] if reply.result.get("isError") else reply.meta["originalCursor"]
+            reply = self.call("portion_query", cursor=cursor, query=query, **ask)
         return reply
 
 

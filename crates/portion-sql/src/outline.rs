@@ -47,12 +47,15 @@ pub fn outline_tables(
     // The last table lists the columns of the others.
     let tables = catalogue.tables.split_last()?.1;
     let missing = missing.rsplit('.').next().unwrap_or(missing).to_lowercase();
-    let mut outlined: Vec<(usize, String)> = Vec::new();
+    let words: Vec<&str> = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    let is_read = |table: &VirtualTable| words.iter().any(|word| word.eq_ignore_ascii_case(&table.name));
     let shown = tables.len().min(MAX_TABLES);
+    let mut outlined: Vec<((bool, usize), String)> = Vec::new();
     for table in &tables[..shown] {
-        outlined.push(outline_table(table, &missing, &deadline, MAX_BYTES / shown.min(2)));
+        let (distance, text) = outline_table(table, &missing, &deadline, MAX_BYTES / shown.min(2));
+        outlined.push(((!is_read(table), distance), text));
     }
-    outlined.sort_by_key(|(distance, _)| *distance);
+    outlined.sort_by_key(|(order, _)| *order);
     let mut text = String::new();
     for (at, (_, table)) in outlined.iter().enumerate() {
         if !text.is_empty() && text.len() + table.len() > MAX_BYTES {
@@ -77,6 +80,9 @@ fn outline_table(
 ) -> (usize, String) {
     let mut text = quote_identifier(&table.name);
     let Some(rows) = table.rows(deadline) else { return (usize::MAX, text) };
+    if rows.len() == 0 {
+        return (0, format!("{text}, which is empty"));
+    }
     let ranked = rows.ranked_columns();
     let rank = |column: &ColumnDef| {
         (column.is_hidden, ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX))

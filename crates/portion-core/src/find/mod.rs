@@ -51,7 +51,7 @@ use portion_json::projection::FieldSelection;
 use serde_json::{Map, Value};
 
 use crate::render::FollowUpCall;
-use crate::snapshot::{IndexedText, Snapshot};
+use crate::snapshot::{IndexedText, Snapshot, Structure};
 use crate::view::{RequestedFields, View, ViewError, select_fields, target_at_path};
 pub use error::FindError;
 use fuel::Fuel;
@@ -111,7 +111,7 @@ pub struct SearchResult {
     /// JSON array without white space, with one object per match.
     ///
     /// In text: `{"path"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`. Lines count from 1, `path` is
-    /// present if the text is not the main part, and `byte` if the line was cut. In a list, one object per
+    /// present if there are several texts, and `byte` if the line was cut. In a list, one object per
     /// record: `{"path","in"?,"text"?,"item"?,"within"?}`, where `in` is the field and `within` is the nested
     /// object in the record that contains it. In other JSON, one object per value: `{"path","text","item"?}`.
     /// For a member name: `{"path","in"?,"text" or "holds","count"?}`.
@@ -136,7 +136,16 @@ pub struct SearchResult {
 /// Returns an error if the pattern is malformed or too costly, or if no record has the requested fields.
 pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<SearchResult, FindError> {
     let pattern = Pattern::parse(ask.pattern)?;
-    let subjects = view.subjects(snapshot);
+    let mut subjects = view.subjects(snapshot);
+    // A match in one of several texts says in which one.
+    if subjects.len() > 1
+        && let Some(main) = snapshot.main_part().and_then(|main| snapshot.parts().get(main))
+    {
+        let texts = subjects
+            .iter_mut()
+            .filter(|(path, subject)| path.is_empty() && matches!(subject.structure, Structure::Text(_)));
+        texts.for_each(|(path, _)| path.clone_from(&main.address));
+    }
     let show = match ask.fields.map(|names| select_fields(snapshot, view, names)).transpose() {
         Ok(None | Some(RequestedFields::Auto)) => ShownFields::Identity,
         Ok(Some(RequestedFields::All)) => ShownFields::All,
@@ -166,7 +175,14 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     let mut result = scope.find(&pattern, &mut fuel)?;
     if result.match_count == 0 {
         let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view }, ask.read_call);
-        if let Some(hint) = hint {
+        let has_lines = subjects.iter().any(|(_, subject)| matches!(subject.structure, Structure::Text(_)));
+        let crosses_lines = || {
+            let is_regex = result.extra_meta.get("searched").is_some_and(|searched| searched == "regex");
+            let has_dot = [".*", ".+", ".{"].iter().any(|dot| ask.pattern.contains(dot));
+            (is_regex && has_dot && has_lines && !ask.pattern.contains("(?s"))
+                .then(|| "a dot ends at the end of its line: (?s) lets it cross lines".to_owned())
+        };
+        if let Some(hint) = hint.or_else(crosses_lines) {
             // The single words are not what such a pattern means.
             if result.word_match_count > 0 {
                 result = SearchResult::empty("text");

@@ -2,6 +2,7 @@
 
 use portion_core::cursor::{CursorTarget, Position};
 use portion_core::view::View;
+use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use crate::call::Caller;
@@ -9,14 +10,14 @@ use crate::store::Extent;
 
 use super::Gateway;
 
-/// Most tokens of the list.
+/// Most tokens of the list, as `o200k` counts them.
 const MAX_TOKENS: usize = 300;
 
 impl Gateway {
     /// Returns the results that are kept for a caller, the newest first, as JSON of at most 300 tokens. The oldest ones are
     /// only counted if there are more.
     pub async fn list_kept(&self, caller: &Caller) -> String {
-        let counter = caller.effective_policy.counter;
+        let counter = Tokenizer::O200k.counter();
         let (mut listed, mut json) = (Vec::new(), written(&[], 0));
         let results = self.kept_results.of_scope(&caller.scope);
         for (at, result) in results.iter().enumerate() {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::snapshot::{IndexedText, Layout, List, Slice, Structure};
+use portion_json::containers::{Member, members};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
@@ -47,6 +48,28 @@ pub(super) fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
     }
     found.retain(|array| array.first_kind == Some(JsonKind::Object));
     found
+}
+
+/// Names of lists in the objects that APIs put around them.
+const LIST_NAMES: [&str; 12] = [
+    "data", "entries", "hits", "items", "list", "nodes", "objects", "records", "result", "results", "rows",
+    "values",
+];
+/// Parts of the names of numbers that count a list.
+const COUNT_WORDS: [&str; 4] = ["total", "count", "matches", "found"];
+
+/// Returns the empty list of an object that has no other array: it has a name of lists, is alone, or is counted as 0.
+/// `arrays`: those of the object.
+pub(super) fn empty_list(text: &Slice, span: Span, arrays: &[ArrayLocation]) -> Option<ArrayLocation> {
+    let [only] = arrays else { return None };
+    let members: Vec<Member> = members(text, span).collect();
+    let is_count = |member: &Member| {
+        let name = unescape(member.key.slice(text)).to_lowercase();
+        member.value.slice(text) == "0" && COUNT_WORDS.iter().any(|word| name.contains(word))
+    };
+    let is_list =
+        LIST_NAMES.contains(&only.name.as_str()) || members.len() == 1 || members.iter().any(is_count);
+    (only.first_kind.is_none() && is_list).then(|| only.clone())
 }
 
 /// Reads the array at the reader and moves past it.

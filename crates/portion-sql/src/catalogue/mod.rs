@@ -16,7 +16,7 @@ use portion_text::unique_names::UniqueNames;
 use portion_text::{delimited, diff};
 
 use arrays::{
-    ArrayLocation, MAX_DEPTH, MAX_TABLES, collect_arrays, is_object_of_objects, maps_of_objects,
+    ArrayLocation, MAX_DEPTH, MAX_TABLES, collect_arrays, empty_list, is_object_of_objects, maps_of_objects,
     sibling_arrays,
 };
 
@@ -280,6 +280,9 @@ impl CatalogueBuilder {
             let items = self.add_array_table("items", text, &main);
             self.add_alias(Some(main.name), items);
             of_records.iter().for_each(|array| self.add_array(text, array));
+        } else if let Some(empty) = empty_list(text, span, &arrays) {
+            let items = self.add_array_table("items", text, &empty);
+            self.add_alias(Some(empty.name), items);
         } else {
             let name = if self.add_column_arrays(text, span, None) { "record" } else { "items" };
             let items = self.add_table(name, ObjectSource { text: text.clone(), span });

@@ -23,7 +23,7 @@ const STRING: &str = r#"{"type":"string"}"#;
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
-        r#","description":"Reads more of a result by its cursor; without one, lists the kept results","#,
+        r#","description":"Reads more of a result; without cursor, lists kept results","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""fields":{"type":"string"},"#,
@@ -32,8 +32,8 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Answers from a result, as tools with query do in their first call. query: SQLite SELECT over "#,
-        r#"items (column per field; item is JSON), items('/path'), entries, lines(number,text); or text or /regex/ to "#,
+        r#","description":"Answers from a result; tools with query do so in their first call. query: SQLite SELECT over "#,
+        r#"items (column per field; item: JSON), items('/path'), entries, lines(number,text); or text or /regex/ to "#,
         r#"find. with {b: cursor}: b.items","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,

@@ -289,7 +289,9 @@ fn has_array(text: &str, schema: Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::walk;
-    use super::{UpstreamTool, has_list_name};
+    use portion_policy::listing::AdvertisePolicy;
+
+    use super::{AdvertisedControls, UpstreamTool, has_list_name};
 
     /// `expect`: for each of the three names, whether it is a control.
     fn check(schema: &str, expect: [bool; 3]) {
@@ -337,6 +339,30 @@ mod tests {
         check(r##"{"$ref":"#/$defs/A","properties":{}}"##, [false; 3]);
         check("true", [false; 3]);
         check(r#"{"type":"object","properties":[]}"#, [false; 3]);
+    }
+
+    #[test]
+    fn tools_that_read_are_listed_with_a_query() {
+        let check = |name: &str, hints: &str, expect: AdvertisedControls| {
+            let text = format!(r#"{{"name":"{name}","annotations":{{{hints}}}}}"#);
+            let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+            assert_eq!(tool.advertised(&AdvertisePolicy::Lists), expect, "{name} {hints}");
+        };
+        let reads = r#""readOnlyHint":true"#;
+        check("list_x", "", AdvertisedControls::All);
+        check("list_x", reads, AdvertisedControls::All);
+        check("list_x", r#""readOnlyHint":false"#, AdvertisedControls::None);
+        check("search_x", r#""destructiveHint":true"#, AdvertisedControls::None);
+        check("read_file", reads, AdvertisedControls::Query);
+        check("read_file", "", AdvertisedControls::None);
+        check("read_media_file", reads, AdvertisedControls::None);
+        check("take_screenshot", reads, AdvertisedControls::None);
+        check("list_images", reads, AdvertisedControls::All);
+        let array =
+            r#"{"name":"create_x","outputSchema":{"type":"object","properties":{"x":{"type":"array"}}}}"#;
+        let tool = UpstreamTool::parse(array, walk::document_span(array)).expect("a tool");
+        assert_eq!(tool.advertised(&AdvertisePolicy::Lists), AdvertisedControls::None);
+        assert_eq!(tool.advertised(&AdvertisePolicy::All), AdvertisedControls::All);
     }
 
     #[test]
