@@ -72,6 +72,12 @@ pub trait MessageProcessor: Send + Sync {
     fn has_held_messages(&self) -> bool {
         false
     }
+
+    /// Returns true if the response to a request that the server has answered is still being made. The end of the server
+    /// does not concern it; [`next_timeout`](Self::next_timeout) returns it.
+    fn is_responding(&self) -> bool {
+        false
+    }
 }
 
 /// A message to send, without its newline.

@@ -122,7 +122,8 @@ pub struct SearchResult {
     /// together.
     pub word_match_count: usize,
     /// Further metadata: `searched` (`text`, `regex` or `words`), `literalMatches` if text without matches
-    /// was tried as a regular expression, `ignoringCase`, `in` (`keys`), `occurrences` if lines have several,
+    /// was tried as a regular expression, `ignoringCase`, `in` (`keys`), `occurrences` if lines have several, `excerpts` if
+    /// adjacent matches share one,
     /// `keyMatches` for the number of matches in names if values match, `hint` if the pattern is a member or a path,
     /// `exact` for the number of values that are the whole pattern, `words` with the number of units that
     /// contain each word, `kept` if not all matches are listed, `nearest` with words similar to one without

@@ -240,6 +240,8 @@ impl SearchScope<'_> {
             ));
         }
         items.truncate(self.max_items);
+        // Adjacent matches share an excerpt.
+        let excerpts = (items.len() < matches.min(self.max_items)).then_some(items.len());
         let mut found = SearchResult::new(&items, matches, meta);
         let mut add = |name: &str, value: Value| found.extra_meta.insert(name.into(), value);
         if place == SearchedPart::Keys {
@@ -250,6 +252,9 @@ impl SearchScope<'_> {
         }
         if hits.exact_match_count > 0 && hits.exact_match_count < matches {
             add("exact", hits.exact_match_count.into());
+        }
+        if let Some(excerpts) = excerpts {
+            add("excerpts", excerpts.into());
         }
         if matches > self.max_items {
             add("kept", self.max_items.into());

@@ -85,6 +85,10 @@ impl Query {
             return Err(invalid(&format!("{name} is not text")));
         }
         let text = unquoted(json);
+        // Models fill arguments that they do not use.
+        if name == "query" && text.trim().is_empty() {
+            return Ok(());
+        }
         let is_sql = name == "sql" || name == "query" && is_statement(&text);
         if self.is_given() {
             return Err(invalid("two queries given"));
@@ -170,7 +174,9 @@ fn joined_cursors(json: &str) -> Option<Vec<(String, String)>> {
     let pair = |pair: &str| {
         pair.split_once([':', '=']).map(|(name, cursor)| (name.trim().to_owned(), cursor.trim().to_owned()))
     };
-    let joined: Vec<(String, String)> = if text.trim_start().starts_with('{') {
+    let joined: Vec<(String, String)> = if text.trim().is_empty() {
+        Vec::new()
+    } else if text.trim_start().starts_with('{') {
         let members = members_of(text.trim())?.into_iter();
         let cursor = |(name, value): (String, String)| {
             (JsonKind::of_value(&value) == JsonKind::String).then(|| (name, unescape(&value)))
@@ -246,6 +252,7 @@ mod tests {
         check(&[("query", "10.50")], Query::from_pattern("10.50"));
         check(&[("sql", "\"S\""), ("find", "null"), ("context", "null")], Query::from_sql("S"));
         check(&[("find", "true")], Query::from_pattern("true"));
+        check(&[("query", "\" \""), ("with", "\"\"")], Query::default());
         let with = vec![("b".to_owned(), "d".to_owned()), ("C_2".to_owned(), "e".to_owned())];
         for json in [r#"{"b":"d","C_2":"e"}"#, r#""{\"b\": \"d\", \"C_2\": \"e\"}""#, "\"b:d, C_2=e\""] {
             check(&[("with", json), ("sql", "\"S\"")], Query { with: with.clone(), ..Query::from_sql("S") });

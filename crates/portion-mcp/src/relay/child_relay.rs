@@ -191,6 +191,7 @@ impl<L: MessageProcessor + 'static> ChildRelay<L> {
             () = client.wait_client_stalled(client_done) => {}
         }
         let _ = timeout(drain(), server_gate.close()).await;
+        let _ = timeout(drain(), self.wait_until(|processor| !processor.is_responding())).await;
         let unanswered = processor.pending_count() > 0;
         late_requests.set_gone(failure.to_string());
         let answered = async {

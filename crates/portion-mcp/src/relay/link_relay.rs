@@ -201,6 +201,7 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
     /// Answers pending and later requests after the server has ended.
     async fn on_server_left(&self) {
         let Some(why) = self.gone_reason().clone() else { return };
+        let _ = timeout(DRAIN_TIMEOUT, self.wait_until_responded()).await;
         self.late_requests.set_gone(why);
         let answered = async {
             self.client.send_all(self.late_requests.answer_all(&*self.processor)).await;
@@ -222,6 +223,7 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
             () = self.shutdown_deadline.wait_until_over() => {}
         }
         let _ = timeout(drain(), self.server_gate.close()).await;
+        let _ = timeout(drain(), self.wait_until_responded()).await;
         let _ = timeout(drain(), self.client_gate.close()).await;
         self.late_requests.set_gone(CONNECTION_CLOSED.to_owned());
         let _ = timeout(
@@ -229,6 +231,16 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
             self.client.send_all_and_close(self.late_requests.answer_pending(&*self.processor)),
         )
         .await;
+    }
+
+    /// Waits until the responses to requests that the server has answered are made.
+    async fn wait_until_responded(&self) {
+        while self.processor.is_responding() {
+            tokio::select! {
+                messages = self.processor.next_timeout() => self.dispatch(messages).await,
+                () = self.server_progress.notified() => {}
+            }
+        }
     }
 
     /// Records the reason of the end, unless we closed the link ourselves.

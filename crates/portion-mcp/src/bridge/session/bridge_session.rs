@@ -186,6 +186,9 @@ impl BridgeSession {
             }
         };
         self.is_over.store(true, Ordering::Relaxed);
+        while self.processor.is_responding() {
+            self.dispatch_from_server(self.processor.next_timeout().await, &commands).await;
+        }
         drop(commands);
         let outbox = self.outbox().take();
         drop(outbox);

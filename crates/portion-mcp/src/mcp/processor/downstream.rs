@@ -113,7 +113,7 @@ impl McpProcessor {
         match forgotten {
             // The server has never received it.
             Some(PendingRequest { kind: PendingKind::QueuedCall { .. }, .. }) => MessageOutcome::Discard,
-            Some(PendingRequest { kind: PendingKind::PagedCall { cancelled }, .. }) => {
+            Some(PendingRequest { kind: PendingKind::TaskCall { cancelled, .. }, .. }) => {
                 cancelled.set();
                 MessageOutcome::Discard
             }

@@ -382,6 +382,10 @@ impl MessageProcessor for McpProcessor {
     fn has_held_messages(&self) -> bool {
         self.pending_requests().holds_client_requests()
     }
+
+    fn is_responding(&self) -> bool {
+        self.pending_requests().has_received()
+    }
 }
 
 #[cfg(test)]

@@ -199,7 +199,9 @@ impl McpProcessor {
             return MessageOutcome::Respond(Box::pin(self.run_paged_job(job)).await);
         }
         let id = job.id.clone();
-        self.respond_in_task(id, job.is_stateless, |worker| async move { worker.run_paged_job(job).await });
+        self.respond_in_task((id, job.is_stateless), false, |worker| async move {
+            worker.run_paged_job(job).await
+        });
         MessageOutcome::Discard
     }
 
@@ -208,7 +210,7 @@ impl McpProcessor {
     pub(super) fn answer_query_in_task(&self, edit: &MessageEdit<'_, '_>, pending: PendingRequest) {
         let (text, invalid_utf8) = (edit.text.to_owned(), edit.invalid_utf8);
         let (id, is_stateless) = (pending.id.clone(), pending.is_stateless);
-        self.respond_in_task(id, is_stateless, move |worker| async move {
+        self.respond_in_task((id, is_stateless), true, move |worker| async move {
             worker.shape_text(&text, invalid_utf8, &pending).await
         });
     }
@@ -216,12 +218,12 @@ impl McpProcessor {
     /// Responds to a request with what a task returns, unless the client cancels the request.
     fn respond_in_task<F: Future<Output = String> + Send + 'static>(
         &self,
-        id: String,
-        is_stateless: bool,
+        (id, is_stateless): (String, bool),
+        is_received: bool,
         respond: impl FnOnce(Self) -> F,
     ) {
         let cancelled = Arc::new(OneShotFlag::default());
-        let kind = PendingKind::PagedCall { cancelled: Arc::clone(&cancelled) };
+        let kind = PendingKind::TaskCall { is_received, cancelled: Arc::clone(&cancelled) };
         self.add_pending(PendingRequest { id: id.clone(), is_stateless, kind, timer: None });
         let internal_calls = Arc::clone(&self.internal_calls);
         let worker = Self { internal_calls: Arc::clone(&internal_calls), ..self.fork_in_session() };

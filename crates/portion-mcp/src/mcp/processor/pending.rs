@@ -59,8 +59,10 @@ pub(super) enum PendingKind {
     QueuedCall {
         line: String,
     },
-    /// A call whose pages are fetched and answered in a task.
-    PagedCall {
+    /// A call that is answered in a task. `is_received`: its result was received, and is queried; otherwise its pages are
+    /// fetched.
+    TaskCall {
+        is_received: bool,
         /// Set when the client cancels the call.
         cancelled: Arc<OneShotFlag>,
     },
@@ -90,7 +92,7 @@ impl PendingKind {
         match self {
             Self::AdvertiseTools { method } => method,
             Self::ListTools { .. } | Self::ToolList(_) => "tools/list",
-            Self::Content { .. } | Self::QueuedCall { .. } | Self::PagedCall { .. } => "tools/call",
+            Self::Content { .. } | Self::QueuedCall { .. } | Self::TaskCall { .. } => "tools/call",
             Self::Relay { method } => method,
         }
     }
@@ -101,18 +103,23 @@ impl PendingKind {
             self,
             Self::Content { shape: ResultShape::Tool, is_nested: false, .. }
                 | Self::QueuedCall { .. }
-                | Self::PagedCall { .. }
+                | Self::TaskCall { .. }
         )
     }
 
     /// Returns true if the server has not received the request itself.
     pub(super) fn is_unsent(&self) -> bool {
-        matches!(self, Self::QueuedCall { .. } | Self::PagedCall { .. })
+        matches!(self, Self::QueuedCall { .. } | Self::TaskCall { .. })
     }
 
     /// Returns true if a client waits for a response that the server does not know of.
     fn holds_client_request(&self) -> bool {
         self.is_unsent() || matches!(self, Self::ToolList(ToolListing { client: Some(_), .. }))
+    }
+
+    /// Returns true if the server has answered the request.
+    fn is_received(&self) -> bool {
+        matches!(self, Self::TaskCall { is_received: true, .. })
     }
 
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
@@ -229,10 +236,21 @@ impl PendingRequests {
         self.take(&id)
     }
 
-    /// Takes all requests of the client, in order, and removes those of the gateway.
+    /// Takes all requests of the client that wait for the server, in order, and removes those of the gateway.
     pub(super) fn take_all(&mut self) -> Vec<PendingRequest> {
-        let all = std::mem::take(self);
-        all.requests.into_values().filter(|request| !is_own(request)).collect()
+        let is_received = |(_, request): &(u64, PendingRequest)| request.kind.is_received();
+        let (received, all): (Vec<_>, Vec<_>) =
+            std::mem::take(self).requests.into_iter().partition(is_received);
+        for (_, request) in received {
+            // It has no timer.
+            let _ = self.add(request, Instant::now());
+        }
+        all.into_iter().map(|(_, request)| request).filter(|request| !is_own(request)).collect()
+    }
+
+    /// Returns true if a result that was received is queried.
+    pub(super) fn has_received(&self) -> bool {
+        self.requests.values().any(|request| request.kind.is_received())
     }
 
     /// Takes all requests of the client, in order. The gateway's own go on.

@@ -202,7 +202,7 @@ impl McpProcessor {
         match &pending.kind {
             PendingKind::Relay { .. } => self.relay_response(edit, &pending).await,
             // The call was not sent, so this is not its response.
-            PendingKind::QueuedCall { .. } | PendingKind::PagedCall { .. } | PendingKind::ToolList(_) => {
+            PendingKind::QueuedCall { .. } | PendingKind::TaskCall { .. } | PendingKind::ToolList(_) => {
                 return MessageOutcome::Discard;
             }
             PendingKind::AdvertiseTools { .. } => {
