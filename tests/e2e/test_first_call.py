@@ -220,3 +220,32 @@ def test_kept_results_are_listed():
         assert sum(map(tokens.count, many.all_texts)) <= 300
         kept = json.loads(many.text)
         assert kept["more"] > 10 and kept["kept"][0]["arguments"] == {"count": 339}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_instructions_say_how_to_ask_first(mode):
+    with mcp("wrap", mode) as peer:
+        said = peer.handshake(has_all=True)["instructions"]
+        assert "query" in said and tokens.count(said) <= 60
+    with mcp("wrap", mode, "--query-argument", "none") as peer:
+        assert "instructions" not in peer.handshake(has_all=True)
+
+
+def test_what_is_listed_is_small():
+    with Peer(FIXTURE) as peer:
+        direct = {tool["name"]: tool for tool in peer.tools()["tools"]}
+    with Peer(wrapped(FIXTURE)) as peer:
+        lists = [json.dumps(peer.tools(), separators=(",", ":")) for _ in range(2)]
+        assert lists[0] == lists[1]
+        *listed, read, query = json.loads(lists[0])["tools"]
+    assert cost(read) + cost(query) <= 170
+    properties = {tool["name"]: set(tool["inputSchema"]["properties"]) - set(direct[tool["name"]]["inputSchema"]["properties"]) for tool in listed}
+    assert properties["list_bookings"] == {"limit", "cursor", "fields", "query"} and properties["get_booking"] == {"query"}
+    assert properties["import_bookings"] == properties["get_image"] == set()
+    for tool in listed:
+        assert cost(tool["inputSchema"]) - cost(direct[tool["name"]]["inputSchema"]) <= 30
+        assert all("type" in schema for schema in tool["inputSchema"]["properties"].values())
+
+
+def cost(value):
+    return tokens.count(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

@@ -46,9 +46,14 @@ class Peer:
     def _hear_the_last(self):
         self._last = self.said()
 
-    def handshake(self):
+    def handshake(self, has_all=False):
+        """What the server says of itself, without the sentence that Portion adds to its instructions, unless `has_all`."""
         session = self._client.session
-        return _wire(session.discover_result or session.initialize_result)
+        shown = _wire(session.discover_result or session.initialize_result)
+        own = (shown.get("instructions") or "").partition("Ask in the first call:")[0].rstrip()
+        if has_all:
+            return shown
+        return {name: value for name, value in shown.items() if name != "instructions"} | ({"instructions": own} if own else {})
 
     def tools(self):
         return self._listed("tools")

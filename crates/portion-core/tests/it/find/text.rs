@@ -225,14 +225,25 @@ fn long_lines_are_cut_around_the_match_and_have_a_byte() {
 }
 
 #[test]
-fn every_part_is_searched_and_all_but_the_main_one_named() {
+fn every_part_is_searched_and_named() {
     let parts = snapshot(&["short needle", "a longer text\nwith a needle in it"]);
     let found =
         find(&parts, &View::root(), &SearchQuery { context_lines: Some(0), ..SearchQuery::new("needle") });
     assert_eq!(
         told(found),
-        r#"2 {"searched":"text"} [{"path":"/content/0/text","line":1,"text":"short needle"},{"line":2,"text":"with a needle in it"}]"#
+        r#"2 {"searched":"text"} [{"path":"/content/0/text","line":1,"text":"short needle"},{"path":"/content/1/text","line":2,"text":"with a needle in it"}]"#
     );
+}
+
+#[test]
+fn a_regex_without_a_match_says_that_it_does_not_cross_lines() {
+    let log = "first error\nthen a timeout\n";
+    check(
+        log,
+        "/error.*timeout/",
+        r#"0 {"hint":"a dot ends at the end of its line: (?s) lets it cross lines","searched":"regex"} []"#,
+    );
+    check(log, "/(?s)errors.*timeout/", r#"0 {"searched":"regex"} []"#);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Answers from a result; tools with query do so in their first call. query: SQLite SELECT over "#,
+        r#","description":"Answers from a result; tools with query do so on first call. query: SQLite SELECT over "#,
         r#"items (column per field; item: JSON), items('/path'), entries, lines(number,text); or text or /regex/ to "#,
         r#"find. with {b: cursor}: b.items","#,
         r#""inputSchema":{"type":"object","properties":{"#,

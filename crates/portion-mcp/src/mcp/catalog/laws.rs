@@ -240,7 +240,7 @@ proptest! {
             if catalog.tool(name).is_some_and(|tool| tool.is_gateway_control("limit")) {
                 let own = |name: &str| last["inputSchema"]["properties"].get(name).is_some();
                 let properties = described["inputSchema"]["properties"].as_object_mut().expect("closed");
-                for control in ["limit", "cursor", "fields"] {
+                for control in ["limit", "cursor", "fields", "query"] {
                     if !own(control) {
                         properties.shift_remove(control);
                     }

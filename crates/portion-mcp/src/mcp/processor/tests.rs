@@ -174,7 +174,9 @@ fn relays_other_messages_unchanged() {
             ),
             (
                 r#"s {"jsonrpc":"2.0","id":"A","result":{"capabilities":{"tools":{},"tasks":{}},"z":1.0}} "#,
-                &["="],
+                &[
+                    r#"< {"jsonrpc":"2.0","id":"A","result":{"capabilities":{"tools":{},"tasks":{}},"z":1.0,"instructions":"Ask in the first call: tools with the argument query take SQL (SELECT … FROM items) or a text or /regex/ to find, and return only the answer, with a cursor to the whole result."}} "#,
+                ],
             ),
             (r#"c {"jsonrpc":"2.0","method":"notifications/initialized"}"#, &["="]),
             (

@@ -4,7 +4,10 @@ use portion_json::scan::quote;
 use portion_policy::listing::{ListingOptions, ListingStyle};
 
 use super::super::ClientMessage;
-use super::{LIST, check, client, cursor, processor_with_listing, processor_with_tools, server};
+use super::{
+    LIST, check, client, cursor, parsed, processor_with_listing, processor_with_tools, sent, server,
+};
+use crate::frame::Frame;
 use crate::mcp::McpProcessor;
 use crate::message_processor::MessageProcessor as _;
 
@@ -165,4 +168,34 @@ fn an_invalid_request_gets_an_error_and_does_not_reach_the_server() {
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     assert_eq!(client(&processor, ping), [format!("> {ping}")]);
     assert!(client(&processor, ping)[0].contains("already pending"));
+}
+
+#[tokio::test]
+async fn later_messages_do_not_wait_for_a_query_in_the_first_call() {
+    let processor = processor_with_tools();
+    let asked = async |statement: &str| {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"list_x","arguments":{{"q":1,"query":"{statement}"}}}}}}"#
+        );
+        let out = sent(processor.process_client_message(parsed(call)).await);
+        assert!(out[0].ends_with(r#""params":{"name":"list_x","arguments":{"q":1}}}"#), "{out:?}");
+        let result = r#"{"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"[{\"a\":1},{\"a\":2}]"}]}}"#;
+        let frame = Frame::Message(result.as_bytes().to_vec());
+        assert!(processor.process_server_frame(frame).await.is_empty(), "it is answered later");
+    };
+    asked("SELECT sum(a) AS s FROM items").await;
+    // The server may end, because its part is done.
+    assert!(processor.on_server_gone(&"it has ended").is_empty() && processor.is_responding());
+    let out = sent(processor.next_timeout().await);
+    assert!(
+        out[0].starts_with(
+            r#"< {"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"[{\"s\":3}]"}"#
+        ),
+        "{out:?}"
+    );
+    assert!(out[0].contains("originalCursor") && !processor.is_responding());
+    asked("SELECT a FROM items").await;
+    let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+    assert!(processor.process_client_message(parsed(cancelled)).await.is_empty());
+    assert_eq!(processor.pending_count(), 0);
 }
