@@ -250,6 +250,7 @@ mod tests {
 
     use http::Method;
     use portion_core::policy::Policy;
+    use portion_core::view::ControlNames;
     use portion_policy::pushdown::Pushdown;
 
     use super::{Paging, base_arguments, target_of};
@@ -325,7 +326,8 @@ mod tests {
             let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
             let table = RouteTable::new(Vec::new(), Vec::new());
             let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
-            let (mut split, policy) = (SplitQuery::new(query, false, |_| false), Policy::default());
+            let (mut split, policy) =
+                (SplitQuery::new(query, (&ControlNames::default(), false), |_| false), Policy::default());
             paging.translate(&mut split, &policy);
             let request = split.parse(&policy);
             let found = request.map(|request| request.limit).map_err(|error| error.code().name());
@@ -352,7 +354,7 @@ mod tests {
             let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
             let table = RouteTable::new(Vec::new(), Vec::new());
             let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
-            let mut split = SplitQuery::new(query, false, |_| false);
+            let mut split = SplitQuery::new(query, (&ControlNames::default(), false), |_| false);
             paging.translate(&mut split, &Policy::default());
             let request = split.parse(&Policy::default());
             assert_eq!(request.ok().and_then(|request| request.page), expect, "{start} {query}");

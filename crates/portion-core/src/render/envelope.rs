@@ -30,7 +30,8 @@ impl Rendering {
         match self.envelope_type() {
             EnvelopeType::Summary if self.meta.projected_fields.is_none() => {
                 let index = ObjectIndex::parse(&mut JsonReader::new(&self.body));
-                let pointer = index.map_or_else(|_| String::new(), |index| core_object(&self.body, &index).pointer);
+                let pointer =
+                    index.map_or_else(|_| String::new(), |index| core_object(&self.body, &index).pointer);
                 let names = shown_field_names(&self.body, &pointer);
                 self.meta.total_fields = Some(self.total_count.unwrap_or(0).max(names.len()));
                 self.meta.projected_fields = Some(NameList::whole(names));

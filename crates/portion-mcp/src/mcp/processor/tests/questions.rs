@@ -78,7 +78,7 @@ fn only_queries_are_deferred() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}"}}}}"#)
     };
     let check = |processor: &McpProcessor, line: &str, expect: bool| {
-        assert_eq!(processor.is_deferred(&super::parsed(line)), expect, "{line}");
+        assert_eq!(processor.is_deferred(&parsed(line)), expect, "{line}");
     };
     check(&processor, &call("portion_query"), true);
     check(&new, &call("portion_query"), false);
@@ -97,7 +97,7 @@ fn question(processor: &McpProcessor, id: &str, what: &str) -> ClientMessage {
     let arguments = format!(r#"{{"cursor":"{cursor}",{what}}}"#);
     let params = format!(r#"{{"name":"portion_query","arguments":{arguments}}}"#);
     let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
-    super::parsed(message)
+    parsed(message)
 }
 
 fn cancelling(id: &str) -> String {
@@ -115,7 +115,7 @@ fn a_queued_query_can_be_cancelled() {
     assert!(super::run(processor.process_deferred(query)).is_empty(), "nobody wants an answer");
     let query = question(&processor, "7", r#""sql":"SELECT 1 AS n""#);
     assert!(processor.is_deferred(&query));
-    assert!(super::sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
+    assert!(sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn a_pending_id_is_refused_for_queries_too() {
     assert!(processor.is_deferred(&query));
     let again = question(&processor, "7", r#""sql":"SELECT 2 AS n""#);
     assert!(!processor.is_deferred(&again));
-    for input in [again, super::parsed(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)] {
-        let out = super::sent(super::run(processor.process_client_message(input)));
+    for input in [again, parsed(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)] {
+        let out = sent(super::run(processor.process_client_message(input)));
         assert!(out[0].starts_with("< ") && out[0].contains("already pending"), "{out:?}");
     }
-    assert!(super::sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
+    assert!(sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
 }
 
 #[test]
