@@ -52,7 +52,7 @@ pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: b
     }
     let mut last = format!("Tokens are counted by {}.", Tokenizer::MEASURE);
     if omitted_count > 0 {
-        last += &format!(" {} can be tried with --tool NAME.", counted(omitted_count, "more tool"));
+        last = format!("{last} {} can be tried with --tool NAME.", counted(omitted_count, "more tool"));
     }
     for line in fold(&last, width) {
         writeln!(out, "{line}")?;
