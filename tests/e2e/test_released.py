@@ -4,6 +4,7 @@ The servers are stand-ins that answer as the released ones do, which need an acc
 """
 
 import json
+import subprocess
 from contextlib import ExitStack
 
 import pytest
@@ -49,6 +50,8 @@ class Server:
         profile, options, self.tool, self._list = SERVERS[name]
         self._given = SCHOOLS if profile == "education-data" else {}
         self._key = "ncessch" if profile == "education-data" else "id"
+        # Where larger pages fail, nothing shows that this one does not apply the offset.
+        self.ignores_offset = "rentals-cut" in options and "--offsets" not in options
         command = with_sdk("fixture/released.py", *options)
         self.direct = stack.enter_context(Peer(command))
         if front == "wrap":
@@ -73,12 +76,14 @@ class Server:
 
     def walked(self, result, most=8):
         """The ids of a reply and of the pages after it."""
-        found, reply = self.ids(result), Reply(result)
-        while reply.next and most:
-            most -= 1
-            result = self.peer.call("portion_read", cursor=reply.next)
-            found, reply = found + self.ids(result), Reply(result)
-        return found
+        found = []
+        while True:
+            found += self.ids(result)
+            notice = Reply(result).notice or {}
+            cursor = notice.get("nextCursor") or notice.get("next_cursor")
+            if not cursor or not (most := most - 1):
+                return found
+            result = self.peer.call("portion_read", cursor=cursor)
 
     def takes(self, argument):
         return argument in self.tools[self.tool]["inputSchema"]["properties"]
@@ -118,7 +123,7 @@ def test_s1_a_call_serves_what_the_server_alone_serves_or_more(server, arguments
     if "page" in arguments and "limit" not in arguments:
         # Its size is that of a page of Portion.
         assert served and served[0] > 0
-    elif served:
+    elif served and not (server.ignores_offset and wanted):
         assert served[0] == wanted
     if expected and expected[0] == wanted:
         assert set(expected[:100]) <= set(server.walked(result))
@@ -170,8 +175,6 @@ def test_s1_what_failed_is_not_tried_again(fresh):
 
 
 def test_s1_a_check_proposes_a_size_that_works(tmp_path):
-    import subprocess
-
     written = tmp_path / "portion.yaml"
     server = with_sdk("fixture/released.py", "--release", "education-paged")
     arguments = f"get_education_data={json.dumps(SCHOOLS)}"

@@ -167,7 +167,9 @@ impl PagedCall {
     pub(crate) fn request_of_own(&self, request: Request, has_list: bool) -> Request {
         let FirstPage::Own(own) = &self.first else { return request };
         let limit = request.limit.filter(|_| has_list || self.names.limit.is_none());
-        let request = if own.selects_page() { request.without_paging() } else { request };
+        // Only a list has pages.
+        let keeps_page = has_list && !own.selects_page();
+        let request = if keeps_page { request } else { request.without_paging() };
         Request { limit, cursor: None, ..request }
     }
 
