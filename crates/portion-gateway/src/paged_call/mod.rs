@@ -97,8 +97,8 @@ impl PagedCall {
             request.first_item(size).unwrap_or_default() + request.limit.map_or(0, |limit| limit as usize);
         // Where no argument selects a page, the items before it come with it.
         let needed = if self.names.page.is_some() { own.size.unwrap_or_default() } else { end };
-        // The tool alone knows what its cursors select.
-        let is_of_tool = request.cursor.is_some();
+        // The tool alone knows what its cursors select, and what an argument does that the paging does not use.
+        let is_of_tool = request.cursor.is_some() || (self.names.page.is_none() && own.selects_page());
         let keeps_own = caller.rule.keeps_own_page();
         let is_reached = needed <= own.size.unwrap_or(needed);
         let mut attempts = Vec::new();

@@ -307,11 +307,8 @@ fn ids(response: &Value) -> Vec<usize> {
 fn walked(talk: &Talk, first: &Value) -> Vec<usize> {
     let (mut all, mut response) = (ids(first), first.clone());
     for _ in 0..40 {
-        let notice = texts(&response).last().and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let cursor = notice.filter(|notice| notice["meta"]["cursor"].is_string());
-        let Some(cursor) = cursor.and_then(|notice| Some(notice["nextCursor"].as_str()?.to_owned())) else {
-            break;
-        };
+        let notice = &response["result"]["_meta"]["io.portion/notice"];
+        let Some(cursor) = notice["nextCursor"].as_str().map(str::to_owned) else { break };
         response = talk.call("portion_read", &json!({"cursor": cursor}));
         all.extend(ids(&response));
     }
