@@ -296,6 +296,8 @@ fn the_values_of_the_call_give_the_next_call() {
     check(total, "limit=3 offset=60", "1000 repeat the call with offset=63");
     check(total, "limit=3 offset!60", "1000 repeat the call with offset=63 in place of page");
     check(total, "skip=6 take=3", "1000 repeat the call with skip=9");
+    check(total, "startAt=12 maxResults=3", "1000 repeat the call with startAt=15");
+    check(total, "maxResults=3", "1000 repeat the call with a larger maxResults");
     check(total, "startIndex?1 count", "1000 repeat the call with startIndex=4");
     check(total, "page=4 per_page=3", "1000 repeat the call with page=5");
     check(total, "page?0 per_page", "1000 repeat the call with page=1");
@@ -312,6 +314,7 @@ fn the_values_of_the_call_give_the_next_call() {
 fn the_values_of_the_call_show_the_last_page() {
     let total = r#"{"total":63,"items":[$]}"#;
     check(total, "limit=3 offset=60", "63 -");
+    check(total, "startAt=60 maxResults=3", "63 -");
     check(total, "limit=3 offset=57", "63 repeat the call with offset=60");
     check(total, "startIndex?1 count", "63 repeat the call with startIndex=4");
     check(total, "page=21 per_page=3", "63 -");
