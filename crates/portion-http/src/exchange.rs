@@ -381,15 +381,14 @@ impl<'a> Exchange<'a> {
     /// Returns true if the response may be worse than that to the client's own request.
     fn is_worse(&self, received: &Result<Received, Box<Response<Body>>>) -> bool {
         let Some(call) = self.caller.paged_call.as_ref().filter(|call| !call.is_own()) else { return false };
-        match received {
-            // A limit of requests applies to the client's own one, too.
-            Ok(Received { head, .. }) if rate_limited(head.status, &head.headers).is_some() => false,
-            Ok(Received { payload, .. }) => call.is_worse(payload),
-            Err(response) => {
-                let status = response.status();
-                !status.is_redirection() && rate_limited(status, response.headers()).is_none()
-            }
-        }
+        let (status, headers, is_worse) = match received {
+            Ok(Received { head, payload, .. }) => (head.status, &head.headers, call.is_worse(payload)),
+            Err(response) => (response.status(), response.headers(), !response.status().is_redirection()),
+        };
+        // What is refused to the client, or for its rate, is so whatever the page.
+        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+            || rate_limited(status, headers).is_some();
+        is_worse && !is_refused
     }
 
     /// Requests the first page of the present attempt.
