@@ -89,9 +89,9 @@ impl Fetch {
         self.list().is_complete()
     }
 
-    /// Returns true if the first page is all that was fetched.
+    /// Returns true if no page after the first had items.
     pub(crate) fn has_one_page(&self) -> bool {
-        self.list().page_count() == 1
+        self.list().productive_pages <= 1
     }
 
     /// Returns the number of items of the upstream's list before the first fetched one.

@@ -314,11 +314,6 @@ impl PagedList {
         self.skipped
     }
 
-    /// Returns the number of fetched pages.
-    pub(crate) fn page_count(&self) -> usize {
-        self.page_count
-    }
-
     /// Returns the number of fetched items.
     pub(crate) fn len(&self) -> usize {
         self.item_count
