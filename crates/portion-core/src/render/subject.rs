@@ -40,7 +40,7 @@ pub(super) fn render_whole_if_small(
         return None;
     }
     let table = match &target.subject.structure {
-        Structure::List(list) if target.allows_table => {
+        Structure::List(list) if target.allows_table && !target.is_one_object() => {
             Some(page::render(&RenderTarget { allows_sample: false, ..*target }, list, &room))
         }
         _ => None,
