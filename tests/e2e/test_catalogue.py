@@ -254,7 +254,7 @@ def test_s4_the_first_page_keeps_its_bytes():
     with Wire([*PAGES_FIXTURE, "last"]) as wire:
         wire.open()
         direct = wire.ask(request(1, "tools/list", {}))
-    with Wire(wrapped([*PAGES_FIXTURE, "last"])) as wire:
+    with Wire(wrapped([*PAGES_FIXTURE, "last"], "--query-argument", "none")) as wire:
         wire.open()
         line = wire.ask(request(1, "tools/list", {}))
         wire.send(request(2, "tools/list", {}))

@@ -72,7 +72,8 @@ def test_small_results_are_the_same_bytes(server, tmp_path):
     def look(command):
         server.fresh(home)
         with Wire(command, env=server.env(home)) as wire:
-            return [wire.open(), *map(wire.ask, lines)]
+            opening = re.sub(rb'(,"instructions":"|\\n\\n)Ask in the first call:[^"]*"?', b"", wire.open())
+            return [opening, *map(wire.ask, lines)]
 
     assert look(wrapped(server.command(home))) == look(server.command(home))
 

@@ -130,6 +130,7 @@ pub fn query_joined(
         });
     }
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
-    let result = engine::run_query(&catalogue, &renamed, question.sql, limits)?;
+    let result = engine::run_query(&catalogue, &renamed, question.sql, limits)
+        .or_else(null_columns::without_columns)?;
     Ok(null_columns::leave_out(result, question.sql))
 }
