@@ -511,7 +511,8 @@ mod tests {
             &format!(r#"{{"id":7,{title},"debug":{{"ms":3}}}}"#),
             &format!(r#"{{"id":7,{title}}}"#),
         );
-        let spans = r#""trace":[{"op":"a","ms":1},{"op":"b","ms":2},{"op":"c","ms":3},{"op":"d","ms":4}]"#;
+        let span = r#"{"op":"a","ms":1},"#.repeat(9);
+        let spans = format!("\"trace\":[{span}{{}}]");
         for content in [
             format!(r#"{{"id":7,"ok":true,{spans}}}"#),
             format!(r#"{{"id":7,{title},{spans}}}"#),

@@ -81,7 +81,10 @@ fn outline_members(
     };
     let mut largest: Vec<_> =
         members.listed.iter().filter(|member| member.value.len() >= MIN_MEMBER_BYTES).collect();
-    largest.retain(|member| strip.is_none_or(|strip| !strip.strips(&path(member))));
+    let is_noise = |strip: &StripRule, member: &Member| {
+        strip.strips_member(&path(member), member.value.len(), text.len())
+    };
+    largest.retain(|member| strip.is_none_or(|strip| !is_noise(strip, member)));
     largest.sort_by_key(|member| std::cmp::Reverse(member.value.len()));
     let outlines = largest.into_iter().take(MAX_MEMBERS).map(|member| {
         let value = member.value.slice(text);

@@ -133,6 +133,11 @@ impl StripRule {
         self.compiled.minor_names.iter().any(|name| Some(*name) == path.rsplit('.').next())
     }
 
+    /// Returns true if a member of `bytes` bytes at a dotted path is stripped from a text of `text_bytes` bytes.
+    pub(crate) fn strips_member(&self, path: &str, bytes: usize, text_bytes: usize) -> bool {
+        self.strips(path) || self.strips_if_minor(path) && bytes <= text_bytes / 2
+    }
+
     /// Returns true if the field at a dotted path is stripped, regardless of the fields that contain it.
     pub(crate) fn strips(&self, path: &str) -> bool {
         let CompiledNames { exact_names: plain, patterns, .. } = &*self.compiled;

@@ -37,7 +37,9 @@ pub(super) fn resolve_page_size<'a>(
     cx: &Context<'_>,
     fresh: bool,
 ) -> (Cow<'a, ResolvedRequest>, Unshown) {
-    let Some(numbered) = asked.numbered_page.filter(|numbered| numbered.number > 1) else {
+    // Page 1 of the payload itself is its first reply. Of other fields, it has the size that page 2 goes on from.
+    let is_own = asked.view.field_selection == RequestedFields::Auto;
+    let Some(numbered) = asked.numbered_page.filter(|numbered| numbered.number > 1 || !is_own) else {
         return (Cow::Borrowed(asked), Unshown::exact(asked.unshown.clone()));
     };
     let mut asked = Cow::Borrowed(asked);

@@ -35,8 +35,7 @@ pub(super) fn strip_members(
             if at == level.list_member || paging.contains_key(&(depth, at)) {
                 continue;
             }
-            let is_minor = || strip.strips_if_minor(&path) && member.value.len() <= rows.list.span.len();
-            if strip.strips(&path) || is_minor() {
+            if strip.strips_member(&path, member.value.len(), rows.text.len()) {
                 gone.insert(path.clone());
                 lean.insert((depth, at), None);
             } else if matches!(member.kind, JsonKind::Object | JsonKind::Array)

@@ -263,5 +263,6 @@ fn an_object_that_is_small_without_its_noise_is_shown_whole() {
         (&4.into(), &serde_json::json!(["id", "name"]))
     );
     assert_eq!((meta["stripped"][0].as_str(), meta["nulls"][0].as_str()), (Some("stack_trace"), Some("old")));
-    assert_eq!(meta["next"], "portion_read(cursor, fields=all)");
+    assert_eq!(meta["next"], "portion_read(cursor, section)");
+    assert!(meta["detailsAvailable"]["sections"]["stack_trace"].is_string(), "{meta}");
 }
