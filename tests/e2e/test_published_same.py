@@ -72,7 +72,8 @@ def test_small_results_are_the_same_bytes(server, tmp_path):
     def look(command):
         server.fresh(home)
         with Wire(command, env=server.env(home)) as wire:
-            opening = re.sub(rb'(,"instructions":"|\\n\\n)Ask in the first call:[^"]*"?', b"", wire.open())
+            # Portion adds a sentence to the instructions, or instructions of that sentence.
+            opening = re.sub(rb',"instructions":"Ask in the first call:[^"]*"|\\n\\nAsk in the first call:[^"]*', b"", wire.open())
             return [opening, *map(wire.ask, lines)]
 
     assert look(wrapped(server.command(home))) == look(server.command(home))

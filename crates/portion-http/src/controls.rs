@@ -126,6 +126,13 @@ pub(crate) fn has_cursor(query: &str, names: &ControlNames) -> bool {
     SplitQuery::new(query, (names, false), |_| false).cursor().is_some()
 }
 
+/// Returns true if a query has a parameter of this name.
+pub(crate) fn has_parameter(query: &str, name: &str) -> bool {
+    query
+        .split('&')
+        .any(|parameter| decode_component(parameter.split('=').next().unwrap_or_default()) == name)
+}
+
 /// Names of tables that only a result kept by the gateway has.
 const TABLES: [&str; 6] = ["items", "lines", "entries", "sections", "leaves", "fields"];
 

@@ -315,8 +315,8 @@ impl ViewError {
             Self::MaxTokens { least, most, .. } => {
                 format!("set maxTokens from {least} to {most}, or omit it")
             }
-            Self::Query(_) => "set query to a SELECT over items (or lines, of text), or to a text or /regex/ to find; with, \
-                               params, keys and context are optional"
+            Self::Query(_) => "set query to a SELECT over items (or lines, of text), or to a text or /regex/ to find; sql and \
+                               find say which it is; with, params, keys and context are optional"
                 .into(),
             Self::Conflict { one, other } => format!("use {one} or {other}, not both"),
             Self::Repeated(name) => format!("give {} once", shortened(name)),
