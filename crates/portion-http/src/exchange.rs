@@ -274,7 +274,8 @@ impl<'a> Exchange<'a> {
             first: FirstPage::Chosen { start: 0, size: paging.pushdown.page_size },
         };
         let value_of = |name: &str| value_of(&self.own_query, name);
-        self.other_attempts = call.attempts(own, value_of, request, &self.caller).into();
+        let conditions = (&self.caller.effective_policy.policy, &*self.caller.rule);
+        self.other_attempts = call.attempts(own, value_of, request, conditions).into();
         self.next_attempt();
     }
 

@@ -4,7 +4,6 @@ use portion_core::view::Request;
 use portion_policy::pushdown::PagingStyle;
 
 use super::{PagedCall, with_argument};
-use crate::pushdown::{NextPage, PageFacts};
 
 /// The page that a call requests first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,16 +85,21 @@ impl OwnPage {
     }
 
     /// Returns the number of items before the page, and that of pages, if they are known and the page says how the list goes on.
-    /// `received`: the items of the page.
-    pub(crate) fn place(&self, received: usize, facts: &PageFacts) -> Option<(usize, u64)> {
-        let is_told = facts.total.is_some() || facts.has_more.is_some() || facts.next != NextPage::Unknown;
-        let goes_on = facts.has_more.unwrap_or(matches!(facts.next, NextPage::Value(_)));
+    /// `received`: the items of the page. `total` and `goes_on` are what it says: the items of the list, and if there are more.
+    pub(crate) fn place(
+        &self,
+        received: usize,
+        total: Option<usize>,
+        goes_on: Option<bool>,
+    ) -> Option<(usize, u64)> {
+        let is_told = total.is_some() || goes_on.is_some();
+        let goes_on = goes_on.unwrap_or_default();
         let skipped = match self.position {
             OwnPosition::First | OwnPosition::Page(0) => Some(0),
             OwnPosition::Index(index) => Some(index),
             OwnPosition::Page(pages) if goes_on || self.size == Some(received) => Some(pages * received),
             // The last page may be short.
-            OwnPosition::Page(_) => facts.total.and_then(|total| total.checked_sub(received)),
+            OwnPosition::Page(_) => total.and_then(|total| total.checked_sub(received)),
             OwnPosition::Unknown => None,
         };
         let pages = if let OwnPosition::Page(pages) = self.position { pages as u64 } else { 0 };

@@ -15,7 +15,6 @@ use portion_core::view::Request;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 use thiserror::Error;
 
-use crate::call::Caller;
 use crate::rules::EndpointRule;
 
 pub use arguments::PagingNames;
@@ -88,9 +87,8 @@ impl PagedCall {
         own: String,
         value_of: impl Fn(&str) -> Option<String>,
         request: &Request,
-        caller: &Caller,
+        (policy, rule): (&Policy, &EndpointRule),
     ) -> Vec<Arc<Self>> {
-        let policy = &caller.effective_policy.policy;
         let own = OwnPage::new(own, value_of, request, &self, policy.default_page_size);
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
         let end =
@@ -99,7 +97,7 @@ impl PagedCall {
         let needed = if self.names.page.is_some() { own.size.unwrap_or_default() } else { end };
         // The tool alone knows what its cursors select, and what an argument does that the paging does not use.
         let is_of_tool = request.cursor.is_some() || (self.names.page.is_none() && own.selects_page());
-        let keeps_own = caller.rule.keeps_own_page();
+        let keeps_own = rule.keeps_own_page();
         let is_reached = needed <= own.size.unwrap_or(needed);
         let mut attempts = Vec::new();
         if !is_of_tool && !(keeps_own && is_reached) {

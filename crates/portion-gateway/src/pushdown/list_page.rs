@@ -36,6 +36,18 @@ pub(crate) struct PageFacts {
     pub next: NextPage,
 }
 
+impl PageFacts {
+    /// Returns true if the page says that there are more items; `None` if it says nothing about it.
+    pub(super) fn goes_on(&self) -> Option<bool> {
+        let next = match self.next {
+            NextPage::Unknown => None,
+            NextPage::End => Some(false),
+            NextPage::Value(_) => Some(true),
+        };
+        self.has_more.or(next)
+    }
+}
+
 /// Member of a page that leads to the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NextPage {

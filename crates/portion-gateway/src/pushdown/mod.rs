@@ -26,6 +26,5 @@ mod sharing;
 
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
-pub(crate) use list_page::{NextPage, PageFacts};
 pub(crate) use need::Need;
 pub(crate) use sharing::{Turn, is_growing, note_pending};

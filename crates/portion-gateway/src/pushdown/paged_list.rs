@@ -100,7 +100,7 @@ impl PagedList {
         match &call.first {
             FirstPage::Chosen { start, size } => (list.skipped, list.page_size) = (*start, *size),
             FirstPage::Own(own) => {
-                let (skipped, pages) = own.place(received, &facts)?;
+                let (skipped, pages) = own.place(received, facts.total, facts.goes_on())?;
                 if let PageRequest::Number(number) = &mut first {
                     *number += pages;
                 }

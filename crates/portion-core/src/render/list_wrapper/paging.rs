@@ -145,12 +145,18 @@ fn find_members(
         role => role,
     };
     let inner = || {
-        let is_object = member.kind == JsonKind::Object && member.value.len() <= MAX_OBJECT_BYTES;
-        let mut reader = JsonReader::resume(rows.text, member.value.start as usize);
-        is_object
-            .then(|| ObjectIndex::parse(&mut reader).ok())
-            .flatten()
-            .map_or(Vec::new(), |object| object.listed)
+        if member.kind != JsonKind::Object || member.value.len() > MAX_OBJECT_BYTES {
+            return Vec::new();
+        }
+        // Only the object is read: the rest of a stored text may not be loaded.
+        let (object, start) = (rows.slice(member.value), member.value.start as usize);
+        let members = ObjectIndex::parse(&mut JsonReader::new(object)).map(|object| object.listed);
+        let place = |inner: Member| Member {
+            key: inner.key.shifted_by(start),
+            value: inner.value.shifted_by(start),
+            ..inner
+        };
+        members.unwrap_or_default().into_iter().map(place).collect::<Vec<_>>()
     };
     if let Some(role) = role {
         let names_link = |inner: &&Member| LINK_NAMES.contains(&&*unescape(rows.slice(inner.key)));

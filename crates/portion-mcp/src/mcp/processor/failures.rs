@@ -6,7 +6,7 @@ use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
 use super::pending::{PendingKind, PendingRequest};
-use super::tool_list::ToolListing;
+use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 

@@ -37,6 +37,7 @@ mod server_messages;
 mod timeouts;
 mod tool_calls;
 mod tool_list;
+mod tool_listing;
 mod upstream;
 
 use std::fmt::Display;

@@ -142,7 +142,8 @@ impl McpProcessor {
             first: FirstPage::Chosen { start: 0, size: pushdown.page_size },
         };
         let value_of = |name: &str| text_of_argument(&own, name);
-        let attempts = call.attempts(own.clone(), value_of, &request, &caller).into_iter();
+        let conditions = (&caller.effective_policy.policy, &*caller.rule);
+        let attempts = call.attempts(own.clone(), value_of, &request, conditions).into_iter();
         let properties = self.paging_properties(&endpoint);
         let attempts = attempts.map(|call| {
             let arguments = call.first_arguments();
