@@ -45,7 +45,7 @@ fn requested_context_is_shown_and_merged() {
     );
     assert_eq!(
         with(1, "/seven|eight/"),
-        r#"2 {"searched":"regex"} [{"line":6,"startLine":5,"endLine":8,"text":"five six\nseven\neight\nnine"}]"#
+        r#"2 {"searched":"regex","excerpts":1} [{"line":6,"startLine":5,"endLine":8,"text":"five six\nseven\neight\nnine"}]"#
     );
     assert_eq!(
         with(0, "/seven|eight/"),
@@ -241,7 +241,7 @@ fn a_regex_without_a_match_says_that_it_does_not_cross_lines() {
     check(
         log,
         "/error.*timeout/",
-        r#"0 {"hint":"a dot ends at the end of its line: (?s) lets it cross lines","searched":"regex"} []"#,
+        r#"0 {"searched":"regex","hint":"a dot ends at the end of its line: (?s) lets it cross lines"} []"#,
     );
     check(log, "/(?s)errors.*timeout/", r#"0 {"searched":"regex"} []"#);
 }

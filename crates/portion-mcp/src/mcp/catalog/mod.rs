@@ -346,7 +346,7 @@ mod tests {
             described("search").as_deref(),
             Ok(r#"{"name":"search","inputSchema":{"type":"object"}}"#)
         );
-        assert!(described("portion_read").is_ok_and(|text| text.contains("nextCursor")));
+        assert!(described("portion_read").is_ok_and(|text| text.contains("kept results")));
         let missing = |name: &str, nearest: Option<&str>| {
             Err(NoSuchTool { name: name.into(), nearest: nearest.map(ToOwned::to_owned) })
         };

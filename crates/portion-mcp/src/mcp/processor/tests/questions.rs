@@ -5,7 +5,7 @@ use portion_policy::listing::{ListingOptions, ListingStyle};
 
 use super::super::ClientMessage;
 use super::{
-    LIST, check, client, cursor, parsed, processor_with_listing, processor_with_tools, sent, server,
+    LIST, check, client, cursor, parsed, processor_with_listing, processor_with_tools, run, sent, server,
 };
 use crate::frame::Frame;
 use crate::mcp::McpProcessor;
@@ -112,10 +112,10 @@ fn a_queued_query_can_be_cancelled() {
     let query = question(&processor, "7", r#""sql":"SELECT 1 AS n""#);
     assert!(processor.is_deferred(&query));
     assert!(client(&processor, &cancelling("7")).is_empty(), "the server has never heard of it");
-    assert!(super::run(processor.process_deferred(query)).is_empty(), "nobody wants an answer");
+    assert!(run(processor.process_deferred(query)).is_empty(), "nobody wants an answer");
     let query = question(&processor, "7", r#""sql":"SELECT 1 AS n""#);
     assert!(processor.is_deferred(&query));
-    assert!(sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
+    assert!(sent(run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_running_query_can_be_cancelled() {
     assert!(processor.is_deferred(&query));
     let begun = std::time::Instant::now();
     let asking = std::sync::Arc::clone(&processor);
-    let answering = std::thread::spawn(move || super::run(asking.process_deferred(query)));
+    let answering = std::thread::spawn(move || run(asking.process_deferred(query)));
     // A cancellation of a request that is not known yet is passed on to the server.
     while !client(&processor, &cancelling("7")).is_empty() {
         std::thread::yield_now();
@@ -144,10 +144,10 @@ fn a_pending_id_is_refused_for_queries_too() {
     let again = question(&processor, "7", r#""sql":"SELECT 2 AS n""#);
     assert!(!processor.is_deferred(&again));
     for input in [again, parsed(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#)] {
-        let out = sent(super::run(processor.process_client_message(input)));
+        let out = sent(run(processor.process_client_message(input)));
         assert!(out[0].starts_with("< ") && out[0].contains("already pending"), "{out:?}");
     }
-    assert!(sent(super::run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
+    assert!(sent(run(processor.process_deferred(query)))[0].contains(r#"[{\"n\":1}]"#));
 }
 
 #[test]
@@ -170,9 +170,12 @@ fn an_invalid_request_gets_an_error_and_does_not_reach_the_server() {
     assert!(client(&processor, ping)[0].contains("already pending"));
 }
 
-#[tokio::test]
-async fn later_messages_do_not_wait_for_a_query_in_the_first_call() {
-    let processor = processor_with_tools();
+#[test]
+fn later_messages_do_not_wait_for_a_query_in_the_first_call() {
+    run(answers_queries_later(processor_with_tools()));
+}
+
+async fn answers_queries_later(processor: McpProcessor) {
     let asked = async |statement: &str| {
         let call = format!(
             r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"list_x","arguments":{{"q":1,"query":"{statement}"}}}}}}"#
