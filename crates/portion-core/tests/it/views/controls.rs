@@ -111,7 +111,7 @@ fn the_rest() {
         let message = format!("maxTokens is {given}; it must be a whole number from 300 to 12000");
         check("maxTokens", &format!("\"{given}\""), &format!("max_tokens_invalid: {message}"));
     }
-    check("query", "\"x\"", "none of ours");
+    check("filter", "\"x\"", "none of ours");
     for name in CONTROLS {
         check(name, "null", "");
     }
