@@ -80,7 +80,7 @@ async fn the_page_of_the_client_is_requested_if_the_first_page_has_no_list() {
     const JSON: &str = "application/json";
     let offset = [("preset", "limit-offset"), ("items", "/result")];
     let page = [("preset", "page"), ("limit", "per_page"), ("items", "/result")];
-    check(&offset, JSON, "/b?q=x", &["/b?q=x&limit=100&offset=0"]).await;
+    check(&offset, JSON, "/b?q=x", &["/b?q=x&limit=100&offset=0", "/b?q=x"]).await;
     check(
         &offset,
         JSON,
