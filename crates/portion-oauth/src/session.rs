@@ -318,7 +318,8 @@ mod tests {
         let address = ("127.0.0.1", redirect.port().expect("a port"));
         let mut stream = TcpStream::connect(address).expect("a listener");
         let target = format!("{}?error=access_denied&state={}", redirect.path(), query["state"]);
-        write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").expect("sent");
+        let host = format!("{}:{}", address.0, address.1);
+        write!(stream, "GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n").expect("sent");
         std::mem::forget(stream);
     }
 

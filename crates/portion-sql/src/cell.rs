@@ -22,6 +22,16 @@ impl<'a> Cell<'a> {
         Self::Integer(i64::try_from(n).unwrap_or(i64::MAX))
     }
 
+    /// Returns the value with a text of its own.
+    pub(crate) fn into_owned(self) -> Cell<'static> {
+        match self {
+            Self::Null => Cell::Null,
+            Self::Integer(n) => Cell::Integer(n),
+            Self::Real(n) => Cell::Real(n),
+            Self::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
+        }
+    }
+
     /// Converts a JSON value; objects and arrays become their text.
     pub(crate) fn from_json(value: &'a str) -> Self {
         match JsonKind::of_value(value) {

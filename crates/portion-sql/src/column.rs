@@ -1,5 +1,8 @@
-//! Columns of a table: names and SQLite declarations.
+//! Columns of a table: names, forms and SQLite declarations.
 
+use portion_text::column_form::{CellNumber, ColumnForm, DateOrder, FormLearner};
+
+use crate::cell::Cell;
 use crate::value_kinds::ValueKinds;
 
 /// One column.
@@ -7,14 +10,24 @@ use crate::value_kinds::ValueKinds;
 pub(crate) struct ColumnDef {
     /// Name, unique within the table regardless of case.
     pub(crate) name: String,
-    /// Kinds of its values.
+    /// Kinds of its values as they are written.
     pub(crate) kinds: ValueKinds,
+    /// Form of its texts, which decides what they are in SQL.
+    pub(crate) form: ColumnForm,
+    /// True if its texts may look like numbers beside numbers, without being numbers.
+    pub(crate) has_codes: bool,
     /// Number of rows with a value.
     pub(crate) present_count: usize,
     /// True if `SELECT *` leaves it out.
     pub(crate) is_hidden: bool,
     /// True if it is the record itself.
     pub(crate) is_record: bool,
+    /// True if its texts are cells without types, whose plain numbers are numbers as they are written.
+    pub(crate) is_cell: bool,
+    /// True if its rows read texts as numbers themselves.
+    pub(crate) is_written: bool,
+    /// True if its values are computed for each row, so that they are not kept.
+    pub(crate) is_computed: bool,
     /// True if comparisons ignore case, so that `error` equals `ERROR`.
     pub(crate) ignores_case: bool,
     /// Extent to which its values were redacted.
@@ -45,25 +58,67 @@ pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 /// Beginning of the declared type of a column of which some values are redacted.
 pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
 
-/// Collation of columns with texts of numbers: they are sorted by their numbers.
-pub(crate) const NUMBERS_COLLATION: &str = "numbers";
+/// Beginning of the declared type of a column of numbers that are written as texts; the numbers of the table and of the
+/// column follow.
+pub(crate) const WRITTEN_TYPE_PREFIX: &str = "WRITTEN(";
 
 /// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.
 pub(crate) const REDACTED_COLLATION: &str = "redacted";
 
+/// The comparison of texts in a column, which is a collation of SQLite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Comparison {
+    Binary,
+    NoCase,
+    /// As times, of which numeric dates have this order.
+    Time(DateOrder),
+}
+
+/// The collations of times.
+pub(crate) const TIME_COLLATIONS: [(&str, DateOrder); 3] = [
+    ("time", DateOrder::Unknown),
+    ("time_day_first", DateOrder::DayFirst),
+    ("time_month_first", DateOrder::MonthFirst),
+];
+
+impl Comparison {
+    /// Returns the comparison of a collation.
+    pub(crate) fn of_collation(name: &str) -> Option<Self> {
+        let time = || TIME_COLLATIONS.iter().find(|(time, _)| time.eq_ignore_ascii_case(name));
+        match name {
+            name if name.eq_ignore_ascii_case("binary") => Some(Self::Binary),
+            name if name.eq_ignore_ascii_case("nocase") => Some(Self::NoCase),
+            _ => time().map(|(_, order)| Self::Time(*order)),
+        }
+    }
+}
+
 impl ColumnDef {
     pub(crate) fn new(name: impl Into<String>, kinds: ValueKinds, present: usize) -> Self {
-        let name = name.into();
-        let (hidden, record, ignores_case) = (false, false, false);
         Self {
-            name,
+            name: name.into(),
             kinds,
+            form: ColumnForm::Text,
+            has_codes: true,
             present_count: present,
-            is_hidden: hidden,
-            is_record: record,
-            ignores_case,
+            is_hidden: false,
+            is_record: false,
+            is_cell: false,
+            is_written: false,
+            is_computed: false,
+            ignores_case: false,
             redaction: Redaction::Unredacted,
         }
+    }
+
+    /// Sets the form that its texts have.
+    pub(crate) fn with_form(mut self, learner: &FormLearner) -> Self {
+        // Texts beside arrays and objects stay texts.
+        if !self.kinds.intersects(ValueKinds::CONTAINER) {
+            self.form = learner.form_among(self.kinds.intersects(ValueKinds::NUMERIC));
+        }
+        self.has_codes = learner.has_codes();
+        self
     }
 
     pub(crate) fn into_hidden(mut self) -> Self {
@@ -71,30 +126,83 @@ impl ColumnDef {
         self
     }
 
-    /// Returns the declaration for `CREATE TABLE`. The affinity follows the kinds, so that
-    /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers. Texts of numbers are compared and sorted as numbers.
-    pub(crate) fn declaration(&self) -> String {
+    /// Returns the comparison of its texts.
+    pub(crate) fn comparison(&self) -> Comparison {
+        match self.form {
+            ColumnForm::Time(order) => Comparison::Time(order),
+            _ if self.ignores_case => Comparison::NoCase,
+            _ => Comparison::Binary,
+        }
+    }
+
+    /// Returns a value of the column in its storage class. An empty text is no value of a number or a time.
+    pub(crate) fn typed<'a>(&self, cell: Cell<'a>) -> Cell<'a> {
+        if self.form == ColumnForm::Text {
+            return cell;
+        }
+        match cell {
+            Cell::Text(text) if text.is_empty() => Cell::Null,
+            Cell::Text(text) => self.form.number(&text).map_or(Cell::Text(text), Cell::from),
+            cell => cell,
+        }
+    }
+
+    /// Returns true if numbers of the column in SQL are written as texts. Words among numbers stay texts.
+    pub(crate) fn has_written_numbers(&self) -> bool {
+        self.is_written || self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell
+    }
+
+    /// Returns the declaration for `CREATE TABLE`. The affinity follows the storage class of the values, so that
+    /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers. `table` and `column`: their numbers.
+    pub(crate) fn declaration(&self, table: usize, column: usize) -> String {
         let redacted = self.redaction == Redaction::Whole;
-        let kind = match self.kinds {
-            _ if redacted => REDACTED_TYPE,
-            _ if self.is_record => RECORD_TYPE,
-            kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE,
-            kinds if kinds.are_numbers_and_number_texts() => "NUMERIC",
-            kinds if kinds.intersects(ValueKinds::NUMERIC) && !kinds.intersects(ValueKinds::TEXT) => {
-                if kinds.intersects(ValueKinds::ROUNDED) { ROUNDED_TYPE } else { "NUMERIC" }
+        let is_numeric = self.kinds.intersects(ValueKinds::NUMERIC);
+        let kind: String = match self.kinds {
+            _ if redacted => REDACTED_TYPE.into(),
+            _ if self.is_record => RECORD_TYPE.into(),
+            kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE.into(),
+            _ if self.has_written_numbers() => format!("{WRITTEN_TYPE_PREFIX}{table},{column})"),
+            kinds if kinds.intersects(ValueKinds::TEXT) && is_numeric => {
+                if self.has_codes { "BLOB" } else { "NUMERIC" }.into()
             }
-            kinds if kinds.intersects(ValueKinds::TEXT) && !kinds.intersects(ValueKinds::NUMERIC) => "TEXT",
-            _ => "BLOB",
+            kinds if is_numeric && kinds.intersects(ValueKinds::ROUNDED) => ROUNDED_TYPE.into(),
+            _ if is_numeric => "NUMERIC".into(),
+            kinds if kinds.intersects(ValueKinds::TEXT) => "TEXT".into(),
+            _ => "BLOB".into(),
         };
         let hidden = if self.is_hidden { " HIDDEN" } else { "" };
         let named = if self.redaction == Redaction::ByName { NAMED_TYPE_PREFIX } else { "" };
         let name = self.name.replace('"', "\"\"");
-        let collation = match self.ignores_case {
+        let collation = match self.comparison() {
             _ if redacted => format!(" COLLATE {REDACTED_COLLATION}"),
-            true => " COLLATE NOCASE".into(),
-            false if self.kinds.are_number_texts() => format!(" COLLATE {NUMBERS_COLLATION}"),
-            false => String::new(),
+            Comparison::Binary => String::new(),
+            Comparison::NoCase => " COLLATE NOCASE".into(),
+            Comparison::Time(order) => {
+                let named = TIME_COLLATIONS.iter().find(|(_, of)| *of == order);
+                named.map_or_else(String::new, |(name, _)| format!(" COLLATE {name}"))
+            }
         };
         format!("\"{name}\" {named}{kind}{hidden}{collation}")
+    }
+
+    /// Returns the names of the kinds of its values: `integer|null`; of texts that are something else in SQL, what they are.
+    pub(crate) fn kind_names(&self) -> String {
+        let names = self.kinds.to_names();
+        let meant = match self.form {
+            ColumnForm::Text => return names,
+            ColumnForm::Boolean => "boolean",
+            ColumnForm::Time(_) => "time",
+            ColumnForm::Number | ColumnForm::Amount | ColumnForm::DecimalComma => "number",
+        };
+        names.replace("text", &format!("{meant} in text"))
+    }
+}
+
+impl From<CellNumber> for Cell<'_> {
+    fn from(number: CellNumber) -> Self {
+        match number {
+            CellNumber::Integer(integer) => Self::Integer(integer),
+            CellNumber::Real(real) => Self::Real(real),
+        }
     }
 }

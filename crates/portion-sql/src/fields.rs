@@ -21,7 +21,7 @@ impl RowSource for FieldsSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut rows = Vec::new();
         for table in &self.0 {
-            let columns = table.rows(deadline)?;
+            let columns = table.open(deadline)?;
             rows.extend(columns.columns().iter().map(|column| (table.name.clone(), column.clone())));
         }
         let column = |name: &str, kinds| ColumnDef::new(name, kinds, rows.len());
@@ -49,7 +49,7 @@ impl TableRows for FieldRows {
         match column {
             0 => Cell::text(table),
             1 => Cell::text(&of.name),
-            2 => Cell::Text(of.kinds.to_names().into()),
+            2 => Cell::Text(of.kind_names().into()),
             _ => Cell::from_count(of.present_count),
         }
     }

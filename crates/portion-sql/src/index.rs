@@ -1,100 +1,213 @@
-//! Indexes the rows of a table by the value of a column. An index is built at the first lookup of a join,
-//! so that the join takes the sum of two tables rather than their product.
+//! Indexes of a column: the rows by value, and their order. Both are built at first use and kept with the table, so that
+//! a join takes the sum of two tables rather than their product.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
 
+use portion_text::column_form::read_time;
+use portion_text::timestamp::Timestamp;
 use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
-use crate::limits::QueryDeadline;
-use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
+use crate::column::Comparison;
 
 /// Rows by the value of one column. SQLite compares the rows again by its own rules: values that it
 /// considers equal must have the same key here, while different values may share a key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ColumnIndex {
-    group_by_key: HashMap<IndexKey, usize>,
-    rows_by_group: Vec<Vec<u32>>,
+    comparison: Comparison,
+    /// Hashes of keys with their rows, in order.
+    rows: Vec<(u32, u32)>,
+    /// Number of distinct hashes.
+    distinct_count: usize,
 }
 
-/// The lookup key of a value. A text that looks like a number has the key of that number.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum IndexKey {
-    Number(u64),
-    Text(Box<str>),
-}
-
-/// The result of a lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The rows that may have a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IndexLookup {
-    /// The rows of this group.
-    Rows(usize),
-    /// No row.
-    None,
+    /// Rows in order.
+    Rows(Vec<u32>),
     /// The index cannot decide: every row must be checked.
     Unknown,
 }
 
 impl ColumnIndex {
-    /// Builds the index; `None` if the deadline was reached.
-    pub(crate) fn build(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
-        let mut index = Self::default();
-        let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
-        for at in 0..rows.len() {
-            if should_stop_at(at + 1, deadline) {
-                return None;
-            }
-            rows.read_row(at, &mut row);
-            let key = match rows.cell(&row, column) {
+    /// Builds the index of values in the order of their rows; `None` if the query must stop.
+    pub(crate) fn build<'a>(
+        comparison: Comparison,
+        values: impl Iterator<Item = Option<Cell<'a>>>,
+    ) -> Option<Self> {
+        let mut rows = Vec::new();
+        for (at, value) in values.enumerate() {
+            let hash = match value? {
                 Cell::Null => continue,
-                Cell::Integer(n) => IndexKey::number(n as f64),
-                Cell::Real(n) => IndexKey::number(n),
-                Cell::Text(text) => IndexKey::text(&text),
+                Cell::Integer(n) => number_hash(n as f64),
+                Cell::Real(n) => number_hash(n),
+                Cell::Text(text) => text_hash(&text, comparison),
             };
-            let group = *index.group_by_key.entry(key).or_insert(index.rows_by_group.len());
-            if group == index.rows_by_group.len() {
-                index.rows_by_group.push(Vec::new());
-            }
-            if let Some(rows) = index.rows_by_group.get_mut(group) {
-                rows.push(u32::try_from(at).ok()?);
-            }
+            rows.push((hash, u32::try_from(at).ok()?));
         }
-        Some(index)
+        rows.sort_unstable();
+        rows.shrink_to_fit();
+        let mut distinct_count = usize::from(!rows.is_empty());
+        distinct_count += rows.windows(2).filter(|pair| pair[0].0 != pair[1].0).count();
+        Some(Self { comparison, rows, distinct_count })
     }
 
     pub(crate) fn lookup(&self, value: ValueRef<'_>) -> IndexLookup {
-        let key = match value {
-            ValueRef::Null => return IndexLookup::None,
-            ValueRef::Integer(n) => IndexKey::number(n as f64),
-            // The text of a fraction has fewer digits than the number, so a text may equal a different
-            // number.
-            ValueRef::Real(n) if n.fract() != 0.0 => return IndexLookup::Unknown,
-            ValueRef::Real(n) => IndexKey::number(n),
+        let hashes = match value {
+            ValueRef::Null => return IndexLookup::Rows(Vec::new()),
+            ValueRef::Integer(n) => [number_hash(n as f64); 2],
+            // SQLite compares a number with a text by its text, which has fewer digits.
+            ValueRef::Real(n) => [number_hash(n), number_hash(format!("{n:.14e}").parse().unwrap_or(n))],
             ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => IndexKey::text(text),
+                Ok(text) => [text_hash(text, self.comparison); 2],
                 Err(_) => return IndexLookup::Unknown,
             },
             ValueRef::Blob(_) => return IndexLookup::Unknown,
         };
-        self.group_by_key.get(&key).map_or(IndexLookup::None, |group| IndexLookup::Rows(*group))
+        let mut rows: Vec<u32> = self.rows_of(hashes[0]).collect();
+        if hashes[0] != hashes[1] {
+            rows.extend(self.rows_of(hashes[1]));
+            rows.sort_unstable();
+        }
+        IndexLookup::Rows(rows)
     }
 
-    /// Returns the `nth` row of a group.
-    pub(crate) fn row(&self, found: usize, nth: usize) -> Option<usize> {
-        self.rows_by_group.get(found)?.get(nth).map(|row| *row as usize)
+    /// Returns the rows whose key has a hash.
+    fn rows_of(&self, hash: u32) -> impl Iterator<Item = u32> {
+        let start = self.rows.partition_point(|(other, _)| *other < hash);
+        self.rows[start..].iter().take_while(move |(other, _)| *other == hash).map(|(_, row)| *row)
+    }
+
+    /// Returns the number of rows that a value has on average.
+    pub(crate) fn rows_per_value(&self) -> f64 {
+        self.rows.len() as f64 / self.distinct_count.max(1) as f64
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice())
     }
 }
 
-impl IndexKey {
-    fn number(n: f64) -> Self {
-        // Positive and negative zero are equal.
-        Self::Number(if n == 0.0 { 0 } else { n.to_bits() })
+/// A text that looks like a number has the hash of that number.
+fn text_hash(text: &str, comparison: Comparison) -> u32 {
+    if let Comparison::Time(order) = comparison
+        && let Some(time) = read_time(text, order)
+    {
+        return hash((1_u8, time.seconds, time.nanos));
     }
+    if text.trim_start().starts_with(|c: char| matches!(c, '0'..='9' | '-' | '+' | '.'))
+        && let Ok(n) = text.trim().parse::<f64>()
+    {
+        return number_hash(n);
+    }
+    match comparison {
+        Comparison::NoCase => hash((2_u8, text.to_ascii_lowercase())),
+        _ => hash((2_u8, text)),
+    }
+}
 
-    fn text(text: &str) -> Self {
-        match text.trim().parse::<f64>() {
-            Ok(n) if !n.is_nan() => Self::number(n),
-            _ => Self::Text(text.into()),
+fn number_hash(n: f64) -> u32 {
+    // Positive and negative zero are equal.
+    hash((3_u8, if n == 0.0 { 0 } else { n.to_bits() }))
+}
+
+fn hash(key: impl Hash) -> u32 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish() as u32
+}
+
+/// Sorts rows by their values as SQLite does: NULL, numbers, texts. Rows with equal values stay in their order.
+pub(crate) fn sorted_rows<'a>(
+    count: usize,
+    is_descending: bool,
+    comparison: Comparison,
+    value: impl Fn(usize) -> Cell<'a>,
+) -> Vec<u32> {
+    let mut keyed: Vec<(SortKey<'a>, u32)> =
+        (0..count).map(|at| (SortKey::new(value(at), comparison), at as u32)).collect();
+    keyed.sort_by(|(a, at), (b, bt)| {
+        let order = a.compare(b, comparison);
+        if is_descending { order.reverse() } else { order }.then(at.cmp(bt))
+    });
+    keyed.into_iter().map(|(_, row)| row).collect()
+}
+
+enum SortKey<'a> {
+    Value(Cell<'a>),
+    Time(Cell<'a>, Timestamp),
+}
+
+impl<'a> SortKey<'a> {
+    fn new(cell: Cell<'a>, comparison: Comparison) -> Self {
+        match (&cell, comparison) {
+            (Cell::Text(text), Comparison::Time(order)) => match read_time(text, order) {
+                Some(time) => Self::Time(cell, time),
+                None => Self::Value(cell),
+            },
+            _ => Self::Value(cell),
         }
     }
+
+    fn compare(&self, other: &Self, comparison: Comparison) -> Ordering {
+        match (self, other) {
+            (Self::Time(_, a), Self::Time(_, b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),
+            (Self::Value(a) | Self::Time(a, _), Self::Value(b) | Self::Time(b, _)) => {
+                compare_cells(a, b, comparison)
+            }
+        }
+    }
+}
+
+fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) -> Ordering {
+    let class = |cell: &Cell<'_>| match cell {
+        Cell::Null => 0,
+        Cell::Integer(_) | Cell::Real(_) => 1,
+        Cell::Text(_) => 2,
+    };
+    match (a, b) {
+        (Cell::Integer(a), Cell::Integer(b)) => a.cmp(b),
+        (Cell::Real(a), Cell::Real(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+        (Cell::Integer(a), Cell::Real(b)) => compare_numbers(*a, *b),
+        (Cell::Real(a), Cell::Integer(b)) => compare_numbers(*b, *a).reverse(),
+        (Cell::Text(a), Cell::Text(b)) => compare_texts(a, b, comparison),
+        _ => class(a).cmp(&class(b)),
+    }
+}
+
+/// Compares an integer with a float exactly.
+fn compare_numbers(integer: i64, real: f64) -> Ordering {
+    let by_float = (integer as f64).partial_cmp(&real).unwrap_or(Ordering::Equal);
+    // Of equal floats, the float is an integer in range, or just beyond it.
+    by_float.then_with(|| i128::from(integer).cmp(&(real as i128)))
+}
+
+/// Compares two texts of a column.
+pub(crate) fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
+    match comparison {
+        Comparison::Binary => a.cmp(b),
+        Comparison::NoCase => {
+            let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
+            lower(a).cmp(&lower(b))
+        }
+        Comparison::Time(_) if have_one_form(a, b) => a.cmp(b),
+        Comparison::Time(order) => match (read_time(a, order), read_time(b, order)) {
+            (Some(a), Some(b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),
+            _ => a.cmp(b),
+        },
+    }
+}
+
+/// Returns true if two times are written alike, so that their texts have the order of the times.
+fn have_one_form(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let is_iso = |text: &[u8]| text.get(4) == Some(&b'-') && text.get(7) == Some(&b'-');
+    let ends_alike = match a.len() {
+        10 | 19 => true,
+        20 => a[19] == b'Z' && b.get(19) == Some(&b'Z'),
+        _ => false,
+    };
+    a.len() == b.len() && is_iso(a) && is_iso(b) && ends_alike && a.get(10) == b.get(10)
 }

@@ -39,7 +39,6 @@
 //! # Ok::<(), portion_sql::QueryError>(())
 //! ```
 
-mod adjusted_rows;
 mod catalogue;
 mod cell;
 mod column;
@@ -50,7 +49,6 @@ mod fields;
 mod functions;
 mod index;
 mod limits;
-mod missing;
 mod name_repair;
 mod null_columns;
 mod outline;
@@ -63,6 +61,7 @@ mod sql_query;
 mod table;
 mod table_rows;
 mod text;
+mod typed_column;
 mod usage;
 mod value_kinds;
 mod vtab;
@@ -130,7 +129,8 @@ pub fn query_joined(
         });
     }
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
-    let result = engine::run_query(&catalogue, &renamed, question.sql, limits)
-        .or_else(null_columns::without_columns)?;
+    let result = engine::run_query(&catalogue, &renamed, question.sql, limits);
+    catalogue::settle(snapshot, joined);
+    let result = result.or_else(null_columns::without_columns)?;
     Ok(null_columns::leave_out(result, question.sql))
 }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use portion_json::scan::{escape_into, is_json};
+use portion_json::scan::{escape_into, is_json, quote};
 use portion_text::unique_names::UniqueNames;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 
-use crate::column::{JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE};
+use crate::catalogue::Catalogue;
+use crate::cell::Cell;
+use crate::column::{JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE, WRITTEN_TYPE_PREFIX};
 use crate::dialect::select_columns;
-use crate::limits::QueryLimits;
+use crate::limits::{QueryDeadline, QueryLimits};
 
 /// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,7 +62,8 @@ impl QueryResult {
 }
 
 /// A result that is being written.
-pub(crate) struct ResultWriter {
+pub(crate) struct ResultWriter<'c> {
+    catalogue: &'c Catalogue,
     json: String,
     row_count: usize,
     is_truncated: bool,
@@ -89,16 +92,22 @@ enum DeclaredType {
     Json,
     /// May contain rounded numbers.
     Rounded,
+    /// Numbers that are written as texts in a table and a column of it.
+    Written((usize, usize)),
     /// Text is never embedded.
     Scalar,
     /// Text that is a JSON object or array is embedded: `json_group_array(…)`.
     Expression,
 }
 
-impl ResultWriter {
+impl<'c> ResultWriter<'c> {
     /// Creates a writer for the rows of a statement. Columns whose names come from a rewritten form have the names in
     /// the statement as it was given.
-    pub(crate) fn for_statement(statement: &Statement<'_>, given_sql: &str) -> Self {
+    pub(crate) fn for_statement(
+        statement: &Statement<'_>,
+        given_sql: &str,
+        catalogue: &'c Catalogue,
+    ) -> Self {
         let given_names = select_columns(given_sql);
         let given_names = if given_names.len() == statement.column_count()
             && !given_names.iter().any(|name| name.ends_with('*'))
@@ -117,6 +126,9 @@ impl ResultWriter {
                 Some(RECORD_TYPE) => DeclaredType::Record,
                 Some(JSON_TYPE) => DeclaredType::Json,
                 Some(ROUNDED_TYPE) => DeclaredType::Rounded,
+                Some(kind) if kind.starts_with(WRITTEN_TYPE_PREFIX) => {
+                    written_column(kind).map_or(DeclaredType::Scalar, DeclaredType::Written)
+                }
                 Some(_) => DeclaredType::Scalar,
             };
             let given = given_names.get(at).filter(|_| !is_written(given_sql, column.name()));
@@ -129,6 +141,7 @@ impl ResultWriter {
         let columns: Vec<ResultColumn> = columns.collect();
         let bare = bare && columns.len() == 1;
         Self {
+            catalogue,
             json: String::from("["),
             row_count: 0,
             is_truncated: false,
@@ -141,7 +154,12 @@ impl ResultWriter {
     }
 
     /// Writes a row; returns false if it exceeds the limits.
-    pub(crate) fn write_row(&mut self, row: &Row<'_>, limits: &QueryLimits) -> rusqlite::Result<bool> {
+    pub(crate) fn write_row(
+        &mut self,
+        row: &Row<'_>,
+        limits: &QueryLimits,
+        deadline: &QueryDeadline,
+    ) -> rusqlite::Result<bool> {
         let before = self.json.len();
         if self.row_count > 0 {
             self.json.push(',');
@@ -158,7 +176,10 @@ impl ResultWriter {
                 self.json.push_str(&column.json_key);
             }
             let value = row.get_ref(at)?;
-            write_value(value, column.declared_type, &mut self.json);
+            match self.written_text(value, column.declared_type, deadline) {
+                Some(text) => self.json.push_str(&quote(&text)),
+                None => write_value(value, column.declared_type, &mut self.json),
+            }
             if self.json.len() > limits.max_bytes {
                 break;
             }
@@ -188,6 +209,22 @@ impl ResultWriter {
         Ok(fits)
     }
 
+    /// Returns a number of a column as the text that it is in the payload.
+    fn written_text(
+        &self,
+        value: ValueRef<'_>,
+        declared: DeclaredType,
+        deadline: &QueryDeadline,
+    ) -> Option<String> {
+        let DeclaredType::Written((table, column)) = declared else { return None };
+        let number = match value {
+            ValueRef::Integer(n) => Cell::Integer(n),
+            ValueRef::Real(n) => Cell::Real(n),
+            ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => return None,
+        };
+        self.catalogue.tables.get(table)?.opened()?.written_text(column, &number, deadline)
+    }
+
     /// Returns true if the first row exceeded the limits.
     pub(crate) fn is_too_wide(&self) -> bool {
         self.is_truncated && self.row_count == 0
@@ -213,6 +250,13 @@ impl ResultWriter {
     }
 }
 
+/// Returns the numbers of the table and of the column in a declared type.
+fn written_column(declared: &str) -> Option<(usize, usize)> {
+    let numbers = declared.strip_prefix(WRITTEN_TYPE_PREFIX)?.strip_suffix(')')?;
+    let (table, column) = numbers.split_once(',')?;
+    Some((table.parse().ok()?, column.parse().ok()?))
+}
+
 /// Returns true if a statement has a name as it is, or in quotes that double those inside.
 fn is_written(sql: &str, name: &str) -> bool {
     let doubled = |quote: &str| name.contains(quote) && sql.contains(&name.replace(quote, &quote.repeat(2)));
@@ -236,7 +280,7 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
                 DeclaredType::Json | DeclaredType::Expression => {
                     text.trim_start().starts_with(['{', '[']) && is_json(&text)
                 }
-                DeclaredType::Rounded | DeclaredType::Scalar => false,
+                DeclaredType::Rounded | DeclaredType::Scalar | DeclaredType::Written(_) => false,
             };
             if embedded {
                 out.push_str(text.trim());

@@ -1,10 +1,7 @@
 //! Marks the columns whose values were redacted.
 
-use std::sync::Arc;
-
 use portion_core::redact::REDACTED;
 
-use crate::adjusted_rows::AdjustedRows;
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
 use crate::limits::QueryDeadline;
@@ -12,42 +9,38 @@ use crate::records::{LEAF_COLUMNS, LEAF_VALUE};
 use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
-/// Marks the columns with redacted values, given the dotted paths of redacted fields. Returns `None` if
-/// the deadline was reached.
+/// Returns the columns of rows, marked where values were redacted, given the dotted paths of redacted fields. Returns `None`
+/// if the deadline was reached.
 pub(crate) fn mark_redacted(
-    rows: Arc<dyn TableRows>,
+    rows: &dyn TableRows,
     fields: &[String],
     deadline: &QueryDeadline,
-) -> Option<Arc<dyn TableRows>> {
+) -> Option<Vec<ColumnDef>> {
     let mut columns = rows.columns().to_vec();
-    let mut any = false;
+    if fields.is_empty() {
+        return Some(columns);
+    }
     for (at, column) in columns.iter_mut().enumerate() {
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
         } else if fields.iter().any(|field| path_ends_with(field, &column.name))
-            && RedactionSigns::scan(&*rows, at, deadline)?.is_field_redacted()
+            && RedactionSigns::scan(rows, at, deadline)?.is_field_redacted()
         {
             column.redaction = Redaction::Whole;
-            any = true;
         } else if column.name == "value"
             && column.present_count > 0
-            && RedactionSigns::scan(&*rows, at, deadline)?.is_element_redacted()
+            && RedactionSigns::scan(rows, at, deadline)?.is_element_redacted()
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
-        } else if !fields.is_empty()
-            && column.kinds.intersects(ValueKinds::TEXT)
-            && has_placeholder_inside(&*rows, at, deadline)?
-        {
+        } else if column.kinds.intersects(ValueKinds::TEXT) && has_placeholder_inside(rows, at, deadline)? {
             column.redaction = Redaction::Nested;
         }
-        any |= column.redaction != Redaction::Unredacted;
     }
-    if let (true, Some(column)) = (!fields.is_empty(), leaf_value_column(&mut columns)) {
+    if let Some(column) = leaf_value_column(&mut columns) {
         column.redaction = Redaction::ByName;
-        any = true;
     }
-    Some(if any { AdjustedRows::with_columns(rows, columns) } else { rows })
+    Some(columns)
 }
 
 /// Returns true if values inside a text of a column were redacted, as in a line of a log; `None` if the deadline was reached.

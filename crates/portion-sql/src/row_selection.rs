@@ -29,7 +29,7 @@ pub fn select_rows(
 ) -> Result<Option<String>, ViewError> {
     let Ok(catalogue) = catalogue::build(snapshot, view, &[], &[]) else { return Ok(None) };
     let Some(table) = TABLES.iter().find_map(|name| catalogue.table(name)) else { return Ok(None) };
-    let Some(rows) = table.rows(&QueryDeadline::new(&QueryLimits::default())) else { return Ok(None) };
+    let Some(rows) = table.open(&QueryDeadline::new(&QueryLimits::default())) else { return Ok(None) };
     let names: Vec<&str> = rows.columns().iter().map(|column| column.name.as_str()).collect();
     let shown = match fields {
         None | Some("all" | "*") => "*".to_owned(),

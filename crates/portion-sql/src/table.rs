@@ -1,13 +1,19 @@
-//! Tables of a view. The rows are prepared on first use.
+//! Tables of a view. Rows are found on first use; the columns that statements use are decoded once and kept.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::adjusted_rows::AdjustedRows;
+use portion_core::missing_codes::MissingCodes;
+use rusqlite::types::ValueRef;
+
+use crate::cell::Cell;
+use crate::column::{ColumnDef, Comparison, Redaction};
+use crate::index::{ColumnIndex, IndexLookup, sorted_rows};
 use crate::limits::QueryDeadline;
-use crate::missing::MissingValues;
 use crate::redaction;
-use crate::table_rows::{RowSource, TableRows};
+use crate::table_rows::{ColumnSet, RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::typed_column::{ColumnBuilder, TypedColumn};
 
 /// A table of a view.
 pub(crate) struct VirtualTable {
@@ -15,8 +21,8 @@ pub(crate) struct VirtualTable {
     source: Box<dyn RowSource>,
     /// Dotted paths of fields that were redacted, in this table or another.
     redacted_fields: Arc<[String]>,
-    missing: Arc<MissingValues>,
-    rows: OnceLock<Arc<dyn TableRows>>,
+    missing: MissingCodes,
+    opened: OnceLock<Arc<OpenTable>>,
 }
 
 impl VirtualTable {
@@ -24,26 +30,40 @@ impl VirtualTable {
         name: String,
         source: impl RowSource + 'static,
         redacted: Arc<[String]>,
-        missing: Arc<MissingValues>,
+        missing: MissingCodes,
     ) -> Self {
-        Self { name, source: Box::new(source), redacted_fields: redacted, missing, rows: OnceLock::new() }
+        Self { name, source: Box::new(source), redacted_fields: redacted, missing, opened: OnceLock::new() }
     }
 
-    /// Returns the rows if they are prepared.
-    pub(crate) fn opened_rows(&self) -> Option<&Arc<dyn TableRows>> {
-        self.rows.get()
+    /// Returns the rows if they were found.
+    pub(crate) fn opened(&self) -> Option<&Arc<OpenTable>> {
+        self.opened.get()
     }
 
-    /// Returns the rows, prepared once; `None` if the deadline was reached.
-    pub(crate) fn rows(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        if let Some(rows) = self.rows.get() {
-            return Some(Arc::clone(rows));
+    /// Returns the rows, found once; `None` if the deadline was reached.
+    pub(crate) fn open(&self, deadline: &QueryDeadline) -> Option<Arc<OpenTable>> {
+        if let Some(opened) = self.opened.get() {
+            return Some(Arc::clone(opened));
         }
-        let mut rows = AdjustedRows::without_codes(self.source.open(deadline)?, &self.missing);
-        if !self.redacted_fields.is_empty() {
-            rows = redaction::mark_redacted(rows, &self.redacted_fields, deadline)?;
+        let rows = self.source.open(deadline)?;
+        let columns = redaction::mark_redacted(&*rows, &self.redacted_fields, deadline)?;
+        let missing = self.missing.clone();
+        let opened = Arc::new(OpenTable { rows, columns, missing, kept: Mutex::default() });
+        Some(Arc::clone(self.opened.get_or_init(|| opened)))
+    }
+
+    /// Returns the heap size of what is kept beside the rows.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        self.opened().map_or(0, |opened| opened.lock_kept().bytes + opened.rows.heap_bytes())
+    }
+}
+
+impl VirtualTable {
+    /// Drops the decoded columns and the indexes.
+    pub(crate) fn drop_columns(&self) {
+        if let Some(opened) = self.opened() {
+            *opened.lock_kept() = Kept::default();
         }
-        Some(Arc::clone(self.rows.get_or_init(|| rows)))
     }
 }
 
@@ -52,3 +72,244 @@ impl fmt::Debug for VirtualTable {
         f.debug_struct("Table").field("name", &self.name).finish_non_exhaustive()
     }
 }
+
+/// A table whose rows and columns are known.
+pub(crate) struct OpenTable {
+    rows: Arc<dyn TableRows>,
+    columns: Vec<ColumnDef>,
+    missing: MissingCodes,
+    kept: Mutex<Kept>,
+}
+
+/// Columns and indexes that were built.
+#[derive(Default)]
+struct Kept {
+    columns: HashMap<usize, Arc<TypedColumn>>,
+    indexes: HashMap<(usize, Comparison), Arc<ColumnIndex>>,
+    orders: HashMap<(usize, bool), Arc<[u32]>>,
+    bytes: usize,
+}
+
+impl OpenTable {
+    pub(crate) fn columns(&self) -> &[ColumnDef] {
+        &self.columns
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the rows as they are written.
+    pub(crate) fn rows(&self) -> &dyn TableRows {
+        &*self.rows
+    }
+
+    fn lock_kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a cell of the row that was read last, in its storage class, and true if its number stands for a missing value.
+    pub(crate) fn cell<'a>(&self, cell: Cell<'a>, column: usize) -> (Cell<'a>, bool) {
+        let Some(def) = self.columns.get(column) else { return (Cell::Null, false) };
+        let cell = def.typed(cell);
+        let number = match cell {
+            _ if self.missing.is_empty() => return (cell, false),
+            Cell::Integer(number) => number,
+            Cell::Real(number) if number.fract() == 0.0 => number as i64,
+            _ => return (cell, false),
+        };
+        if self.missing.position(number).is_some() { (Cell::Null, true) } else { (cell, false) }
+    }
+
+    /// Returns true if the values of a column are kept once they were decoded.
+    pub(crate) fn is_kept(&self, column: usize) -> bool {
+        self.columns.get(column).is_some_and(|def| !def.is_computed && !def.is_record)
+    }
+
+    /// Returns the decoded values of a column, if they are kept.
+    pub(crate) fn kept_column(&self, column: usize) -> Option<Arc<TypedColumn>> {
+        self.lock_kept().columns.get(&column).map(Arc::clone)
+    }
+
+    /// Decodes columns in one pass, and keeps them; `None` if the deadline was reached.
+    pub(crate) fn decode(
+        &self,
+        columns: &[usize],
+        deadline: &QueryDeadline,
+    ) -> Option<Vec<Arc<TypedColumn>>> {
+        let wanted: Vec<usize> = {
+            let kept = self.lock_kept();
+            columns.iter().copied().filter(|column| !kept.columns.contains_key(column)).collect()
+        };
+        let source = self.rows.source_text();
+        let mut builders: Vec<ColumnBuilder> =
+            wanted.iter().map(|_| ColumnBuilder::new(source.clone(), self.len())).collect();
+        if !wanted.is_empty() {
+            let set = wanted.iter().fold(ColumnSet(0), |set, column| set.with(*column));
+            let mut row = self.rows.new_row(set);
+            for at in 0..self.len() {
+                if should_stop_at(at + 1, deadline) {
+                    return None;
+                }
+                self.rows.read_row(at, &mut row);
+                for (column, builder) in wanted.iter().zip(&mut builders) {
+                    let (cell, is_missing) = self.cell(self.rows.cell(&row, *column), *column);
+                    if !builder.push(&cell) {
+                        return None;
+                    }
+                    if is_missing {
+                        builder.mark_missing();
+                    }
+                }
+            }
+        }
+        let mut kept = self.lock_kept();
+        for (column, builder) in wanted.into_iter().zip(builders) {
+            let decoded = Arc::new(builder.finish());
+            kept.bytes += decoded.heap_bytes();
+            kept.columns.insert(column, decoded);
+        }
+        Some(columns.iter().filter_map(|column| kept.columns.get(column).map(Arc::clone)).collect())
+    }
+
+    /// Calls `visit` with the value of each row of a column, which is not kept; `None` if the deadline was reached.
+    fn computed_values(
+        &self,
+        column: usize,
+        deadline: &QueryDeadline,
+    ) -> impl Iterator<Item = Option<Cell<'static>>> {
+        let mut row = self.rows.new_row(ColumnSet::of(column));
+        (0..self.len()).map(move |at| {
+            if should_stop_at(at + 1, deadline) {
+                return None;
+            }
+            self.rows.read_row(at, &mut row);
+            Some(self.cell(self.rows.cell(&row, column), column).0.into_owned())
+        })
+    }
+
+    /// Returns an index of a column that was built, if there is one.
+    pub(crate) fn kept_index(&self, column: usize, comparison: Comparison) -> Option<Arc<ColumnIndex>> {
+        self.lock_kept().indexes.get(&(column, comparison)).map(Arc::clone)
+    }
+
+    /// Returns the index of a column, built on first use; `None` if the deadline was reached.
+    pub(crate) fn index(
+        &self,
+        column: usize,
+        comparison: Comparison,
+        deadline: &QueryDeadline,
+    ) -> Option<Arc<ColumnIndex>> {
+        if let Some(index) = self.kept_index(column, comparison) {
+            return Some(index);
+        }
+        let index = if self.is_kept(column) {
+            let values = self.decode(&[column], deadline)?.pop()?;
+            ColumnIndex::build(
+                comparison,
+                (0..self.len()).map(|at| (!should_stop_at(at + 1, deadline)).then(|| values.value(at))),
+            )?
+        } else {
+            ColumnIndex::build(comparison, self.computed_values(column, deadline))?
+        };
+        let index = Arc::new(index);
+        let mut kept = self.lock_kept();
+        kept.bytes += index.heap_bytes();
+        kept.indexes.insert((column, comparison), Arc::clone(&index));
+        Some(index)
+    }
+
+    /// Returns the rows in the order of a column, sorted once; `None` if the deadline was reached.
+    pub(crate) fn order(
+        &self,
+        column: usize,
+        is_descending: bool,
+        deadline: &QueryDeadline,
+    ) -> Option<Arc<[u32]>> {
+        if let Some(order) = self.lock_kept().orders.get(&(column, is_descending)) {
+            return Some(Arc::clone(order));
+        }
+        let comparison = self.columns.get(column)?.comparison();
+        let values = self.decode(&[column], deadline)?.pop()?;
+        let order: Arc<[u32]> =
+            sorted_rows(self.len(), is_descending, comparison, |at| values.value(at)).into();
+        let mut kept = self.lock_kept();
+        kept.bytes += size_of_val(&*order);
+        kept.orders.insert((column, is_descending), Arc::clone(&order));
+        Some(order)
+    }
+
+    /// Returns the text as it is written of rows whose value in a column is a number, if all of them are written alike.
+    pub(crate) fn written_text(
+        &self,
+        column: usize,
+        number: &Cell<'_>,
+        deadline: &QueryDeadline,
+    ) -> Option<String> {
+        let value = match number {
+            Cell::Integer(n) => ValueRef::Integer(*n),
+            Cell::Real(n) => ValueRef::Real(*n),
+            Cell::Text(_) | Cell::Null => return None,
+        };
+        let index = self.index(column, Comparison::Binary, deadline)?;
+        let IndexLookup::Rows(found) = index.lookup(value) else { return None };
+        let mut row = self.rows.new_row(ColumnSet::of(column));
+        let mut written: Option<String> = None;
+        for at in found.into_iter().take(MAX_COMPARED_SPELLINGS) {
+            self.rows.read_row(at as usize, &mut row);
+            let typed = self.columns.get(column)?.typed(self.rows.cell(&row, column));
+            let is_equal = match (&typed, number) {
+                (Cell::Integer(a), Cell::Integer(b)) => a == b,
+                (Cell::Real(a), Cell::Real(b)) => a == b,
+                _ => false,
+            };
+            match self.rows.written_cell(&row, column) {
+                _ if !is_equal => {}
+                Cell::Text(text) if written.as_deref().is_none_or(|first| first == text) => {
+                    written = Some(text.into_owned());
+                }
+                _ => return None,
+            }
+        }
+        written
+    }
+
+    /// Calls `find` with the values of a column in the first `most` rows, until it returns a value.
+    pub(crate) fn find_in_column<T>(
+        &self,
+        column: usize,
+        most: usize,
+        mut find: impl FnMut(Cell<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let mut row: RowBuffer = self.rows.new_row(ColumnSet::of(column));
+        (0..self.len().min(most)).find_map(|at| {
+            self.rows.read_row(at, &mut row);
+            find(self.cell(self.rows.cell(&row, column), column).0)
+        })
+    }
+
+    /// Returns the first text of a column, as it is written, that satisfies a condition.
+    pub(crate) fn find_written(
+        &self,
+        column: usize,
+        most: usize,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let mut row = self.rows.new_row(ColumnSet::of(column));
+        (0..self.len().min(most)).find_map(|at| {
+            self.rows.read_row(at, &mut row);
+            match self.rows.written_cell(&row, column) {
+                Cell::Text(text) if !text.is_empty() && is_wanted(&text) => Some(text.into_owned()),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns true if values of a column are hidden, so that it must not be sorted unseen.
+    pub(crate) fn is_redacted(&self, column: usize) -> bool {
+        self.columns.get(column).is_some_and(|def| def.redaction == Redaction::Whole)
+    }
+}
+
+/// Rows of one number whose texts are compared.
+const MAX_COMPARED_SPELLINGS: usize = 64;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use portion_core::snapshot::Slice;
 use portion_json::span::Span;
 
 use crate::cell::Cell;
@@ -28,6 +29,21 @@ pub(crate) trait TableRows: Send + Sync {
 
     /// Returns a cell of the row that was read last.
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a>;
+
+    /// Returns a cell of the row that was read last as it is written, where texts are already something else.
+    fn written_cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        self.cell(row, column)
+    }
+
+    /// Returns the text of which most texts of cells are slices.
+    fn source_text(&self) -> Slice {
+        Slice::new(String::new())
+    }
+
+    /// Returns the heap size in bytes of what was found of the rows.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 
     /// Returns names of columns, the most informative first; others may follow.
     fn ranked_columns(&self) -> Vec<String> {
@@ -72,6 +88,11 @@ impl ColumnSet {
         Self(1 << column.min(63))
     }
 
+    /// Returns the set with another column.
+    pub(crate) fn with(self, column: usize) -> Self {
+        Self(self.0 | Self::of(column).0)
+    }
+
     pub(crate) fn contains(self, column: usize) -> bool {
         self.0 >> column.min(63) & 1 == 1
     }
@@ -85,20 +106,6 @@ pub(crate) trait RowSource: Send + Sync {
 
 /// Rows that are read for a hint.
 pub(crate) const HINT_ROWS: usize = 5_000;
-
-/// Calls `find` with the cells of a column in the first `most` rows, until it returns a value.
-pub(crate) fn find_in_column<T>(
-    rows: &dyn TableRows,
-    column: usize,
-    most: usize,
-    mut find: impl FnMut(Cell<'_>) -> Option<T>,
-) -> Option<T> {
-    let mut row = rows.new_row(ColumnSet::of(column));
-    (0..rows.len().min(most)).find_map(|index| {
-        rows.read_row(index, &mut row);
-        find(rows.cell(&row, column))
-    })
-}
 
 /// Returns true if the query must stop; checks the deadline every 256 steps.
 pub(crate) fn should_stop_at(step: usize, deadline: &QueryDeadline) -> bool {

@@ -4,12 +4,10 @@ use portion_json::scan::{JsonKind, is_equivalent_json};
 
 /// Longest number that a double always holds exactly.
 const MAX_EXACT_BYTES: usize = 15;
-/// Kinds without the details of texts.
-const MAIN_KINDS: u16 = 255;
 
 /// A set of kinds of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ValueKinds(u16);
+pub(crate) struct ValueKinds(u8);
 
 impl ValueKinds {
     pub(crate) const INTEGER: Self = Self(1);
@@ -20,9 +18,6 @@ impl ValueKinds {
     pub(crate) const OBJECT: Self = Self(32);
     pub(crate) const ARRAY: Self = Self(64);
     pub(crate) const NULL: Self = Self(128);
-    /// Details of texts of JSON: some are plain numbers, and some are not.
-    const NUMBER_TEXT: Self = Self(256);
-    const WORD_TEXT: Self = Self(512);
     pub(crate) const NUMERIC: Self = Self(1 | 2 | 4 | 8);
     pub(crate) const CONTAINER: Self = Self(32 | 64);
 
@@ -42,22 +37,7 @@ impl ValueKinds {
 
     /// Returns true if all values are texts or null.
     pub(crate) fn are_texts(self) -> bool {
-        self.0 & MAIN_KINDS & !Self::NULL.0 == Self::TEXT.0
-    }
-
-    /// Returns true if all values are texts of plain numbers, or null.
-    pub(crate) fn are_number_texts(self) -> bool {
-        self.are_texts() && self.has_number_texts()
-    }
-
-    /// Returns true if all values are numbers and texts of plain numbers, or null.
-    pub(crate) fn are_numbers_and_number_texts(self) -> bool {
-        let others = self.0 & MAIN_KINDS & !(Self::NULL.0 | Self::TEXT.0 | Self::INTEGER.0 | Self::REAL.0);
-        others == 0 && self.has_number_texts()
-    }
-
-    fn has_number_texts(self) -> bool {
-        self.intersects(Self::NUMBER_TEXT) && !self.intersects(Self::WORD_TEXT)
+        self.0 & !Self::NULL.0 == Self::TEXT.0
     }
 
     /// Returns the kind of a JSON value.
@@ -65,8 +45,7 @@ impl ValueKinds {
         match JsonKind::of_value(value) {
             JsonKind::Object => Self::OBJECT,
             JsonKind::Array => Self::ARRAY,
-            JsonKind::String if is_number_text(value) => Self::TEXT.union(Self::NUMBER_TEXT),
-            JsonKind::String => Self::TEXT.union(Self::WORD_TEXT),
+            JsonKind::String => Self::TEXT,
             JsonKind::Bool => Self::BOOL,
             JsonKind::Null => Self::NULL,
             JsonKind::Number if is_rounded(value) => Self::ROUNDED,
@@ -101,44 +80,4 @@ fn is_rounded(number: &str) -> bool {
     }
     let shortest = number.parse().ok().and_then(serde_json::Number::from_f64);
     shortest.is_none_or(|shortest| !is_equivalent_json(&shortest.to_string(), number))
-}
-
-/// Returns true if a JSON string is a number as people write it, exact as a double. A code with zeros at its beginning is none.
-fn is_number_text(quoted: &str) -> bool {
-    let Some(text) = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else { return false };
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    text.len() <= MAX_EXACT_BYTES
-        && is_digits(whole)
-        && is_digits(fraction)
-        && (whole == "0" || !whole.starts_with('0'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ValueKinds;
-
-    fn check(values: &[&str], expect: bool) {
-        let all = values.iter().map(|value| ValueKinds::from_json(value)).reduce(ValueKinds::union);
-        assert_eq!(all.expect("values").are_number_texts(), expect, "{values:?}");
-    }
-
-    #[test]
-    fn texts_of_plain_numbers_are_told_from_others() {
-        check(&[r#""0""#, r#""-12""#, r#""1990.50""#, "null"], true);
-        for other in [
-            r#""""#,
-            r#""-""#,
-            r#""02139""#,
-            r#""1e5""#,
-            r#"".5""#,
-            r#""5.""#,
-            r#""1,5""#,
-            r#""1234567890123456""#,
-            "1",
-        ] {
-            check(&[r#""1""#, other], false);
-        }
-    }
 }

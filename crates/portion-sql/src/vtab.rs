@@ -8,81 +8,99 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rusqlite::types::Null;
 use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
-    sqlite3_vtab, sqlite3_vtab_cursor,
+    Context, DistinctMode, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
+    VTabCursor, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, Redaction};
-use crate::index::{ColumnIndex, IndexLookup};
+use crate::column::{ColumnDef, Comparison, Redaction};
+use crate::index::IndexLookup;
 use crate::limits::QueryDeadline;
-use crate::table::VirtualTable;
-use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
-use crate::usage::RedactionUsage;
+use crate::table::{OpenTable, VirtualTable};
+use crate::table_rows::{ColumnSet, RowBuffer};
+use crate::typed_column::TypedColumn;
+use crate::usage::StatementUsage;
 
-/// Registers a table with a connection under a name.
+/// Rows that are read from the text before the columns of a statement are decoded as a whole.
+const ROWS_BEFORE_DECODING: usize = 48;
+
+/// Registers a table with a connection under a name. `number`: its place in the catalogue.
 pub(crate) fn register(
     connection: &Connection,
     name: &str,
-    table: &Arc<VirtualTable>,
+    (number, table): (usize, &Arc<VirtualTable>),
     deadline: &Arc<QueryDeadline>,
-    usage: &Arc<RedactionUsage>,
+    usage: &Arc<StatementUsage>,
 ) -> Result<()> {
     const MODULE: Module<'_, TableHandle> = Module::eponymous_only_module();
-    let context =
-        TableContext { table: Arc::clone(table), deadline: Arc::clone(deadline), usage: Arc::clone(usage) };
-    connection.create_module(name, &MODULE, Some(context))
+    let (table, deadline, usage) = (Arc::clone(table), Arc::clone(deadline), Arc::clone(usage));
+    connection.create_module(name, &MODULE, Some(TableContext { number, table, deadline, usage }))
 }
 
 /// The context with which a table is opened.
 struct TableContext {
+    number: usize,
     table: Arc<VirtualTable>,
     deadline: Arc<QueryDeadline>,
-    usage: Arc<RedactionUsage>,
+    usage: Arc<StatementUsage>,
 }
 
 /// A table that a statement names.
 #[repr(C)]
 struct TableHandle {
     base: sqlite3_vtab,
-    rows: Arc<dyn TableRows>,
-    indexes: ColumnIndexes,
+    table: Arc<OpenTable>,
     deadline: Arc<QueryDeadline>,
-    usage: Arc<RedactionUsage>,
+    usage: Arc<StatementUsage>,
 }
-
-/// Indexes by column, as far as they were built.
-type ColumnIndexes = Arc<Mutex<HashMap<usize, Arc<ColumnIndex>>>>;
 
 /// A cursor over the rows of a table.
 #[repr(C)]
 struct RowCursor {
     base: sqlite3_vtab_cursor,
-    rows: Arc<dyn TableRows>,
-    indexes: ColumnIndexes,
+    table: Arc<OpenTable>,
     deadline: Arc<QueryDeadline>,
-    usage: Arc<RedactionUsage>,
+    usage: Arc<StatementUsage>,
     /// Rows to visit, if not all.
-    row_filter: Option<(Arc<ColumnIndex>, IndexLookup)>,
-    /// Number of rows visited.
+    visited: Visited,
+    /// Number of rows visited since the last start, and in all.
     rows_done: usize,
-    row: RefCell<CurrentRow>,
+    rows_in_all: usize,
+    read: RefCell<ReadState>,
 }
 
-/// The row whose cells were requested last.
+/// The rows that a cursor visits.
+enum Visited {
+    All,
+    Sorted(Arc<[u32]>),
+    Found(Vec<u32>),
+}
+
+/// Columns as far as they are decoded, and the row whose cells were read from the text last.
 #[derive(Default)]
-struct CurrentRow {
+struct ReadState {
+    decoded: Vec<Option<Arc<TypedColumn>>>,
+    /// Columns that were read from the text.
+    undecoded: BTreeSet<usize>,
     row: RowBuffer,
     /// True if it is the row at the cursor.
     is_current: bool,
+}
+
+/// A plan of SQLite as its number: the column that equals a value, with the comparison, or the column to sort by.
+#[derive(Clone, Copy)]
+enum Plan {
+    Scan,
+    Equals(usize, Comparison),
+    Order(usize, bool),
 }
 
 // SAFETY: `TableHandle` is `repr(C)` and its first field is the `sqlite3_vtab`.
@@ -99,33 +117,47 @@ unsafe impl VTab<'_> for TableHandle {
         _: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         catch_panic(|| {
-            let TableContext { table, deadline, usage } =
+            let TableContext { number, table, deadline, usage } =
                 context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
-            let rows = table.rows(deadline).ok_or_else(|| unread_error(&table.name, deadline))?;
-            let declared: Vec<String> = rows.columns().iter().map(ColumnDef::declaration).collect();
+            let opened = table.open(deadline).ok_or_else(|| unread_error(&table.name, deadline))?;
+            let columns = opened.columns().iter().enumerate();
+            let declared: Vec<String> = columns.map(|(at, column)| column.declaration(*number, at)).collect();
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
             let (base, deadline, usage) = (sqlite3_vtab::default(), Arc::clone(deadline), Arc::clone(usage));
-            Ok((
-                Cow::Owned(statement),
-                Self { base, rows, indexes: ColumnIndexes::default(), deadline, usage },
-            ))
+            Ok((Cow::Owned(statement), Self { base, table: opened, deadline, usage }))
         })
     }
 
-    /// Chooses between reading all rows, and reading those with a value in a column that is known only
-    /// during a join. Both plans pass on which columns are used.
+    /// Chooses the rows with a value in a column, rows in the order of a column, or all rows. The plan passes on which
+    /// columns are used.
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let rows = self.rows.len() as f64;
-        if let Some((constraint, column)) = join_constraint(info)? {
-            info.constraint_usage(constraint).set_argv_index(1);
-            info.set_idx_num(column + 1);
-            info.set_estimated_rows((rows.sqrt() as i64).max(1));
-            info.set_estimated_cost(rows.sqrt() + 10.0);
+        let rows = self.table.len() as f64;
+        let mut plan = Plan::Scan;
+        if let Some((at, column, comparison)) = self.equality(info)? {
+            info.constraint_usage(at).set_argv_index(1);
+            let kept = self.table.kept_index(column, comparison);
+            let found = kept.map_or(rows.sqrt(), |index| index.rows_per_value()).max(1.0);
+            info.set_estimated_rows(found as i64);
+            info.set_estimated_cost(found * 10.0 + 10.0);
+            plan = Plan::Equals(column, comparison);
         } else {
             info.set_estimated_rows(rows as i64);
             info.set_estimated_cost(rows * 10.0 + 10.0);
+            // The values of DISTINCT stay in the order of the rows.
+            let is_order = info.distinct() != DistinctMode::Distinct;
+            let mut orders = info.order_bys();
+            if is_order
+                && let (Some(order), None) = (orders.next(), orders.next())
+                && let Ok(column) = usize::try_from(order.column())
+                && self.table.is_kept(column)
+                && !self.table.is_redacted(column)
+            {
+                plan = Plan::Order(column, order.is_order_by_desc());
+            }
+            info.set_order_by_consumed(matches!(plan, Plan::Order(..)));
         }
+        info.set_idx_num(plan.number(self.table.columns()));
         info.set_idx_str(&format!("{:x}", info.col_used()));
         Ok(true)
     }
@@ -133,42 +165,115 @@ unsafe impl VTab<'_> for TableHandle {
     fn open(&mut self) -> Result<RowCursor> {
         Ok(RowCursor {
             base: sqlite3_vtab_cursor::default(),
-            rows: Arc::clone(&self.rows),
-            indexes: Arc::clone(&self.indexes),
+            table: Arc::clone(&self.table),
             deadline: Arc::clone(&self.deadline),
             usage: Arc::clone(&self.usage),
-            row_filter: None,
+            visited: Visited::All,
             rows_done: 0,
-            row: RefCell::default(),
+            rows_in_all: 0,
+            read: RefCell::default(),
         })
+    }
+}
+
+impl TableHandle {
+    /// Finds a constraint that a column equals a value, and returns it with the column and the comparison.
+    fn equality(&self, info: &IndexInfo) -> Result<Option<(usize, usize, Comparison)>> {
+        for (at, constraint) in info.constraints().enumerate() {
+            if constraint.is_usable()
+                && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ
+                && let Ok(column) = usize::try_from(constraint.column())
+                && let Some(comparison) = Comparison::of_collation(info.collation(at)?)
+                // The index has one comparison for the column beside the plain one.
+                && (comparison == Comparison::Binary || comparison == self.table.columns()[column].comparison())
+            {
+                return Ok(Some((at, column, comparison)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Plan {
+    fn number(self, columns: &[ColumnDef]) -> c_int {
+        let code = match self {
+            Self::Scan => 0,
+            Self::Equals(column, comparison) => {
+                let is_own = columns.get(column).is_some_and(|def| def.comparison() == comparison);
+                1 + 4 * column + usize::from(is_own)
+            }
+            Self::Order(column, is_descending) => 3 + 4 * column + usize::from(is_descending),
+        };
+        c_int::try_from(code).unwrap_or(0)
+    }
+
+    fn of_number(code: c_int, columns: &[ColumnDef]) -> Self {
+        let Some(code) = usize::try_from(code).ok().and_then(|code| code.checked_sub(1)) else {
+            return Self::Scan;
+        };
+        let column = code / 4;
+        match (code % 4, columns.get(column)) {
+            (0, Some(_)) => Self::Equals(column, Comparison::Binary),
+            (1, Some(def)) => Self::Equals(column, def.comparison()),
+            (kind, Some(_)) => Self::Order(column, kind == 3),
+            (_, None) => Self::Scan,
+        }
     }
 }
 
 // SAFETY: `RowCursor` is `repr(C)` and its first field is the `sqlite3_vtab_cursor`.
 unsafe impl VTabCursor for RowCursor {
-    fn filter(&mut self, by: c_int, used_columns: Option<&str>, values: &Filters<'_>) -> Result<()> {
+    fn filter(&mut self, plan: c_int, used_columns: Option<&str>, values: &Filters<'_>) -> Result<()> {
         catch_panic(|| {
             let used_columns =
                 used_columns.and_then(|used_columns| u64::from_str_radix(used_columns, 16).ok());
-            let row = self.rows.new_row(used_columns.map_or_else(ColumnSet::default, ColumnSet));
-            self.row = RefCell::new(CurrentRow { row, is_current: false });
-            (self.rows_done, self.row_filter) = (0, None);
+            let used_columns = used_columns.map_or_else(ColumnSet::default, ColumnSet);
+            self.rows_done = 0;
             if self.deadline.is_over() {
                 return Err(interrupted_error());
             }
-            if let (Ok(column @ 1..), Some(value)) = (usize::try_from(by), values.iter().next()) {
-                let index = self.index(column - 1)?;
-                let found = index.lookup(value);
-                self.row_filter = (found != IndexLookup::Unknown).then_some((index, found));
+            let state = self.read.get_mut();
+            state.is_current = false;
+            if state.decoded.is_empty() {
+                state.row = self.table.rows().new_row(used_columns);
+                state.decoded = (0..self.table.columns().len())
+                    .map(|column| {
+                        used_columns.contains(column).then(|| self.table.kept_column(column)).flatten()
+                    })
+                    .collect();
+                state
+                    .decoded
+                    .iter()
+                    .flatten()
+                    .for_each(|column| self.usage.record_missing(column.has_missing));
             }
+            self.visited = match (Plan::of_number(plan, self.table.columns()), values.iter().next()) {
+                (Plan::Equals(column, comparison), Some(value)) => {
+                    let index = self.table.index(column, comparison, &self.deadline);
+                    match index.ok_or_else(interrupted_error)?.lookup(value) {
+                        IndexLookup::Rows(found) => Visited::Found(found),
+                        IndexLookup::Unknown => Visited::All,
+                    }
+                }
+                (Plan::Order(column, is_descending), _) => {
+                    let order = self.table.order(column, is_descending, &self.deadline);
+                    Visited::Sorted(order.ok_or_else(interrupted_error)?)
+                }
+                _ => Visited::All,
+            };
             Ok(())
         })
     }
 
     fn next(&mut self) -> Result<()> {
         self.rows_done += 1;
-        self.row.get_mut().is_current = false;
-        Ok(())
+        self.rows_in_all += 1;
+        let state = self.read.get_mut();
+        state.is_current = false;
+        if self.rows_in_all < ROWS_BEFORE_DECODING || state.undecoded.is_empty() {
+            return Ok(());
+        }
+        catch_panic(|| self.decode_columns())
     }
 
     fn eof(&self) -> bool {
@@ -177,25 +282,31 @@ unsafe impl VTabCursor for RowCursor {
 
     fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
         catch_panic(|| {
-            let mut read = self.row.borrow_mut();
+            let mut state = self.read.borrow_mut();
+            let state = &mut *state;
             let column = usize::try_from(column).unwrap_or(usize::MAX);
-            if self.rows.columns().get(column).is_some_and(|column| column.redaction == Redaction::Whole) {
-                self.usage.mark_read();
+            let Some(def) = self.table.columns().get(column) else { return context.set_result(Null) };
+            if def.redaction == Redaction::Whole {
+                self.usage.redaction.mark_read();
             }
-            if !read.row.wanted_columns.contains(column) {
-                read.row = self.rows.new_row(ColumnSet::default());
-                read.is_current = false;
+            let at = self.row_index().unwrap_or(usize::MAX);
+            if let Some(Some(decoded)) = state.decoded.get(column) {
+                return set_cell(context, &decoded.value(at));
             }
-            if !read.is_current {
-                self.rows.read_row(self.row_index().unwrap_or(usize::MAX), &mut read.row);
-                read.is_current = true;
+            if self.table.is_kept(column) {
+                state.undecoded.insert(column);
             }
-            match self.rows.cell(&read.row, column) {
-                Cell::Null => context.set_result(Null),
-                Cell::Integer(n) => context.set_result(n),
-                Cell::Real(n) => context.set_result(n),
-                Cell::Text(text) => context.set_result(&*text),
+            if !state.row.wanted_columns.contains(column) {
+                state.row = self.table.rows().new_row(ColumnSet::default());
+                state.is_current = false;
             }
+            if !state.is_current {
+                self.table.rows().read_row(at, &mut state.row);
+                state.is_current = true;
+            }
+            let (cell, is_missing) = self.table.cell(self.table.rows().cell(&state.row, column), column);
+            self.usage.record_missing(is_missing);
+            set_cell(context, &cell)
         })
     }
 
@@ -207,40 +318,35 @@ unsafe impl VTabCursor for RowCursor {
 impl RowCursor {
     /// Returns the index of the current row; `None` after the last.
     fn row_index(&self) -> Option<usize> {
-        match &self.row_filter {
-            None => (self.rows_done < self.rows.len()).then_some(self.rows_done),
-            Some((index, IndexLookup::Rows(found))) => index.row(*found, self.rows_done),
-            Some(_) => None,
+        match &self.visited {
+            Visited::All => (self.rows_done < self.table.len()).then_some(self.rows_done),
+            Visited::Sorted(rows) => rows.get(self.rows_done).map(|row| *row as usize),
+            Visited::Found(rows) => rows.get(self.rows_done).map(|row| *row as usize),
         }
     }
 
-    /// Returns the index of a column, built on first use.
-    fn index(&self, column: usize) -> Result<Arc<ColumnIndex>> {
-        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = indexes.get(&column) {
-            return Ok(Arc::clone(index));
+    /// Decodes the columns that were read from the text so far.
+    fn decode_columns(&mut self) -> Result<()> {
+        let state = self.read.get_mut();
+        let columns: Vec<usize> = std::mem::take(&mut state.undecoded).into_iter().collect();
+        let decoded = self.table.decode(&columns, &self.deadline).ok_or_else(interrupted_error)?;
+        for (column, values) in columns.into_iter().zip(decoded) {
+            self.usage.record_missing(values.has_missing);
+            if let Some(slot) = state.decoded.get_mut(column) {
+                *slot = Some(values);
+            }
         }
-        let index = ColumnIndex::build(&*self.rows, column, &self.deadline).ok_or_else(interrupted_error)?;
-        let index = Arc::new(index);
-        indexes.insert(column, Arc::clone(&index));
-        Ok(index)
+        Ok(())
     }
 }
 
-/// Finds a constraint that a column equals a value of another table, and the column.
-fn join_constraint(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
-    for (at, constraint) in info.constraints().enumerate() {
-        if constraint.is_usable()
-            && constraint.column() >= 0
-            && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ
-            && info.rhs_value(at)?.is_none()
-            && !info.is_in_constraint(at)?
-            && info.collation(at)? == "BINARY"
-        {
-            return Ok(Some((at, constraint.column())));
-        }
+fn set_cell(context: &mut Context, cell: &Cell<'_>) -> Result<()> {
+    match cell {
+        Cell::Null => context.set_result(Null),
+        Cell::Integer(n) => context.set_result(*n),
+        Cell::Real(n) => context.set_result(*n),
+        Cell::Text(text) => context.set_result(&**text),
     }
-    Ok(None)
 }
 
 /// Returns the error for a table that was not read: the query must stop, or cells of a document span too much of it.

@@ -1,6 +1,7 @@
 //! Structure of plain text: chunk boundaries, entries of logs, tables, and names.
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
+//! [`column_form`] the texts of a column,
 //! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
 //! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns, [`yaml`] texts as
 //! YAML; [`printable`] makes text safe for a terminal, [`width`] counts its columns there; [`repeated`] shortens names for
@@ -8,6 +9,7 @@
 
 pub mod charset;
 pub mod chunk;
+pub mod column_form;
 pub mod counted;
 pub mod delimited;
 pub mod diff;

@@ -14,6 +14,7 @@
 //! ```
 
 mod column_arrays;
+mod derived;
 mod duplicates;
 mod embedded_json;
 mod encoding;
@@ -43,6 +44,7 @@ use crate::missing_codes::MissingCodes;
 use crate::paging::PagingArgument;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
 pub use column_arrays::ColumnArrays;
+pub use derived::DerivedData;
 pub(crate) use duplicates::block_place;
 pub(crate) use embedded_json::locate_json;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
@@ -82,6 +84,7 @@ pub struct Snapshot {
     transport_page: Option<Box<TransportPage>>,
     upstream_list: Option<UpstreamList>,
     missing_codes: MissingCodes,
+    derived: DerivedData,
 }
 
 /// One part of a payload.
@@ -228,6 +231,7 @@ pub fn capture(payload: Payload) -> Snapshot {
             .map(|page| Box::new(redacted::redact_next(redaction_rules.as_deref(), *page))),
         upstream_list: upstream_list.map(|list| redacted::redact_reason(redaction_rules.as_deref(), *list)),
         missing_codes,
+        derived: DerivedData::default(),
     }
 }
 
@@ -305,7 +309,12 @@ impl Snapshot {
         self.query_answer.as_ref()
     }
 
-    /// Returns the heap size in bytes, index included.
+    /// Returns the place of data that are computed from the snapshot and kept with it.
+    pub fn derived(&self) -> &DerivedData {
+        &self.derived
+    }
+
+    /// Returns the heap size in bytes, index included, without what is [derived](Self::derived).
     pub fn heap_bytes(&self) -> usize {
         let parts = self.parts.iter().map(|part| {
             size_of::<Part>()

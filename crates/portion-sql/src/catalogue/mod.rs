@@ -1,9 +1,11 @@
 //! Lists the tables of a view and names them.
 
 mod arrays;
+mod kept_parts;
 
 use std::sync::Arc;
 
+use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
     ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, record_blocks,
@@ -22,7 +24,6 @@ use arrays::{
 
 use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
-use crate::missing::MissingValues;
 use crate::records::{
     ArraySource, BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListSource,
     MapSource, ObjectSource,
@@ -41,7 +42,7 @@ pub(crate) struct Catalogue {
     /// Dotted paths of redacted fields.
     pub(crate) redacted_fields: Arc<[String]>,
     /// Codes of missing values, of the view and of each other result.
-    pub(crate) missing: Vec<Arc<MissingValues>>,
+    pub(crate) missing: Vec<MissingCodes>,
     /// Number of tables of documents that are not listed.
     pub(crate) unlisted_table_count: usize,
     /// Number of blocks of JSON in the view with tables of their own: `items` is that of one of them.
@@ -52,6 +53,17 @@ pub(crate) struct Catalogue {
 const MAX_DOCUMENT_TABLES: usize = 90;
 
 impl Catalogue {
+    fn add_part(&mut self, part: &CataloguePart, snapshot: &Snapshot) {
+        if self.tables.is_empty() {
+            self.block_count = part.block_count;
+        }
+        self.unlisted_table_count += part.unlisted_table_count;
+        self.tables.extend(part.tables.iter().cloned());
+        self.aliases.extend(part.aliases.iter().cloned());
+        self.missing.push(part.missing.clone());
+        self.redacted_fields = self.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
+    }
+
     /// Returns the table of a name or an alias.
     pub(crate) fn table(&self, name: &str) -> Option<&Arc<VirtualTable>> {
         let own = self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name));
@@ -67,14 +79,20 @@ impl Catalogue {
         is_table || named.any(|(_, table)| !is_other(table))
     }
 
-    fn has_alias(&self, name: &str) -> bool {
-        self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(name))
-    }
-
     /// Returns the name of the table of all columns.
     pub(crate) fn fields_name(&self) -> &str {
         self.tables.last().map_or("fields", |table| &table.name)
     }
+}
+
+/// The tables of one result in a catalogue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CataloguePart {
+    tables: Vec<Arc<VirtualTable>>,
+    aliases: Vec<(String, Arc<VirtualTable>)>,
+    missing: MissingCodes,
+    unlisted_table_count: usize,
+    block_count: usize,
 }
 
 /// Builds the catalogue of a view, with the tables at `paths` and those of other results.
@@ -87,33 +105,33 @@ pub(crate) fn build(
     paths: &[PathTable],
     joined: &[JoinedResult<'_>],
 ) -> Result<Catalogue, UnresolvedPath> {
-    let mut builder = CatalogueBuilder::default();
-    // The names of table-valued functions stay reserved.
-    for reserved in ["json_each", "json_tree"] {
-        builder.names.unique(reserved);
-    }
-    builder.add_view(snapshot, view);
+    let mut catalogue = Catalogue::default();
     let paths_of = |result: Option<&str>| {
         let of_result = paths.iter().filter(move |table| table.result.as_deref() == result);
         of_result.map(|table| table.path.as_str()).collect::<Vec<_>>()
     };
-    for path in paths_of(None) {
-        builder.add_path(snapshot, view, path)?;
-    }
+    catalogue.add_part(&*kept_parts::part(snapshot, view, None, &paths_of(None))?, snapshot);
     for other in joined {
-        builder.prefix = Some(other.name.to_owned());
-        let first = builder.catalogue.tables.len();
-        builder.add_view(other.snapshot, other.view);
-        let main = builder.catalogue.tables.get(first).cloned();
-        for path in paths_of(Some(other.name)) {
-            builder.add_path(other.snapshot, other.view, path)?;
-        }
-        builder.prefix = None;
-        if builder.names.is_free(other.name) {
-            builder.add_alias(Some(other.name.to_owned()), main);
+        let part =
+            kept_parts::part(other.snapshot, other.view, Some(other.name), &paths_of(Some(other.name)))?;
+        catalogue.add_part(&part, other.snapshot);
+        if let Some(main) = part.tables.first()
+            && catalogue.table(other.name).is_none()
+        {
+            catalogue.aliases.push((other.name.to_owned(), Arc::clone(main)));
         }
     }
-    Ok(builder.finish())
+    // Under another name if the payload has a table `fields`.
+    let name = if catalogue.table("fields").is_none() { "fields" } else { "portion_fields" };
+    let source = FieldsSource(catalogue.tables.clone());
+    let fields = VirtualTable::new(name.to_owned(), source, Arc::default(), MissingCodes::default());
+    catalogue.tables.push(Arc::new(fields));
+    Ok(catalogue)
+}
+
+/// Counts what a statement left with the snapshots that it read.
+pub(crate) fn settle(snapshot: &Snapshot, joined: &[JoinedResult<'_>]) {
+    std::iter::once(snapshot).chain(joined.iter().map(|other| other.snapshot)).for_each(kept_parts::settle);
 }
 
 /// Returns the subjects of a view, the main one first.
@@ -130,24 +148,35 @@ fn subjects<'a>(snapshot: &'a Snapshot, view: &'a View) -> Vec<(String, &'a Inde
 #[derive(Default)]
 struct CatalogueBuilder {
     names: UniqueNames,
-    catalogue: Catalogue,
+    catalogue: CataloguePart,
     /// JSON documents of the view whose tables are added.
     leaf_documents: Vec<LeafDocument>,
-    /// Redacted fields of the snapshot whose tables are added.
+    /// Redacted fields of the snapshot.
     redacted: Arc<[String]>,
-    /// Codes of missing values of that snapshot.
-    missing: Arc<MissingValues>,
-    /// Name of the other result whose tables are added.
+    /// Name of the result, if it is another one than the main one.
     prefix: Option<String>,
 }
 
 impl CatalogueBuilder {
+    fn build_part(
+        snapshot: &Snapshot,
+        view: &View,
+        prefix: Option<&str>,
+        paths: &[&str],
+    ) -> Result<CataloguePart, UnresolvedPath> {
+        let mut builder = Self { prefix: prefix.map(str::to_owned), ..Self::default() };
+        // The names of table-valued functions stay reserved.
+        for reserved in ["json_each", "json_tree"] {
+            builder.names.unique(reserved);
+        }
+        builder.redacted = snapshot.redacted().into();
+        builder.catalogue.missing = snapshot.missing_codes().clone();
+        builder.add_view(snapshot, view);
+        paths.iter().try_for_each(|path| builder.add_path(snapshot, view, path))?;
+        Ok(builder.catalogue)
+    }
+
     fn add_view(&mut self, snapshot: &Snapshot, view: &View) {
-        self.redacted = snapshot.redacted().into();
-        self.missing = Arc::new(MissingValues::new(snapshot.missing_codes()));
-        self.catalogue.missing.push(Arc::clone(&self.missing));
-        self.catalogue.redacted_fields =
-            self.catalogue.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
         let subjects = subjects(snapshot, view);
         let in_order = view.subjects(snapshot);
         let blocks: Vec<(Slice, Span)> = record_blocks(in_order.iter().map(|(_, subject)| *subject))
@@ -174,6 +203,15 @@ impl CatalogueBuilder {
         let found = subjects(snapshot, view);
         let Some((_, main)) = found.first() else { return Ok(()) };
         if !self.is_free(path) {
+            return Ok(());
+        }
+        // The main list is `items` with its own layout.
+        if let Some((_, IndexedText { structure: Structure::List(list), .. })) = found.first()
+            && list.pointer.trim_matches('/') == path.trim_start_matches('$').trim_matches(['/', '.'])
+            && let Some(items) = self.catalogue.tables.first().filter(|table| is_items(&table.name)).cloned()
+        {
+            let name = self.unique_name(path);
+            self.catalogue.aliases.push((name, items));
             return Ok(());
         }
         let plain = path.trim_start_matches(['$', '.']);
@@ -291,7 +329,9 @@ impl CatalogueBuilder {
             some.for_each(|array| self.add_array(text, array));
         }
         for map in maps {
-            if self.is_free(&map.name) && !self.catalogue.has_alias(&map.name) {
+            let is_alias =
+                self.catalogue.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(&map.name));
+            if self.is_free(&map.name) && !is_alias {
                 self.add_table(&map.name, MapSource { text: text.clone(), span: map.span });
             }
         }
@@ -371,8 +411,12 @@ impl CatalogueBuilder {
             return None;
         }
         let name = self.unique_name(name);
-        let table =
-            Arc::new(VirtualTable::new(name, source, Arc::clone(&self.redacted), Arc::clone(&self.missing)));
+        let table = Arc::new(VirtualTable::new(
+            name,
+            source,
+            Arc::clone(&self.redacted),
+            self.catalogue.missing.clone(),
+        ));
         self.catalogue.tables.push(Arc::clone(&table));
         Some(table)
     }
@@ -385,16 +429,11 @@ impl CatalogueBuilder {
             self.catalogue.aliases.push((name, table));
         }
     }
+}
 
-    /// Adds the table of all columns, under another name if the payload has a table `fields`.
-    fn finish(mut self) -> Catalogue {
-        let fields = if self.names.is_free("fields") { "fields" } else { "portion_fields" };
-        let name = self.names.unique(fields);
-        let tables = self.catalogue.tables.clone();
-        let fields = VirtualTable::new(name, FieldsSource(tables), Arc::default(), Arc::default());
-        self.catalogue.tables.push(Arc::new(fields));
-        self.catalogue
-    }
+/// Returns true for the name of the main list, after the name of a result or not.
+fn is_items(name: &str) -> bool {
+    name.rsplit('.').next() == Some("items")
 }
 
 /// Returns a table name that SQLite accepts.

@@ -1,7 +1,12 @@
-//! Rewrites clauses that SQLite does not have: `GROUP BY ALL` and `QUALIFY`.
+//! Clauses that SQLite does not have: `TOP`, `FETCH`, `DISTINCT ON`, `QUALIFY`, `GROUP BY ALL`.
 
-use super::edits::Edits;
-use super::where_clause::outside_of_parentheses;
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
+    TableFactor, Top, TopQuantity, Value,
+};
+
+use super::rewriting::without_rows;
+use super::syntax::{column_name, for_each_expr, parse};
 
 /// Functions that make a column of SELECT an aggregate.
 const AGGREGATES: &str = "count sum avg min max total group_concat string_agg json_group_array json_group_object \
@@ -10,108 +15,139 @@ const AGGREGATES: &str = "count sum avg min max total group_concat string_agg js
     logical_or max_by median min_by mode most_common percentile percentile_cont percentile_disc product quantile \
     quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev stdevp var_pop var_samp variance";
 
-/// Returns the columns of the outermost SELECT as written, an alias included.
-pub(crate) fn select_columns(sql: &str) -> Vec<&str> {
-    let edits = Edits::new(sql);
-    let outside = outside_of_parentheses(&edits);
-    let find = |word: &str| outside.iter().copied().find(|at| edits.is_word(*at, word));
-    let Some(select) = find("select") else { return Vec::new() };
-    let from = find("from").unwrap_or(edits.len());
-    let mut start = select + 1;
-    if edits.is_word_of(start, "distinct all") {
-        start += 1;
+/// Rewrites the clauses of a SELECT that stay in it.
+pub(super) fn rewrite_select(select: &mut Select) {
+    if let GroupByExpr::All(_) = &select.group_by {
+        let plain = select.projection.iter().enumerate().filter(|(_, item)| !has_aggregate(item));
+        let numbers = plain.map(|(at, _)| number(at + 1)).collect();
+        select.group_by = GroupByExpr::Expressions(numbers, Vec::new());
     }
-    if edits.is_word(start, "top") {
-        start = edits.call_end(start).unwrap_or(start + 1) + 1;
-    }
-    let is_end = |at: &usize| (start..from).contains(at) && edits.is_sign(*at, ",");
-    let ends: Vec<usize> = outside.iter().copied().filter(is_end).chain([from]).collect();
-    let mut columns = Vec::new();
-    for end in ends {
-        columns.push(edits.text_between(start, end).trim().trim_end_matches(';'));
-        start = end + 1;
-    }
-    columns
 }
 
-/// Replaces `GROUP BY ALL` by the numbers of the columns without aggregates.
-pub(super) fn group_by_all(sql: &str) -> Option<String> {
-    let mut edits = Edits::new(sql);
-    let outside = outside_of_parentheses(&edits);
-    let group =
-        outside.iter().copied().find(|at| edits.is_word(*at, "group") && edits.is_word(at + 2, "all"))?;
-    let before =
-        |word: &str| outside.iter().rev().copied().find(|at| *at < group && edits.is_word(*at, word));
-    let (select, from) = (before("select")?, before("from")?);
-    let commas = outside.iter().copied().filter(|at| (select..from).contains(at) && edits.is_sign(*at, ","));
-    let mut start = select + 1;
-    let mut plain = Vec::new();
-    for (index, end) in commas.chain([from]).enumerate() {
-        let is_aggregate =
-            (start..end).any(|at| edits.is_word_of(at, AGGREGATES) && edits.call_end(at).is_some());
-        if !is_aggregate {
-            plain.push((index + 1).to_string());
+fn has_aggregate(item: &SelectItem) -> bool {
+    let mut found = false;
+    for_each_expr(item, |expr| {
+        if let Expr::Function(call) = expr {
+            let name = call.name.to_string().to_ascii_lowercase();
+            found |= call.over.is_none() && AGGREGATES.split_ascii_whitespace().any(|known| known == name);
         }
-        start = end + 1;
-    }
-    if plain.is_empty() {
-        edits.remove(group, group + 2);
-    } else {
-        edits.replace(group + 2, plain.join(", "));
-    }
-    edits.apply()
+        // A call that was rewritten is a text.
+        if let Some(text) = column_name(expr).filter(|text| text.contains('(')) {
+            let name =
+                text.trim_start_matches("nullif(array_to_string(").split('(').next().unwrap_or_default();
+            found |= AGGREGATES.split_ascii_whitespace().any(|known| known == name.to_ascii_lowercase());
+        }
+    });
+    found
 }
 
-/// Rewrites `SELECT DISTINCT ON (a) …` as a selection of the first row of each `a`, with `QUALIFY`.
-pub(super) fn distinct_on(sql: &str) -> Option<String> {
-    let edits = Edits::new(sql);
-    let is_form = edits.is_word(0, "select") && edits.is_word(1, "distinct") && edits.is_word(2, "on");
-    let close = edits.call_end(2).filter(|_| is_form)?;
-    let outside = outside_of_parentheses(&edits);
-    let find =
-        |words: &str| outside.iter().copied().find(|at| edits.is_word_of(*at, words)).unwrap_or(edits.len());
-    let text = |start: usize, end: usize| edits.text_between(start, end).trim().trim_end_matches(';');
-    let limit = find("limit fetch offset");
-    let order = find("order").min(limit);
-    let (columns, order_by) = (text(4, close), text(order, limit));
-    Some(format!(
-        "SELECT {} QUALIFY row_number() OVER (PARTITION BY {columns} {order_by}) = 1 {order_by} {}",
-        text(close + 1, order),
-        text(limit, edits.len())
-    ))
+/// Rewrites the clauses of a query around its SELECT.
+pub(super) fn rewrite_query(query: &mut Query) {
+    if let Some(quantity) = query.fetch.take().and_then(|fetch| fetch.quantity) {
+        set_limit(query, quantity);
+    }
+    without_rows(query);
+    let SetExpr::Select(select) = &mut *query.body else { return };
+    if let Some(Top { quantity: Some(quantity), .. }) = select.top.take() {
+        let limit = match quantity {
+            TopQuantity::Expr(expr) => expr,
+            TopQuantity::Constant(count) => number(usize::try_from(count).unwrap_or(usize::MAX)),
+        };
+        set_limit(query, limit);
+    }
+    let SetExpr::Select(select) = &mut *query.body else { return };
+    if let Some(Distinct::On(columns)) = &select.distinct {
+        let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
+        let order = query.order_by.as_ref().map_or_else(String::new, |order| format!(" {order}"));
+        let first = format!("SELECT row_number() OVER (PARTITION BY {}{order}) = 1", columns.join(", "));
+        select.distinct = None;
+        select.qualify = first_expr(&first);
+    }
+    if let Some(condition) = select.qualify.take() {
+        qualify(query, &condition);
+    }
 }
 
-/// Moves the condition of `QUALIFY` into a SELECT around the statement. The columns stay; where it selects from several
-/// tables or from groups, the column `qualified` is added.
-pub(super) fn qualify(sql: &str) -> Option<String> {
-    let edits = Edits::new(sql);
-    let outside = outside_of_parentheses(&edits);
-    let qualify = outside.iter().copied().find(|at| edits.is_word(*at, "qualify"))?;
-    let before =
-        |word: &str| outside.iter().rev().copied().find(|at| *at < qualify && edits.is_word(*at, word));
-    let (select, from) = (before("select")?, before("from")?);
-    let is_end = |at: &usize| {
-        *at > qualify && (edits.is_word_of(*at, "order limit fetch offset") || edits.is_sign(*at, ";"))
+fn set_limit(query: &mut Query, count: Expr) {
+    match &mut query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, .. }) => *limit = Some(count),
+        _ => {
+            query.limit_clause =
+                Some(LimitClause::LimitOffset { limit: Some(count), offset: None, limit_by: Vec::new() })
+        }
+    }
+}
+
+/// Puts the SELECT of a query into another one, of which the rows satisfy a condition over windows.
+fn qualify(query: &mut Query, condition: &Expr) {
+    let SetExpr::Select(select) = &mut *query.body else { return };
+    let mut names = Vec::new();
+    for item in &mut select.projection {
+        match item {
+            SelectItem::ExprWithAlias { alias, .. } => names.push(alias.to_string()),
+            SelectItem::UnnamedExpr(expr) => match column_name(expr).filter(|name| !name.contains('(')) {
+                Some(name) => names.push(quoted(name.rsplit('.').next().unwrap_or(&name))),
+                None => {
+                    let name = expr.to_string();
+                    names.push(quoted(&name));
+                    let alias = sqlparser::ast::Ident::with_quote('"', name);
+                    *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+                }
+            },
+            _ => names.push("*".to_owned()),
+        }
+    }
+    let table = match select.from.first().map(|from| &from.relation) {
+        Some(TableFactor::Table { alias: Some(alias), .. }) => alias.name.to_string(),
+        Some(TableFactor::Table { name, .. }) => name.to_string(),
+        _ => "qualified_rows".to_owned(),
     };
-    let end = outside.iter().copied().find(is_end).unwrap_or(edits.len());
-    let has_window = |start: usize, end: usize| (start..end).any(|at| edits.is_word(at, "over"));
-    let text = |start: usize, end: usize| edits.text_between(start, end).trim();
-    let (with, list, rest) = (text(0, select), text(select + 1, from), text(from, qualify));
-    let (condition, tail) = (text(qualify + 1, end), text(end, edits.len()));
-    let is_table = select == 0
-        && !edits.is_sign(from + 1, "(")
-        && !(from..qualify).any(|at| edits.is_word_of(at, "join group") || edits.is_sign(at, ","));
-    Some(if !has_window(qualify, end) {
-        format!("{with} SELECT * FROM (SELECT {list} {rest}) WHERE {condition} {tail}")
-    } else if is_table && !has_window(select, from) {
-        let table = text(from, before("where").filter(|at| *at > from).unwrap_or(qualify));
-        format!(
-            "SELECT {list} {table} WHERE rowid IN (SELECT id FROM (SELECT rowid AS id, ({condition}) AS qualified {rest}) \
-             WHERE qualified) {tail}"
-        )
-    } else {
-        format!(
-            "{with} SELECT * FROM (SELECT {list}, ({condition}) AS qualified {rest}) WHERE qualified {tail}"
-        )
-    })
+    let mut has_window = false;
+    for_each_expr(condition, |expr| {
+        has_window |= matches!(expr, Expr::Function(call) if call.over.is_some())
+    });
+    let outer_condition = if has_window { "qualified".to_owned() } else { condition.to_string() };
+    let mut inner = select.clone();
+    if has_window && let Some(condition) = first_item(&format!("SELECT {condition} AS qualified")) {
+        inner.projection.push(condition);
+    }
+    // Outside, only the columns of the result can be sorted by.
+    let is_shown = |expr: &Expr| {
+        let last = column_name(expr).map(|name| quoted(name.rsplit('.').next().unwrap_or(&name)));
+        last.is_none_or(|last| names.iter().any(|name| *name == last || *name == "*" || quoted(name) == last))
+    };
+    if let Some(OrderBy { kind: OrderByKind::Expressions(terms), .. }) = &mut query.order_by {
+        terms.retain(|term| is_shown(&term.expr));
+        if terms.is_empty() {
+            query.order_by = None;
+        }
+    }
+    let names = names.join(", ");
+    let Some(outer) = parse(&format!("SELECT {names} FROM ({inner}) AS {table} WHERE {outer_condition}"))
+    else {
+        return;
+    };
+    query.body = outer.body;
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn first_item(sql: &str) -> Option<SelectItem> {
+    match *parse(sql)?.body {
+        SetExpr::Select(select) => select.projection.into_iter().next(),
+        _ => None,
+    }
+}
+
+fn first_expr(sql: &str) -> Option<Expr> {
+    match first_item(sql)? {
+        SelectItem::UnnamedExpr(expr) => Some(expr),
+        _ => None,
+    }
+}
+
+fn number(n: usize) -> Expr {
+    Expr::value(Value::Number(n.to_string(), false))
 }

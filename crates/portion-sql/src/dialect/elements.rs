@@ -1,34 +1,41 @@
-//! Rewrites the elements of arrays: `FROM items, UNNEST(tags) AS t` reads `json_each(tags) AS t`, `t` is `t.value` then,
-//! and `t.name` a member of it.
+//! Elements of arrays: `FROM items, UNNEST(tags) AS t` reads `json_each(tags) AS t`, `t` is `t.value` then, and `t.name` a
+//! member of it. Subscripts: `guest['name']`, `tags[OFFSET(0)]`, `split(x, '@')[2]`.
 
-use super::edits::Edits;
-use super::token::TokenKind;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, Ident, Query, Subscript, TableAlias,
+    TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use super::calls;
+use super::syntax::{literal, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
-const FUNCTIONS: &str = "unnest explode json_array_elements jsonb_array_elements json_array_elements_text \
-    jsonb_array_elements_text json_each";
-/// Columns of `json_each`. Its `value` also has this name where other functions are written.
+const FUNCTIONS: [&str; 6] = [
+    "unnest",
+    "explode",
+    "json_array_elements",
+    "jsonb_array_elements",
+    "json_array_elements_text",
+    "jsonb_array_elements_text",
+];
+/// Columns of `json_each`.
 const COLUMNS: &str = "key value type atom id parent fullkey path json root rowid";
-/// Words that may follow a table and are not its alias.
-const NO_ALIASES: &str = "where group order having limit window union except intersect on using join left right inner \
-    outer cross full natural qualify with lateral";
-
-/// Maximum tables of elements in a statement; SQLite joins at most 64.
-const MAX_TABLES: usize = 64;
+/// Functions that split a text.
+const SPLIT_FUNCTIONS: [&str; 4] = ["split", "string_split", "str_split", "string_to_array"];
 
 /// A table of elements.
 struct ElementTable {
     alias: String,
     /// Name of the element itself: `e` of `UNNEST(tags) AS t(e)`.
     element: Option<String>,
-    /// First and last token.
-    tokens: (usize, usize),
-    function: ElementFunction,
+    kind: ElementKind,
 }
 
-/// A function whose rows are the elements of an array.
+/// The columns that a table of elements has in the statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ElementFunction {
+enum ElementKind {
     /// The row is the element.
     Unnest,
     /// The row has one column, `value`.
@@ -36,128 +43,191 @@ enum ElementFunction {
     JsonEach,
 }
 
-/// Returns the statement with `json_each` in place of functions of other dialects; `None` if nothing changes.
-pub(super) fn rewrite(sql: &str) -> Option<String> {
-    let mut edits = Edits::new(sql);
-    let tables = element_tables(&edits);
-    for table in &tables {
-        let (first, last) = table.tokens;
-        if edits.is_word(first - 1, "lateral") {
-            edits.remove(first - 1, first - 1);
-        }
-        edits.replace(first, "json_each");
-        if table.element.is_some() {
-            edits.remove(last - 2, last);
-        }
-    }
-    (2..edits.len()).for_each(|at| membership(&mut edits, at));
-    for at in 0..edits.len() {
-        let is_name = matches!(edits.kind(at), Some(TokenKind::Word | TokenKind::QuotedName));
-        let is_step = at > 0 && edits.is_sign(at - 1, ".");
-        if is_name && !is_step && !edits.is_replaced(at) {
-            for table in &tables {
-                element(&mut edits, at, table);
-            }
-        }
-    }
-    edits.apply()
-}
-
-/// Returns the tables of elements in the FROM clauses.
-fn element_tables(edits: &Edits<'_>) -> Vec<ElementTable> {
-    let mut in_from = false;
-    let mut tables = Vec::new();
-    for at in 1..edits.len() {
-        // In the columns of SELECT a function is no table.
-        in_from = edits.is_word(at, "from") || in_from && !edits.is_word(at, "select");
-        if in_from && tables.len() < MAX_TABLES {
-            tables.extend(element_table(edits, at));
-        }
-    }
-    tables
-}
-
-/// Reads the table of elements whose function is at a position.
-fn element_table(edits: &Edits<'_>, at: usize) -> Option<ElementTable> {
-    let is_table = edits.is_word_of(at - 1, "from join lateral") || edits.is_sign(at - 1, ",");
-    let end = edits.call_end(at).filter(|_| is_table && edits.is_word_of(at, FUNCTIONS))?;
-    let mut last = end + usize::from(edits.is_word(end + 1, "as")) + 1;
-    let is_alias = edits.kind(last) == Some(TokenKind::Word) && !edits.is_word_of(last, NO_ALIASES);
-    let alias = if is_alias { edits.text(last).to_owned() } else { return None };
-    let element = (edits.call_end(last) == Some(last + 3)).then(|| edits.text(last + 2).to_owned());
-    last += if element.is_some() { 3 } else { 0 };
-    let function = match edits.text(at).to_ascii_lowercase().as_str() {
-        "json_each" => ElementFunction::JsonEach,
-        "unnest" | "explode" => ElementFunction::Unnest,
-        _ => ElementFunction::JsonElements,
-    };
-    Some(ElementTable { alias, element, tokens: (at, last), function })
-}
-
-/// Rewrites `x IN UNNEST(tags)` and `x = ANY(tags)`.
-fn membership(edits: &mut Edits<'_>, at: usize) {
-    let is_in = edits.is_word(at, "unnest") && edits.is_word(at - 1, "in");
-    let is_any = edits.is_word(at, "any") && edits.is_sign(at - 1, "=");
-    let Some(end) = edits.call_end(at).filter(|_| is_in || is_any) else { return };
-    let is_column = matches!(edits.kind(at + 2), Some(TokenKind::Word | TokenKind::QuotedName));
-    if is_column && !edits.is_word_of(at + 2, "select with values array") {
-        edits.replace(at - 1, "IN");
-        edits.replace(at, "(SELECT value FROM json_each");
-        edits.insert_after(end, ")");
+/// Rewrites the names that stand for elements of arrays.
+pub(super) fn rewrite(query: &mut Query) {
+    let mut tables = ElementTables(Vec::new());
+    let _ = Visit::visit(query, &mut tables);
+    if !tables.0.is_empty() {
+        let _ = VisitMut::visit(query, &mut tables);
     }
 }
 
-/// Rewrites a name that stands for the element of a table, or for a member of it.
-fn element(edits: &mut Edits<'_>, at: usize, table: &ElementTable) {
-    let is_own = (table.tokens.0..=table.tokens.1).contains(&at);
-    let text = edits.text(at);
-    let is_alias = text.eq_ignore_ascii_case(&table.alias);
-    let is_element = table.element.as_ref().is_some_and(|element| text.eq_ignore_ascii_case(element));
-    // `AS t` gives another column this name.
-    if is_own
-        || !(is_alias || is_element)
-        || at > 0 && edits.is_word(at - 1, "as")
-        || edits.is_sign(at + 1, "(")
-    {
-        return;
+struct ElementTables(Vec<ElementTable>);
+
+impl Visitor for ElementTables {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        if let Some((name, _, Some(alias))) = element_source(table) {
+            let kind = match name.as_str() {
+                "json_each" => ElementKind::JsonEach,
+                "unnest" | "explode" => ElementKind::Unnest,
+                _ => ElementKind::JsonElements,
+            };
+            let element = alias.columns.first().map(|column| column.name.value.clone());
+            self.0.push(ElementTable { alias: alias.name.value.clone(), element, kind });
+        }
+        ControlFlow::Continue(())
     }
-    let mut last = at;
-    let mut steps = Vec::new();
-    while edits.is_sign(last + 1, ".")
-        && matches!(edits.kind(last + 2), Some(TokenKind::Word | TokenKind::QuotedName))
-    {
-        last += 2;
-        steps.push(edits.text(last).trim_matches(['"', '`']).to_owned());
+}
+
+impl VisitorMut for ElementTables {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let steps: Vec<&Ident> = match &*expr {
+            Expr::Identifier(name) => vec![name],
+            Expr::CompoundIdentifier(steps) => steps.iter().collect(),
+            _ => return ControlFlow::Continue(()),
+        };
+        let found = self.0.iter().find_map(|table| element(table, &steps));
+        if let Some(found) = found {
+            *expr = raw(found);
+        }
+        ControlFlow::Continue(())
     }
-    let value = format!("{}.value", table.alias);
+}
+
+/// Returns what a name stands for, if it is that of an element or of a member of it.
+fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
+    let (first, mut rest) = steps.split_first()?;
+    let is = |step: &Ident, name: &str| step.value.eq_ignore_ascii_case(name);
+    let is_alias = is(first, &table.alias);
+    let is_element = table.element.as_ref().is_some_and(|element| is(first, element));
+    if !is_alias && !is_element {
+        return None;
+    }
     // `t.element.name` of `t(element)`.
     if is_alias
-        && let (Some(first), Some(element)) = (steps.first(), &table.element)
-        && first.eq_ignore_ascii_case(element)
+        && let (Some(step), Some(element)) = (rest.first(), &table.element)
+        && is(step, element)
     {
-        steps.remove(0);
+        rest = &rest[1..];
     }
-    let is_column = |step: &String| COLUMNS.split(' ').any(|column| step.eq_ignore_ascii_case(column));
+    let is_column = |step: &Ident| COLUMNS.split(' ').any(|column| is(step, column));
     let keeps = is_alias
-        && match steps.first() {
-            Some(step) => match table.function {
-                ElementFunction::JsonEach => is_column(step),
-                ElementFunction::JsonElements => step.eq_ignore_ascii_case("value"),
-                ElementFunction::Unnest => false,
-            },
-            None => edits.is_sign(last + 1, ".") || table.function == ElementFunction::JsonEach,
+        && match (rest.first(), table.kind) {
+            (Some(step), ElementKind::JsonEach) => is_column(step),
+            (Some(step), ElementKind::JsonElements) => is(step, "value"),
+            (Some(_), ElementKind::Unnest) => false,
+            (None, kind) => kind == ElementKind::JsonEach,
         };
     if keeps {
-        return;
+        return None;
     }
-    edits.remove(at, last);
-    if steps.is_empty() {
-        edits.replace(at, value);
-    } else if is_alias && matches!(&steps[..], [step] if step.eq_ignore_ascii_case("value")) {
+    let value = format!("{}.value", table.alias);
+    Some(match rest {
+        [] => value,
         // The column of `json_each`, unless the elements are objects.
-        let alias = &table.alias;
-        edits.replace(at, format!("iif({alias}.type = 'object', {value} ->> '$.{}', {value})", steps[0]));
-    } else {
-        edits.replace(at, format!("({value} ->> '$.{}')", steps.join(".").replace('\'', "''")));
+        [step] if is_alias && is(step, "value") => {
+            let alias = &table.alias;
+            format!("iif({alias}.type = 'object', {value} ->> '$.value', {value})")
+        }
+        steps => {
+            let path: Vec<&str> = steps.iter().map(|step| step.value.as_str()).collect();
+            format!("({value} ->> {})", quoted_text(&format!("$.{}", path.join("."))))
+        }
+    })
+}
+
+/// Returns the function, the array and the alias of a table of elements.
+fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAlias>)> {
+    let argument = |args: &'_ [FunctionArg]| match args {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(_))] => Some(()),
+        _ => None,
+    };
+    let (name, args, alias) = match table {
+        TableFactor::UNNEST { array_exprs, alias, .. } => {
+            return Some(("unnest".to_owned(), array_exprs.first()?, alias.as_ref()));
+        }
+        TableFactor::Table { name, args: Some(args), alias, .. } => (name, &args.args, alias),
+        TableFactor::Function { name, args, alias, .. } => (name, args, alias),
+        _ => return None,
+    };
+    let name = name.to_string().to_ascii_lowercase();
+    argument(args).filter(|()| name == "json_each" || FUNCTIONS.contains(&name.as_str()))?;
+    match args.first() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))) => Some((name, array, alias.as_ref())),
+        _ => None,
+    }
+}
+
+/// Writes `json_each` in place of functions of other dialects.
+pub(super) fn rewrite_table(table: &mut TableFactor) {
+    let Some((_, array, alias)) = element_source(table) else { return };
+    let alias = alias.map(|alias| TableAlias { columns: Vec::new(), ..alias.clone() });
+    let argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone()));
+    *table = TableFactor::Table {
+        name: Ident::new("json_each").into(),
+        alias,
+        args: Some(TableFunctionArgs { args: vec![argument], settings: None }),
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_directives: Vec::new(),
+        inheritance: None,
+    };
+}
+
+/// Returns what to write instead of subscripts. An index that counts from 0 in some dialects and from 1 in others is a call of a
+/// function that is not there.
+pub(super) fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
+    if let [AccessExpr::Subscript(Subscript::Index { index })] = chain
+        && let Some((name, call)) = split_call(root)
+        && let [text, separator] = calls::arguments(call)[..]
+    {
+        let counted = counted_index(index).map(|index| index + 1);
+        let part = counted.or_else(|| match integer(index)? {
+            0 => Some(1),
+            index if index < 0 || name != "split" => Some(index),
+            _ => None,
+        });
+        let Some(part) = part else { return Some(raw(format!("split_subscript({root}, {index})"))) };
+        return Some(raw(format!("split_part({text}, {separator}, {part})")));
+    }
+    let mut written = root.to_string();
+    for access in chain {
+        let step = match access {
+            AccessExpr::Dot(Expr::Identifier(name)) => format!("$.\"{}\"", name.value),
+            AccessExpr::Subscript(Subscript::Index { index }) => match (literal(index), counted_index(index))
+            {
+                (Some(key), _) => format!("$.\"{key}\""),
+                (None, Some(index)) => format!("$[{index}]"),
+                (None, None) => return Some(raw(format!("array_subscript({root}, {index})"))),
+            },
+            _ => return None,
+        };
+        written = format!("({written} ->> {})", quoted_text(&step));
+    }
+    Some(raw(written))
+}
+
+/// Returns the call that splits a text, in parentheses or not.
+fn split_call(expr: &Expr) -> Option<(String, &Function)> {
+    match expr {
+        Expr::Nested(inner) => split_call(inner),
+        Expr::Function(call) => {
+            let name = call.name.to_string().to_ascii_lowercase();
+            SPLIT_FUNCTIONS.contains(&name.as_str()).then_some((name, call))
+        }
+        _ => None,
+    }
+}
+
+fn integer(expr: &Expr) -> Option<i64> {
+    expr.to_string().replace(' ', "").parse().ok()
+}
+
+/// Returns the index from 0 of `OFFSET(1)`, `SAFE_OFFSET(1)` or `ORDINAL(1)`.
+fn counted_index(expr: &Expr) -> Option<i64> {
+    let Expr::Function(call) = expr else { return None };
+    let [index] = calls::arguments(call)[..] else { return None };
+    match call.name.to_string().to_ascii_lowercase().as_str() {
+        "offset" | "safe_offset" => integer(index),
+        "ordinal" | "safe_ordinal" => Some(integer(index)? - 1),
+        _ => None,
     }
 }

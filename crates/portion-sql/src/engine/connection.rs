@@ -11,9 +11,10 @@ use rusqlite::{Connection, OpenFlags, Result};
 
 use super::authorizer;
 use crate::catalogue::Catalogue;
-use crate::column::{NUMBERS_COLLATION, REDACTED_COLLATION};
+use crate::column::{Comparison, REDACTED_COLLATION, TIME_COLLATIONS};
+use crate::index::compare_texts;
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
-use crate::usage::{RedactionUsage, RoundingUsage, UnreadNumbers};
+use crate::usage::StatementUsage;
 use crate::{functions, vtab};
 
 /// Steps of the SQLite machine between two checks of deadline and memory: few, because one step may take
@@ -50,12 +51,8 @@ const DB_CONFIG: [(DbConfig, bool); 8] = [
 /// A connection, and a count of the values in its prepared statements.
 pub(super) struct QueryConnection {
     pub(super) connection: Connection,
-    /// Use of redacted columns by the statement.
-    pub(super) usage: Arc<RedactionUsage>,
-    /// Columns with rounded numbers that it uses.
-    pub(super) rounding: Arc<RoundingUsage>,
-    /// Texts that it read as numbers although they are none.
-    pub(super) unread: Arc<UnreadNumbers>,
+    /// Use of columns by the statement.
+    pub(super) usage: Arc<StatementUsage>,
     value_count: Arc<AtomicUsize>,
     /// Dropped after the connection.
     _memory: ReleaseOnDrop,
@@ -99,20 +96,22 @@ pub(super) fn open(
     for (switch, to) in DB_CONFIG {
         connection.set_db_config(switch, to)?;
     }
-    let unread = Arc::new(UnreadNumbers::default());
-    functions::register(&connection, deadline, limits, &unread)?;
-    let usage = Arc::new(RedactionUsage::default());
+    let usage = Arc::new(StatementUsage::default());
+    functions::register(&connection, deadline, limits, &usage)?;
     let compared = Arc::clone(&usage);
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
-        compared.mark_compared();
+        compared.redaction.mark_compared();
         a.cmp(b)
     })?;
-    connection.create_collation(NUMBERS_COLLATION, compare_numbers)?;
+    for (name, order) in TIME_COLLATIONS {
+        connection.create_collation(name, move |a, b| compare_texts(a, b, Comparison::Time(order)))?;
+    }
     let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
     let own = catalogue.tables.iter().map(|table| (&table.name, table));
     let mut tables = Vec::new();
     for (name, table) in own.chain(catalogue.aliases.iter().map(|(name, table)| (name, table))) {
-        vtab::register(&connection, name, table, deadline, &usage)?;
+        let number = catalogue.tables.iter().position(|own| Arc::ptr_eq(own, table)).unwrap_or(usize::MAX);
+        vtab::register(&connection, name, (number, table), deadline, &usage)?;
         names.insert(name.to_lowercase());
         tables.push((name.clone(), Arc::clone(table)));
     }
@@ -122,19 +121,14 @@ pub(super) fn open(
     install_progress_handler(&mut connection, Arc::clone(deadline), limits.max_heap_bytes)?;
     let values = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&values);
-    let rounding = Arc::new(RoundingUsage::default());
-    let rounded = Arc::clone(&rounding);
-    let (noted, redacts) = (Arc::clone(&usage), !catalogue.redacted_fields.is_empty());
+    let noted = Arc::clone(&usage);
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         // Called for every column and every function that is named.
         counted.fetch_add(1, Ordering::Relaxed);
-        if redacts {
-            noted.record_action(&context.action, &tables);
-        }
-        rounded.record_action(&context.action, &tables);
+        noted.record_action(&context.action, &tables);
         authorizer::authorize(&context.action, &names)
     }))?;
-    Ok(QueryConnection { connection, usage, rounding, unread, value_count: values, _memory: ReleaseOnDrop })
+    Ok(QueryConnection { connection, usage, value_count: values, _memory: ReleaseOnDrop })
 }
 
 /// Stops the connection at the deadline or when it allocates too much. SQLite counts the memory of the
@@ -154,14 +148,4 @@ fn install_progress_handler(
             deadline.is_over()
         }),
     )
-}
-
-/// Compares texts: numbers by their value and before others. Different spellings of a number stay distinct.
-fn compare_numbers(a: &str, b: &str) -> std::cmp::Ordering {
-    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
-    let by_number = match (number(a), number(b)) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (a, b) => b.is_some().cmp(&a.is_some()),
-    };
-    by_number.then_with(|| a.cmp(b))
 }

@@ -3,7 +3,7 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
-use crate::dialect::{Condition, TextComparison, WhereClause, parse_having, parse_where_clause};
+use crate::dialect::{Condition, HavingClause, TextComparison, WhereClause};
 use crate::params;
 use crate::query_result::EmptyReason;
 
@@ -21,10 +21,10 @@ pub(super) fn explain_empty(
     given: &[(String, String)],
 ) -> Option<EmptyReason> {
     let mut reason = EmptyReason::default();
-    if let Some(clause) = parse_where_clause(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
+    if let Some(clause) = WhereClause::parse(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
         explain_conditions(connection, &clause, given, &mut reason);
     }
-    let having = parse_having(sql).filter(|_| reason.hints.is_empty());
+    let having = HavingClause::parse(sql).filter(|_| reason.hints.is_empty());
     reason.hints.extend(having.and_then(|having| {
         let [of_result, of_groups] = having.extents().map(|sql| extent(connection, &sql, given));
         Some(extent_hint(&having.compared, &of_result.or(of_groups)?))

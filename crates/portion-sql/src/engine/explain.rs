@@ -72,8 +72,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
 
 /// Returns the column with arrays whose elements a name seems to mean: `tags` of `tags.name`.
 fn array_around(name: &str, catalogue: &Catalogue) -> Option<String> {
-    let columns =
-        catalogue.tables.iter().filter_map(|table| table.opened_rows()).flat_map(|rows| rows.columns());
+    let columns = catalogue.tables.iter().filter_map(|table| table.opened()).flat_map(|rows| rows.columns());
     let mut arrays = columns.filter(|column| column.kinds.intersects(ValueKinds::ARRAY));
     let is_inside = |column: &str| {
         name.match_indices('.').any(|(at, _)| {
@@ -202,10 +201,10 @@ fn is_list_of_values(table: &TableColumns) -> bool {
 pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumns> {
     let deadline = QueryDeadline::new(limits);
     let columns = |table: &crate::table::VirtualTable| {
-        let Some(rows) = table.rows(&deadline) else {
+        let Some(rows) = table.open(&deadline) else {
             return TableColumns { name: table.name.clone(), columns: Vec::new(), unlisted_field_count: 0 };
         };
-        let ranked_names = rows.ranked_columns();
+        let ranked_names = rows.rows().ranked_columns();
         let mut columns: Vec<(usize, &crate::column::ColumnDef)> = rows
             .columns()
             .iter()
@@ -218,7 +217,7 @@ pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<
         TableColumns {
             name: table.name.clone(),
             columns: columns.into_iter().map(|(_, column)| column.name.clone()).collect(),
-            unlisted_field_count: rows.unlisted_field_count(),
+            unlisted_field_count: rows.rows().unlisted_field_count(),
         }
     };
     catalogue.tables.iter().map(|table| columns(table)).collect()

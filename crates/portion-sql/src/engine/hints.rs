@@ -6,7 +6,8 @@ use crate::error::quote_identifier;
 use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them, and what to write instead.
-const FORMS: [(&str, &str); 24] = [
+const FORMS: [(&str, &str); 25] = [
+    (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
     (" cube ", "SQLite has no CUBE: join the groupings with UNION ALL"),
@@ -72,7 +73,9 @@ const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_
     jsonb_array_elements_text any";
 
 /// Functions of other dialects without an equal here, and what to write instead.
-const FUNCTIONS: [(&str, &str); 17] = [
+const FUNCTIONS: [(&str, &str); 19] = [
+    ("array_subscript", "write tags ->> '$[0]' for the first element of an array, '$[#-1]' for the last"),
+    ("split_subscript", "write split_part(x, ',', 1) for the first part, 2 for the second, -1 for the last"),
     ("weekday dayofweek day_of_week", "use EXTRACT(dow FROM d), 0 is Sunday, or dayname(d)"),
     ("dayofyear", "use date_part('doy', d)"),
     ("approx_quantiles", "use quantile(x, 0.25) for each share"),
@@ -173,7 +176,7 @@ pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
 /// are records.
 pub(super) fn quoted_items(sql: &str, shown: usize, catalogue: &Catalogue) -> Option<String> {
     let is_list_of_texts = |used: &dialect::TableUse| {
-        let rows = catalogue.table(&used.table).and_then(|table| table.opened_rows());
+        let rows = catalogue.table(&used.table).and_then(|table| table.opened());
         rows.is_some_and(|rows| {
             let columns = rows.columns().iter().filter(|column| !column.is_hidden && column.name != "_key");
             columns.map(|column| (column.name.as_str(), column.kinds.are_texts())).eq([("value", true)])
@@ -187,7 +190,7 @@ pub(super) fn quoted_items(sql: &str, shown: usize, catalogue: &Catalogue) -> Op
 /// Returns how to read the elements of an array, with the name of an actual column.
 pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String {
     let column_of = |table: &crate::table::VirtualTable| {
-        let rows = table.opened_rows()?;
+        let rows = table.opened()?;
         let mut columns = rows.columns().iter().filter(|column| column.kinds.intersects(ValueKinds::ARRAY));
         let found = columns.find(|found| column.is_none_or(|name| found.name.eq_ignore_ascii_case(name)))?;
         Some((table.name.clone(), found.name.clone()))
@@ -211,7 +214,7 @@ pub(super) fn malformed_json(sql: &str, catalogue: &Catalogue) -> Option<(String
         let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
         let full = argument.trim_matches('"');
         for table in &catalogue.tables {
-            let Some(rows) = table.opened_rows() else { continue };
+            let Some(rows) = table.opened() else { continue };
             let is_named =
                 |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(full);
             let Some(at) = rows.columns().iter().position(|column| is_named(&column.name)) else { continue };

@@ -1,31 +1,28 @@
 //! Runs one query, from its text to its result.
 
 mod authorizer;
+mod column_hints;
 mod connection;
-mod date_hints;
 mod empty;
 mod explain;
 mod hints;
-mod number_hints;
-mod type_hints;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
+use portion_text::column_form::ColumnForm;
 use portion_text::spelling::equivalent_name;
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
-use crate::cell::Cell;
 use crate::column::{NAMED_TYPE_PREFIX, RECORD_TYPE, REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
-use crate::table_rows::find_in_column;
-use crate::{QueryError, SqlQuery, dialect, functions, name_repair, params};
+use crate::{QueryError, SqlQuery, dialect, name_repair, params};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
 pub(crate) fn run_query(
@@ -39,6 +36,9 @@ pub(crate) fn run_query(
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
+
+/// Most attempts to read a statement in other dialects.
+const MAX_READINGS: usize = 3;
 
 /// A query that is being run.
 struct QueryRun<'a> {
@@ -73,7 +73,8 @@ impl QueryRun<'_> {
         let as_they_are = count_of_type(&|kind| kind == ROUNDED_TYPE);
         let shown_records = count_of_type(&|kind| kind == RECORD_TYPE);
         let redacted_fields = &self.catalogue.redacted_fields;
-        let taken = opened.usage.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
+        let taken =
+            opened.usage.redaction.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
@@ -92,46 +93,58 @@ impl QueryRun<'_> {
             Err(RowsError::Sqlite(error)) => Err(self.explain(error)),
             Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
             Ok(answer) => {
-                if let Some(fields) = opened.usage.computed_columns(shown, &self.catalogue.tables) {
+                if let Some(fields) = opened.usage.redaction.computed_columns(shown, &self.catalogue.tables) {
                     return Err(QueryError::redacted(&fields));
                 }
-                let rounded = opened.rounding.computed_columns(as_they_are, sql);
+                let rounded = opened.usage.rounding.computed_columns(as_they_are, sql);
                 drop(statement);
-                let is_empty = (answer.row_count == 0 || answer.is_blank) && !opened.usage.has_references();
+                let is_empty =
+                    (answer.row_count == 0 || answer.is_blank) && !opened.usage.redaction.has_references();
                 let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let empty_reason = is_empty.then(explain).flatten();
-                let missing = self.catalogue.missing.iter().find_map(|missing| missing.describe_met());
-                let mut type_hints: Vec<String> =
-                    renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
-                type_hints.extend(type_hints::type_hints(self, &renamed));
-                type_hints.extend(opened.unread.hint().filter(|_| type_hints.is_empty()));
-                type_hints.extend(dialect::impossible_conditions(self.query.sql));
-                type_hints.extend(hints::other_blocks(self.query.sql, self.catalogue));
-                type_hints.extend(hints::quoted_items(self.query.sql, shown_records, self.catalogue));
-                let lists_tables =
-                    dialect::parse_catalog_statement(self.query.sql) == Some(CatalogStatement::Tables);
-                if lists_tables && self.catalogue.unlisted_table_count > 0 {
-                    type_hints.push(hints::unlisted_tables(self.catalogue));
+                let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
+                let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
+                let mut empty_reason = empty_reason;
+                let type_hints: Vec<String> =
+                    self.hint(&opened, &renamed, shown_records).into_iter().collect();
+                if let Some(reason) = &mut empty_reason {
+                    reason.hints.truncate(usize::from(type_hints.is_empty()));
                 }
-                let redacted_fields = opened.usage.read_fields(redacted_fields);
+                let redacted_fields = opened.usage.redaction.read_fields(redacted_fields);
                 let answer = answer.with_rounded(rounded);
                 Ok(QueryResult { empty_reason, missing, redacted_fields, type_hints, ..answer })
             }
         }
     }
 
-    /// Rewrites a statement of another dialect.
+    /// Returns what to know about the answer: at most one hint.
+    fn hint(
+        &self,
+        opened: &QueryConnection,
+        renamed: &[(String, String)],
+        shown_records: usize,
+    ) -> Option<String> {
+        let sql = self.query.sql;
+        let lists_tables = dialect::parse_catalog_statement(sql) == Some(CatalogStatement::Tables);
+        let unlisted = || {
+            (lists_tables && self.catalogue.unlisted_table_count > 0)
+                .then(|| hints::unlisted_tables(self.catalogue))
+        };
+        dialect::impossible_condition(sql)
+            .or_else(|| column_hints::column_hint(self, renamed))
+            .or_else(|| opened.usage.unread.hint())
+            .or_else(|| hints::quoted_items(sql, shown_records, self.catalogue))
+            .or_else(|| hints::other_blocks(sql, self.catalogue))
+            .or_else(unlisted)
+            .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
+    }
+
+    /// Returns the SELECT for a statement about tables and columns, or the statement itself.
     fn translate<'s>(&self, sql: &'s str) -> Result<Cow<'s, str>, QueryError> {
-        if let Some(statement) = dialect::parse_catalog_statement(sql) {
-            return self.describe(statement).map(Cow::Owned);
+        match dialect::parse_catalog_statement(sql) {
+            Some(statement) => self.describe(statement).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(sql)),
         }
-        dialect::rewrite(sql, &|name| self.first_date(name)).map_err(|error| QueryError::Invalid {
-            message: error.message,
-            token: None,
-            nearest: None,
-            hint: Some(error.hint),
-            tables: explain::table_columns(self.catalogue, self.limits),
-        })
     }
 
     /// Returns the SELECT for a statement about tables and columns.
@@ -145,10 +158,10 @@ impl QueryRun<'_> {
     }
 
     fn collect_rows(&self, statement: &mut Statement<'_>) -> Result<QueryResult, RowsError> {
-        let mut writing = ResultWriter::for_statement(statement, self.given_sql);
+        let mut writing = ResultWriter::for_statement(statement, self.given_sql, self.catalogue);
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            if !writing.write_row(row, self.limits)? {
+            if !writing.write_row(row, self.limits, &self.deadline)? {
                 break;
             }
         }
@@ -158,39 +171,77 @@ impl QueryRun<'_> {
         Ok(writing.finish())
     }
 
-    /// Prepares the statement, with other quotes and column names where that is unambiguous.
+    /// Prepares the statement as it is written. One that SQLite rejects is read in other dialects, and with other quotes and
+    /// column names where that is unambiguous.
     fn prepare<'c>(&self, opened: &'c QueryConnection, sql: &str) -> Result<PreparedQuery<'c>, QueryError> {
         let connection = &opened.connection;
         let mut sql = sql.to_owned();
         let mut renamed = Vec::new();
-        for _ in 0..name_repair::MAX_REPAIRS {
+        let (mut is_rewritten, mut readings) = (false, 0);
+        'attempts: for attempt in 0.. {
             opened.usage.reset();
-            opened.rounding.reset();
-            match connection.prepare(&sql) {
+            let error = match connection.prepare(&sql) {
+                Ok(_) if !is_rewritten => {
+                    is_rewritten = true;
+                    let other = dialect::rewrite_misread(&sql, &|name| self.may_be_time(name));
+                    if let Some(other) = other.filter(|other| connection.prepare(other).is_ok()) {
+                        sql = other;
+                    }
+                    continue;
+                }
                 Ok(statement) => {
                     return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
                 }
-                Err(error) => {
-                    let is_column = |name: &str| self.has_column(name);
-                    if let Some(better) = name_repair::repair_quotes(&error, &sql, is_column) {
-                        sql = better;
-                        continue;
-                    }
-                    let meant = |name: &str| self.column_meant(name);
-                    let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
-                        return Err(self.explain(error));
-                    };
+                Err(error) => error,
+            };
+            if attempt >= name_repair::MAX_REPAIRS {
+                return Err(self.explain(error));
+            }
+            let is_column = |name: &str| self.has_column(name);
+            // A keyword may be a part of another dialect, or the name of a column.
+            let is_syntax = error.to_string().contains("syntax error");
+            for is_reading in [is_syntax, !is_syntax] {
+                if !is_reading && let Some(better) = name_repair::repair_quotes(&error, &sql, is_column) {
                     sql = better;
-                    if !renamed.contains(&names) {
-                        renamed.push(names);
+                    continue 'attempts;
+                }
+                if is_reading && !is_rewritten && readings < MAX_READINGS {
+                    readings += 1;
+                    if let Some(other) = dialect::rewrite(&sql) {
+                        (sql, is_rewritten) = (other, true);
+                        continue 'attempts;
                     }
                 }
             }
+            let meant = |name: &str| self.column_meant(name);
+            let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
+                return Err(self.explain(error));
+            };
+            sql = better;
+            if !renamed.contains(&names) {
+                renamed.push(names);
+            }
         }
-        opened.usage.reset();
-        opened.rounding.reset();
-        let statement = connection.prepare(&sql).map_err(|error| self.explain(error))?;
-        Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed })
+        Err(self.invalid_error("the statement cannot be read".into()))
+    }
+
+    /// Returns true for the name of a column with times, or of no column, in a statement that reads a table with times.
+    fn may_be_time(&self, name: &str) -> bool {
+        let uses = dialect::table_uses(self.query.sql);
+        let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
+        let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
+        let (mut is_column, mut has_times) = (false, false);
+        for column in tables.flat_map(|table| table.columns()) {
+            let is_time = matches!(column.form, ColumnForm::Time(_));
+            if [name, tail].iter().any(|name| column.name.eq_ignore_ascii_case(name)) {
+                if is_time {
+                    return true;
+                }
+                is_column = true;
+            }
+            has_times |= is_time;
+        }
+        has_times && !is_column
     }
 
     /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
@@ -198,7 +249,7 @@ impl QueryRun<'_> {
     fn column_meant(&self, name: &str) -> Option<String> {
         let uses = dialect::table_uses(self.query.sql);
         let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table));
-        let rows: Vec<_> = tables.filter_map(|table| table.rows(&self.deadline)).collect();
+        let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
         let columns = rows.iter().flat_map(|rows| rows.columns().iter());
         let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
         equivalent_name(name, visible).map(str::to_owned)
@@ -213,33 +264,11 @@ impl QueryRun<'_> {
         Ok(statement)
     }
 
-    /// Returns the first text of the column of that name, if it is a date or a time; of times, the first one with an offset, if
-    /// there are any.
-    fn first_date(&self, name: &str) -> Option<String> {
-        let short = name.rsplit_once('.').map_or(name, |(_, short)| short);
-        let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
-        self.catalogue.tables.iter().filter_map(|table| table.rows(&self.deadline)).find_map(|rows| {
-            let is_named =
-                |column: &str| [name, tail, short].iter().any(|wanted| column.eq_ignore_ascii_case(wanted));
-            let at = rows.columns().iter().position(|column| is_named(&column.name))?;
-            let mut first = None;
-            let offset_time = find_in_column(rows.as_ref(), at, 1_000, |cell| {
-                let Cell::Text(text) = cell else { return None };
-                first.get_or_insert_with(|| text.to_string());
-                let sign = text.len().checked_sub(6).and_then(|at| text.as_bytes().get(at));
-                let has_offset = text.len() > 19 && matches!(sign, Some(b'+' | b'-'));
-                has_offset.then(|| text.into_owned())
-            });
-            let is_date = |text: &String| functions::is_date(text);
-            first.filter(is_date).map(|first| offset_time.filter(is_date).unwrap_or(first))
-        })
-    }
-
     fn has_column(&self, name: &str) -> bool {
         self.catalogue
             .tables
             .iter()
-            .filter_map(|table| table.rows(&self.deadline))
+            .filter_map(|table| table.open(&self.deadline))
             .any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
     }
 
@@ -284,5 +313,46 @@ enum RowsError {
 impl From<Error> for RowsError {
     fn from(error: Error) -> Self {
         Self::Sqlite(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use portion_core::payload::{Block, Content, Payload};
+    use portion_core::snapshot::capture;
+    use portion_core::view::View;
+
+    use super::{QueryRun, connection};
+    use crate::limits::{QueryDeadline, QueryLimits};
+    use crate::{SqlQuery, catalogue};
+
+    #[test]
+    fn statements_that_sqlite_accepts_are_never_changed() {
+        let rows = r#"[{"u":"7","q":"15.50","d":"2024-01-05","name":"Ann","tags":["a"],"n":1}]"#;
+        let block = Block::new("/content/0/text", Content::Text(rows.to_owned()));
+        let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
+        let catalogue = catalogue::build(&snapshot, &View::root(), &[], &[]).expect("tables");
+        for sql in [
+            "SELECT count(*) FROM items WHERE u IN (SELECT u FROM items)",
+            "SELECT max(q), sum(q) FROM items WHERE q > 10 AND u IN ('7', '8', '9')",
+            "select  u,u||'x'  from items order by q desc -- x::int",
+            "SELECT CAST(q AS REAL), CAST(u AS INTEGER), CAST(n AS TEXT) FROM items",
+            "SELECT strftime('%Y', d) = 2024, substr(d, 1, 4) > 2000 FROM items",
+            "SELECT ifnull(q, 0) > 10, CASE WHEN q IS NULL THEN 0 ELSE q END > 10 FROM items",
+            "SELECT item->>'q' > 10, n - 1, -n, n+n FROM items WHERE name LIKE 'a%'",
+            "WITH a AS (SELECT u AS e FROM items) SELECT count(DISTINCT e) FROM a GROUP BY e HAVING count(*) > 0",
+            "SELECT sum(n) OVER (ORDER BY u ROWS 1 PRECEDING), \"name\" FROM items, json_each(tags) AS t",
+        ] {
+            let limits = QueryLimits::default();
+            let query = SqlQuery { sql, params: &[] };
+            let deadline = Arc::new(QueryDeadline::new(&limits));
+            let opened = connection::open(&catalogue, &deadline, &limits).expect("a connection");
+            let run =
+                QueryRun { catalogue: &catalogue, query: &query, given_sql: sql, limits: &limits, deadline };
+            let prepared = run.prepare(&opened, sql).map(|prepared| prepared.sql);
+            assert_eq!(prepared.as_deref(), Ok(sql));
+        }
     }
 }

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
+use portion_text::column_form::{CellNumber, amount};
 use portion_text::timestamp::Timestamp;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::dates::moment;
-use super::{PURE, owned_value, text_value};
-use crate::usage::UnreadNumbers;
+use super::{PURE, text_value};
+use crate::usage::StatementUsage;
 
-pub(super) fn register(connection: &Connection, unread: &Arc<UnreadNumbers>) -> Result<()> {
-    let noted = Arc::clone(unread);
+pub(super) fn register(connection: &Connection, usage: &Arc<StatementUsage>) -> Result<()> {
+    let noted = Arc::clone(usage);
     let read_number = move |value: ValueRef<'_>| {
         let number = to_number(value);
         if let (Value::Null, ValueRef::Text(text)) = (&number, value) {
-            noted.record(&String::from_utf8_lossy(text));
+            noted.unread.record(&String::from_utf8_lossy(text));
         }
         number
     };
@@ -34,23 +35,8 @@ pub(super) fn register(connection: &Connection, unread: &Arc<UnreadNumbers>) -> 
             other => other,
         })
     })?;
-    let read = read_number.clone();
-    connection.create_scalar_function("to_number", 1, PURE, move |context| Ok(read(context.get_raw(0))))?;
-    // For sums and casts of SQLite, which read the first digits of other texts.
-    connection.create_scalar_function("read_number", 1, PURE, move |context| {
-        let value = context.get_raw(0);
-        Ok(match read_number(value) {
-            Value::Null => owned_value(value),
-            number => number,
-        })
-    })?;
-    connection.create_scalar_function("as_number", 1, PURE, |context| {
-        let value = context.get_raw(0);
-        Ok(match to_number(value) {
-            Value::Null => owned_value(value),
-            number => number,
-        })
-    })?;
+    connection
+        .create_scalar_function("to_number", 1, PURE, move |context| Ok(read_number(context.get_raw(0))))?;
     connection.create_scalar_function("to_boolean", 1, PURE, |context| Ok(to_boolean(context.get_raw(0))))?;
     connection.create_scalar_function("to_date", 1, PURE, |context| {
         Ok(moment(context, 0).map(Timestamp::write_date))
@@ -82,7 +68,7 @@ fn to_number(value: ValueRef<'_>) -> Value {
                 _ => match text.to_ascii_lowercase().as_str() {
                     "true" => Value::Integer(1),
                     "false" => Value::Integer(0),
-                    _ => amount(text).unwrap_or(Value::Null),
+                    _ => amount(text).map_or(Value::Null, number_value),
                 },
             }
         }
@@ -94,47 +80,11 @@ pub(crate) fn is_number(text: &str) -> bool {
     !matches!(to_number(ValueRef::Text(text.as_bytes())), Value::Null)
 }
 
-/// Signs of currencies, which may stand before or after an amount.
-const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
-/// White space that separates thousands.
-const THOUSANDS_SPACES: [char; 4] = [' ', '\u{a0}', '\u{2009}', '\u{202f}'];
-
-/// Returns the number of an amount: `$2.50`, `1,400`, `1 400.50 €`, `-€1,400.00`, `(679.45)`, `679.45-`, `12.50 USD`.
-fn amount(text: &str) -> Option<Value> {
-    let is_minus = |c: char| matches!(c, '-' | '\u{2212}');
-    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-    let mut signs = usize::from(inner.is_some());
-    let mut rest = inner.unwrap_or(text).trim();
-    for strip_sign in [true, false, true] {
-        let stripped = if strip_sign { rest.strip_prefix(is_minus) } else { rest.strip_prefix(CURRENCIES) };
-        signs += usize::from(strip_sign && stripped.is_some());
-        rest = stripped.map_or(rest, str::trim_start);
+fn number_value(number: CellNumber) -> Value {
+    match number {
+        CellNumber::Integer(n) => Value::Integer(n),
+        CellNumber::Real(n) => Value::Real(n),
     }
-    let code = rest
-        .rsplit_once(' ')
-        .filter(|(_, code)| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase()));
-    rest = code.map_or(rest, |(before, _)| before);
-    rest = rest.strip_suffix(CURRENCIES).map_or(rest, str::trim_end);
-    if let Some(before) = rest.strip_suffix(is_minus) {
-        (signs, rest) = (signs + 1, before.trim_end());
-    }
-    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_grouped = |groups: &[&str]| {
-        groups.iter().all(|group| is_digits(group))
-            && (groups.len() == 1 || groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3))
-    };
-    let mut groups: Vec<&str> = whole.split(',').collect();
-    if groups.len() == 1 {
-        groups = whole.split(THOUSANDS_SPACES).collect();
-    }
-    if signs > 1 || !is_grouped(&groups) || fraction.is_some_and(|part| !is_digits(part)) {
-        return None;
-    }
-    let sign = if signs == 1 { "-" } else { "" };
-    let point = if fraction.is_some() { "." } else { "" };
-    let plain = format!("{sign}{}{point}{}", groups.concat(), fraction.unwrap_or(""));
-    plain.parse().map(Value::Integer).ok().or_else(|| plain.parse().map(Value::Real).ok())
 }
 
 fn to_boolean(value: ValueRef<'_>) -> Option<bool> {
@@ -147,45 +97,5 @@ fn to_boolean(value: ValueRef<'_>) -> Option<bool> {
             "false" | "f" | "no" | "n" | "off" | "0" => Some(false),
             _ => None,
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rusqlite::types::Value;
-
-    use super::amount;
-
-    #[test]
-    fn amounts_are_read_as_people_write_them() {
-        for (text, expect) in [
-            ("$2.50", Some(2.5)),
-            ("1,400", Some(1400.0)),
-            ("-€1,400.00", Some(-1400.0)),
-            ("$-471.04", Some(-471.04)),
-            ("(679.45)", Some(-679.45)),
-            ("(1,679)", Some(-1679.0)),
-            ("679.45-", Some(-679.45)),
-            ("\u{2212}5", Some(-5.0)),
-            ("2 828.53", Some(2828.53)),
-            ("2\u{a0}828", Some(2828.0)),
-            ("12.50 USD", Some(12.5)),
-            ("1,234 €", Some(1234.0)),
-            ("(-5)", None),
-            ("60,17", None),
-            ("1.099,50 €", None),
-            ("12 34", None),
-            ("5 kg", None),
-            ("", None),
-            ("-", None),
-            ("$", None),
-        ] {
-            let number = match amount(text) {
-                Some(Value::Integer(n)) => Some(n as f64),
-                Some(Value::Real(n)) => Some(n),
-                _ => None,
-            };
-            assert_eq!(number, expect, "{text}");
-        }
     }
 }

@@ -1,12 +1,13 @@
 //! Date functions of other dialects. Values with a zone are converted to UTC, as `date()` of SQLite does.
 
+use portion_text::column_form::{DateOrder, read_time};
 use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::units::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
-use super::{PURE, function_error, number_argument, owned_value, text_value};
+use super::{PURE, function_error, number_argument, text_value};
 
 /// Parts of a date that are functions of their own.
 const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
@@ -29,7 +30,6 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
         .create_scalar_function("timestampdiff", 3, PURE, |context| difference(context, count_units))?;
     connection.create_scalar_function("date_minus", 2, PURE, |context| date_sum(context, -1))?;
     connection.create_scalar_function("date_plus", 2, PURE, |context| date_sum(context, 1))?;
-    connection.create_scalar_function("time_key", 1, PURE, |context| Ok(time_key(context)))?;
     for name in ["date_shift", "date_add", "adddate"] {
         connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, 1))?;
     }
@@ -63,7 +63,7 @@ pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Timestamp> {
         ValueRef::Real(n) => Timestamp::from_epoch(n),
         ValueRef::Text(bytes) => {
             let text = std::str::from_utf8(bytes).ok()?.trim();
-            Timestamp::parse(text).or_else(|| compact_date(text))
+            read_time(text, DateOrder::Unknown).or_else(|| compact_date(text))
         }
         ValueRef::Null | ValueRef::Blob(_) => None,
     };
@@ -80,22 +80,35 @@ fn compact_date(text: &str) -> Option<Timestamp> {
 /// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.
 fn date_sum(context: &Context<'_>, sign: i64) -> Result<Value> {
     let number = |at: usize| match context.get_raw(at) {
-        ValueRef::Integer(n) => Some(n as f64),
-        ValueRef::Real(n) => Some(n),
-        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        ValueRef::Integer(n) => Some(Value::Integer(n)),
+        ValueRef::Real(n) => Some(Value::Real(n)),
+        ValueRef::Text(text) => {
+            let text = std::str::from_utf8(text).ok()?.trim();
+            text.parse().map(Value::Integer).or_else(|_| text.parse().map(Value::Real)).ok()
+        }
         ValueRef::Null | ValueRef::Blob(_) => None,
+    };
+    let real = |value: &Value| match value {
+        Value::Integer(n) => *n as f64,
+        Value::Real(n) => *n,
+        _ => 0.0,
     };
     let text_of = |at: usize| text_value(context.get_raw(at)).unwrap_or_default();
     match (number(0), number(1)) {
-        (Some(a), Some(b)) => Ok(Value::Real(a + sign as f64 * b)),
+        (Some(Value::Integer(a)), Some(Value::Integer(b))) => {
+            let sum = if sign < 0 { a.checked_sub(b) } else { a.checked_add(b) };
+            Ok(sum.map_or_else(|| Value::Real(a as f64 + sign as f64 * b as f64), Value::Integer))
+        }
+        (Some(a), Some(b)) => Ok(Value::Real(real(&a) + sign as f64 * real(&b))),
         (None, Some(days)) => {
-            Ok(moment(context, 0).and_then(|date| shift_days(date, sign as f64 * days)).into())
+            Ok(moment(context, 0).and_then(|date| shift_days(date, sign as f64 * real(&days))).into())
         }
         (Some(days), None) if sign > 0 => {
-            Ok(moment(context, 1).and_then(|date| shift_days(date, days)).into())
+            Ok(moment(context, 1).and_then(|date| shift_days(date, real(&days))).into())
         }
         _ => match (moment(context, 0), moment(context, 1)) {
             (Some(a), Some(b)) if sign < 0 => Ok(days_between(a, b)),
+            (Some(_), Some(_)) => Err(function_error("a sum of two dates")),
             (Some(_), None) if text_of(1).contains(' ') => Ok(shift_by_text(context, sign)?.into()),
             _ => Ok(Value::Null),
         },
@@ -118,19 +131,6 @@ fn days_between(a: Timestamp, b: Timestamp) -> Value {
     }
     let nanos = f64::from(a.nanos) - f64::from(b.nanos);
     Value::Real(((a.seconds - b.seconds) as f64 + nanos / 1e9) / 86_400.0)
-}
-
-/// Returns a text that is ordered by time, in one form. Values that are no times stay.
-fn time_key(context: &Context<'_>) -> Value {
-    let raw = context.get_raw(0);
-    let time = match raw {
-        ValueRef::Text(_) => moment(context, 0),
-        _ => None,
-    };
-    time.map_or_else(
-        || owned_value(raw),
-        |time| Value::Text(Timestamp { is_date: false, separator: 'T', is_zoned: false, ..time }.write()),
-    )
 }
 
 /// `date_trunc(unit, time)`, or with the arguments exchanged.

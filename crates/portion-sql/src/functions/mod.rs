@@ -23,7 +23,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use crate::limits::{QueryDeadline, QueryLimits};
-use crate::usage::UnreadNumbers;
+use crate::usage::StatementUsage;
 pub(crate) use conversions::is_number;
 use values::{
     PURE, function_error, interrupted_error, number_argument, owned_value, text_value, too_big_error,
@@ -72,14 +72,14 @@ pub(crate) fn register(
     connection: &Connection,
     deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
-    unread: &Arc<UnreadNumbers>,
+    usage: &Arc<StatementUsage>,
 ) -> Result<()> {
     pattern::register(connection, deadline)?;
     regexp::register(connection, deadline, limits.max_value_bytes)?;
     strings::register(connection, limits.max_value_bytes)?;
     text::register(connection, limits.max_value_bytes)?;
     dates::register(connection)?;
-    conversions::register(connection, unread)?;
+    conversions::register(connection, usage)?;
     formats::register(connection)?;
     aggregates::register(connection)?;
     samples::register(connection, deadline, limits)?;

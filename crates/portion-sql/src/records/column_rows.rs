@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portion_core::snapshot::{ColumnArrays, Slice};
 use portion_json::scan::{JsonReader, quote};
 use portion_json::span::Span;
+use portion_text::column_form::FormLearner;
 use portion_text::unique_names::UniqueNames;
 
 use super::{ColumnRole, shape, tree};
@@ -83,10 +84,10 @@ impl ColumnRows {
         let (mut unique, mut unlike) = (UniqueNames::default(), names);
         UniqueNames::number_variants(&mut unlike);
         for (at, (name, cells)) in unlike.iter().zip(&cells).enumerate().take(shape::MAX_COLUMNS) {
-            let mut kinds = ValueKinds::default();
+            let (mut kinds, mut learner) = (ValueKinds::default(), FormLearner::default());
             let values = cells.iter().filter(|cell| !cell.is_empty()).map(|cell| cell.slice(text));
-            values.for_each(|value| kinds.insert(ValueKinds::from_json(value)));
-            columns.push(ColumnDef::new(unique.unique(name), kinds, row_count));
+            values.for_each(|value| tree::learn_value(value, &mut kinds, &mut learner));
+            columns.push(ColumnDef::new(unique.unique(name), kinds, row_count).with_form(&learner));
             roles.push(ColumnRole::Field(at as u32));
         }
         shape::push_record_columns(&mut unique, row_count, &mut columns, &mut roles);
@@ -112,6 +113,10 @@ impl TableRows for ColumnRows {
 
     fn len(&self) -> usize {
         self.row_count
+    }
+
+    fn source_text(&self) -> Slice {
+        self.text.clone()
     }
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {

@@ -1,12 +1,15 @@
 //! The table `leaves(path, key, value, type)`: all values of JSON documents that are no objects or arrays, and empty ones.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::redact::REDACTED;
 use portion_core::snapshot::{Layout, List, Slice};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
+use portion_text::column_form::{ColumnForm, FormLearner};
 
+use super::tree::learn_value;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
@@ -15,6 +18,9 @@ use crate::value_kinds::ValueKinds;
 
 /// Maximum bytes of the documents whose leaves are a table; parts of longer ones are reached by `path`.
 pub(crate) const MAX_LEAVES_BYTES: usize = 8 << 20;
+
+/// Maximum patterns of paths whose texts are told apart.
+const MAX_PATTERNS: usize = 4_096;
 
 /// Columns of the table.
 pub(crate) const LEAF_COLUMNS: [&str; 4] = ["path", "key", LEAF_VALUE, "type"];
@@ -48,6 +54,8 @@ struct Node {
     /// Index of the container around it.
     parent: u32,
     step: Step,
+    /// Index of its pattern: the names on the way to it, without indexes of arrays.
+    pattern: u32,
 }
 
 struct LeafRows {
@@ -55,6 +63,8 @@ struct LeafRows {
     documents: Vec<(usize, LeafDocument)>,
     containers: Vec<Node>,
     leaves: Vec<(Node, Span)>,
+    /// Forms of the texts of each pattern.
+    forms: Vec<ColumnForm>,
     columns: Vec<ColumnDef>,
 }
 
@@ -82,10 +92,16 @@ impl RowSource for LeavesSource {
             scan.add_document(document, deadline)?;
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
+        let forms: Vec<ColumnForm> =
+            scan.patterns.iter().map(|pattern| pattern.learner.form_among(true)).collect();
         let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
-        let columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
+        let mut columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
+        for column in &mut columns {
+            column.is_computed = matches!(column.name.as_str(), "path" | "key");
+            column.is_written = column.name == LEAF_VALUE && forms.iter().any(|form| form.is_numeric());
+        }
         let (containers, leaves) = (scan.containers, scan.leaves);
-        Some(Arc::new(LeafRows { documents, containers, leaves, columns }))
+        Some(Arc::new(LeafRows { documents, containers, leaves, forms, columns }))
     }
 }
 
@@ -95,6 +111,15 @@ struct LeafScan {
     containers: Vec<Node>,
     leaves: Vec<(Node, Span)>,
     kinds: ValueKinds,
+    patterns: Vec<Pattern>,
+    /// Patterns by the one around them and the name.
+    pattern_by_step: HashMap<(u32, Box<str>), u32>,
+}
+
+/// The names on the way to values that are alike.
+#[derive(Default)]
+struct Pattern {
+    learner: FormLearner,
 }
 
 /// A container that is being read.
@@ -102,13 +127,16 @@ struct OpenContainer {
     index: u32,
     is_object: bool,
     count: u32,
+    pattern: u32,
 }
 
 impl LeafScan {
     /// Adds the leaves of a document.
     fn add_document(&mut self, document: &LeafDocument, deadline: &QueryDeadline) -> Option<()> {
         let text = &document.text;
-        let root = Node { parent: self.containers.len() as u32, step: Step::Root };
+        self.patterns.push(Pattern::default());
+        let pattern = self.patterns.len() as u32 - 1;
+        let root = Node { parent: self.containers.len() as u32, step: Step::Root, pattern };
         self.containers.push(root);
         let Some(list) = &document.lines else {
             return self.add_value(text, JsonReader::new(text), root, deadline);
@@ -141,7 +169,10 @@ impl LeafScan {
                 };
                 container.count += 1;
                 match step {
-                    Some(step) => next = Some(Node { parent: container.index, step }),
+                    Some(step) => {
+                        let (parent, above) = (container.index, container.pattern);
+                        next = Some(Node { parent, step, pattern: self.pattern(text, above, step) });
+                    }
                     None => {
                         open.pop();
                     }
@@ -157,16 +188,36 @@ impl LeafScan {
                 if entered.is_err() {
                     return Some(());
                 }
-                open.push(OpenContainer { index, is_object, count: 0 });
+                open.push(OpenContainer { index, is_object, count: 0, pattern: node.pattern });
                 continue;
             }
             let Ok(value) = reader.skip() else { return Some(()) };
-            self.kinds.insert(ValueKinds::from_json(value.slice(text)));
+            if let Some(pattern) = self.patterns.get_mut(node.pattern as usize) {
+                learn_value(value.slice(text), &mut self.kinds, &mut pattern.learner);
+            }
             self.leaves.push((node, value));
             if should_stop_at(self.leaves.len(), deadline) {
                 return None;
             }
         }
+    }
+}
+
+impl LeafScan {
+    /// Returns the pattern of a step from the container with a pattern.
+    fn pattern(&mut self, text: &str, above: u32, step: Step) -> u32 {
+        let name = if let Step::Key(key) = step { key.slice(text) } else { "" };
+        if let Some(known) = self.pattern_by_step.get(&(above, name.into())) {
+            return *known;
+        }
+        // Members of large maps are alike: their names are values.
+        if self.patterns.len() >= MAX_PATTERNS {
+            return above;
+        }
+        let pattern = self.patterns.len() as u32;
+        self.patterns.push(Pattern::default());
+        self.pattern_by_step.insert((above, name.into()), pattern);
+        pattern
     }
 }
 
@@ -222,6 +273,23 @@ impl TableRows for LeafRows {
         self.leaves.len()
     }
 
+    fn source_text(&self) -> Slice {
+        self.documents
+            .first()
+            .map_or_else(|| Slice::new(String::new()), |(_, document)| document.text.clone())
+    }
+
+    fn written_cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        match (self.leaves.get(row.index), self.document(row.index)) {
+            (Some((_, value)), Some(document)) if column == 2 => Cell::from_json(value.slice(&document.text)),
+            _ => Cell::Null,
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        size_of_val(self.containers.as_slice()) + size_of_val(self.leaves.as_slice())
+    }
+
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         let (Some((node, value)), Some(document)) = (self.leaves.get(row.index), self.document(row.index))
         else {
@@ -233,7 +301,10 @@ impl TableRows for LeafRows {
             0 => Cell::Text(self.path(document, *node).into()),
             1 => Cell::Text(step_name(&document.text, node.step).into()),
             2 if is_redacted => Cell::Null,
-            2 => Cell::from_json(value),
+            2 => match (self.written_cell(row, column), self.forms.get(node.pattern as usize)) {
+                (Cell::Text(text), Some(form)) => form.number(&text).map_or(Cell::Text(text), Cell::from),
+                (cell, _) => cell,
+            },
             _ if is_redacted => Cell::text("redacted"),
             _ => Cell::text(match JsonKind::of_value(value) {
                 JsonKind::Object => "object",

@@ -88,6 +88,14 @@ impl TableRows for RecordRows {
         self.items.len()
     }
 
+    fn source_text(&self) -> Slice {
+        self.text.clone()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        size_of_val(self.items.as_slice()) + size_of_val(self.keys.as_slice())
+    }
+
     fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
         let mut row = RowBuffer {
             wanted_columns: wanted,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use portion_text::column_form::FormLearner;
 use portion_text::unique_names::UniqueNames;
 
 use super::ColumnRole;
@@ -25,7 +26,7 @@ pub(super) struct RecordShape {
 }
 
 /// Facts about the items other than their fields.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ItemStats {
     pub(super) item_count: usize,
     /// True if the items have keys.
@@ -33,6 +34,7 @@ pub(super) struct ItemStats {
     /// Number of items that are not objects, and their kinds.
     pub(super) scalar_count: usize,
     pub(super) scalar_kinds: ValueKinds,
+    pub(super) scalar_learner: FormLearner,
 }
 
 /// Builds the columns for the fields of a tree. Objects are flattened: for `price: {total}` the column is
@@ -45,7 +47,8 @@ pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
     let mut paths: Vec<String> = tree.nodes.iter().skip(1).map(|node| node.path.clone()).collect();
     UniqueNames::number_variants(&mut paths);
     for ((at, node), path) in tree.nodes.iter().enumerate().skip(1).zip(paths) {
-        let column = ColumnDef::new(names.unique(&path), node.kinds, node.present_count);
+        let column =
+            ColumnDef::new(names.unique(&path), node.kinds, node.present_count).with_form(&node.learner);
         let other = ValueKinds::NUMERIC.union(ValueKinds::TEXT).union(ValueKinds::ARRAY);
         let through = !node.children.is_empty() && !node.kinds.intersects(other);
         fields.push((if through { column.into_hidden() } else { column }, ColumnRole::Field(at as u32)));
@@ -59,7 +62,8 @@ pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
         roles.push(role);
     }
     if others.scalar_count > 0 {
-        columns.push(ColumnDef::new(names.unique_builtin("value"), others.scalar_kinds, others.scalar_count));
+        let values = ColumnDef::new(names.unique_builtin("value"), others.scalar_kinds, others.scalar_count);
+        columns.push(values.with_form(&others.scalar_learner));
         roles.push(ColumnRole::Value);
     }
     push_record_columns(&mut names, others.item_count, &mut columns, &mut roles);

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use portion_core::snapshot::{Layout, List, ListProfile, Slice};
 use portion_json::scan::{JsonKind, JsonReader, quote};
 use portion_json::span::Span;
+use portion_text::column_form::FormLearner;
 use portion_text::unique_names::UniqueNames;
 
 use super::shape::{self, ItemStats};
-use super::tree::FieldTree;
+use super::tree::{self, FieldTree};
 use super::{ColumnRole, RecordRows};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
@@ -121,7 +122,8 @@ impl RecordScanner {
         } else {
             let value = reader.skip().ok()?;
             self.item_stats.scalar_count += 1;
-            self.item_stats.scalar_kinds.insert(ValueKinds::from_json(reader.text(value)));
+            let ItemStats { scalar_kinds, scalar_learner, .. } = &mut self.item_stats;
+            tree::learn_value(reader.text(value), scalar_kinds, scalar_learner);
         }
         self.items.push(Span::new(start, reader.at()));
         Some(())
@@ -198,14 +200,14 @@ fn columnar_records(
     span: Span,
     deadline: &QueryDeadline,
 ) -> Option<RecordRows> {
-    let mut kinds = vec![ValueKinds::default(); header.len()];
+    let mut learnt = vec![(ValueKinds::default(), FormLearner::default()); header.len()];
     let mut items = Vec::new();
     let mut reader = JsonReader::resume(text, span.start as usize);
     if reader.enter_array().is_ok() {
         while reader.next_item() == Ok(true) {
             let Ok(row) = reader.skip() else { break };
-            for (kind, cell) in kinds.iter_mut().zip(super::tree::row_cells(reader.text(row))) {
-                kind.insert(ValueKinds::from_json(cell));
+            for ((kinds, learner), cell) in learnt.iter_mut().zip(tree::row_cells(reader.text(row))) {
+                tree::learn_value(cell, kinds, learner);
             }
             items.push(row);
             if should_stop_at(items.len(), deadline) {
@@ -214,13 +216,13 @@ fn columnar_records(
         }
     }
     let mut names = UniqueNames::default();
-    let tree = FieldTree::from_cells(&kinds);
+    let tree = FieldTree::from_cells(header.len());
     let (mut columns, mut roles) = (Vec::new(), Vec::new());
     let mut unlike = header.to_vec();
     UniqueNames::number_variants(&mut unlike);
-    for (at, (name, kinds)) in unlike.iter().zip(kinds).enumerate() {
+    for (at, (name, (kinds, learner))) in unlike.iter().zip(&learnt).enumerate() {
         if at < shape::MAX_COLUMNS {
-            columns.push(ColumnDef::new(names.unique(name), kinds, items.len()));
+            columns.push(ColumnDef::new(names.unique(name), *kinds, items.len()).with_form(learner));
             roles.push(ColumnRole::Field(at as u32));
         }
     }

@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 use portion_json::containers;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
+use portion_text::column_form::FormLearner;
 
+use crate::cell::Cell;
 use crate::value_kinds::ValueKinds;
 
 /// Maximum levels of objects that are searched for fields.
@@ -30,6 +32,8 @@ pub(super) struct FieldNode {
     pub(super) path: String,
     /// Kinds of its values.
     pub(super) kinds: ValueKinds,
+    /// Form of its texts.
+    pub(super) learner: FormLearner,
     /// Number of records that have it.
     pub(super) present_count: usize,
     /// Number of records in which it is a non-empty object.
@@ -76,10 +80,8 @@ impl FieldTree {
     }
 
     /// Creates a tree of values without names: the cells of rows.
-    pub(super) fn from_cells(kinds: &[ValueKinds]) -> Self {
-        Self {
-            nodes: kinds.iter().map(|kinds| FieldNode { kinds: *kinds, ..FieldNode::default() }).collect(),
-        }
+    pub(super) fn from_cells(count: usize) -> Self {
+        Self { nodes: (0..count).map(|_| FieldNode::default()).collect() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -119,7 +121,7 @@ impl FieldTree {
             }
             let Ok(value) = reader.skip() else { return STOP };
             if let Some(node) = node.and_then(|node| self.nodes.get_mut(node as usize)) {
-                node.kinds.insert(ValueKinds::from_json(reader.text(value)));
+                learn_value(reader.text(value), &mut node.kinds, &mut node.learner);
             }
         }
         Step::Continue(())
@@ -220,6 +222,17 @@ impl FieldSearch<'_> {
             self.remaining = self.remaining.saturating_sub(1);
         }
         if self.remaining == 0 { STOP } else { Step::Continue(()) }
+    }
+}
+
+/// Learns the kind of a JSON value, and the form of a text.
+pub(super) fn learn_value(value: &str, kinds: &mut ValueKinds, learner: &mut FormLearner) {
+    kinds.insert(ValueKinds::from_json(value));
+    if value.starts_with('"')
+        && !learner.is_settled()
+        && let Cell::Text(text) = Cell::from_json(value)
+    {
+        learner.insert(&text);
     }
 }
 

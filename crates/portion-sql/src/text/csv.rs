@@ -5,7 +5,8 @@ use std::sync::Arc;
 use portion_core::snapshot::Slice;
 use portion_json::scan::quote;
 use portion_json::span::Span;
-use portion_text::delimited::{CellNumber, ColumnCells, DelimitedFormat, DelimitedReader, parse_number};
+use portion_text::column_form::{ColumnForm, FormLearner};
+use portion_text::delimited::{DelimitedFormat, DelimitedReader};
 use portion_text::unique_names::UniqueNames;
 
 use crate::cell::Cell;
@@ -25,7 +26,6 @@ struct CsvRows {
     delimiter: u8,
     rows: Vec<Span>,
     columns: Vec<ColumnDef>,
-    keeps_text: Vec<bool>,
     /// Number of cells of the longest row.
     max_width: usize,
 }
@@ -41,13 +41,13 @@ impl RowSource for CsvSource {
             .iter()
             .map(|name| ColumnDef::new(names.unique(name), ValueKinds::default(), 0))
             .collect();
-        let mut kinds = vec![ColumnCells::default(); columns.len()];
+        let mut learners = vec![FormLearner::default(); columns.len()];
         let (mut rows, mut max_width) = (Vec::new(), first.len());
         let mut next = if self.format.has_header { reader.next_row() } else { Some(first) };
         while let Some(record) = next {
-            for ((column, kinds), cell) in columns.iter_mut().zip(&mut kinds).zip(record.cells()) {
+            for ((column, learner), cell) in columns.iter_mut().zip(&mut learners).zip(record.cells()) {
                 column.present_count += usize::from(!cell.is_empty());
-                kinds.insert(cell);
+                learner.insert(cell);
             }
             let has_empty_end = record.len() == columns.len() + 1 && record.cell(columns.len()) == Some("");
             max_width = max_width.max(record.len() - usize::from(has_empty_end));
@@ -57,10 +57,7 @@ impl RowSource for CsvSource {
             }
             next = reader.next_row();
         }
-        ColumnCells::mark_pointed_thousands(&mut kinds);
-        for (column, kinds) in columns.iter_mut().zip(&kinds) {
-            column.kinds = value_kinds(kinds);
-        }
+        set_cell_forms(&mut columns, &learners, rows.len());
         let mut record =
             ColumnDef::new(names.unique_builtin("item"), ValueKinds::OBJECT, rows.len()).into_hidden();
         record.is_record = true;
@@ -68,35 +65,38 @@ impl RowSource for CsvSource {
         columns.push(
             ColumnDef::new(names.unique_builtin("_index"), ValueKinds::INTEGER, rows.len()).into_hidden(),
         );
-        let keeps_text = kinds.iter().map(ColumnCells::keeps_text).collect();
         let (text, delimiter) = (self.text.clone(), self.format.delimiter);
-        Some(Arc::new(CsvRows { text, delimiter, rows, columns, keeps_text, max_width }))
+        Some(Arc::new(CsvRows { text, delimiter, rows, columns, max_width }))
     }
 }
 
-/// Returns the kinds of the cells of a column.
-pub(super) fn value_kinds(cells: &ColumnCells) -> ValueKinds {
-    let counts = if cells.keeps_text() {
-        [(ValueKinds::TEXT, 1), (ValueKinds::NULL, cells.empty_count)].to_vec()
-    } else {
-        vec![
-            (ValueKinds::INTEGER, cells.integer_count),
-            (ValueKinds::REAL, cells.real_count),
-            (ValueKinds::TEXT, cells.text_count),
-            (ValueKinds::NULL, cells.empty_count),
-        ]
-    };
-    let mut kinds = ValueKinds::default();
-    counts.into_iter().filter(|(_, count)| *count > 0).for_each(|(kind, _)| kinds.insert(kind));
-    kinds
+/// Sets what the cells of columns are, which have no types.
+pub(super) fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count: usize) {
+    for ((column, form), learner) in columns.iter_mut().zip(FormLearner::forms(learners.iter())).zip(learners)
+    {
+        (column.form, column.has_codes) = (form, learner.has_codes());
+        // Plain numbers of a cell are numbers as they are written, with words among them.
+        column.kinds = match form {
+            ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,
+            ColumnForm::Number => ValueKinds::INTEGER,
+            _ => ValueKinds::TEXT,
+        };
+        column.is_cell = form == ColumnForm::Number;
+        if column.is_cell && learner.has_words() {
+            column.kinds.insert(ValueKinds::TEXT);
+        }
+        if column.present_count < row_count {
+            column.kinds.insert(ValueKinds::NULL);
+        }
+    }
 }
 
-impl From<CellNumber> for Cell<'_> {
-    fn from(number: CellNumber) -> Self {
-        match number {
-            CellNumber::Integer(integer) => Self::Integer(integer),
-            CellNumber::Real(real) => Self::Real(real),
-        }
+/// Returns a cell as a JSON value: a plain number keeps its text.
+pub(super) fn json_cell(cell: &str, column: &ColumnDef) -> String {
+    match column.form {
+        _ if cell.is_empty() => "null".to_owned(),
+        ColumnForm::Number if column.form.number(cell).is_some() => cell.to_owned(),
+        _ => quote(cell),
     }
 }
 
@@ -129,7 +129,10 @@ impl TableRows for CsvRows {
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match column.checked_sub(self.field_count()) {
-            None => self.field_cell(row, column),
+            None => match Self::cell_text(row, column).unwrap_or_default() {
+                "" => Cell::Null,
+                cell => Cell::text(cell),
+            },
             Some(0) => Cell::Text(self.row_as_object(row).into()),
             Some(_) => Cell::from_count(row.index),
         }
@@ -140,15 +143,6 @@ impl CsvRows {
     /// Returns the number of columns that are fields.
     fn field_count(&self) -> usize {
         self.columns.len().saturating_sub(2)
-    }
-
-    fn field_cell<'a>(&self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let keeps_text = self.keeps_text.get(column).copied().unwrap_or(true);
-        match Self::cell_text(row, column).unwrap_or_default() {
-            "" => Cell::Null,
-            cell if keeps_text => Cell::text(cell),
-            cell => parse_number(cell).map_or(Cell::text(cell), Cell::from),
-        }
     }
 
     fn cell_text(row: &RowBuffer, column: usize) -> Option<&str> {
@@ -164,14 +158,7 @@ impl CsvRows {
             }
             object.push_str(&quote(&column.name));
             object.push(':');
-            match self.field_cell(row, at) {
-                Cell::Null => object.push_str("null"),
-                Cell::Text(text) => object.push_str(&quote(&text)),
-                // Numbers keep their original text.
-                Cell::Integer(_) | Cell::Real(_) => {
-                    object.push_str(Self::cell_text(row, at).unwrap_or("null"));
-                }
-            }
+            object.push_str(&json_cell(Self::cell_text(row, at).unwrap_or_default(), column));
         }
         for at in self.field_count()..row.spans.len() {
             let text = Self::cell_text(row, at).unwrap_or_default();

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use portion_core::snapshot::Slice;
 use portion_json::scan::quote;
-use portion_text::delimited::{ColumnCells, parse_number};
+use portion_text::column_form::FormLearner;
 use portion_text::document_table::DocumentTable;
 use portion_text::unique_names::UniqueNames;
 
-use super::csv::value_kinds;
+use super::csv::{json_cell, set_cell_forms};
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
@@ -24,7 +24,6 @@ pub(crate) struct DocumentTableSource {
 struct GridRows {
     rows: Vec<Vec<String>>,
     columns: Vec<ColumnDef>,
-    keeps_text: Vec<bool>,
 }
 
 impl RowSource for DocumentTableSource {
@@ -36,24 +35,20 @@ impl RowSource for DocumentTableSource {
             .iter()
             .map(|name| ColumnDef::new(names.unique(name), ValueKinds::default(), 0))
             .collect();
-        let mut kinds = vec![ColumnCells::default(); columns.len()];
+        let mut learners = vec![FormLearner::default(); columns.len()];
         for row in &rows {
-            for ((column, kinds), cell) in columns.iter_mut().zip(&mut kinds).zip(row) {
+            for ((column, learner), cell) in columns.iter_mut().zip(&mut learners).zip(row) {
                 column.present_count += usize::from(!cell.is_empty());
-                kinds.insert(cell);
+                learner.insert(cell);
             }
         }
-        ColumnCells::mark_pointed_thousands(&mut kinds);
-        for (column, kinds) in columns.iter_mut().zip(&kinds) {
-            column.kinds = value_kinds(kinds);
-        }
+        set_cell_forms(&mut columns, &learners, rows.len());
         let builtin = |name: String, kinds| ColumnDef::new(name, kinds, rows.len()).into_hidden();
         let mut record = builtin(names.unique_builtin("item"), ValueKinds::OBJECT);
         record.is_record = true;
         columns.push(record);
         columns.push(builtin(names.unique_builtin("_index"), ValueKinds::INTEGER));
-        let keeps_text = kinds.iter().map(ColumnCells::keeps_text).collect();
-        Some(Arc::new(GridRows { rows, columns, keeps_text }))
+        Some(Arc::new(GridRows { rows, columns }))
     }
 }
 
@@ -68,7 +63,10 @@ impl TableRows for GridRows {
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match column.checked_sub(self.columns.len().saturating_sub(2)) {
-            None => self.field(row.index, column),
+            None => match self.text(row.index, column) {
+                "" => Cell::Null,
+                cell => Cell::text(cell),
+            },
             Some(0) => Cell::Text(self.as_object(row.index).into()),
             Some(_) => Cell::from_count(row.index),
         }
@@ -76,27 +74,14 @@ impl TableRows for GridRows {
 }
 
 impl GridRows {
-    fn field(&self, row: usize, column: usize) -> Cell<'_> {
-        let keeps_text = self.keeps_text.get(column).copied().unwrap_or(true);
-        match self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str) {
-            "" => Cell::Null,
-            cell if keeps_text => Cell::text(cell),
-            cell => parse_number(cell).map_or(Cell::text(cell), Cell::from),
-        }
+    fn text(&self, row: usize, column: usize) -> &str {
+        self.rows.get(row).and_then(|row| row.get(column)).map_or("", String::as_str)
     }
 
     fn as_object(&self, row: usize) -> String {
-        let fields = self.columns.len().saturating_sub(2);
-        let members: Vec<String> = (0..fields)
-            .filter_map(|at| {
-                let value = match self.field(row, at) {
-                    Cell::Null => "null".to_owned(),
-                    Cell::Text(text) => quote(&text),
-                    Cell::Integer(_) | Cell::Real(_) => self.rows.get(row)?.get(at)?.clone(),
-                };
-                Some(format!("{}:{value}", quote(&self.columns.get(at)?.name)))
-            })
-            .collect();
-        format!("{{{}}}", members.join(","))
+        let fields = self.columns.iter().take(self.columns.len().saturating_sub(2)).enumerate();
+        let members = fields
+            .map(|(at, column)| format!("{}:{}", quote(&column.name), json_cell(self.text(row, at), column)));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::snapshot::{LineIndex, Slice};
+use portion_text::column_form::FormLearner;
 use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
 use crate::cell::Cell;
@@ -44,6 +45,14 @@ impl RowSource for EntriesSource {
         }
         let mut columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, found.len()));
         for column in &mut columns {
+            if column.name == "time" {
+                let mut learner = FormLearner::default();
+                found
+                    .iter()
+                    .filter_map(|entry| entry.time)
+                    .for_each(|time| learner.insert(time.slice(&self.text)));
+                column.form = learner.form();
+            }
             column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
             column.present_count = match column.name.as_str() {
                 "time" => found.iter().filter(|entry| entry.time.is_some()).count(),
@@ -62,6 +71,10 @@ impl TableRows for EntryRows {
 
     fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    fn source_text(&self) -> Slice {
+        self.text.clone()
     }
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {

@@ -40,6 +40,10 @@ impl TableRows for LineRows {
         self.lines.len()
     }
 
+    fn source_text(&self) -> Slice {
+        self.text.clone()
+    }
+
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match column {
             0 => Cell::from_count(row.index + 1),

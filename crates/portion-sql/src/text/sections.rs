@@ -78,6 +78,10 @@ impl TableRows for SectionRows {
         self.sections.len()
     }
 
+    fn source_text(&self) -> Slice {
+        self.text.clone()
+    }
+
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         let Some(section) = self.sections.get(row.index) else { return Cell::Null };
         match column {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portion_core::redact::is_redacted_field;
 use rusqlite::hooks::AuthAction;
 
+use super::column_named;
 use crate::column::Redaction;
 use crate::dialect::string_literals;
 use crate::table::VirtualTable;
@@ -47,11 +48,8 @@ impl RedactionUsage {
             AuthAction::Read { table_name, column_name } => {
                 let is_json = table_name.to_ascii_lowercase().starts_with("json_");
                 self.extracts_json.fetch_or(is_json, Ordering::Relaxed);
-                let table = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table_name));
-                let Some(rows) = table.and_then(|(_, table)| table.opened_rows()) else { return };
-                let column =
-                    rows.columns().iter().find(|column| column.name.eq_ignore_ascii_case(column_name));
-                match column.map(|column| column.redaction) {
+                let found = column_named(tables, table_name, column_name);
+                match found.map(|(_, column)| column.redaction) {
                     Some(Redaction::Whole) => {
                         self.redacted_reference_count.fetch_add(1, Ordering::Relaxed);
                         let mut names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +113,7 @@ impl RedactionUsage {
         let names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
         // For `JOIN … USING (field)`, SQLite does not report the field.
         let all = || {
-            let opened = tables.iter().filter_map(|table| table.opened_rows());
+            let opened = tables.iter().filter_map(|table| table.opened());
             let columns = opened.flat_map(|rows| rows.columns());
             columns
                 .filter(|column| column.redaction == Redaction::Whole)

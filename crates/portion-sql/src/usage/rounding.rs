@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::hooks::AuthAction;
 
+use super::column_named;
+use crate::column::ColumnDef;
 use crate::table::VirtualTable;
 use crate::value_kinds::ValueKinds;
 
@@ -33,13 +35,12 @@ impl RoundingUsage {
             }
             AuthAction::Read { table_name, column_name } => {
                 referenced.extracts_json |= table_name.to_ascii_lowercase().starts_with("json_");
-                let table = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table_name));
-                let Some(rows) = table.and_then(|(_, table)| table.opened_rows()) else { return };
-                let rounded = || rows.columns().iter().filter(|c| c.kinds.intersects(ValueKinds::ROUNDED));
-                let is_named = |name: &str| name.eq_ignore_ascii_case(column_name);
-                if rows.columns().iter().any(|column| column.is_record && is_named(&column.name)) {
-                    referenced.in_records.extend(rounded().map(|column| column.name.clone()));
-                } else if let Some(column) = rounded().find(|column| is_named(&column.name)) {
+                let Some((table, column)) = column_named(tables, table_name, column_name) else { return };
+                let is_rounded = |column: &&ColumnDef| column.kinds.intersects(ValueKinds::ROUNDED);
+                if column.is_record {
+                    let rounded = table.columns().iter().filter(is_rounded);
+                    referenced.in_records.extend(rounded.map(|column| column.name.clone()));
+                } else if is_rounded(&column) {
                     referenced.columns.insert(column.name.clone());
                     referenced.count += 1;
                 }

@@ -11,15 +11,12 @@
 //! assert_eq!(rows.next_row().expect("a row").cell(1), Some("Lee, Ann"));
 //! ```
 
-mod cell;
-
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use portion_json::span::Span;
 
 use crate::chunk::{Chunker, TextKind, first_row_start};
 use crate::document_table::is_pipe_table;
 use crate::unique_names::UniqueNames;
-pub use cell::{CellNumber, ColumnCells, has_decimal_comma, parse_number};
 
 /// Rows and bytes that are sampled for detection, and the minimum number of rows.
 const SAMPLE_ROWS: usize = 20;

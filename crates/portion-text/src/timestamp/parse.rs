@@ -164,10 +164,26 @@ fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
     is_valid.then_some((hour * 3_600 + minute * 60 + second, nanos, rest.trim_start()))
 }
 
+/// Names of zones, and their hours ahead of UTC.
+const ZONES: [(&str, i64); 12] = [
+    ("Z z UTC GMT WET", 0),
+    ("CET BST WEST", 1),
+    ("CEST EET", 2),
+    ("EEST MSK", 3),
+    ("JST KST", 9),
+    ("AEST", 10),
+    ("AEDT", 11),
+    ("EDT", -4),
+    ("EST CDT", -5),
+    ("CST MDT", -6),
+    ("MST PDT", -7),
+    ("PST", -8),
+];
+
 /// Returns the offset of a zone in seconds.
 fn zone_offset(text: &str) -> Option<i64> {
-    if matches!(text, "Z" | "z" | "UTC" | "GMT") {
-        return Some(0);
+    if let Some((_, hours)) = ZONES.iter().find(|(names, _)| names.split(' ').any(|name| name == text)) {
+        return Some(hours * 3_600);
     }
     let (sign, rest) = match text.chars().next()? {
         '+' => (1, &text[1..]),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use portion_json::scan::escape_into;
 use portion_text::chunk::TextKind;
-use portion_text::delimited::{ColumnCells, DelimitedFormat, detect, parse_number};
+use portion_text::column_form::{CellNumber, ColumnForm, FormLearner};
+use portion_text::delimited::{DelimitedFormat, detect};
 use portion_text::diff::{FileChange, file_changes};
 use portion_text::document_table::{DocumentTable, document_tables, largest_table};
 
@@ -110,12 +111,12 @@ fn document_table(text: &str, table: &DocumentTable) -> Option<ItemsTable> {
 struct CellGrid {
     text: String,
     ends: Vec<usize>,
-    columns: Vec<ColumnCells>,
+    columns: Vec<FormLearner>,
 }
 
 impl CellGrid {
     fn new(width: usize) -> Self {
-        Self { text: String::new(), ends: Vec::new(), columns: vec![ColumnCells::default(); width] }
+        Self { text: String::new(), ends: Vec::new(), columns: vec![FormLearner::default(); width] }
     }
 
     /// Adds a row. Missing cells are empty, and cells beyond the columns are left out.
@@ -130,8 +131,7 @@ impl CellGrid {
 
     /// Returns facts about the columns. Each cell has the type that it has in a query; an empty one is `null`.
     fn facts(&self, names: &[String]) -> ListFacts {
-        let mut columns = self.columns.clone();
-        ColumnCells::mark_pointed_thousands(&mut columns);
+        let forms = FormLearner::forms(self.columns.iter());
         let mut json = String::with_capacity(self.text.len() * 5 / 4);
         json.push_str("{\"columns\":");
         json.push_str(&serde_json::Value::from(names).to_string());
@@ -148,12 +148,20 @@ impl CellGrid {
             start = *end;
             if cell.is_empty() {
                 json.push_str("null");
-            } else if !columns[column].keeps_text() && parse_number(cell).is_some() {
-                json.push_str(cell);
-            } else {
-                json.push('"');
-                escape_into(cell, &mut json);
-                json.push('"');
+                continue;
+            }
+            match (forms[column], forms[column].number(cell)) {
+                (ColumnForm::Number, Some(_)) => json.push_str(cell),
+                (ColumnForm::Boolean, Some(number)) => {
+                    json.push_str(if number == CellNumber::Integer(1) { "true" } else { "false" });
+                }
+                (_, Some(CellNumber::Integer(n))) => json.push_str(&n.to_string()),
+                (_, Some(CellNumber::Real(n))) => json.push_str(&serde_json::Value::from(n).to_string()),
+                (_, None) => {
+                    json.push('"');
+                    escape_into(cell, &mut json);
+                    json.push('"');
+                }
             }
         }
         json.push_str("]]}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::embedded_json::{EnclosingString, JsonOrigin};
-use super::super::{DuplicateForm, Part, PartBody, Snapshot, StructuredDuplicate};
+use super::super::{DerivedData, DuplicateForm, Part, PartBody, Snapshot, StructuredDuplicate};
 use super::index::{IndexPieces, read_indexed, write_indexed};
 use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
@@ -73,6 +73,7 @@ pub(super) fn read_snapshot(
         invalid_utf8_count: input.number()?,
         // A store keeps the text.
         passes_as_bytes: false,
+        derived: DerivedData::default(),
         lone_surrogate_count: input.number()?,
         is_text_only: input.flag()?,
         frame_bytes: input.number()?,

@@ -1,6 +1,6 @@
 //! The snapshot cache: entries, eviction and expiry, without locks or waiting.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -32,6 +32,10 @@ pub(super) struct SnapshotCache {
     usage: UsageByScope,
     tombstones: Tombstones,
     bytes: usize,
+    /// Snapshots that were read since their derived data were counted.
+    uncounted: HashSet<SnapshotId>,
+    /// Snapshots with derived data, which are counted in their size.
+    with_derived: HashSet<SnapshotId>,
     last_tick: UseTick,
     /// Latest time seen, because concurrent callers may pass their times out of order.
     latest_now: Option<Instant>,
@@ -51,6 +55,8 @@ impl SnapshotCache {
             usage: UsageByScope::default(),
             tombstones: Tombstones::default(),
             bytes: 0,
+            uncounted: HashSet::new(),
+            with_derived: HashSet::new(),
             last_tick: 0,
             latest_now: None,
             removed: Vec::new(),
@@ -107,6 +113,7 @@ impl SnapshotCache {
                 origin_snapshot: origin,
                 reuse_key,
                 bytes,
+                derived_bytes: 0,
                 created: tick,
                 last_used: tick,
                 writes: StoreWrites::default(),
@@ -152,8 +159,9 @@ impl SnapshotCache {
         self.evict_for(scope, bytes, Some(id))?;
         if let Some(slot) = self.entries.get_mut(&id) {
             slot.views.add(view, bytes);
+            let grown = slot.bytes + bytes;
+            self.resize(id, grown);
         }
-        self.resize(id, before - freed + bytes);
         Ok(())
     }
 
@@ -180,6 +188,7 @@ impl SnapshotCache {
             }
         };
         self.touch(id, now);
+        self.uncounted.insert(id);
         found
     }
 
@@ -209,6 +218,7 @@ impl SnapshotCache {
 
     pub(super) fn stats(&mut self, now: Instant) -> StoreStats {
         self.expire(now);
+        self.count_derived(0);
         StoreStats {
             snapshots: self.entries.len(),
             principals: self.usage.scope_count(),
@@ -239,6 +249,7 @@ impl SnapshotCache {
         bytes: usize,
         keep: Option<SnapshotId>,
     ) -> Result<(), StoreWriteError> {
+        self.count_derived(bytes);
         let room = self.room(scope, keep);
         if bytes > room {
             return self.reject(bytes, room);
@@ -249,6 +260,29 @@ impl SnapshotCache {
             }
         }
         if self.fits(bytes) { Ok(()) } else { self.reject(bytes, room) }
+    }
+
+    /// Counts the derived data of the snapshots that were read, and drops some until `bytes` more fit.
+    pub(super) fn count_derived(&mut self, bytes: usize) {
+        for id in std::mem::take(&mut self.uncounted) {
+            let Some(entry) = self.entries.get_mut(&id) else { continue };
+            let derived = entry.snapshot.derived().byte_count();
+            let with_derived = entry.bytes - entry.derived_bytes + derived;
+            entry.derived_bytes = derived;
+            if derived > 0 {
+                self.with_derived.insert(id);
+            }
+            self.resize(id, with_derived);
+        }
+        while !self.fits(bytes) && !self.with_derived.is_empty() {
+            let last_use = |id: &SnapshotId| self.entries.get(id).map_or(0, |entry| entry.last_used);
+            let Some(id) = self.with_derived.iter().copied().min_by_key(last_use) else { return };
+            self.with_derived.remove(&id);
+            let Some(entry) = self.entries.get_mut(&id) else { continue };
+            entry.snapshot.derived().clear();
+            let rest = entry.bytes - std::mem::take(&mut entry.derived_bytes);
+            self.resize(id, rest);
+        }
     }
 
     /// Returns the bytes that a scope can have beside the others, and beside `keep`, which must stay.
@@ -317,6 +351,7 @@ impl SnapshotCache {
 
     pub(super) fn detach(&mut self, id: SnapshotId) -> Option<CacheEntry> {
         let slot = self.entries.remove(&id)?;
+        self.with_derived.remove(&id);
         let entry =
             UsageEntry { id, last_used: slot.last_used, bytes: slot.bytes, reuse_key: slot.reuse_key };
         self.usage.remove(&slot.scope, entry);

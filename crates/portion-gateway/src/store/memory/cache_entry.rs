@@ -30,6 +30,8 @@ pub(super) struct CacheEntry {
     pub(super) origin_snapshot: SnapshotId,
     pub(super) reuse_key: Option<ReuseKey>,
     pub(super) bytes: usize,
+    /// The part of `bytes` that is data computed from the snapshot.
+    pub(super) derived_bytes: usize,
     pub(super) created: UseTick,
     pub(super) last_used: UseTick,
     pub(super) writes: StoreWrites,

@@ -19,6 +19,7 @@ impl SnapshotCache {
         now: Instant,
     ) -> Option<DisplacedSnapshot> {
         self.expire(now);
+        self.count_derived(bytes);
         if bytes > self.room(scope, keep) {
             return None;
         }

@@ -19,6 +19,9 @@
 //! A memory in front of a [temporary file](super::spill) evicts nothing by itself: the same snapshots are moved to
 //! the file first.
 //!
+//! Data that queries computed from a snapshot, such as decoded columns, count as part of it. They are dropped before any
+//! snapshot is evicted, those of the least recently used snapshot first.
+//!
 //! Expired snapshots are removed first, whenever the store is used. There is no background task.
 
 mod cache;

@@ -91,7 +91,7 @@ fn values_are_suggested() {
     {
         check(&format!("SELECT id FROM items WHERE {condition}"), &[], &[], &kinds);
     }
-    check("SELECT id FROM items WHERE kind = 'Tram' OR \"from\" > '2026'", &[], &[], &[kinds[0], extent[0]]);
+    check("SELECT id FROM items WHERE kind = 'Tram' OR \"from\" > '2026'", &[], &[], &kinds);
     check(
         "SELECT kind, count(*) AS n FROM items GROUP BY kind HAVING n > 7",
         &[],
@@ -111,7 +111,7 @@ fn values_are_suggested() {
         &["tags is one of '[\"a\",\"b\"]', '[\"b\"]', '[]'"],
     );
     check("SELECT id FROM items WHERE kind = 'Tram'", &[], &[], &["kind is one of 'Rail', 'Bus'"]);
-    check("SELECT id FROM items i WHERE i.paid = 'true'", &[], &[], &["i.paid is one of 1, 0"]);
+    check("SELECT id FROM items i WHERE i.paid = 'true'", &[], &[], &[]);
     check(
         "SELECT id FROM items WHERE kind IN ('rail', 'bus')",
         &[],

@@ -1,0 +1,220 @@
+//! Calls of functions under the names and with the arguments of other dialects.
+
+use sqlparser::ast::{
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, OrderByExpr, OrderBySort, Value,
+};
+
+use super::casts;
+use super::rewriting::interval_text;
+use super::syntax::{is_number, literal, raw};
+
+/// Functions under other names.
+const RENAMED: &[(&str, &str)] = &[
+    ("len char_length character_length", "length"),
+    ("ucase", "upper"),
+    ("lcase", "lower"),
+    ("nvl isnull", "coalesce"),
+    ("mid", "substr"),
+    ("chr", "char"),
+    ("to_json parse_json", "json"),
+    ("array_agg list group_array json_agg jsonb_agg json_arrayagg", "json_group_array"),
+    ("json_objectagg json_object_agg", "json_group_object"),
+    (
+        "json_value json_query json_extract_string json_extract_scalar get_json_object jsonb_path_query jsonb_path_query_first \
+         json_path_query",
+        "json_extract",
+    ),
+    ("json_typeof jsonb_typeof", "json_type"),
+    ("jsonb_array_length array_length array_size list_length cardinality json_length", "json_array_length"),
+    ("json_build_object jsonb_build_object", "json_object"),
+    ("json_build_array", "json_array"),
+    ("array_contains list_has", "list_contains"),
+    ("regexp_contains regexp_like", "regexp_matches"),
+    ("approx_quantile", "quantile"),
+    ("str_to_date", "strptime"),
+    ("format_date format_datetime format_timestamp", "strftime"),
+    ("eomonth", "last_day"),
+];
+
+/// Names of the current time, and what SQLite calls it.
+const CURRENT: &[(&str, &str)] = &[
+    ("now getdate sysdate localtimestamp sysdatetime getutcdate current_timestamp", "datetime('now')"),
+    ("today curdate current_date", "date('now')"),
+    ("current_time", "time('now')"),
+];
+
+/// Functions that take a unit of time as a word.
+const WITH_UNITS: &str = "date_trunc datetrunc timestamp_trunc datetime_trunc datediff date_diff timestamp_diff \
+    datetime_diff timestampdiff dateadd date_add timestampadd date_sub date_part datepart";
+const UNITS: &str = "year years quarter quarters month months week weeks isoweek day days hour hours minute minutes second \
+    seconds yy yyyy qq mm mon wk ww dd hh mi ss dow doy dayofyear epoch decade century millisecond";
+
+fn is_of(names: &str, name: &str) -> bool {
+    names.split_ascii_whitespace().any(|known| known == name)
+}
+
+/// Returns the arguments of a call that are expressions.
+pub(super) fn arguments(call: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &call.args else { return Vec::new() };
+    let unnamed = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    unnamed.collect()
+}
+
+/// Returns what to write instead of a call; `None` if it stays.
+pub(super) fn rewritten(call: &Function) -> Option<Expr> {
+    let name = call.name.to_string().to_ascii_lowercase();
+    let arguments = arguments(call);
+    if let Some((_, current)) =
+        CURRENT.iter().find(|(names, _)| is_of(names, &name)).filter(|_| arguments.is_empty())
+    {
+        return Some(raw(*current));
+    }
+    if let Some(texts) = joined_texts(&name, call, &arguments) {
+        return Some(raw(texts));
+    }
+    if !call.within_group.is_empty() {
+        return within_group(&name, call, &arguments);
+    }
+    match (name.as_str(), arguments.as_slice()) {
+        ("approx_count_distinct" | "approx_distinct" | "count_distinct" | "uniq", [value]) => {
+            Some(raw(format!("count(DISTINCT {value}){}", after(call))))
+        }
+        // Rows with a NULL in one of the columns do not count, as in the dialects with this form.
+        ("count", [_, _, ..]) if is_distinct(call) => {
+            let values: Vec<String> = arguments.iter().map(|value| format!("({value})")).collect();
+            Some(raw(format!("count(DISTINCT {}){}", values.join(" || '/' || "), after(call))))
+        }
+        // The number of a dimension; arrays have one here.
+        ("array_length" | "cardinality", [array, dimension]) if is_number(dimension) => {
+            Some(raw(format!("json_array_length({array})")))
+        }
+        ("convert" | "try_convert", [a, b, ..]) => {
+            casts::convert(b, &a.to_string()).or_else(|| casts::convert(a, &b.to_string()))
+        }
+        ("safe_divide", [a, b]) => Some(raw(format!("(1.0 * ({a}) / nullif(({b}), 0))"))),
+        ("date_part" | "datepart", [part, time]) => {
+            let part = part.to_string().trim_matches('\'').to_ascii_lowercase();
+            Some(extract(&part, time))
+        }
+        ("strftime", [time, format]) if has_format_last(call) => {
+            Some(raw(format!("strftime({format}, {time})")))
+        }
+        _ => renamed(&name, call),
+    }
+}
+
+/// Returns true for `strftime(time, format)`.
+pub(super) fn has_format_last(call: &Function) -> bool {
+    let is_format = |expr: &Expr| literal(expr).is_some_and(|text| text.contains('%'));
+    call.name.to_string().eq_ignore_ascii_case("strftime")
+        && matches!(arguments(call)[..], [time, format] if !is_format(time) && is_format(format))
+}
+
+/// Returns `EXTRACT(part FROM time)`. The difference of two dates is a number of days.
+pub(super) fn extract(part: &str, time: &Expr) -> Expr {
+    let written = time.to_string();
+    let is_difference = written.trim_start_matches('(').starts_with("date_minus(");
+    raw(match part {
+        "epoch" if is_difference => format!("(86400 * ({written}))"),
+        "day" | "days" if is_difference => format!("CAST({written} AS INTEGER)"),
+        _ => format!("date_part('{part}', {written})"),
+    })
+}
+
+/// Returns a call with another name, and with units and intervals as texts.
+fn renamed(name: &str, call: &Function) -> Option<Expr> {
+    let takes_units = is_of(WITH_UNITS, name);
+    let other = RENAMED.iter().find(|(names, _)| is_of(names, name)).map(|(_, other)| *other);
+    let mut changed = call.clone();
+    let mut is_changed = other.is_some();
+    if let Some(other) = other {
+        changed.name = sqlparser::ast::Ident::new(other).into();
+    }
+    if let FunctionArguments::List(list) = &mut changed.args {
+        for argument in &mut list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
+            let text = match &*expr {
+                Expr::Interval(interval) => Some(raw(interval_text(interval))),
+                Expr::Identifier(word)
+                    if takes_units
+                        && word.quote_style.is_none()
+                        && is_of(UNITS, &word.value.to_ascii_lowercase()) =>
+                {
+                    Some(Expr::value(Value::SingleQuotedString(word.value.clone())))
+                }
+                _ => None,
+            };
+            if let Some(text) = text {
+                *expr = text;
+                is_changed = true;
+            }
+        }
+    }
+    is_changed.then_some(Expr::Function(changed))
+}
+
+fn is_distinct(call: &Function) -> bool {
+    matches!(&call.args, FunctionArguments::List(list) if list.duplicate_treatment == Some(DuplicateTreatment::Distinct))
+}
+
+/// Returns the text after the parentheses of a call.
+fn after(call: &Function) -> String {
+    let filter = call.filter.as_ref().map_or_else(String::new, |filter| format!(" FILTER (WHERE {filter})"));
+    let over = call.over.as_ref().map_or_else(String::new, |over| format!(" OVER {over}"));
+    format!("{filter}{over}")
+}
+
+fn order_text(order: &[OrderByExpr]) -> String {
+    let terms: Vec<String> = order.iter().map(ToString::to_string).collect();
+    if terms.is_empty() { String::new() } else { format!(" ORDER BY {}", terms.join(", ")) }
+}
+
+/// Rewrites aggregates that join texts: `GROUP_CONCAT(x ORDER BY y SEPARATOR ', ')`, `string_agg(DISTINCT x, ', ')`, `listagg`.
+fn joined_texts(name: &str, call: &Function, arguments: &[&Expr]) -> Option<String> {
+    let (value, separator) = match (name, arguments) {
+        ("group_concat" | "string_agg" | "listagg", [value]) => (value, None),
+        ("group_concat" | "string_agg" | "listagg", [value, separator]) => {
+            (value, Some(separator.to_string()))
+        }
+        _ => return None,
+    };
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let (mut order, mut given) = (order_text(&call.within_group), None);
+    for clause in &list.clauses {
+        match clause {
+            FunctionArgumentClause::OrderBy(terms) => order = order_text(terms),
+            FunctionArgumentClause::Separator(separator) => given = Some(separator.to_string()),
+            _ => return None,
+        }
+    }
+    let separator = given.or(separator);
+    let after = after(call);
+    // Aggregates with DISTINCT take one argument in SQLite.
+    Some(match (is_distinct(call), separator) {
+        (true, Some(separator)) => {
+            format!(
+                "nullif(array_to_string(json_group_array(DISTINCT {value}{order}){after}, {separator}), '')"
+            )
+        }
+        (true, None) => format!("group_concat(DISTINCT {value}{order}){after}"),
+        (false, Some(separator)) => format!("group_concat({value}, {separator}{order}){after}"),
+        (false, None) => format!("group_concat({value}{order}){after}"),
+    })
+}
+
+/// Moves the order of `percentile_cont(0.5) WITHIN GROUP (ORDER BY x)` into the arguments.
+fn within_group(name: &str, call: &Function, arguments: &[&Expr]) -> Option<Expr> {
+    let [OrderByExpr { expr: value, options, .. }] = call.within_group.as_slice() else { return None };
+    let is_descending = matches!(options.sort, Some(OrderBySort::Desc));
+    let after = after(call);
+    Some(raw(match arguments {
+        [share] if is_descending => format!("{name}({value}, 1.0 - ({share})){after}"),
+        [share] => format!("{name}({value}, {share}){after}"),
+        [] => format!("{name}({value}){after}"),
+        _ => return None,
+    }))
+}

@@ -1,0 +1,118 @@
+//! Finds the columns that a statement uses as numbers or as dates: for columns of other values it needs a hint.
+
+use sqlparser::ast::{BinaryOperator, Expr, OrderByKind, Query, Visit, Visitor};
+use std::ops::ControlFlow;
+
+use super::calls::arguments;
+use super::syntax::{column_name, is_number, literal, parse};
+
+/// A use of a column for which its type matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnUse {
+    /// Computed with, or compared with a number.
+    Number,
+    /// Added up, or averaged.
+    Sum,
+    /// Sorted, or the least or greatest is taken.
+    Order,
+    /// Compared with a text by `<` or `>`.
+    Range,
+    /// Read as a date by a function of SQLite, or of another dialect, which reads more forms.
+    SqliteDate,
+    Date,
+    /// Compared with `'true'` or `'false'`.
+    Boolean,
+}
+
+/// Functions that add up numbers.
+const SUMS: &str = "sum avg total";
+const EXTREMES: &str = "min max median";
+const SQLITE_DATES: &str = "date datetime time julianday unixepoch";
+const DATES: &str = "year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
+    last_day date_add date_sub dateadd";
+
+/// Returns the names of columns with their uses, in the order of the statement.
+pub(crate) fn column_uses(sql: &str) -> Vec<(String, ColumnUse)> {
+    let mut uses = Uses(Vec::new());
+    if let Some(query) = parse(sql) {
+        let _ = query.visit(&mut uses);
+    }
+    uses.0
+}
+
+struct Uses(Vec<(String, ColumnUse)>);
+
+impl Uses {
+    fn add(&mut self, expr: &Expr, column_use: ColumnUse) {
+        if let Some(name) = column_name(expr)
+            && !self.0.contains(&(name.clone(), column_use))
+        {
+            self.0.push((name, column_use));
+        }
+    }
+
+    fn add_comparison(&mut self, column: &Expr, value: &Expr, is_range: bool) {
+        match literal(value) {
+            Some(text) if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") => {
+                self.add(column, ColumnUse::Boolean);
+            }
+            Some(_) if is_range => self.add(column, ColumnUse::Range),
+            None if is_number(value) => self.add(column, ColumnUse::Number),
+            _ => {}
+        }
+    }
+}
+
+impl Visitor for Uses {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        if let Some(order) = &query.order_by
+            && let OrderByKind::Expressions(terms) = &order.kind
+        {
+            terms.iter().for_each(|term| self.add(&term.expr, ColumnUse::Order));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call) => {
+                let name = call.name.to_string().to_ascii_lowercase();
+                let is_of = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+                for (at, argument) in arguments(call).into_iter().enumerate() {
+                    match at {
+                        0 if is_of(SUMS) => self.add(argument, ColumnUse::Sum),
+                        0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
+                        0 if is_of(SQLITE_DATES) => self.add(argument, ColumnUse::SqliteDate),
+                        1 if name == "strftime" => self.add(argument, ColumnUse::SqliteDate),
+                        _ if is_of(DATES) => self.add(argument, ColumnUse::Date),
+                        _ => {}
+                    }
+                }
+            }
+            Expr::BinaryOp { left, op, right } => match op {
+                BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Minus
+                | BinaryOperator::Plus => {
+                    self.add(left, ColumnUse::Number);
+                    self.add(right, ColumnUse::Number);
+                }
+                BinaryOperator::Eq | BinaryOperator::NotEq => {
+                    self.add_comparison(left, right, false);
+                    self.add_comparison(right, left, false);
+                }
+                BinaryOperator::Lt | BinaryOperator::LtEq | BinaryOperator::Gt | BinaryOperator::GtEq => {
+                    self.add_comparison(left, right, true);
+                    self.add_comparison(right, left, true);
+                }
+                _ => {}
+            },
+            Expr::Between { expr, low, .. } => self.add_comparison(expr, low, true),
+            Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

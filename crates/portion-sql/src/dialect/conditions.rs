@@ -1,0 +1,304 @@
+//! Reads the conditions of a statement, to say why it found nothing.
+
+use sqlparser::ast::{
+    BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
+};
+
+use super::syntax::{column_name, for_each_expr, is_number, literal, parse};
+
+/// Maximum characters of an operand that are shown.
+const MAX_OPERAND_CHARS: usize = 40;
+
+/// The conditions of a statement that are joined by AND or OR, and what they apply to.
+#[derive(Debug, Default)]
+pub(crate) struct WhereClause {
+    with: String,
+    from: String,
+    pub(crate) conditions: Vec<Condition>,
+}
+
+/// One condition.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) text: String,
+    pub(crate) comparison: Option<TextComparison>,
+    /// Column of `column < value` or `column BETWEEN a AND b`.
+    pub(crate) range: Option<String>,
+}
+
+/// A comparison of a column with a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TextComparison {
+    pub(crate) column: String,
+    pub(crate) text: String,
+    /// True for `=` and `IN`, false for `<>`, `LIKE` and what `NOT` negates.
+    pub(crate) is_equality: bool,
+}
+
+impl WhereClause {
+    /// Reads the WHERE clause of the outermost SELECT, or of the only SELECT in it if it has none.
+    pub(crate) fn parse(sql: &str) -> Option<Self> {
+        let query = parse(sql)?;
+        let has_where = |select: &Select| select.selection.is_some();
+        let (with, select) = match (select_with(&query, has_where), query.with.as_ref()) {
+            (Some(select), with) => (with.map_or_else(String::new, |with| format!("{with} ")), select),
+            (None, Some(With { cte_tables, .. })) => match cte_tables.as_slice() {
+                [only] => (String::new(), select_with(&only.query, has_where)?),
+                _ => return None,
+            },
+            (None, None) => return None,
+        };
+        let mut clause = Self { with, from: from_text(select), conditions: Vec::new() };
+        split(select.selection.as_ref()?, &mut clause.conditions);
+        Some(clause)
+    }
+
+    /// Returns a statement that counts the rows that satisfy a condition.
+    pub(crate) fn count(&self, condition: &Condition) -> String {
+        format!("{}SELECT count(*) {} WHERE {}", self.with, self.from, condition.text)
+    }
+
+    /// Returns a statement for the least and the greatest value of a column.
+    pub(crate) fn extent(&self, column: &str) -> String {
+        format!("{}SELECT min({column}), max({column}) {}", self.with, self.from)
+    }
+
+    /// Returns a statement that lists some values of a column.
+    pub(crate) fn values(&self, column: &str, most: usize) -> String {
+        format!("{}SELECT DISTINCT {column} {} WHERE {column} IS NOT NULL LIMIT {most}", self.with, self.from)
+    }
+}
+
+/// Returns the outermost SELECT, or the only one in it, that satisfies a condition.
+fn select_with(query: &Query, is_wanted: fn(&Select) -> bool) -> Option<&Select> {
+    let SetExpr::Select(select) = &*query.body else { return None };
+    if is_wanted(select) {
+        return Some(select);
+    }
+    match select.from.as_slice() {
+        [only] if only.joins.is_empty() => match &only.relation {
+            TableFactor::Derived { subquery, .. } => select_with(subquery, is_wanted),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn from_text(select: &Select) -> String {
+    let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
+    format!("FROM {}", tables.join(", "))
+}
+
+fn split(expr: &Expr, conditions: &mut Vec<Condition>) {
+    match expr {
+        Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            split(left, conditions);
+            split(right, conditions);
+        }
+        _ => conditions.push(Condition {
+            text: expr.to_string(),
+            comparison: comparison(expr, false),
+            range: range(expr),
+        }),
+    }
+}
+
+/// Reads a comparison of a column with a text.
+fn comparison(expr: &Expr, is_negated: bool) -> Option<TextComparison> {
+    let text_of = |value: &Expr| match value {
+        Expr::Value(of) => match &of.value {
+            Value::Boolean(flag) => Some(flag.to_string()),
+            _ => literal(value).map(str::to_owned),
+        },
+        _ => None,
+    };
+    let compared = |column: &Expr, value: &Expr, is_equality: bool| {
+        let text = text_of(value)?;
+        let is_column = column_name(column).is_some_and(|name| !name.contains('('));
+        is_column.then(|| TextComparison { column: column.to_string(), text, is_equality })
+    };
+    match expr {
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => comparison(expr, !is_negated),
+        Expr::Nested(inner) => comparison(inner, is_negated),
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => compared(left, right, !is_negated),
+        Expr::BinaryOp { left, op: BinaryOperator::NotEq, right } => compared(left, right, false),
+        Expr::Like { expr, pattern, .. } | Expr::RLike { expr, pattern, .. } => {
+            compared(expr, pattern, false)
+        }
+        Expr::In { expr, target: InTarget::List(values), negated, .. } => {
+            compared(expr, values.first()?, !negated && !is_negated)
+        }
+        _ => None,
+    }
+}
+
+fn range(expr: &Expr) -> Option<String> {
+    let column = match expr {
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Lt | BinaryOperator::LtEq | BinaryOperator::Gt | BinaryOperator::GtEq,
+            ..
+        } => left,
+        Expr::Between { expr, .. } => expr,
+        _ => return None,
+    };
+    column_name(column).filter(|name| !name.contains('(')).map(|_| column.to_string())
+}
+
+/// The HAVING clause of the outermost SELECT.
+#[derive(Debug)]
+pub(crate) struct HavingClause {
+    with: String,
+    select: Box<Select>,
+    /// The compared expression: `count(*)`, or an alias of it.
+    pub(crate) compared: String,
+}
+
+impl HavingClause {
+    /// Reads the HAVING clause; `None` if there is none that begins with a comparison.
+    pub(crate) fn parse(sql: &str) -> Option<Self> {
+        let query = parse(sql)?;
+        let with = query.with.as_ref().map_or_else(String::new, |with| format!("{with} "));
+        let SetExpr::Select(select) = &*query.body else { return None };
+        let compared = match select.having.as_ref()? {
+            Expr::BinaryOp { left, op, .. } if is_comparison(op) => left,
+            Expr::Between { expr, .. } => expr,
+            _ => return None,
+        };
+        Some(Self { with, compared: compared.to_string(), select: select.clone() })
+    }
+
+    /// Returns statements for the least and the greatest value of the compared expression. The first is valid if that is a
+    /// column of the result.
+    pub(crate) fn extents(&self) -> [String; 2] {
+        let Self { with, select, compared } = self;
+        let mut groups = select.clone();
+        groups.having = None;
+        let mut of_groups = groups.clone();
+        if let Some(SetExpr::Select(other)) =
+            parse(&format!("SELECT {compared} AS compared")).map(|query| *query.body)
+        {
+            of_groups.projection = other.projection;
+        }
+        [
+            format!("{with}SELECT min({compared}), max({compared}) FROM ({groups})"),
+            format!("{with}SELECT min(compared), max(compared) FROM ({of_groups})"),
+        ]
+    }
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+    )
+}
+
+/// Functions that return texts.
+const TEXT_FUNCTIONS: &str = "strftime date_format to_char left right split_part regexp_extract regexp_substr ltrim rtrim \
+    replace lower upper concat";
+
+/// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, of `lower(x)`
+/// or `upper(x)` with a text in the other case, or of the text of a function with a number.
+pub(crate) fn impossible_condition(sql: &str) -> Option<String> {
+    let mut found: Option<String> = None;
+    for_each_expr(&parse(sql)?, |expr| {
+        let advice = match expr {
+            _ if found.is_some() => None,
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => null_comparison(left, op, right)
+                .or_else(|| case_comparison(left, op, right))
+                .or_else(|| number_comparison(left, right))
+                .or_else(|| number_comparison(right, left)),
+            Expr::In { expr, target: InTarget::List(values), .. } => values.first().and_then(|value| {
+                case_comparison(expr, &BinaryOperator::Eq, value).or_else(|| number_comparison(expr, value))
+            }),
+            Expr::Between { expr, low, .. } => number_comparison(expr, low),
+            _ => None,
+        };
+        if advice.is_some() {
+            found = advice;
+        }
+    });
+    found
+}
+
+/// Reads `substr(x, 1, 4) = 2024`: a text is greater than every number.
+fn number_comparison(call: &Expr, number: &Expr) -> Option<String> {
+    let is_text = match call {
+        Expr::Function(of) => {
+            let name = of.name.to_string().to_ascii_lowercase();
+            TEXT_FUNCTIONS.split_ascii_whitespace().any(|known| known == name)
+        }
+        Expr::Substring { .. } | Expr::Trim { .. } => true,
+        _ => false,
+    };
+    (is_text && is_number(number)).then(|| {
+        let call = shortened(call);
+        format!("{call} is a text, which is greater than every number: write CAST({call} AS REAL)")
+    })
+}
+
+fn shortened(expr: &Expr) -> String {
+    expr.to_string().chars().take(MAX_OPERAND_CHARS).collect()
+}
+
+fn null_comparison(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<String> {
+    let is_null = |side: &Expr| matches!(side, Expr::Value(value) if value.value == Value::Null);
+    let operand = match (is_null(left), is_null(right)) {
+        (false, true) => shortened(left),
+        (true, false) => shortened(right),
+        _ => return None,
+    };
+    let is = if *op == BinaryOperator::Eq { "IS NULL" } else { "IS NOT NULL" };
+    Some(format!("{operand} {op} NULL is true for no row: write {operand} {is}"))
+}
+
+fn case_comparison(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<String> {
+    let (Expr::Function(call), BinaryOperator::Eq, Some(text)) = (left, op, literal(right)) else {
+        return None;
+    };
+    let cased = match call.name.to_string().to_ascii_lowercase().as_str() {
+        "lower" => text.to_lowercase(),
+        "upper" => text.to_uppercase(),
+        _ => return None,
+    };
+    (cased != text).then(|| format!("{} is never '{text}': write '{cased}'", shortened(left)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::impossible_condition;
+
+    #[test]
+    fn conditions_that_no_row_satisfies_are_found() {
+        for (sql, expect) in [
+            (
+                "SELECT count(*) FROM items WHERE a.b <> NULL",
+                "a.b <> NULL is true for no row: write a.b IS NOT NULL",
+            ),
+            ("SELECT 1 FROM items WHERE a = null", "a = NULL is true for no row: write a IS NULL"),
+            ("SELECT 1 FROM items WHERE lower(origin) = 'USA'", "lower(origin) is never 'USA': write 'usa'"),
+            ("SELECT 1 FROM items WHERE upper(a) IN ('x', 'Y')", "upper(a) is never 'x': write 'X'"),
+        ] {
+            assert_eq!(impossible_condition(sql).as_deref(), Some(expect), "{sql}");
+        }
+    }
+
+    #[test]
+    fn other_conditions_are_not() {
+        for sql in [
+            "SELECT NULL AS a FROM items WHERE a IS NULL",
+            "SELECT 1 FROM items WHERE lower(a) = 'usa' AND lower(a) = b",
+            "SELECT 1 FROM items WHERE lower(a) || b = 'USA'",
+            "SELECT 1 FROM items WHERE x = 'USA'",
+            "SELECT iif(a = 1, NULL, 2) FROM items",
+        ] {
+            assert_eq!(impossible_condition(sql), None, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Rewrites statements of other dialects for SQLite, on their trees.
+
+use std::ops::ControlFlow;
+
+use portion_text::timestamp::Timestamp;
+use sqlparser::ast::{
+    BinaryOperator, CastKind, Expr, InTarget, Interval, OffsetRows, Query, Select, TableFactor, TypedString,
+    UnaryOperator, Value, VisitMut, VisitorMut,
+};
+
+use super::syntax::{column_name, is_number, literal, parse, quoted_text, raw};
+use super::{calls, casts, clauses, elements};
+
+/// Rewrites a statement that SQLite rejects; `None` if it cannot be read, or if it is too large.
+pub(crate) fn rewrite(sql: &str) -> Option<String> {
+    rewrite_where(sql, &|_| true)
+}
+
+/// Rewrites a statement that SQLite accepts but reads as something else: sums and differences of dates, casts to types that
+/// it does not have, subscripts, and formats after the time. `is_time`: true for the name of a column of times, or of no column. Returns `None` if there are none.
+pub(crate) fn rewrite_misread(sql: &str, is_time: &dyn Fn(&str) -> bool) -> Option<String> {
+    let lower = sql.to_ascii_lowercase();
+    let may_have =
+        ["cast", "strftime"].iter().any(|word| lower.contains(word)) || sql.contains(['-', '+', '[']);
+    let mut query = may_have.then(|| parse(sql)).flatten()?;
+    let mut finder = Misread { is_time, is_found: false };
+    let _ = VisitMut::visit(&mut query, &mut finder);
+    if finder.is_found { rewrite_where(sql, is_time) } else { None }
+}
+
+fn rewrite_where(sql: &str, is_time: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut query = parse(sql)?;
+    elements::rewrite(&mut query);
+    let _ = VisitMut::visit(&mut query, &mut Rewriting { is_time });
+    Some(query.to_string())
+}
+
+/// Searches for what SQLite reads as something else.
+struct Misread<'a> {
+    is_time: &'a dyn Fn(&str) -> bool,
+    is_found: bool,
+}
+
+impl VisitorMut for Misread<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.is_found |= match expr {
+            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
+                may_be_time(left, self.is_time) || may_be_time(right, self.is_time)
+            }
+            Expr::Cast { kind: CastKind::Cast, data_type, .. } => casts::is_misread(data_type),
+            // SQLite reads `tags[0]` as `tags AS "0"`.
+            Expr::CompoundFieldAccess { .. } => true,
+            Expr::Function(call) => calls::has_format_last(call),
+            _ => false,
+        };
+        if self.is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Returns true if a term may be a time: it names a column of times, or a value of another SELECT.
+fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
+            column_name(expr).is_some_and(|name| is_time(&name))
+        }
+        Expr::Nested(inner) => may_be_time(inner, is_time),
+        Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
+            may_be_time(left, is_time) || may_be_time(right, is_time)
+        }
+        Expr::Function(call) => {
+            let name = call.name.to_string().to_ascii_lowercase();
+            let keeps_times = [
+                "min",
+                "max",
+                "lag",
+                "lead",
+                "first_value",
+                "last_value",
+                "coalesce",
+                "ifnull",
+                "date_minus",
+            ];
+            is_date_call(&name)
+                || keeps_times.contains(&name.as_str())
+                    && calls::arguments(call).first().is_some_and(|first| may_be_time(first, is_time))
+        }
+        Expr::Subquery(query) => match &*query.body {
+            sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {
+                Some(sqlparser::ast::SelectItem::UnnamedExpr(expr)) => may_be_time(expr, is_time),
+                _ => false,
+            },
+            _ => false,
+        },
+        Expr::TypedString(_) | Expr::Interval(_) => true,
+        Expr::Value(_) => literal(expr).is_some_and(|text| Timestamp::parse_iso(text).is_some()),
+        Expr::Cast { data_type, .. } => casts::is_time(data_type),
+        _ => false,
+    }
+}
+
+/// Returns true for a function that returns a date or a time.
+fn is_date_call(name: &str) -> bool {
+    matches!(
+        name,
+        "date" | "datetime" | "now" | "to_date" | "to_timestamp" | "current_date" | "current_timestamp"
+    ) || name.starts_with("date_") && !matches!(name, "date_part" | "date_diff" | "date_format")
+}
+
+/// Rewrites the nodes of a tree, the inner ones first.
+struct Rewriting<'a> {
+    is_time: &'a dyn Fn(&str) -> bool,
+}
+
+impl VisitorMut for Rewriting<'_> {
+    type Break = ();
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        clauses::rewrite_query(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        clauses::rewrite_select(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+        elements::rewrite_table(table);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(rewritten) = self.rewritten(expr) {
+            *expr = rewritten;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Rewriting<'_> {
+    /// Returns what to write instead of an expression, whose operands were rewritten.
+    fn rewritten(&self, expr: &Expr) -> Option<Expr> {
+        match expr {
+            Expr::ILike { negated, any: false, expr, pattern, escape_char } => Some(Expr::Like {
+                negated: *negated,
+                any: false,
+                expr: expr.clone(),
+                pattern: pattern.clone(),
+                escape_char: escape_char.clone(),
+            }),
+            Expr::RLike { negated, expr, pattern, regexp: false } => {
+                let not = if *negated { "NOT " } else { "" };
+                Some(raw(format!("({not}regexp({pattern}, {expr}))")))
+            }
+            Expr::BinaryOp { left, op, right } => self.binary(left, op, right),
+            Expr::Cast { kind, expr, data_type, .. } => casts::cast(kind, expr, data_type),
+            Expr::Convert { expr, data_type: Some(data_type), .. } => {
+                casts::convert(expr, &data_type.to_string())
+            }
+            Expr::TypedString(TypedString { data_type, value, .. }) => {
+                let Value::SingleQuotedString(text) = &value.value else { return None };
+                let function = if casts::is_date(data_type) { "to_date" } else { "to_timestamp" };
+                Some(raw(format!("{function}({})", quoted_text(text))))
+            }
+            Expr::Extract { field, expr, .. } => {
+                Some(calls::extract(&field.to_string().to_ascii_lowercase(), expr))
+            }
+            Expr::Position { expr, r#in } => Some(raw(format!("charindex({expr}, {})", r#in))),
+            Expr::Substring { expr, substring_from, substring_for, .. } => {
+                let from = substring_from.as_ref()?;
+                Some(raw(match (literal(from), substring_for) {
+                    (Some(_), None) => format!("regexp_extract({expr}, {from})"),
+                    (_, Some(length)) => format!("substr({expr}, {from}, {length})"),
+                    (None, None) => format!("substr({expr}, {from})"),
+                }))
+            }
+            Expr::Trim { trim_where, trim_what, expr, trim_characters: None } => {
+                let function = match trim_where {
+                    Some(sqlparser::ast::TrimWhereField::Leading) => "ltrim",
+                    Some(sqlparser::ast::TrimWhereField::Trailing) => "rtrim",
+                    _ => "trim",
+                };
+                let what = trim_what.as_ref().map_or_else(String::new, |what| format!(", {what}"));
+                Some(raw(format!("{function}({expr}{what})")))
+            }
+            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. }
+                if !matches!(**right, Expr::Subquery(_)) =>
+            {
+                Some(raw(format!("({left} IN (SELECT value FROM json_each({right})))")))
+            }
+            Expr::In { expr, target: InTarget::Unnest(array), negated, .. } => {
+                let not = if *negated { "NOT " } else { "" };
+                Some(raw(format!("({expr} {not}IN (SELECT value FROM json_each({array})))")))
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => elements::subscripts(root, access_chain),
+            Expr::Array(array) => {
+                let items: Vec<String> = array.elem.iter().map(ToString::to_string).collect();
+                Some(raw(format!("json_array({})", items.join(", "))))
+            }
+            Expr::Function(call) => calls::rewritten(call),
+            Expr::Value(value) => match &value.value {
+                Value::DoubleQuotedString(text)
+                | Value::EscapedStringLiteral(text)
+                | Value::NationalStringLiteral(text)
+                | Value::SingleQuotedRawStringLiteral(text)
+                | Value::DoubleQuotedRawStringLiteral(text) => {
+                    Some(Expr::value(Value::SingleQuotedString(text.clone())))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn binary(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
+        let matched = |is_negated: bool, ignores_case: bool| {
+            let not = if is_negated { "NOT " } else { "" };
+            let case = if ignores_case { "'(?i)' || " } else { "" };
+            Some(raw(format!("({not}regexp({case}{right}, {left}))")))
+        };
+        match op {
+            BinaryOperator::PGRegexMatch => matched(false, false),
+            BinaryOperator::PGRegexIMatch => matched(false, true),
+            BinaryOperator::PGRegexNotMatch => matched(true, false),
+            BinaryOperator::PGRegexNotIMatch => matched(true, true),
+            BinaryOperator::PGLikeMatch | BinaryOperator::PGILikeMatch => {
+                Some(raw(format!("({left} LIKE {right})")))
+            }
+            BinaryOperator::MyIntegerDivide | BinaryOperator::DuckIntegerDivide => {
+                Some(raw(format!("CAST({left} / {right} AS INTEGER)")))
+            }
+            BinaryOperator::Spaceship => Some(raw(format!("({left} IS {right})"))),
+            // A cast to `numeric` keeps the fraction, also of integers.
+            BinaryOperator::Divide
+                if [left, right].iter().any(|side| side.to_string().contains("to_number(")) =>
+            {
+                Some(raw(format!("(1.0 * ({left}) / ({right}))")))
+            }
+            BinaryOperator::Plus | BinaryOperator::Minus => {
+                self.sum(left, matches!(op, BinaryOperator::Minus), right)
+            }
+            _ => None,
+        }
+    }
+
+    /// Rewrites a sum or difference that may be one of dates: the functions look at the values.
+    fn sum(&self, left: &Expr, is_minus: bool, right: &Expr) -> Option<Expr> {
+        if let Expr::Interval(interval) = right {
+            let function = if is_minus { "date_sub" } else { "date_shift" };
+            return Some(raw(format!("{function}({left}, {})", interval_text(interval))));
+        }
+        if let (Expr::Interval(interval), false) = (left, is_minus) {
+            return Some(raw(format!("date_shift({right}, {})", interval_text(interval))));
+        }
+        let is_time = |side: &Expr| match side {
+            // Inner terms were rewritten as calls.
+            Expr::Identifier(name) if name.quote_style.is_none() && name.value.contains('(') => {
+                is_date_call(name.value.split('(').next().unwrap_or_default())
+            }
+            _ => may_be_time(side, self.is_time),
+        };
+        if is_number(left) && is_number(right) || !is_time(left) && !is_time(right) {
+            return None;
+        }
+        let function = if is_minus { "date_minus" } else { "date_plus" };
+        Some(raw(format!("{function}({left}, {right})")))
+    }
+}
+
+/// Returns the text of an interval: `'7 days'`, or the number with its unit.
+pub(super) fn interval_text(interval: &Interval) -> String {
+    let unit = interval.leading_field.as_ref().map(|field| field.to_string().to_ascii_lowercase());
+    match (literal(&interval.value), unit) {
+        (Some(text), None) => quoted_text(text),
+        (Some(text), Some(unit)) => quoted_text(&format!("{text} {unit}")),
+        (None, Some(unit)) => format!("(({}) || ' {unit}')", interval.value),
+        (None, None) => interval.value.to_string(),
+    }
+}
+
+/// Returns the number that a row count is, if it is one.
+pub(super) fn without_rows(query: &mut Query) {
+    use sqlparser::ast::LimitClause;
+    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
+        offset.rows = OffsetRows::None;
+        limit.get_or_insert_with(|| Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
+        });
+    }
+}

@@ -1,0 +1,127 @@
+//! Parses statements, and reads and writes parts of their trees.
+
+use sqlparser::ast::{Expr, Ident, Query, Statement, Value, Visit, Visitor};
+use sqlparser::dialect::{
+    BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
+    SQLiteDialect, SnowflakeDialect,
+};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
+
+/// Deepest nesting of a statement, as in SQLite.
+const MAX_DEPTH: usize = 60;
+/// Most signs and operators of a statement: the depth of its tree grows with them.
+const MAX_OPERATORS: usize = 600;
+
+/// Parses a query in the first dialect that accepts it; `None` if none does, or if it is too large.
+pub(super) fn parse(sql: &str) -> Option<Query> {
+    let dialects: [&dyn Dialect; 8] = [
+        &GenericDialect {},
+        &PostgreSqlDialect {},
+        &MySqlDialect {},
+        &BigQueryDialect {},
+        &DuckDbDialect {},
+        &SnowflakeDialect {},
+        &MsSqlDialect {},
+        &SQLiteDialect {},
+    ];
+    dialects.into_iter().find_map(|dialect| {
+        let tokens = Tokenizer::new(dialect, sql).tokenize_with_location().ok()?;
+        let is_operator = |token: &Token| match token {
+            Token::Word(word) => matches!(
+                word.value.to_ascii_uppercase().as_str(),
+                "AND"
+                    | "OR"
+                    | "NOT"
+                    | "UNION"
+                    | "EXCEPT"
+                    | "INTERSECT"
+                    | "IS"
+                    | "LIKE"
+                    | "BETWEEN"
+                    | "IN"
+                    | "COLLATE"
+            ),
+            Token::Comma
+            | Token::Period
+            | Token::Whitespace(_)
+            | Token::Number(..)
+            | Token::SingleQuotedString(_) => false,
+            _ => true,
+        };
+        if tokens.iter().filter(|token| is_operator(&token.token)).count() > MAX_OPERATORS {
+            return None;
+        }
+        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
+        query_of(parser)
+    })
+}
+
+fn query_of(mut parser: Parser<'_>) -> Option<Query> {
+    let statements = parser.parse_statements().ok()?;
+    let mut statements = statements.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(Statement::Query(query)), None) => Some(*query),
+        _ => None,
+    }
+}
+
+/// Returns an expression that is written as given: a call, a name, a text, or anything in parentheses.
+pub(super) fn raw(text: impl Into<String>) -> Expr {
+    Expr::Identifier(Ident::new(text.into()))
+}
+
+/// Returns a text as it is written in a statement.
+pub(super) fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Returns the text of a literal.
+pub(super) fn literal(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text)
+            | Value::EscapedStringLiteral(text)
+            | Value::NationalStringLiteral(text)
+            | Value::SingleQuotedRawStringLiteral(text)
+            | Value::DoubleQuotedRawStringLiteral(text) => Some(text),
+            _ => None,
+        },
+        Expr::Nested(inner) => literal(inner),
+        _ => None,
+    }
+}
+
+/// Returns true for a number, with a sign or not.
+pub(super) fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => matches!(value.value, Value::Number(..)),
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_number(expr),
+        _ => false,
+    }
+}
+
+/// Returns the dotted name of a column.
+pub(super) fn column_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.clone()),
+        Expr::CompoundIdentifier(steps) => {
+            Some(steps.iter().map(|step| step.value.as_str()).collect::<Vec<_>>().join("."))
+        }
+        Expr::Nested(inner) => column_name(inner),
+        _ => None,
+    }
+}
+
+/// Calls `visit` with every expression of a tree.
+pub(super) fn for_each_expr(node: &impl Visit, visit: impl FnMut(&Expr)) {
+    struct Each<F>(F);
+    impl<F: FnMut(&Expr)> Visitor for Each<F> {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
+            (self.0)(expr);
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+    let _ = node.visit(&mut Each(visit));
+}

@@ -1,0 +1,242 @@
+//! Decides what the texts of a column are: numbers, booleans, times, or words.
+//!
+//! A column is decided as a whole, so that `=`, `GROUP BY`, `ORDER BY` and facts agree about each of its values. Numbers
+//! must have one canonical form: `1.9` beside `1.10` are versions, and `007` is a code.
+//!
+//! ```
+//! use portion_text::column_form::{CellNumber, ColumnForm, FormLearner};
+//!
+//! let form = |texts: &[&str]| {
+//!     let mut learner = FormLearner::default();
+//!     texts.iter().for_each(|text| learner.insert(text));
+//!     learner.form()
+//! };
+//! assert_eq!(form(&["9", "120"]).number("120"), Some(CellNumber::Integer(120)));
+//! assert_eq!(form(&["60,17", "1.060,00"]).number("1.060,00"), Some(CellNumber::Real(1060.0)));
+//! assert_eq!(form(&["1.9", "1.10"]), ColumnForm::Text);
+//! ```
+
+mod number;
+mod time;
+
+pub use number::{CellNumber, amount, plain_number};
+pub use time::{DateOrder, read_time};
+
+use number::NumberFacts;
+use time::TimeFacts;
+
+/// The form of the texts of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColumnForm {
+    /// Texts as they are.
+    #[default]
+    Text,
+    /// Plain numbers: `12`, `12.50`. Of cells without types, other texts among them stay texts.
+    Number,
+    /// Amounts, with commas between thousands or signs of currencies: `1,400.50`, `$2.50`, `(679.45)`.
+    Amount,
+    /// Numbers with a comma before the fraction: `60,17`, `1.060,17`.
+    DecimalComma,
+    /// `true` and `false`, in any case.
+    Boolean,
+    /// Dates and times; numeric dates in this order.
+    Time(DateOrder),
+}
+
+impl ColumnForm {
+    /// Returns the number of a text in a column of this form.
+    pub fn number(self, text: &str) -> Option<CellNumber> {
+        match self {
+            Self::Number => plain_number(text),
+            Self::Amount => amount(text),
+            Self::DecimalComma => number::decimal_comma(text),
+            Self::Boolean if text.eq_ignore_ascii_case("true") => Some(CellNumber::Integer(1)),
+            Self::Boolean if text.eq_ignore_ascii_case("false") => Some(CellNumber::Integer(0)),
+            Self::Text | Self::Boolean | Self::Time(_) => None,
+        }
+    }
+
+    /// Returns true if the values of the column are no texts.
+    pub fn is_numeric(self) -> bool {
+        matches!(self, Self::Number | Self::Amount | Self::DecimalComma | Self::Boolean)
+    }
+}
+
+/// Most words before the first number of a column.
+const MAX_LEADING_WORDS: usize = 32;
+
+/// Learns the form of a column from its texts.
+#[derive(Clone, Debug)]
+pub struct FormLearner {
+    text_count: usize,
+    number_count: usize,
+    /// True if a text that is no number has a digit, or if there are many words and no number.
+    has_codes: bool,
+    are_booleans: bool,
+    numbers: Option<NumberFacts>,
+    times: Option<TimeFacts>,
+}
+
+impl Default for FormLearner {
+    fn default() -> Self {
+        Self {
+            text_count: 0,
+            number_count: 0,
+            has_codes: false,
+            are_booleans: true,
+            numbers: Some(NumberFacts::default()),
+            times: Some(TimeFacts::default()),
+        }
+    }
+}
+
+impl FormLearner {
+    /// Adds a text. An empty one is no value.
+    pub fn insert(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.text_count += 1;
+        if self.is_settled() {
+            return;
+        }
+        self.are_booleans =
+            self.are_booleans && (text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"));
+        if let Some(times) = &mut self.times
+            && !times.insert(text)
+        {
+            self.times = None;
+        }
+        let Some(numbers) = &mut self.numbers else { return };
+        if numbers.insert(text) {
+            self.number_count += 1;
+        } else if text.bytes().any(|b| b.is_ascii_digit())
+            || self.number_count == 0 && self.text_count > MAX_LEADING_WORDS
+        {
+            self.has_codes = true;
+            self.numbers = None;
+        }
+    }
+
+    /// Returns true if the column can only be texts, whatever follows.
+    pub fn is_settled(&self) -> bool {
+        self.numbers.is_none() && self.times.is_none() && !self.are_booleans
+    }
+
+    /// Returns true if a text may look like a number without being one in the form of the column.
+    pub fn has_codes(&self) -> bool {
+        self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form() == ColumnForm::Text)
+    }
+
+    /// Returns true if a plain number has a fraction.
+    pub fn has_fractions(&self) -> bool {
+        self.numbers.as_ref().is_some_and(NumberFacts::has_fractions)
+    }
+
+    /// Returns true if a text is no number.
+    pub fn has_words(&self) -> bool {
+        self.number_count < self.text_count
+    }
+
+    /// Returns the form of texts.
+    pub fn form(&self) -> ColumnForm {
+        self.form_among(false)
+    }
+
+    /// Returns the form of texts. `allows_words`: true for cells without types, as those of CSV, and for texts beside
+    /// numbers; then words among numbers stay texts, and the others are numbers.
+    pub fn form_among(&self, allows_words: bool) -> ColumnForm {
+        if self.text_count == 0 {
+            return ColumnForm::Text;
+        }
+        if self.are_booleans {
+            return ColumnForm::Boolean;
+        }
+        if let Some(order) = self.times.as_ref().and_then(TimeFacts::order) {
+            return ColumnForm::Time(order);
+        }
+        let word_count = self.text_count - self.number_count;
+        match self.numbers.as_ref().map(NumberFacts::form) {
+            Some(ColumnForm::Number) if allows_words && self.number_count >= word_count => ColumnForm::Number,
+            Some(form) if word_count == 0 => form,
+            _ => ColumnForm::Text,
+        }
+    }
+
+    /// Returns the forms of the cells of one table, which have no types. Beside a column with decimal commas, points may stand between
+    /// thousands: `1.400`.
+    pub fn forms<'a>(columns: impl Iterator<Item = &'a Self> + Clone) -> Vec<ColumnForm> {
+        let has_commas = columns.clone().any(|column| column.form_among(true) == ColumnForm::DecimalComma);
+        let pointed = |column: &Self| {
+            has_commas
+                && column.number_count == column.text_count
+                && column.numbers.as_ref().is_some_and(NumberFacts::may_have_pointed_thousands)
+        };
+        columns
+            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.form_among(true) })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ColumnForm, DateOrder, FormLearner};
+
+    fn learn(texts: &[&str]) -> FormLearner {
+        let mut learner = FormLearner::default();
+        texts.iter().for_each(|text| learner.insert(text));
+        learner
+    }
+
+    #[test]
+    fn texts_of_one_form() {
+        let check = |texts: &[&str], expect: ColumnForm| {
+            assert_eq!(learn(texts).form(), expect, "{texts:?}");
+        };
+        for numbers in [
+            &["9", "120", "-3", ""][..],
+            &["15.50", "0.25"],
+            &["9", "15.50"],
+            &["0.8444218515250481", "0.5", "12.125"],
+            &["91.0", "0.5", "3.3333333333333335"],
+            &["1234567890123456789"],
+        ] {
+            check(numbers, ColumnForm::Number);
+        }
+        for texts in [
+            &["1.9", "1.10"][..],
+            &["1", "1.0"],
+            &["007", "12"],
+            &["+5", "6"],
+            &["1e5"],
+            &["12345678901234567890"],
+            &["9", "N/A"],
+            &["1", " 2"],
+            &["555-1234"],
+            &["10 USD", "10 EUR"],
+            &["", ""],
+            &["1.2.3", "4"],
+            &["05/01/2024", "06/02/2024"],
+        ] {
+            check(texts, ColumnForm::Text);
+        }
+        check(&["1,234.50", "20", "(4.50)"], ColumnForm::Amount);
+        check(&["$2.50", "$10"], ColumnForm::Amount);
+        check(&["60,17", "1.060,17", "5"], ColumnForm::DecimalComma);
+        check(&["0,125", "10,750"], ColumnForm::DecimalComma);
+        check(&["true", "FALSE"], ColumnForm::Boolean);
+        check(&["2024-01-05", "2024-01-06T10:00:00Z"], ColumnForm::Time(DateOrder::Unknown));
+        check(&["31.01.2024", "05.02.2024"], ColumnForm::Time(DateOrder::DayFirst));
+        check(&["01/31/2024 10:00", "02/05/2024 11:30"], ColumnForm::Time(DateOrder::MonthFirst));
+    }
+
+    #[test]
+    fn cells_may_have_words_among_numbers() {
+        let check = |cells: &[&str], expect: ColumnForm| {
+            assert_eq!(learn(cells).form_among(true), expect, "{cells:?}");
+        };
+        check(&["1", "N/A", "3.5", "-"], ColumnForm::Number);
+        check(&["1", "a", "b"], ColumnForm::Text);
+        check(&["1", "5 kg"], ColumnForm::Text);
+    }
+}

@@ -1,0 +1,285 @@
+//! Reads numbers as people and programs write them.
+
+use super::ColumnForm;
+
+/// A number in a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CellNumber {
+    /// A 64-bit integer.
+    Integer(i64),
+    /// Any other number.
+    Real(f64),
+}
+
+/// Most digits of a number: a 64-bit float holds no more.
+const MAX_DIGITS: usize = 17;
+/// Signs of currencies, which may stand before or after an amount.
+const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
+/// White space that separates thousands.
+const THOUSANDS_SPACES: [char; 4] = [' ', '\u{a0}', '\u{2009}', '\u{202f}'];
+
+/// Facts about the numbers of a column, all of which can still be read in one of these ways.
+#[derive(Clone, Debug)]
+pub(super) struct NumberFacts {
+    are_plain: bool,
+    are_amounts: bool,
+    are_commas: bool,
+    /// True if a text has separators or a currency.
+    is_decorated: bool,
+    /// True if a text has a comma that can only stand before a fraction.
+    has_decimal_comma: bool,
+    currency: Option<String>,
+    /// Of plain numbers: the least and the most digits after the point, and their kinds.
+    decimals: Option<(usize, usize)>,
+    has_whole: bool,
+    has_padded_whole: bool,
+    has_trailing_zero: bool,
+    are_pointed_thousands: bool,
+    has_pointed_thousands: bool,
+}
+
+impl Default for NumberFacts {
+    fn default() -> Self {
+        Self {
+            are_plain: true,
+            are_amounts: true,
+            are_commas: true,
+            is_decorated: false,
+            has_decimal_comma: false,
+            currency: None,
+            decimals: None,
+            has_whole: false,
+            has_padded_whole: false,
+            has_trailing_zero: false,
+            are_pointed_thousands: true,
+            has_pointed_thousands: false,
+        }
+    }
+}
+
+impl NumberFacts {
+    /// Adds a text; returns false if it is no number in any of the ways that are left.
+    pub(super) fn insert(&mut self, text: &str) -> bool {
+        let was = (self.are_plain, self.are_amounts, self.are_commas);
+        let is_plain = plain_number(text).is_some();
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let fraction = digits.split_once('.').map(|(_, fraction)| fraction);
+        let amount = if is_plain { Some("") } else { amount_currency(text) };
+        let is_comma = decimal_comma(text).is_some();
+        if !(was.0 && is_plain || was.1 && amount.is_some() || was.2 && is_comma) {
+            return false;
+        }
+        self.are_plain &= is_plain;
+        self.are_commas &= is_comma;
+        self.is_decorated |= !is_plain;
+        self.has_decimal_comma |= has_decimal_comma(text);
+        match (amount, &self.currency) {
+            (None, _) => self.are_amounts = false,
+            (Some(""), _) => {}
+            (Some(sign), None) => self.currency = Some(sign.to_owned()),
+            (Some(sign), Some(first)) => self.are_amounts &= first == sign,
+        }
+        if is_plain {
+            match fraction {
+                None => self.has_whole = true,
+                Some(fraction) => {
+                    let (least, most) = self.decimals.unwrap_or((usize::MAX, 0));
+                    self.decimals = Some((least.min(fraction.len()), most.max(fraction.len())));
+                    let is_whole = fraction.bytes().all(|b| b == b'0');
+                    self.has_padded_whole |= is_whole;
+                    self.has_trailing_zero |= fraction.ends_with('0') && fraction != "0";
+                }
+            }
+        }
+        let is_pointed = is_pointed_thousands(digits);
+        self.are_pointed_thousands &= is_pointed || is_plain && fraction.is_none() && digits.len() <= 3;
+        self.has_pointed_thousands |= is_pointed;
+        self.are_plain || self.are_amounts || self.are_commas
+    }
+
+    /// Returns the form of the numbers.
+    pub(super) fn form(&self) -> ColumnForm {
+        if self.are_plain {
+            return if self.is_canonical() { ColumnForm::Number } else { ColumnForm::Text };
+        }
+        if self.are_commas && self.has_decimal_comma {
+            return ColumnForm::DecimalComma;
+        }
+        if self.are_amounts && self.is_decorated { ColumnForm::Amount } else { ColumnForm::Text }
+    }
+
+    pub(super) fn has_fractions(&self) -> bool {
+        self.decimals.is_some()
+    }
+
+    /// Returns true if no two texts are spellings of one number: fractions of one length, or of the shortest form.
+    fn is_canonical(&self) -> bool {
+        match self.decimals {
+            None => true,
+            Some(_) if self.has_whole && self.has_padded_whole => false,
+            Some((least, most)) => least == most || !self.has_trailing_zero,
+        }
+    }
+
+    /// Returns true if the points of the numbers may stand between thousands.
+    pub(super) fn may_have_pointed_thousands(&self) -> bool {
+        self.are_pointed_thousands && self.has_pointed_thousands
+    }
+}
+
+/// Returns the number of a text that is written in canonical form, so that `007` stays text.
+///
+/// ```
+/// use portion_text::column_form::{CellNumber, plain_number};
+///
+/// assert_eq!(plain_number("-12"), Some(CellNumber::Integer(-12)));
+/// assert_eq!(plain_number("007"), None);
+/// ```
+pub fn plain_number(text: &str) -> Option<CellNumber> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.len() > MAX_DIGITS + 3 {
+        return None;
+    }
+    let (whole, fraction) =
+        digits.split_once('.').map_or((digits, None), |(whole, part)| (whole, Some(part)));
+    if !is_digits(whole) || whole.len() > 1 && whole.starts_with('0') {
+        return None;
+    }
+    match fraction {
+        None => text.parse().ok().map(CellNumber::Integer),
+        Some(fraction) if is_digits(fraction) => {
+            let significant = whole.trim_start_matches('0').len() + fraction.len();
+            (significant <= MAX_DIGITS).then(|| text.parse().ok().map(CellNumber::Real))?
+        }
+        Some(_) => None,
+    }
+}
+
+/// Returns the number of an amount: `$2.50`, `1,400`, `1 400.50 €`, `-€1,400.00`, `(679.45)`, `679.45-`, `12.50 USD`.
+pub fn amount(text: &str) -> Option<CellNumber> {
+    undecorated(text, true).map(|(number, _)| number)
+}
+
+/// Returns the sign of the currency of an amount, which may be empty.
+fn amount_currency(text: &str) -> Option<&str> {
+    undecorated(text, true).map(|(_, currency)| currency)
+}
+
+/// Returns the number of a text with a comma before the fraction: `60,17`, `1.060,17`, `5`, `1.099,50 €`.
+pub(super) fn decimal_comma(text: &str) -> Option<CellNumber> {
+    undecorated(text, false).map(|(number, _)| number)
+}
+
+/// Reads a number with a currency and a sign around it; returns it with the currency. `is_point`: the fraction begins with
+/// a point.
+fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
+    if text.len() > 40 || !text.bytes().any(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let is_minus = |c: char| matches!(c, '-' | '\u{2212}');
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let mut signs = usize::from(inner.is_some());
+    let mut rest = inner.unwrap_or(text).trim();
+    let mut currency = "";
+    for strip_sign in [true, false, true] {
+        let stripped = if strip_sign { rest.strip_prefix(is_minus) } else { rest.strip_prefix(CURRENCIES) };
+        if let Some(after) = stripped {
+            signs += usize::from(strip_sign);
+            if !strip_sign {
+                currency = &rest[..rest.len() - after.len()];
+            }
+            rest = after.trim_start();
+        }
+    }
+    let code = rest
+        .rsplit_once(' ')
+        .filter(|(_, code)| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase()));
+    if let Some((before, code)) = code {
+        (rest, currency) = (before, code);
+    }
+    if let Some(before) = rest.strip_suffix(CURRENCIES) {
+        (currency, rest) = (&rest[before.len()..], before.trim_end());
+    }
+    if let Some(before) = rest.strip_suffix(is_minus) {
+        (signs, rest) = (signs + 1, before.trim_end());
+    }
+    let (point, thousands) = if is_point { ('.', ',') } else { (',', '.') };
+    let (whole, fraction) = rest.split_once(point).map_or((rest, None), |(whole, part)| (whole, Some(part)));
+    let mut groups: Vec<&str> = whole.split(thousands).collect();
+    if groups.len() == 1 {
+        groups = whole.split(THOUSANDS_SPACES).collect();
+    }
+    let is_grouped = groups.iter().all(|group| is_digits(group))
+        && (groups.len() == 1 || groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3));
+    let is_code = whole.len() > 1 && whole.starts_with('0');
+    if signs > 1 || is_code || !is_grouped || fraction.is_some_and(|part| !is_digits(part)) {
+        return None;
+    }
+    let sign = if signs == 1 { "-" } else { "" };
+    let plain = match fraction {
+        Some(fraction) => format!("{sign}{}.{fraction}", groups.concat()),
+        None => format!("{sign}{}", groups.concat()),
+    };
+    let number = plain.parse().map(CellNumber::Integer).or_else(|_| plain.parse().map(CellNumber::Real));
+    Some((number.ok()?, currency))
+}
+
+/// Returns true for a text such as `60,17`, whose comma cannot stand between thousands.
+fn has_decimal_comma(text: &str) -> bool {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    digits.rsplit_once(',').is_some_and(|(whole, fraction)| {
+        let whole = whole.trim_start_matches(|c: char| !c.is_ascii_digit());
+        is_digits(fraction) && (fraction.len() != 3 || whole.contains('.') || whole == "0" || whole.len() > 3)
+    })
+}
+
+/// Returns true for digits with points between thousands: `1.400`.
+fn is_pointed_thousands(digits: &str) -> bool {
+    let mut groups = digits.split('.');
+    let first =
+        groups.next().is_some_and(|first| is_digits(first) && first.len() <= 3 && !first.starts_with('0'));
+    let mut rest = groups.peekable();
+    first && rest.peek().is_some() && rest.all(|group| group.len() == 3 && is_digits(group))
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CellNumber, amount};
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        for (text, expect) in [
+            ("$2.50", Some(2.5)),
+            ("1,400", Some(1400.0)),
+            ("-€1,400.00", Some(-1400.0)),
+            ("$-471.04", Some(-471.04)),
+            ("(679.45)", Some(-679.45)),
+            ("(1,679)", Some(-1679.0)),
+            ("679.45-", Some(-679.45)),
+            ("\u{2212}5", Some(-5.0)),
+            ("2 828.53", Some(2828.53)),
+            ("2\u{a0}828", Some(2828.0)),
+            ("12.50 USD", Some(12.5)),
+            ("1,234 €", Some(1234.0)),
+            ("(-5)", None),
+            ("60,17", None),
+            ("1.099,50 €", None),
+            ("12 34", None),
+            ("5 kg", None),
+            ("", None),
+            ("-", None),
+            ("$", None),
+        ] {
+            let number = match amount(text) {
+                Some(CellNumber::Integer(n)) => Some(n as f64),
+                Some(CellNumber::Real(n)) => Some(n),
+                None => None,
+            };
+            assert_eq!(number, expect, "{text}");
+        }
+    }
+}
