@@ -253,6 +253,11 @@ ROWS = [
     Row("telemetry is damaged, locked, or its disk full", 20, "runs, no request failed", again("v5_telemetry", only="trouble or full_disk or damaged")),
     Row("20 secrets", 1, "run, none in any output", again("canaries")),
     Row("any payload, limit and request", 100, "times the usual cases of the laws, no byte lost", walks),
+    Row(
+        "SQL over columns of any form", 20_000, "statements, each as SQLite answers it over typed tables",
+        lambda runner, count: runner.rust("portion-sql", "differential_answers", DIFFERENTIAL_STATEMENTS=str(count)),
+    ),
+    Row("statements in the dialect of DuckDB", 1, "run, each as DuckDB answers it, or refused", again("duckdb")),
     Row("fuzz targets", 30, "minutes each, no crash", fuzzed),
     Row("mutants of cursors, framing and stores", 1, "run, a test fails for each", mutated),
     Row("mixed traffic with faults", 30, "minutes, memory and descriptors flat", soak),

@@ -1,7 +1,8 @@
 //! Finds the columns that a statement uses as numbers or as dates: for columns of other values it needs a hint.
 
-use sqlparser::ast::{BinaryOperator, Expr, OrderByKind, Query, Visit, Visitor};
 use std::ops::ControlFlow;
+
+use sqlparser::ast::{BinaryOperator, Expr, InTarget, OrderByKind, Query, Visit, Visitor};
 
 use super::calls::arguments;
 use super::syntax::{column_name, is_number, literal, parse};
@@ -22,6 +23,8 @@ pub(crate) enum ColumnUse {
     Date,
     /// Compared with `'true'` or `'false'`.
     Boolean,
+    /// Compared with a number that loses digits as one: of more than 18, or with zeros at its beginning.
+    Code,
 }
 
 /// Functions that add up numbers.
@@ -57,10 +60,18 @@ impl Uses {
                 self.add(column, ColumnUse::Boolean);
             }
             Some(_) if is_range => self.add(column, ColumnUse::Range),
+            None if is_code(value) => self.add(column, ColumnUse::Code),
             None if is_number(value) => self.add(column, ColumnUse::Number),
             _ => {}
         }
     }
+}
+
+/// Returns true for a number such as `02139`, or of more digits than one holds.
+fn is_code(expr: &Expr) -> bool {
+    let digits = expr.to_string();
+    digits.bytes().all(|b| b.is_ascii_digit())
+        && (digits.len() > 18 || digits.len() > 1 && digits.starts_with('0'))
 }
 
 impl Visitor for Uses {
@@ -110,6 +121,9 @@ impl Visitor for Uses {
                 _ => {}
             },
             Expr::Between { expr, low, .. } => self.add_comparison(expr, low, true),
+            Expr::In { expr, target: InTarget::List(values), .. } => {
+                values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
+            }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
             _ => {}
         }

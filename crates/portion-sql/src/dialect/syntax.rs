@@ -8,8 +8,11 @@ use sqlparser::dialect::{
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-/// Deepest nesting of a statement, as in SQLite.
-const MAX_DEPTH: usize = 60;
+/// Deepest recursion of the parser.
+const MAX_DEPTH: usize = 100;
+/// Deepest nesting of parentheses, `CASE` and prefixes. The parser tries some forms in two ways, so its time may double with
+/// each level.
+const MAX_NESTING: usize = 13;
 /// Most signs and operators of a statement: the depth of its tree grows with them.
 const MAX_OPERATORS: usize = 600;
 
@@ -49,12 +52,35 @@ pub(super) fn parse(sql: &str) -> Option<Query> {
             | Token::SingleQuotedString(_) => false,
             _ => true,
         };
-        if tokens.iter().filter(|token| is_operator(&token.token)).count() > MAX_OPERATORS {
+        let is_large = tokens.iter().filter(|token| is_operator(&token.token)).count() > MAX_OPERATORS;
+        if is_large || nesting(tokens.iter().map(|token| &token.token)) > MAX_NESTING {
             return None;
         }
         let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
         query_of(parser)
     })
+}
+
+/// Returns the deepest nesting of a statement.
+fn nesting<'t>(tokens: impl Iterator<Item = &'t Token>) -> usize {
+    let (mut depth, mut prefixes, mut deepest) = (0_usize, 0, 0);
+    for token in tokens {
+        let word = match token {
+            Token::Whitespace(_) => continue,
+            Token::LParen | Token::LBracket => "CASE".to_owned(),
+            Token::RParen | Token::RBracket => "END".to_owned(),
+            Token::Word(word) => word.value.to_ascii_uppercase(),
+            _ => String::new(),
+        };
+        match word.as_str() {
+            "CASE" => depth += 1,
+            "END" => depth = depth.saturating_sub(1),
+            "NOT" | "INTERVAL" | "PRIOR" | "EXISTS" | "CONNECT_BY_ROOT" => prefixes += 1,
+            _ => prefixes = 0,
+        }
+        deepest = deepest.max(depth + prefixes);
+    }
+    deepest
 }
 
 fn query_of(mut parser: Parser<'_>) -> Option<Query> {
@@ -124,4 +150,24 @@ pub(super) fn for_each_expr(node: &impl Visit, visit: impl FnMut(&Expr)) {
         }
     }
     let _ = node.visit(&mut Each(visit));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn statements_that_would_take_long_are_not_parsed() {
+        for (open, close) in
+            [("(", ")"), ("CAST(", ""), ("NOT ", ""), ("CASE WHEN ", ""), ("f(", ")"), ("(SELECT ", ")")]
+        {
+            for depth in [12, 13, 60, 5_000] {
+                let sql = format!("SELECT {}1 {} ::: FROM items", open.repeat(depth), close.repeat(depth));
+                assert!(parse(&sql).is_none(), "{open} {depth}");
+            }
+        }
+        let long = format!("SELECT 1{} FROM items", " + 1".repeat(10_000));
+        assert!(parse(&long).is_none());
+        assert!(parse("SELECT ((((1)))) FROM items WHERE NOT (a AND (b OR NOT c))").is_some());
+    }
 }

@@ -30,11 +30,18 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
         }
         columns_named(run, &name, renamed).into_iter().find_map(|(table, at)| {
             let column = &table.columns()[at];
-            if column.redaction != Redaction::Unredacted {
+            // The values of leaves have types of their own, and statements select those of one kind.
+            if column.redaction != Redaction::Unredacted || column.is_written {
                 return None;
             }
             match column_use {
                 ColumnUse::Boolean => boolean_hint(column),
+                ColumnUse::Code => {
+                    let is_text = column.form == ColumnForm::Text && column.kinds.are_texts();
+                    let name = quote_identifier(&column.name);
+                    is_text
+                        .then(|| format!("{name} has texts: write the value in quotes, with all its digits"))
+                }
                 ColumnUse::SqliteDate | ColumnUse::Date => date_hint(table, at, column_use),
                 ColumnUse::Range => order_hint(table, at),
                 ColumnUse::Order => number_hint(run, table, at, column_use).or_else(|| order_hint(table, at)),

@@ -184,8 +184,13 @@ impl QueryRun<'_> {
                 Ok(_) if !is_rewritten => {
                     is_rewritten = true;
                     let other = dialect::rewrite_misread(&sql, &|name| self.may_be_time(name));
-                    if let Some(other) = other.filter(|other| connection.prepare(other).is_ok()) {
-                        sql = other;
+                    match other.map(|other| (connection.prepare(&other).err(), other)) {
+                        Some((None, other)) => sql = other,
+                        // An index that counts from 0 in some dialects and from 1 in others.
+                        Some((Some(error), _)) if error.to_string().contains("_subscript") => {
+                            return Err(self.explain(error));
+                        }
+                        _ => {}
                     }
                     continue;
                 }

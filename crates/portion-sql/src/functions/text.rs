@@ -14,6 +14,13 @@ pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
     connection.create_scalar_function("left", 2, PURE, |context| Ok(part(context, true)))?;
     connection.create_scalar_function("right", 2, PURE, |context| Ok(part(context, false)))?;
     connection.create_scalar_function("split_part", 3, PURE, |context| Ok(split_part(context)))?;
+    // Those of SQLite change ASCII letters only.
+    for (name, changed) in [("lower", str::to_lowercase as fn(&str) -> String), ("upper", str::to_uppercase)]
+    {
+        connection.create_scalar_function(name, 1, PURE, move |context| {
+            Ok(text(context, 0).map(|text| changed(&text)))
+        })?;
+    }
     connection.create_scalar_function("reverse", 1, PURE, |context| {
         Ok(text(context, 0).map(|text| text.chars().rev().collect::<String>()))
     })?;

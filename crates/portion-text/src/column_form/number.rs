@@ -60,6 +60,9 @@ impl Default for NumberFacts {
 impl NumberFacts {
     /// Adds a text; returns false if it is no number in any of the ways that are left.
     pub(super) fn insert(&mut self, text: &str) -> bool {
+        if text.trim() != text {
+            return false;
+        }
         let was = (self.are_plain, self.are_amounts, self.are_commas);
         let is_plain = plain_number(text).is_some();
         let digits = text.strip_prefix('-').unwrap_or(text);
@@ -212,7 +215,13 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
     let is_grouped = groups.iter().all(|group| is_digits(group))
         && (groups.len() == 1 || groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3));
     let is_code = whole.len() > 1 && whole.starts_with('0');
-    if signs > 1 || is_code || !is_grouped || fraction.is_some_and(|part| !is_digits(part)) {
+    let digit_count = text.bytes().filter(u8::is_ascii_digit).count();
+    if signs > 1
+        || is_code
+        || !is_grouped
+        || digit_count > MAX_DIGITS
+        || fraction.is_some_and(|part| !is_digits(part))
+    {
         return None;
     }
     let sign = if signs == 1 { "-" } else { "" };

@@ -203,6 +203,7 @@ impl SnapshotCache {
         let slot = self.entries.get(&id)?;
         let held = slot.to_stored(slot.views.root().clone());
         self.touch(id, now);
+        self.uncounted.insert(id);
         Some(held)
     }
 

@@ -108,6 +108,23 @@ fn everything_that_is_kept_counts() {
     assert_eq!(bytes_of(deposit(1), &[first, second.clone(), second]), plain + of_first + of_second);
 }
 
+/// What a query computed counts as part of the snapshot, and is dropped before a snapshot is.
+#[test]
+fn derived_data_count_and_are_the_first_to_go() {
+    let (now, each) = (Instant::now(), bytes_of(deposit(1), &[]));
+    let store = store(3 * each);
+    for id in 1..=2 {
+        store.put(&ada(), deposit(id), now).expect("there is room");
+        let found = store.find(&ada(), [id; 6], View::root().id(), now).expect("it is there");
+        found.snapshot.derived().set_byte_count(each / 2);
+        assert_eq!(store.stats(now).bytes, usize::from(id) * (each + each / 2));
+    }
+    store.put(&ada(), deposit(3), now).expect("there is room");
+    assert_eq!((store.stats(now).bytes, store.stats(now).evicted), (3 * each, 0));
+    let found = store.find(&ada(), [1; 6], View::root().id(), now).expect("it is there");
+    assert_eq!(found.snapshot.derived().byte_count(), 0);
+}
+
 #[test]
 fn the_memory_is_used_up_to_its_last_byte() {
     let (now, each) = (Instant::now(), bytes_of(deposit(1), &[]));

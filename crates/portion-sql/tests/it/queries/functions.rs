@@ -70,6 +70,7 @@ fn other_functions() {
         ("date('2024-01-31', '+1 day')", "\"2024-02-01\""),
         ("printf('%.2f', 2)", "\"2.00\""),
         (r#"json_extract('{"a":[1]}', '$.a')"#, "[1]"),
+        ("upper('éß') || lower('ÀB')", "\"ÉSSàb\""),
         ("upper('x') || NULL", "null"),
     ] {
         one(expression, expect);

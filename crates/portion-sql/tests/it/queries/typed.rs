@@ -466,3 +466,69 @@ fn numbers_among_texts_of_numbers_are_found_by_both() {
     check(rows, "SELECT count(*) AS n FROM items WHERE age = '40'", r#"[{"n":2}]"#);
     check(rows, "SELECT count(*) AS n FROM items WHERE age > 10", r#"[{"n":3}]"#);
 }
+
+#[test]
+fn codes_are_found_by_the_numbers_that_are_written_for_them() {
+    let rows = r#"[{"zip":"94105","id":"12345678901234567890","v":"1.10"},{"zip":"02139","id":"12345678901234567891","v":"1.9"}]"#;
+    for (condition, count) in
+        [("zip = 94105", 1), ("zip IN (94105, 1)", 1), ("v = '1.10'", 1), ("v IN ('1.9', '1.1')", 1)]
+    {
+        check(
+            rows,
+            &format!("SELECT count(*) AS n FROM items WHERE {condition}"),
+            &format!(r#"[{{"n":{count}}}]"#),
+        );
+    }
+    for (condition, name) in [("zip = 02139", "zip"), ("id = 12345678901234567890", "id")] {
+        let answer =
+            answer(rows, &format!("SELECT count(*) FROM items WHERE {condition}"), &[]).expect(condition);
+        assert_eq!(
+            answer.type_hints,
+            [format!("{name} has texts: write the value in quotes, with all its digits")]
+        );
+    }
+}
+
+#[test]
+fn texts_of_booleans_are_booleans() {
+    let rows = r#"[{"id":1,"ok":"true"},{"id":2,"ok":"false"},{"id":3,"ok":"true"},{"id":4,"ok":null}]"#;
+    for condition in ["ok", "ok = true", "ok IS TRUE", "NOT ok = false", "ok IN (1)"] {
+        check(rows, &format!("SELECT id FROM items WHERE {condition} ORDER BY id"), r#"[{"id":1},{"id":3}]"#);
+    }
+    check(
+        rows,
+        "SELECT ok, count(*) AS n FROM items WHERE ok IS NOT NULL GROUP BY ok",
+        r#"[{"ok":"false","n":1},{"ok":"true","n":2}]"#,
+    );
+    check(rows, "SELECT sum(ok) AS n FROM items", r#"[{"n":2}]"#);
+    let told = answer(rows, "SELECT count(*) AS n FROM items WHERE ok = 'true'", &[]).expect("an answer");
+    assert_eq!(told.type_hints, ["ok is a boolean, which no text equals: write ok = true"]);
+}
+
+#[test]
+fn columns_keep_the_texts_of_their_numbers() {
+    let rows = r#"[{"id":"100","p":"0.12345678901234567","e":"60,17"},{"id":"9","p":"0.5","e":"1.060,00"}]"#;
+    check(
+        rows,
+        "SELECT * FROM items WHERE id > 50",
+        r#"[{"id":"100","p":"0.12345678901234567","e":"60,17"}]"#,
+    );
+    check(
+        rows,
+        "WITH a AS (SELECT id AS i FROM items) SELECT i, i + 1 AS j FROM a ORDER BY i",
+        r#"[{"i":"9","j":10},{"i":"100","j":101}]"#,
+    );
+    check(rows, "SELECT max(id) AS n, max(e) AS e FROM items", r#"[{"n":100,"e":1060.0}]"#);
+    check(
+        rows,
+        "SELECT name, kind FROM fields WHERE table_name = 'items' AND name = 'id'",
+        r#"[{"name":"id","kind":"number in text"}]"#,
+    );
+    let leaves = r#"{"a":[{"v":"329.5"},{"v":"99.5"}],"version":"1.10","b":{"version":"1.9"}}"#;
+    check(leaves, "SELECT max(value) AS v FROM leaves WHERE key = 'v'", r#"[{"v":329.5}]"#);
+    check(
+        leaves,
+        "SELECT value AS v FROM leaves WHERE key = 'v' ORDER BY value DESC LIMIT 1",
+        r#"[{"v":"329.5"}]"#,
+    );
+}
