@@ -70,11 +70,16 @@ def plain(value):
         case bool():
             return int(value)
         case datetime.datetime():
-            return value.strftime("%Y-%m-%d %H:%M:%S")
+            return value.strftime("%Y-%m-%d %H:%M:%S").removesuffix(" 00:00:00")
         case datetime.date():
             return value.isoformat()
+        case "true" | "false":
+            return int(value == "true")
+        case str() if value.replace(".", "", 1).isdigit():
+            # A column that is selected as it is keeps its texts.
+            return round(float(value), 6)
         case str():
-            return value.replace("T", " ").removesuffix("Z") if value[:2] == "20" else value
+            return value.replace("T", " ").removesuffix("Z").removesuffix(" 00:00:00")
         case None:
             return None
     return round(float(value), 6)

@@ -152,6 +152,12 @@ impl ColumnDef {
         self.is_written || self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell
     }
 
+    /// Returns true if all values of the column are numbers in SQL.
+    pub(crate) fn is_numeric(&self) -> bool {
+        let is_text = self.kinds.intersects(ValueKinds::TEXT) && !self.has_written_numbers();
+        !is_text && !self.kinds.intersects(ValueKinds::CONTAINER)
+    }
+
     /// Returns the declaration for `CREATE TABLE`. The affinity follows the storage class of the values, so that
     /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers. `table` and `column`: their numbers.
     pub(crate) fn declaration(&self, table: usize, column: usize) -> String {

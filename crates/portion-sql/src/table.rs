@@ -260,7 +260,7 @@ impl OpenTable {
             let typed = self.columns.get(column)?.typed(self.rows.cell(&row, column));
             let is_equal = match (&typed, number) {
                 (Cell::Integer(a), Cell::Integer(b)) => a == b,
-                (Cell::Real(a), Cell::Real(b)) => a == b,
+                (Cell::Real(a), Cell::Real(b)) => a.total_cmp(b).is_eq(),
                 _ => false,
             };
             match self.rows.written_cell(&row, column) {

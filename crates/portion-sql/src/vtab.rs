@@ -184,6 +184,8 @@ impl TableHandle {
                 && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ
                 && let Ok(column) = usize::try_from(constraint.column())
                 && let Some(comparison) = Comparison::of_collation(info.collation(at)?)
+                // SQLite compares each value of IN with a text column by its text, in which `2.0` may be `2`.
+                && (self.table.columns()[column].is_numeric() || !info.is_in_constraint(at)?)
                 // The index has one comparison for the column beside the plain one.
                 && (comparison == Comparison::Binary || comparison == self.table.columns()[column].comparison())
             {

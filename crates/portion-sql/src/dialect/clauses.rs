@@ -73,7 +73,7 @@ fn set_limit(query: &mut Query, count: Expr) {
         Some(LimitClause::LimitOffset { limit, .. }) => *limit = Some(count),
         _ => {
             query.limit_clause =
-                Some(LimitClause::LimitOffset { limit: Some(count), offset: None, limit_by: Vec::new() })
+                Some(LimitClause::LimitOffset { limit: Some(count), offset: None, limit_by: Vec::new() });
         }
     }
 }
@@ -85,15 +85,16 @@ fn qualify(query: &mut Query, condition: &Expr) {
     for item in &mut select.projection {
         match item {
             SelectItem::ExprWithAlias { alias, .. } => names.push(alias.to_string()),
-            SelectItem::UnnamedExpr(expr) => match column_name(expr).filter(|name| !name.contains('(')) {
-                Some(name) => names.push(quoted(name.rsplit('.').next().unwrap_or(&name))),
-                None => {
-                    let name = expr.to_string();
-                    names.push(quoted(&name));
-                    let alias = sqlparser::ast::Ident::with_quote('"', name);
-                    *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            SelectItem::UnnamedExpr(expr) => {
+                if let Some(name) = column_name(expr).filter(|name| !name.contains('(')) {
+                    names.push(quoted(name.rsplit('.').next().unwrap_or(&name)));
+                    continue;
                 }
-            },
+                let name = expr.to_string();
+                names.push(quoted(&name));
+                let alias = sqlparser::ast::Ident::with_quote('"', name);
+                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+            }
             _ => names.push("*".to_owned()),
         }
     }
@@ -104,7 +105,7 @@ fn qualify(query: &mut Query, condition: &Expr) {
     };
     let mut has_window = false;
     for_each_expr(condition, |expr| {
-        has_window |= matches!(expr, Expr::Function(call) if call.over.is_some())
+        has_window |= matches!(expr, Expr::Function(call) if call.over.is_some());
     });
     let outer_condition = if has_window { "qualified".to_owned() } else { condition.to_string() };
     let mut inner = select.clone();

@@ -167,7 +167,7 @@ impl Rewriting<'_> {
             Expr::Extract { field, expr, .. } => {
                 Some(calls::extract(&field.to_string().to_ascii_lowercase(), expr))
             }
-            Expr::Position { expr, r#in } => Some(raw(format!("charindex({expr}, {})", r#in))),
+            Expr::Position { expr, r#in: text } => Some(raw(format!("charindex({expr}, {text})"))),
             Expr::Substring { expr, substring_from, substring_for, .. } => {
                 let from = substring_from.as_ref()?;
                 Some(raw(match (literal(from), substring_for) {

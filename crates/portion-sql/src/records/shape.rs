@@ -39,7 +39,7 @@ pub(super) struct ItemStats {
 
 /// Builds the columns for the fields of a tree. Objects are flattened: for `price: {total}` the column is
 /// `price.total`, and `price` is a hidden column.
-pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
+pub(super) fn build_shape(learnt: FieldTree, others: &ItemStats) -> RecordShape {
     let (tree, dropped) = trim_fields(learnt);
     let mut names = UniqueNames::default();
     let (mut columns, mut roles) = (Vec::new(), Vec::new());

@@ -170,7 +170,7 @@ impl RecordScanner {
 
     fn finish(mut self, text: &Slice) -> RecordRows {
         self.item_stats.item_count = self.items.len();
-        let shape = shape::build_shape(self.field_tree, self.item_stats);
+        let shape = shape::build_shape(self.field_tree, &self.item_stats);
         RecordRows {
             text: text.clone(),
             items: self.items,

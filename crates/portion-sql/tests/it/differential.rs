@@ -15,7 +15,7 @@ use crate::common::{asked, snapshot};
 const STATEMENTS: usize = 520;
 const STATEMENTS_PER_TABLE: usize = 40;
 
-/// A generator of numbers (SplitMix64).
+/// A generator of numbers, by the method `SplitMix64`.
 struct Random(u64);
 
 impl Random {
@@ -87,7 +87,7 @@ impl Form {
         let text = |text: &str| SqlValue::Text(text.to_owned());
         let (json, sql) = match self {
             Self::Integer => (n.to_string(), SqlValue::Integer(n)),
-            Self::Real => (format!("{}.5", n), SqlValue::Real(n as f64 + 0.5)),
+            Self::Real => (format!("{n}.5"), SqlValue::Real(n as f64 + 0.5)),
             Self::IntegerText => (format!("\"{}\"", 95 + n), SqlValue::Integer(95 + n)),
             Self::PriceText => (format!("\"{real:.2}\""), SqlValue::Real(real)),
             Self::FloatText => {

@@ -18,10 +18,10 @@ pub enum DateOrder {
 #[derive(Clone, Debug, Default)]
 pub(super) struct TimeFacts {
     /// Dates such as `05.01.2024`, and those of them in which only one order is possible.
-    numeric_count: usize,
-    day_first_count: usize,
-    month_first_count: usize,
-    other_count: usize,
+    numeric_dates: usize,
+    day_first: usize,
+    month_first: usize,
+    other_times: usize,
 }
 
 impl TimeFacts {
@@ -32,22 +32,22 @@ impl TimeFacts {
             return false;
         }
         if let Some((first, second, ..)) = numeric_date(text) {
-            self.numeric_count += 1;
-            self.day_first_count += usize::from(first > 12 || text.as_bytes().get(2) == Some(&b'.'));
-            self.month_first_count += usize::from(second > 12);
+            self.numeric_dates += 1;
+            self.day_first += usize::from(first > 12 || text.as_bytes().get(2) == Some(&b'.'));
+            self.month_first += usize::from(second > 12);
             return read_time(text, DateOrder::DayFirst)
                 .or_else(|| read_time(text, DateOrder::MonthFirst))
                 .is_some();
         }
-        self.other_count += 1;
+        self.other_times += 1;
         Timestamp::parse(text).is_some()
     }
 
     /// Returns the order of the dates; `None` if it is not clear.
     pub(super) fn order(&self) -> Option<DateOrder> {
-        match (self.numeric_count, self.day_first_count, self.month_first_count) {
-            (0, ..) => (self.other_count > 0).then_some(DateOrder::Unknown),
-            _ if self.other_count > 0 => None,
+        match (self.numeric_dates, self.day_first, self.month_first) {
+            (0, ..) => (self.other_times > 0).then_some(DateOrder::Unknown),
+            _ if self.other_times > 0 => None,
             (_, 1.., 0) => Some(DateOrder::DayFirst),
             (_, 0, 1..) => Some(DateOrder::MonthFirst),
             _ => None,
