@@ -113,12 +113,32 @@ impl TableRows for CsvRows {
         self.max_width.saturating_sub(self.field_count())
     }
 
+    fn source_text(&self) -> Slice {
+        self.text.clone()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice())
+    }
+
+    /// Locates the cells in the text itself, if none is in quotes: a reader takes longer to create than to read a row.
     fn read_row(&self, at: usize, row: &mut RowBuffer) {
         row.index = at;
         row.spans.clear();
+        row.owned_text.clear();
         let Some(span) = self.rows.get(at) else { return };
-        let record =
-            DelimitedReader::new(span.slice(&self.text), self.delimiter).next_row().unwrap_or_default();
+        let written = span.slice(&self.text);
+        if memchr::memchr(b'"', written.as_bytes()).is_none() {
+            let line = written.trim_matches(['\r', '\n']);
+            let mut start =
+                span.start as usize + (written.len() - written.trim_start_matches(['\r', '\n']).len());
+            for cell in line.split(char::from(self.delimiter)) {
+                row.spans.push(Span::new(start, start + cell.len()));
+                start += cell.len() + 1;
+            }
+            return;
+        }
+        let record = DelimitedReader::new(written, self.delimiter).next_row().unwrap_or_default();
         let mut start = 0;
         for end in &record.ends {
             row.spans.push(Span::new(start, *end));
@@ -129,7 +149,7 @@ impl TableRows for CsvRows {
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match column.checked_sub(self.field_count()) {
-            None => match Self::cell_text(row, column).unwrap_or_default() {
+            None => match self.cell_text(row, column).unwrap_or_default() {
                 "" => Cell::Null,
                 cell => Cell::text(cell),
             },
@@ -145,8 +165,12 @@ impl CsvRows {
         self.columns.len().saturating_sub(2)
     }
 
-    fn cell_text(row: &RowBuffer, column: usize) -> Option<&str> {
-        std::str::from_utf8(row.owned_text.get(row.spans.get(column)?.range())?).ok()
+    fn cell_text<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Option<&'a str> {
+        let range = row.spans.get(column)?.range();
+        if row.owned_text.is_empty() {
+            return self.text.get(range);
+        }
+        std::str::from_utf8(row.owned_text.get(range)?).ok()
     }
 
     /// Returns a row as a JSON object. Cells beyond the columns are named by their number.
@@ -158,10 +182,10 @@ impl CsvRows {
             }
             object.push_str(&quote(&column.name));
             object.push(':');
-            object.push_str(&json_cell(Self::cell_text(row, at).unwrap_or_default(), column));
+            object.push_str(&json_cell(self.cell_text(row, at).unwrap_or_default(), column));
         }
         for at in self.field_count()..row.spans.len() {
-            let text = Self::cell_text(row, at).unwrap_or_default();
+            let text = self.cell_text(row, at).unwrap_or_default();
             if at + 1 < row.spans.len() || !text.is_empty() {
                 object.push(',');
                 object.push_str(&quote(&format!("column_{}", at + 1)));
