@@ -1,24 +1,25 @@
 //! Runs SQL queries over a snapshot.
 //!
 //! A client that wants to know how many records are in California should not have to page through ten
-//! thousand. With [`query`], SQLite reads *virtual* tables: it asks for rows and cells, which are read in
-//! place from the text of the snapshot. Nothing is copied in and nothing can be written; a deadline ends
-//! slow queries.
+//! thousand. With [`query`], SQLite reads *virtual* tables. The columns that a statement needs are decoded once, each value in
+//! SQLite's own storage class, and kept with the snapshot together with indexes. So a statement that SQLite accepts runs as
+//! written. Nothing can be written; a deadline ends slow queries.
 //!
 //! | module | subject |
 //! | --- | --- |
 //! | `catalogue` | the tables of a view and their names |
 //! | `table_rows`, `column`, `value_kinds`, `cell` | the interface of all tables: rows, column definitions, values |
-//! | `table` | a table of a view: its rows, prepared on first use |
+//! | `table` | a table of a view: its rows, its decoded columns and its indexes, each on first use |
+//! | `typed_column` | the values of a column in compact arrays |
 //! | `fields` | the table of all columns |
 //! | `records` | JSON lists: their columns, learnt in one pass, and the cells of a row |
 //! | `redaction` | columns with redacted values |
 //! | `usage` | columns with redacted or rounded values that a statement uses |
 //! | `text` | lines, sections, log entries, CSV rows |
-//! | `index` | row lookup by value, for joins |
+//! | `index` | rows by value and in order |
 //! | `vtab` | the bridge to SQLite, and the only `unsafe` code |
 //! | `engine` | a connection that can only read, within the limits |
-//! | `dialect` | statements of other SQL dialects, rewritten for SQLite |
+//! | `dialect` | statements of other SQL dialects, rewritten for SQLite on their syntax trees |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
 //! | `query_result` | result rows as JSON |
 //! | `null_columns` | columns of `SELECT *` that are NULL throughout |
