@@ -78,17 +78,18 @@ fn outline_table(
     deadline: &QueryDeadline,
     most: usize,
 ) -> (usize, String) {
-    let mut text = quote_identifier(&table.name);
-    let Some(rows) = table.rows(deadline) else { return (usize::MAX, text) };
-    if rows.len() == 0 {
+    let name = &table.name;
+    let mut text = quote_identifier(name);
+    let Some(table) = table.open(deadline) else { return (usize::MAX, text) };
+    if table.len() == 0 {
         return (0, format!("{text}, which is empty"));
     }
-    let ranked = rows.ranked_columns();
+    let ranked = table.rows().ranked_columns();
     let rank = |column: &ColumnDef| {
         (column.is_hidden, ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX))
     };
     let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
-    let mut columns: Vec<&ColumnDef> = rows.columns().iter().filter(is_listed).collect();
+    let mut columns: Vec<&ColumnDef> = table.columns().iter().filter(is_listed).collect();
     let nearest = closest_name(missing, columns.iter().map(|column| column.name.as_str()));
     let distance = |column: &ColumnDef| {
         if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, missing) }
@@ -101,11 +102,11 @@ fn outline_table(
             break;
         }
         let separator = if at == 0 { "" } else { ", " };
-        let kinds = column.kinds.to_names();
+        let kinds = column.kind_names();
         let kinds = kinds.trim_end_matches("null").trim_end_matches('|');
         let _ = write!(text, "{separator}{}", quote_identifier(&column.name));
         // The columns of lines and leaves are plain by their names.
-        if !matches!(table.name.as_str(), "lines" | "leaves" | "entries" | "sections") && !kinds.is_empty() {
+        if !matches!(name.as_str(), "lines" | "leaves" | "entries" | "sections") && !kinds.is_empty() {
             let _ = write!(text, " {kinds}");
         }
     }
