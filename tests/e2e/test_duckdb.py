@@ -1,18 +1,14 @@
-"""Statements in the dialect of DuckDB: Portion answers them as DuckDB does over typed tables, or refuses them with a reason.
-
-DuckDB is optional: without it, these tests are skipped. `tools/long.py` runs them.
-"""
+"""Statements in the dialect of DuckDB: Portion answers them as DuckDB does over typed tables, or refuses them with a reason."""
 
 import datetime
 import itertools
 import json
 import subprocess
 
+import duckdb
 import pytest
 
 from harness.command import PORTION
-
-duckdb = pytest.importorskip("duckdb")
 
 CITIES = ["Faro", "Porto", "Lisboa", "Évora"]
 
