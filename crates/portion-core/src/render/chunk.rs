@@ -99,7 +99,7 @@ fn describe_text(
 }
 
 /// Part of the reply target that a sample of a text takes, as a divisor.
-const SAMPLE_SHARE: usize = 11;
+const SAMPLE_SHARE: usize = 8;
 
 /// Tokens of a chunk, and of the chunks after it.
 struct ChunkTokens {

@@ -23,8 +23,8 @@ use crate::stage_name::StageName;
 /// Records of the page of a sample. Further records are shown beside it.
 const SAMPLE_ROWS: usize = 2;
 /// Parts of the reply target that the page of a sample takes, and the further records, as divisors.
-const SAMPLE_SHARE: usize = 11;
-const EXAMPLES_SHARE: usize = 16;
+const SAMPLE_SHARE: usize = 8;
+const EXAMPLES_SHARE: usize = 12;
 
 /// Renders the page that begins at the target.
 pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {

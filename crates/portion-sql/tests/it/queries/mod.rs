@@ -38,7 +38,7 @@ fn rows_and_columns() {
     ask("VALUES (1)", r#"[{"column1":1}]"#);
     ask(
         "SELECT * FROM items WHERE id = 2",
-        r#"[{"id":2,"name":"Bob \"B\"","price.total":7,"price.currency":"USD","active":0,"tags":[],"zip":"01234","note":null}]"#,
+        r#"[{"id":2,"name":"Bob \"B\"","price.total":7,"price.currency":"USD","active":0,"tags":[],"zip":"01234"}]"#,
     );
 }
 
