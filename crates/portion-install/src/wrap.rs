@@ -115,17 +115,14 @@ fn set_profile(
         return (None, args);
     };
     let given = args.iter().take_while(|arg| *arg != SEPARATOR).position(|arg| arg == PROFILE);
-    let edit = match given.and_then(|at| Some((at + 1, list.items.get(at + 1)?))) {
-        Some((at, value)) => {
-            profile.clone_into(&mut args[at]);
-            Splice::replace(value.range.clone(), quote(profile, syntax))
-        }
-        None => {
-            let words = [PROFILE.to_owned(), profile.to_owned()];
-            let quoted = words.each_ref().map(|word| quote(word, syntax));
-            args.splice(1..1, words);
-            insertion(text, list, 1, &quoted)
-        }
+    let edit = if let Some((at, value)) = given.and_then(|at| Some((at + 1, list.items.get(at + 1)?))) {
+        profile.clone_into(&mut args[at]);
+        Splice::replace(value.range.clone(), quote(profile, syntax))
+    } else {
+        let words = [PROFILE.to_owned(), profile.to_owned()];
+        let quoted = words.each_ref().map(|word| quote(word, syntax));
+        args.splice(1..1, words);
+        insertion(text, list, 1, &quoted)
     };
     (Some(edit), args)
 }
