@@ -121,13 +121,22 @@ impl SplitQuery {
     }
 }
 
+/// Returns true if the parameters have a query of a result that is the gateway's. `takes_any`: a text of that name is one, too,
+/// because it is known that the API has no such parameter.
+pub(crate) fn has_query(parameters: &str, names: &ControlNames, takes_any: bool) -> bool {
+    names
+        .query()
+        .filter(|name| has_parameter(parameters, name))
+        .is_some_and(|name| takes_any || has_cursor(parameters, names) || reads_kept_result(parameters, name))
+}
+
 /// Returns true if a query has a cursor, so that the API does not see it.
-pub(crate) fn has_cursor(query: &str, names: &ControlNames) -> bool {
+fn has_cursor(query: &str, names: &ControlNames) -> bool {
     SplitQuery::new(query, (names, false), |_| false).cursor().is_some()
 }
 
 /// Returns true if a query has a parameter of this name.
-pub(crate) fn has_parameter(query: &str, name: &str) -> bool {
+fn has_parameter(query: &str, name: &str) -> bool {
     query
         .split('&')
         .any(|parameter| decode_component(parameter.split('=').next().unwrap_or_default()) == name)
@@ -138,7 +147,7 @@ const TABLES: [&str; 6] = ["items", "lines", "entries", "sections", "leaves", "f
 
 /// Returns true if the parameter of this name, decoded, is a statement over the tables of a kept result. Where it is not known
 /// which parameters an API reads, a text to find and a statement over other tables are for the API.
-pub(crate) fn reads_kept_result(query: &str, name: &str) -> bool {
+fn reads_kept_result(query: &str, name: &str) -> bool {
     let value = query.split('&').find_map(|parameter| {
         let (given, value) = parameter.split_once('=')?;
         (decode_component(given) == name).then(|| decode_component(value))

@@ -27,7 +27,7 @@ use portion_policy::pushdown::PagingStyle;
 use crate::body::{
     self, Body, BoxError, ReadBodyError, ReadLimits, StreamStart, full, may_have_body, prefixed, streamed,
 };
-use crate::controls::{SplitQuery, has_cursor, has_parameter, reads_kept_result};
+use crate::controls::{SplitQuery, has_query};
 use crate::media_type::BodyForm;
 use crate::options::{CallerIdentity, Shared};
 use crate::own_address::own_address;
@@ -125,13 +125,8 @@ impl<'a> Exchange<'a> {
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
         let is_other = shared.is_of_other_portion(&scope, sent_query);
         let control_names = &shared.options.control_names;
-        let takes_query =
-            control_names.query().filter(|name| has_parameter(sent_query, name)).is_some_and(|name| {
-                route.knows_parameters()
-                    || caller.rule.controls(caller.shaping_mode) == Some(true)
-                    || has_cursor(sent_query, control_names)
-                    || reads_kept_result(sent_query, name)
-            });
+        let takes_any = route.knows_parameters() || caller.rule.controls(caller.shaping_mode) == Some(true);
+        let takes_query = has_query(sent_query, control_names, takes_any);
         let is_owned = |name: &str| {
             is_other
                 || (!takes_controls && name != "cursor")

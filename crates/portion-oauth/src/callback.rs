@@ -197,11 +197,11 @@ mod tests {
 
     use super::{CallbackError, ExpectedRedirect, Redirect, accept_next, read_redirect};
 
-    fn check(method: Method, target: &str, requires_issuer: bool, expect: &Redirect) {
+    fn check(method: &Method, target: &str, requires_issuer: bool, expect: &Redirect) {
         let expected =
             ExpectedRedirect { state: "s1".into(), issuer: "https://as.example".into(), requires_issuer };
         let request = |host: &str| {
-            Request::builder().method(&method).uri(target).header("Host", host).body(()).expect("a request")
+            Request::builder().method(method).uri(target).header("Host", host).body(()).expect("a request")
         };
         let host = "127.0.0.1:7";
         assert_eq!(read_redirect(&request(host), &expected, host), *expect, "{target}");
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn only_the_expected_redirect_counts() {
         let get = |target: &str, requires_issuer: bool, expect: Redirect| {
-            check(Method::GET, target, requires_issuer, &expect);
+            check(&Method::GET, target, requires_issuer, &expect);
         };
         get("/callback?code=c&state=s1", false, Redirect::Done(Ok("c".into())));
         get(
@@ -238,7 +238,7 @@ mod tests {
         get("/callback?error=access_denied&state=s2", false, Redirect::Foreign);
         get("/callback/x?code=c&state=s1", false, Redirect::NotFound);
         get("/favicon.ico", false, Redirect::NotFound);
-        check(Method::POST, "/callback?code=c&state=s1", false, &Redirect::NotFound);
+        check(&Method::POST, "/callback?code=c&state=s1", false, &Redirect::NotFound);
         let failed = |error| Redirect::Done(Err(error));
         get("/callback?code=c&state=s1", true, failed(CallbackError::MissingIssuer));
         get(

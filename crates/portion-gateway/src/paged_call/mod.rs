@@ -100,7 +100,7 @@ impl PagedCall {
         let keeps_own = rule.keeps_own_page();
         let is_reached = needed <= own.size.unwrap_or(needed);
         let mut attempts = Vec::new();
-        if !is_of_tool && !(keeps_own && is_reached) {
+        if !(is_of_tool || keeps_own && is_reached) {
             let size = if keeps_own { needed } else { self.pushdown.page_size.max(needed) };
             let start = self.start_for(request, policy);
             attempts.push(Arc::new(Self { first: FirstPage::Chosen { start, size }, ..self.clone() }));

@@ -10,6 +10,7 @@ use portion_json::span::Span;
 use portion_text::name_words;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
+use crate::payload::UpstreamList;
 use crate::render::follow_up_call::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::{List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object};
@@ -193,7 +194,7 @@ impl<'a> ServedPage<'a> {
             first: (item + fetched.map_or(0, |fetched| fetched.skipped)) as u64,
             served: served as u64,
             size: size as u64,
-            total: fetched.and_then(|fetched| fetched.total_count()).map(|total| total as u64),
+            total: fetched.and_then(UpstreamList::total_count).map(|total| total as u64),
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
             is_whole_list: fetched.is_some(),
@@ -314,7 +315,7 @@ impl<'a> ServedPage<'a> {
 
     /// Returns the links of a member to another page, in the form of its own ones.
     fn links_of(&self, rows: OrderedList<'_>, member: &PagingMember) -> Vec<(Span, String)> {
-        if !self.is_whole_list && !(member.role == PageRole::Next && self.has_next) {
+        if !(self.is_whole_list || member.role == PageRole::Next && self.has_next) {
             return Vec::new();
         }
         let spans = if member.links.is_empty() { vec![member.value] } else { member.links.clone() };

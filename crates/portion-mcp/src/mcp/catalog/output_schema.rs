@@ -325,7 +325,7 @@ mod tests {
             format!(r#"{{"type":"object","anyOf":[{{"type":"object","required":["rows"]}},{wrapped}]}}"#);
         assert_eq!(listed, tool(&schema));
         // Another Portion with another envelope is in front of the upstream.
-        let both = schema.replace("]}]}", &format!(r#"]}},{{"required":["portion"]}}]}}"#));
+        let both = schema.replace("]}]}", r#"]},{"required":["portion"]}]}"#);
         assert_eq!(relax(&schema, RenderOptions::default()).0, tool(&both));
     }
 

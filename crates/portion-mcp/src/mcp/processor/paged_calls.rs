@@ -361,13 +361,11 @@ fn is_worse(call: &PagedCall, response: &Result<Vec<u8>, CallError>) -> bool {
 
 /// Returns true if a response is an error, or a result that is one.
 fn is_error(line: &[u8]) -> bool {
-    match read_page(line) {
-        Ok(page) => page.is_error,
-        Err(_) => {
-            let (text, _) = decode_line(line);
-            matches!(parse(&text), Ok(MessageOrBatch::Single(envelope)) if envelope.error.is_some())
-        }
+    if let Ok(page) = read_page(line) {
+        return page.is_error;
     }
+    let (text, _) = decode_line(line);
+    matches!(parse(&text), Ok(MessageOrBatch::Single(envelope)) if envelope.error.is_some())
 }
 
 /// Controls that page a list.

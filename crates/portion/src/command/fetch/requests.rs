@@ -53,15 +53,12 @@ async fn answer(
     connected: &mut Option<Client>,
     request: &FetchRequest,
 ) -> Result<String, String> {
-    let client = match connected {
-        Some(client) => {
-            client.renew_deadline();
-            client
-        }
-        None => {
-            let client = Client::connect(connector, options.timeout).await;
-            connected.insert(client.map_err(|error| error.without_stderr().to_string())?)
-        }
+    let client = if let Some(client) = connected {
+        client.renew_deadline();
+        client
+    } else {
+        let client = Client::connect(connector, options.timeout).await;
+        connected.insert(client.map_err(|error| error.without_stderr().to_string())?)
     };
     match fetch(client, request).await {
         Ok(result) => {

@@ -22,9 +22,12 @@ use super::{client, sent, server};
 use crate::mcp::McpProcessorFactory;
 use crate::message_processor::MessageProcessor as _;
 
+/// Answers a call, given its arguments and its number.
+type Answer = dyn Fn(&Map<String, Value>, usize) -> Value + Send + Sync;
+
 /// A server, and the arguments of its calls.
 struct Server {
-    answer: Box<dyn Fn(&Map<String, Value>, usize) -> Value + Send + Sync>,
+    answer: Box<Answer>,
     asked: Mutex<Vec<Value>>,
 }
 
@@ -114,10 +117,10 @@ fn is_error(response: &Value) -> bool {
 }
 
 /// The tool is called with these arguments, one after the other; the client gets the last result.
-fn check(arguments: Value, expect: &[Value]) {
+fn check(arguments: &Value, expect: &[Value]) {
     let echo = |arguments: &Map<String, Value>, _| text_result(&json!(arguments).to_string());
     let talk = Talk::new(&[("preset", "page"), ("items", "/result")], &["q", "limit", "page"], echo);
-    let response = talk.call("list_rows", &arguments);
+    let response = talk.call("list_rows", arguments);
     assert_eq!(talk.asked(), expect, "{arguments}");
     let served = texts(&response).first().and_then(|text| serde_json::from_str::<Value>(text).ok());
     assert_eq!(served.as_ref(), expect.last(), "{response}");
@@ -125,9 +128,9 @@ fn check(arguments: Value, expect: &[Value]) {
 
 #[test]
 fn a_call_for_a_larger_page_without_a_list_is_repeated_as_the_caller_made_it() {
-    check(json!({"q": "x"}), &[json!({"q": "x", "limit": 100, "page": 1}), json!({"q": "x"})]);
+    check(&json!({"q": "x"}), &[json!({"q": "x", "limit": 100, "page": 1}), json!({"q": "x"})]);
     check(
-        json!({"q": "x", "limit": 5, "page": 3, "fields": "all"}),
+        &json!({"q": "x", "limit": 5, "page": 3, "fields": "all"}),
         &[json!({"q": "x", "limit": 100, "page": 1}), json!({"q": "x", "limit": 5, "page": 3})],
     );
 }
