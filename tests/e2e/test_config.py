@@ -73,14 +73,14 @@ def run(*command):
 
 
 def test_v3_1_a_threshold_changed_in_the_running_server_is_what_the_next_replies_obey(configured):
-    portion = configured("tokenBudgetThreshold: 4000\n")
+    portion = configured("tokenBudgetThreshold: 3000\n")
     before = portion.peer.call("list_bookings")
-    assert budget(before) == 4000
-    portion.write("tokenBudgetThreshold: 8000\n")
-    after = portion.until(lambda: (r := portion.peer.call("list_bookings")) and budget(r) == 8000 and r, "8,000 tokens")
+    assert budget(before) == 3000
+    portion.write("tokenBudgetThreshold: 6000\n")
+    after = portion.until(lambda: (r := portion.peer.call("list_bookings")) and budget(r) == 6000 and r, "6,000 tokens")
     shown, wider = items(Reply(before))[0], items(Reply(after))[0]
     assert len(wider) > len(shown), "twice the budget shows more of each booking"
-    assert budget(portion.peer.call("search_bookings")) == 8000, "so it is everywhere"
+    assert budget(portion.peer.call("search_bookings")) == 6000, "so it is everywhere"
 
 
 def test_v3_1_a_walk_goes_on_across_a_change(configured):

@@ -222,7 +222,7 @@ def test_kept_results_are_listed():
         assert kept["more"] > 10 and kept["kept"][0]["arguments"] == {"count": 339}
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_instructions_say_how_to_ask_first(mode):
     with mcp("wrap", mode) as peer:
         said = peer.handshake(has_all=True)["instructions"]

@@ -139,6 +139,7 @@ def test_nothing_is_written_without_consent(machine):
     assert told["written"] is False
     assert told["files"][0]["servers"][0] | {"after": None} == {
         "name": "a", "scope": None, "line": 2, "status": "wrapped", "reason": None, "before": ["x"], "after": None,
+        "offeredProfile": None,
     }
     for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
         assert path.read_bytes() == before

@@ -1,6 +1,7 @@
 """What is no payload is relayed as it came; the process in between dies, drains and refuses as it should."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -51,7 +52,9 @@ def test_unknown_methods_fields_and_ids_come_back_in_the_same_bytes(line):
     answers = []
     for command in (FIXTURE, wrapped(FIXTURE)):
         with Wire(command) as wire:
-            answers.append((wire.open("2099-01-01"), wire.ask(line)))
+            # Portion adds instructions.
+            opening = re.sub(rb',"instructions":"Ask in the first call:[^"]*"', b"", wire.open("2099-01-01"))
+            answers.append((opening, wire.ask(line)))
     direct, by_portion = answers
     assert by_portion == direct
 
@@ -80,18 +83,16 @@ def test_a_server_without_tools_gains_ours():
         assert [tool["name"] for tool in tools] == ["portion_read", "portion_query"]
 
 
-def test_our_tools_are_on_the_last_page_of_the_list_only():
+def test_our_tools_end_the_one_list_of_all_pages():
+    with through() as wire:
+        wire.open()
+        whole = result(wire.ask(request(1, "tools/list", {})))
     with through("--tools-per-page", "5") as wire:
         wire.open()
-        pages, cursor = [], {}
-        while True:
-            page = result(wire.ask(request(len(pages) + 1, "tools/list", cursor)))
-            pages.append([tool["name"] for tool in page["tools"]])
-            if "nextCursor" not in page:
-                break
-            cursor = {"cursor": page["nextCursor"]}
-    assert len(pages) > 2 and pages[-1][-2:] == ["portion_read", "portion_query"]
-    assert sum(page.count("portion_read") for page in pages) == 1
+        listed = result(wire.ask(request(1, "tools/list", {})))
+    assert listed == whole
+    names = [tool["name"] for tool in listed["tools"]]
+    assert names[-2:] == ["portion_read", "portion_query"] and len(names) == len(set(names)) > 10
 
 
 def test_the_schema_is_looked_up_before_controls_are_taken_from_a_call():

@@ -141,7 +141,7 @@ def test_v6_2_what_was_meant_is_done(peer, first, meant, exact):
 
 def test_v6_2_unknown_arguments_are_answered_with_the_right_one(peer, first):
     cursor = first.meta["cursor"]
-    check_refused(peer.call("portion_read", cursor=cursor, filter="x"), "argument_unknown", "portion_query")
+    check_refused(peer.call("portion_read", cursor=cursor, filter="x"), "argument_unknown", "query", "SELECT")
     check_refused(peer.call("portion_read", cursor=cursor, sectoin="x"), "argument_unknown", "section")
     check_refused(peer.call("portion_query", cursor=cursor, where="x"), "argument_unknown", "SELECT")
 
