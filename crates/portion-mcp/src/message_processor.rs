@@ -67,8 +67,8 @@ pub trait MessageProcessor: Send + Sync {
     /// Returns the number of client requests that the server has not answered.
     fn pending_count(&self) -> usize;
 
-    /// Returns true if a message of the client is held until a message of the server: the server's stdin then stays open
-    /// after the client's input has ended.
+    /// Returns true if more may be sent to the server for a message of the client once the server has sent a message: the
+    /// server's stdin then stays open after the client's input has ended.
     fn has_held_messages(&self) -> bool {
         false
     }

@@ -182,11 +182,17 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
         }
         let client_left_at = Instant::now();
         let responses = async {
-            while self.processor.has_held_messages() {
-                self.server_progress.notified().await;
+            loop {
+                while self.processor.has_held_messages() {
+                    self.server_progress.notified().await;
+                }
+                // A held message is released by a server message and is queued only after that message has passed the gate.
+                self.server_gate.wait_until_idle().await;
+                // That message may be a page of a list whose next page is requested.
+                if !self.processor.has_held_messages() {
+                    break;
+                }
             }
-            // A held message is released by a server message and is queued only after that message has passed the gate.
-            self.server_gate.wait_until_idle().await;
             self.close_server();
             self.server_done.wait().await;
         };

@@ -112,9 +112,11 @@ impl PendingKind {
         matches!(self, Self::QueuedCall { .. } | Self::TaskCall { .. })
     }
 
-    /// Returns true if a client waits for a response that the server does not know of.
+    /// Returns true if a client waits for what the gateway may yet send to the server.
     fn holds_client_request(&self) -> bool {
-        self.is_unsent() || matches!(self, Self::ToolList(ToolListing { client: Some(_), .. }))
+        let is_list =
+            matches!(self, Self::ListTools { .. } | Self::ToolList(ToolListing { client: Some(_), .. }));
+        self.is_unsent() || is_list
     }
 
     /// Returns true if the server has answered the request.

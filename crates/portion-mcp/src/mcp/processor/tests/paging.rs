@@ -159,6 +159,7 @@ fn s4_a_list_ends_with_the_server() {
     let protocol = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let params = format!(r#"{{"_meta":{{{protocol},"progressToken":7}}}}"#);
     client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{params}}}"#));
+    assert!(processor.has_held_messages(), "the list may have further pages");
     let out = server(&processor, &page("1", &["a"], r#","nextCursor":"é\n""#));
     assert!(
         out[0].ends_with(&format!(
