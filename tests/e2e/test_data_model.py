@@ -227,7 +227,7 @@ def test_s3_chunks_and_ranges_of_a_text_have_a_type(controls):
 @pytest.mark.parametrize("value", [
     {"byDay": {f"2026-01-{day:02}": {"price": day, "note": "note of a day " * 40} for day in range(1, 29)}},
     {f"2026-{month:02}-{day:02}": {"price": day, "isAvailable": 1} for month in range(1, 13) for day in range(1, 29)},
-    {"priceBreakdown": {"nights": [{"date": f"2026-01-{day:02}", "price": day} for day in range(1, 29)], "total": 9}, "note": "x" * 9000},
+    {"priceBreakdown": {"nights": [{"date": f"2026-01-{day:02}", "price": day} for day in range(1, 29)], "total": 9}, "note": "word " * 4000},
     {"result": json.dumps({"id": 1, "text": "word " * 4000})},
     {"id": 1, "texts": ["word " * 500] * 20},
     [[number, number * 2] for number in range(3000)],

@@ -67,21 +67,27 @@ class Server:
 
     def ids(self, result):
         """The ids of the records in a result, or `None` if it has no list."""
-        reply = Reply(result)
         try:
-            found = records(reply, *([self._list] if self._list else []))
+            found = self.records(result)
         except ValueError:
             return None
-        return [int(record[self._key]) % 10_000 for record in found]
+        return None if found is None else [int(record[self._key]) % 10_000 for record in found]
 
-    def walked(self, result, most=8):
-        """The ids of a reply and of the pages after it."""
+    def records(self, result):
+        """The records of a result: of the profile's envelope, or of the list of the server's own shape."""
+        reply = Reply(result)
+        if is_enveloped(reply):
+            return json.loads(reply.all_texts[0]).get("items")
+        return records(reply, *([self._list] if self._list else []))
+
+    def walked(self, result, least=100):
+        """The ids of a reply and of the pages after it, until there are as many as `least`."""
         found = []
         while True:
             found += self.ids(result)
             notice = Reply(result).notice or {}
             cursor = notice.get("nextCursor") or notice.get("next_cursor")
-            if not cursor or not (most := most - 1):
+            if not cursor or len(found) >= least:
                 return found
             result = self.peer.call("portion_read", cursor=cursor)
 
@@ -102,6 +108,15 @@ def fresh(request):
         yield lambda name, front="wrap": Server(stack, name, front)
 
 
+def is_enveloped(reply):
+    """Tells that the text is an envelope of Portion, which a reply with the server's own shape has a notice beside."""
+    return reply.notice is not None and len(reply.all_texts) == 1
+
+
+def text_of(reply):
+    return json.loads(reply.all_texts[0])["content"] if is_enveloped(reply) else reply.text
+
+
 def failed(result):
     return "error" in result or result.get("isError")
 
@@ -116,7 +131,7 @@ def test_s1_a_call_serves_what_the_server_alone_serves_or_more(server, arguments
     expected, served = server.ids(direct), server.ids(result)
     if expected is None:
         # Text that the server has cut.
-        assert served is not None or Reply(result).text.split()[:5] == Reply(direct).text.split()[:5]
+        assert served is not None or text_of(Reply(result)).split()[:5] == Reply(direct).text.split()[:5]
         return
     wanted = arguments.get("offset", (arguments.get("page", 1) - 1) * arguments.get("limit", 20))
     assert served == list(range(served[0], served[0] + len(served))) if served else True
@@ -146,7 +161,7 @@ def test_s1_a_walk_has_all_records_once(fresh, name, front):
     server = fresh(name, front)
     total = 2000 if name.startswith("education") else 500
     first = server.ask(server.peer, limit=20)
-    assert server.walked(first, most=200) == list(range(total))
+    assert server.walked(first, least=total + 1) == list(range(total))
 
 
 def test_s1_fields_are_selected(server):
@@ -154,7 +169,7 @@ def test_s1_fields_are_selected(server):
     fields = names if server.takes("fields") else ",".join(names)
     result = server.ask(server.peer, limit=10, fields=fields)
     assert not failed(result), result
-    found = records(Reply(result), *([server._list] if server._list else []))
+    found = server.records(result)
     assert len(found) == 10 and all(set(record) == set(names) for record in found)
 
 
