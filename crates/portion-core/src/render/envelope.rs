@@ -84,8 +84,14 @@ pub(super) fn wrap(rendering: &Rendering, notice: &Map<String, Value>, style: Me
         (EnvelopeType::Page, Some(PageParts { items, outer_members: beside })) => {
             // A walk goes on after the list if further parts follow.
             let has_more = next.is_some() || rendering.meta.has_more == Some(true);
+            // While the end of the list is unknown, the number of items so far, and one more.
+            let reached = rendering.meta.offset.unwrap_or_default()
+                + rendering.meta.served.unwrap_or_default()
+                + usize::from(has_more);
+            let total = rendering.total_count;
             let extent = [
-                ("totalCount", rendering.total_count.map(Value::from)),
+                ("totalCount", Some(total.unwrap_or(reached).into())),
+                ("totalCountEstimated", total.is_none().then_some(true.into())),
                 ("pageSize", rendering.meta.page_size.map(Value::from)),
                 ("hasMore", Some(has_more.into())),
             ];
