@@ -68,7 +68,7 @@ async fn an_answer_comes_from_a_snapshot_and_becomes_one() {
     assert_eq!(rows(&found)[0]["item"]["id"], 1_234);
 }
 
-/// What a reply says, without cursors and what counts them.
+/// Returns the texts of a reply, without cursors and the figures that depend on them.
 fn told(reply: portion_gateway::call::Reply) -> (String, Value) {
     let portion = match reply {
         portion_gateway::call::Reply::Fault(fault) => {

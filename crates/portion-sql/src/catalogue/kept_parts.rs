@@ -17,7 +17,7 @@ const MIN_KEPT_BYTES: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct KeptParts(Mutex<Vec<(PartKey, Arc<CataloguePart>)>>);
 
-/// What a part was built from.
+/// The source of a part: equal sources give equal parts.
 #[derive(Clone)]
 pub(super) struct PartKey {
     /// Paths and texts of the view. As long as the texts are held, no others are at their place.

@@ -108,7 +108,7 @@ fn everything_that_is_kept_counts() {
     assert_eq!(bytes_of(deposit(1), &[first, second.clone(), second]), plain + of_first + of_second);
 }
 
-/// What a query computed counts as part of the snapshot, and is dropped before a snapshot is.
+/// Data that queries derived count as part of the snapshot, and are dropped before a snapshot is.
 #[test]
 fn derived_data_count_and_are_the_first_to_go() {
     let (now, each) = (Instant::now(), bytes_of(deposit(1), &[]));
