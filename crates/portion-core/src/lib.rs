@@ -50,7 +50,6 @@ pub mod ranking;
 pub mod redact;
 pub mod render;
 pub mod snapshot;
-mod stage;
 pub mod stage_name;
 pub mod trace_context;
 pub mod view;

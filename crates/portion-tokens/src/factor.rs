@@ -93,6 +93,11 @@ impl TokenCounter for ScaledCounter {
     fn prefix_within(&self, text: &str, limit: usize) -> usize {
         self.counter().prefix_within(text, self.factor.unscale_limit(limit))
     }
+
+    fn part_costs(&self, text: &str, ends: &[usize]) -> Vec<u32> {
+        let costs = self.counter().part_costs(text, ends);
+        costs.into_iter().map(|cost| super::thousandths(self.factor.scale(cost as usize) as u64)).collect()
+    }
 }
 
 /// Returns the counter of a tokenizer and factor: one per combination, kept for the life of the process.

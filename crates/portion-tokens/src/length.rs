@@ -1,6 +1,6 @@
 //! Counters that use only the length of a text: cheap, imprecise, and unable to fail.
 
-use super::TokenCounter;
+use super::{TokenCounter, thousandths};
 
 /// Counts a quarter of the characters, plus 20 %: the rule of thumb for English prose.
 ///
@@ -40,6 +40,15 @@ impl LengthRule {
         }
     }
 
+    /// Returns the cost of each character or byte, in thousandths of a token.
+    fn unit_cost(self) -> u64 {
+        match self {
+            Self::QuarterPlus20Percent => 300,
+            Self::Quarter => 250,
+            Self::BytesByFiveQuarters => 800,
+        }
+    }
+
     /// Returns the largest length with at most `limit` tokens.
     fn max_length(self, limit: usize) -> usize {
         let quarters = |n: usize| n.saturating_mul(4).saturating_add(3);
@@ -56,16 +65,32 @@ fn five_sixths(n: usize) -> usize {
     n - n.div_ceil(6)
 }
 
+impl LengthCounter {
+    /// Returns the length of a text in the unit of the rule.
+    fn length(&self, text: &str) -> usize {
+        match self.rule {
+            LengthRule::BytesByFiveQuarters => text.len(),
+            LengthRule::Quarter | LengthRule::QuarterPlus20Percent => text.chars().count(),
+        }
+    }
+}
+
 impl TokenCounter for LengthCounter {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn count(&self, text: &str) -> usize {
-        self.rule.tokens(match self.rule {
-            LengthRule::BytesByFiveQuarters => text.len(),
-            LengthRule::Quarter | LengthRule::QuarterPlus20Percent => text.chars().count(),
-        })
+        self.rule.tokens(self.length(text))
+    }
+
+    fn part_costs(&self, text: &str, ends: &[usize]) -> Vec<u32> {
+        let mut start = 0;
+        let part = |end: &usize| {
+            let part = text.get(std::mem::replace(&mut start, *end)..*end).unwrap_or_default();
+            thousandths(self.length(part) as u64 * self.rule.unit_cost())
+        };
+        ends.iter().map(part).collect()
     }
 
     fn count_within(&self, text: &str, limit: usize) -> Option<usize> {

@@ -68,4 +68,20 @@ pub trait TokenCounter: Send + Sync {
     ///
     /// The work is proportional to `limit`, not to the text.
     fn prefix_within(&self, text: &str, limit: usize) -> usize;
+
+    /// Returns what each part of a text costs, in thousandths of a token. The parts end at `ends`, ascending offsets of
+    /// which the last is the length of the text.
+    ///
+    /// A word that spans an end counts for the part in which it ends. So the costs of parts add up to the count of the text,
+    /// rounded up, and almost always to that of another text made of the same parts.
+    fn part_costs(&self, text: &str, ends: &[usize]) -> Vec<u32> {
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let part = |(start, end): (usize, &usize)| text.get(start..*end).unwrap_or_default();
+        starts.zip(ends).map(part).map(|part| thousandths(self.count(part) as u64 * 1000)).collect()
+    }
+}
+
+/// Returns a cost as it is kept. No part of a payload reaches the largest one.
+fn thousandths(cost: u64) -> u32 {
+    u32::try_from(cost).unwrap_or(u32::MAX)
 }

@@ -3,10 +3,10 @@
 //! The sum (a [`TokenTally`]) is exact, in integers, and the result never decreases as it grows. So
 //! counting can stop at the piece that exceeds the limit, and all methods agree.
 
-use super::TokenCounter;
 use super::bpe::Bpe;
 use super::claude;
 use super::pieces::{TORN_PIECE_TOKENS, TextPiece, find_boundary, pieces};
+use super::{TokenCounter, thousandths};
 
 /// Exact for models of the GPT-4o family and later.
 pub(super) static O200K: VocabularyCounter =
@@ -88,20 +88,33 @@ impl Pricing {
         };
         usize::try_from(tokens).unwrap_or(usize::MAX)
     }
+
+    /// Returns the cost of a tally in thousandths of a token.
+    fn cost(self, tally: TokenTally) -> u32 {
+        thousandths(match self {
+            Self::Exact => tally.tokens * 1000,
+            Self::PlusTenth => tally.tokens * 1100,
+            Self::Claude => claude::estimate(tally.tokens * 1000, tally.pair_weight * 1000),
+        })
+    }
 }
 
 impl VocabularyCounter {
     /// Tallies `text[start..end]`; no token may span `start`.
     fn tally(&self, text: &str, start: usize, end: usize) -> TokenTally {
-        let span = &text[start..end];
-        let pairs = match self.pricing {
+        let tokens = self.bpe.count(&text[start..end]) as u64;
+        TokenTally { tokens, pair_weight: self.pair_weight(text, start, end) }
+    }
+
+    /// Returns the weight of the pairs of bytes that end in `text[start..end]`.
+    fn pair_weight(&self, text: &str, start: usize, end: usize) -> u64 {
+        match self.pricing {
             Pricing::Exact | Pricing::PlusTenth => 0,
             Pricing::Claude => {
                 let before = start.checked_sub(1).map_or(claude::LEADING_BYTE, |at| text.as_bytes()[at]);
-                claude::sum_pair_weights(before, span.as_bytes())
+                claude::sum_pair_weights(before, text.as_bytes().get(start..end).unwrap_or_default())
             }
-        };
-        TokenTally { tokens: self.bpe.count(span) as u64, pair_weight: pairs }
+        }
     }
 
     /// Adds a piece to the tally of the text before it.
@@ -197,5 +210,28 @@ impl TokenCounter for VocabularyCounter {
             all = with;
         }
         text.len()
+    }
+
+    fn part_costs(&self, text: &str, ends: &[usize]) -> Vec<u32> {
+        let mut parts = vec![0_u64; ends.len()];
+        let mut at = 0;
+        for piece in pieces(text) {
+            let mut add = |end: usize, tokens: usize| {
+                while ends.get(at).is_some_and(|part| *part < piece.start + end) {
+                    at += 1;
+                }
+                parts.get_mut(at).into_iter().for_each(|sum| *sum += tokens as u64);
+            };
+            self.bpe.each_word(&text[piece.start..piece.end], &mut add);
+            if piece.is_torn {
+                add(piece.end - piece.start, TORN_PIECE_TOKENS as usize);
+            }
+        }
+        let mut start = 0;
+        let cost = |(tokens, end): (u64, &usize)| {
+            let start = std::mem::replace(&mut start, *end);
+            self.pricing.cost(TokenTally { tokens, pair_weight: self.pair_weight(text, start, *end) })
+        };
+        parts.into_iter().zip(ends).map(cost).collect()
     }
 }

@@ -79,7 +79,7 @@ fn time(table: &mut Table, what: &str, snapshot: &Snapshot, request: &Request) {
 }
 
 /// Renders with the default limits and counter, cursors being signed.
-fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T {
+pub(crate) fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T {
     with(policy, Tokenizer::default(), render)
 }
 

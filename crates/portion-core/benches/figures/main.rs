@@ -8,6 +8,7 @@ mod decide;
 mod find;
 mod follow;
 mod measure;
+mod reply;
 mod samples;
 mod table;
 mod tell;
@@ -27,6 +28,10 @@ fn main() {
         return;
     }
     portion_tokens::Tokenizer::default().counter().count("build the tables");
+    let arguments: Vec<String> = std::env::args().skip_while(|argument| argument != "reply").collect();
+    if let [_, kind, count, ..] = arguments.as_slice() {
+        return reply::make(kind, count.parse().unwrap_or(1));
+    }
     let mut table = Table::default();
     capture::figures(&mut table);
     decide::figures(&mut table);

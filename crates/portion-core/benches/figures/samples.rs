@@ -175,6 +175,36 @@ fn school(out: &mut String, index: u64, n: &mut Numbers) {
     );
 }
 
+/// A JSON array of orders of about 230 bytes each, of at least so many bytes.
+pub(crate) fn orders(bytes: usize) -> String {
+    let mut n = Numbers(3);
+    let mut text = String::with_capacity(bytes + 4096);
+    for index in 0_u64.. {
+        text.push(if index == 0 { '[' } else { ',' });
+        let _ = write!(
+            text,
+            r#"{{"id":{},"customer":"{} {}","status":"{}","total":{}.{:02},"createdAt":"2026-0{}-1{}T08:15:00Z","city":"{}","email":"c{index}@example.org","items":{},"gift":{},"note":"{}"}}"#,
+            10_000 + index,
+            n.one_of(&["Ada", "Grace", "Edsger", "Barbara", "Donald"]),
+            n.one_of(&["Lovelace", "Hopper", "Dijkstra", "Liskov", "Knuth"]),
+            n.one_of(&["paid", "open", "shipped", "refunded"]),
+            n.below(900),
+            n.below(100),
+            n.below(9) + 1,
+            n.below(9),
+            n.one_of(&PLACES),
+            n.below(9) + 1,
+            n.below(5) == 0,
+            n.one_of(&["leave at the door", "call first", "fragile", "second floor, no lift"])
+        );
+        if text.len() >= bytes {
+            break;
+        }
+    }
+    text.push(']');
+    text
+}
+
 /// A service's log of at least so many bytes, with a stack trace now and then.
 pub(crate) fn log(bytes: usize) -> String {
     let mut n = Numbers(2);

@@ -37,6 +37,12 @@ impl RemainingBudget<'_> {
         true
     }
 
+    /// Spends a cost that is known, or what is left.
+    pub(crate) fn charge(&mut self, tokens: usize, bytes: usize) {
+        self.tokens = self.tokens.saturating_sub(tokens);
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
     /// Returns the same budget with at most this many tokens.
     #[must_use]
     pub(crate) fn with_max_tokens(self, tokens: usize) -> Self {

@@ -6,6 +6,7 @@ use super::budget::RemainingBudget;
 use super::cost_estimate::CostEstimate;
 use super::envelope;
 use super::notice::{Detail, Notice, NoticeText};
+use super::plan::Plan;
 use super::portion::{PieceBody, Portion, PortionKind};
 use super::reply_limits::ReplyLimits;
 use super::structured::{self, StructuredForm};
@@ -54,6 +55,7 @@ struct RenderedFacts {
     served_count: Option<usize>,
     pagination: Option<Pagination>,
     next_position: Option<Position>,
+    plan: Option<Plan>,
 }
 
 impl Candidate {
@@ -120,6 +122,7 @@ impl Candidate {
                 pagination: facts.pagination,
                 next_position: facts.next_position,
                 notice_extras: None,
+                plan: facts.plan,
             },
         }
     }
@@ -212,6 +215,7 @@ impl RenderedFacts {
             served_count: meta.and_then(|meta| meta.served),
             pagination: rendering.and_then(|rendering| rendering.pagination.clone()),
             next_position: content.next_position,
+            plan: rendering.and_then(|rendering| rendering.plan.as_ref()).map(|(plan, _)| plan.clone()),
         }
     }
 }

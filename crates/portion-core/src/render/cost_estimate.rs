@@ -50,7 +50,11 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
             if bill.uncharged_pieces[at] {
                 bill.uncharged_tokens += bill.token_cost(piece.body.as_str(), true);
             } else {
-                bill.charged_tokens += walk.piece_tokens(piece, is_quoted, &bill.cursors);
+                let planned = content.planned_cost_of(piece).filter(|_| walk.is_draft && !is_quoted);
+                bill.charged_tokens += planned.map_or_else(
+                    || walk.piece_tokens(piece, is_quoted, &bill.cursors),
+                    |cost| cost.whole_tokens(),
+                );
             }
         }
         bill

@@ -8,7 +8,7 @@
 use super::budget::RemainingBudget;
 use super::candidate::Candidate;
 use super::notice::Detail;
-use super::portion::Portion;
+use super::portion::{Portion, PortionKind};
 use super::reply_limits::ReplyLimits;
 use super::walk::PartWalk;
 use crate::cursor::PartOffset;
@@ -19,6 +19,8 @@ const GROWTHS: usize = 3;
 const DOUBLINGS: usize = 7;
 /// A reply may leave this fraction (1/n) of its limits unused.
 const UNUSED: usize = 32;
+/// A notice beside other content may cost this fraction (1/n) more.
+const NOTICE_MARGIN: usize = 16;
 /// Tokens by which a budget shrinks beyond the excess, because the digits in a notice vary.
 const SPARE_TOKENS: usize = 8;
 /// Wire bytes by which a budget shrinks beyond the excess.
@@ -53,7 +55,7 @@ impl<'w, 'a> Attempts<'w, 'a> {
         least: ReplyLimits,
         attempts: usize,
     ) -> Option<Portion> {
-        let (mut room, mut too_large) = (first, None);
+        let (mut room, mut too_large) = (self.room_beside_notice(first, detail), None);
         for step in 0..attempts {
             if room.tokens < least.tokens || room.bytes < least.bytes {
                 return None;
@@ -81,6 +83,29 @@ impl<'w, 'a> Attempts<'w, 'a> {
             return draft.portion;
         }
         Candidate::render(self.final_walk, room, self.limits, detail).portion
+    }
+
+    /// Returns the budget that the notice of a page leaves, at least the estimate of it, or the estimate for other replies.
+    fn room_beside_notice<'r>(&self, estimate: RemainingBudget<'r>, detail: Detail) -> RemainingBudget<'r> {
+        if !self.walk.shows_plain_list() {
+            return estimate;
+        }
+        let walk = PartWalk { is_draft: true, ..*self.walk };
+        let draft = Candidate::render(&walk, estimate, self.limits, detail);
+        if draft.portion.kind != PortionKind::Page || !draft.portion.leaves_content() {
+            return estimate;
+        }
+        let notice = draft.notice_tokens + draft.notice_tokens / NOTICE_MARGIN + SPARE_TOKENS;
+        let bytes = draft.charged_bytes.saturating_sub(draft.larger_form_bytes);
+        RemainingBudget {
+            tokens: self.limits.tokens.saturating_sub(notice).max(estimate.tokens),
+            bytes: self
+                .limits
+                .bytes
+                .saturating_sub(bytes + bytes / NOTICE_MARGIN + SPARE_BYTES)
+                .max(estimate.bytes),
+            ..estimate
+        }
     }
 
     /// Renders a reply that fits again, with budgets between its own and one that was too large. Also returns its budget.
@@ -206,6 +231,8 @@ mod tests {
     use crate::render::budget::RemainingBudget;
     use crate::render::candidate::Candidate;
     use crate::render::notice::Detail;
+    use crate::render::page::MeasuredLists;
+    use crate::render::portion::Portion;
     use crate::render::reply_limits::{NoticeSize, ReplyLimits};
     use crate::render::walk::PartWalk;
     use crate::snapshot::capture;
@@ -249,7 +276,8 @@ mod tests {
             query_tool: None,
             read_uri: None,
         };
-        let walk = PartWalk::new(&snapshot, &asked, &cx, true, None);
+        let lists = MeasuredLists::default();
+        let walk = PartWalk::new(&snapshot, &asked, &cx, true, &lists);
         let limits = ReplyLimits::for_reply(&snapshot, &asked, policy, true);
         let usual = limits.budget_without_notice(Detail::Full, NoticeSize::WithNames, None, counter, 0);
         // The whole limits are always too much, because the notice needs space.
@@ -257,7 +285,13 @@ mod tests {
         for first in [usual, all] {
             let none = ReplyLimits { tokens: 0, bytes: 0 };
             let found = Attempts::new(&walk, limits).largest(Detail::Full, first, none, 8);
-            let served = found.expect("something fits").served_count.expect("a page");
+            let found = found.expect("something fits");
+            let served = found.served_count.expect("a page");
+            // Other budgets show other fields of more or fewer records.
+            let is_alike = |other: &Portion| {
+                let fields = |portion: &Portion| portion.pagination.clone().and_then(|own| own.kept_fields);
+                other.stages == found.stages && fields(other) == fields(&found)
+            };
             for share in 1..=SHARES {
                 let (tokens, bytes) = (first.tokens * share / SHARES, first.bytes * share / SHARES);
                 let draft = Candidate::render(
@@ -266,7 +300,8 @@ mod tests {
                     limits,
                     Detail::Full,
                 );
-                let fitting = draft.portion.served_count.filter(|_| draft.fits(limits)).unwrap_or(0);
+                let fits = draft.fits(limits) && is_alike(&draft.portion);
+                let fitting = draft.portion.served_count.filter(|_| fits).unwrap_or(0);
                 let enough = fitting - fitting / 16;
                 assert!(
                     served + 1 >= enough,

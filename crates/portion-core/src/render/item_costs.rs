@@ -5,10 +5,10 @@ use portion_tokens::TokenCounter;
 use super::list_wrapper;
 use super::notice::Detail;
 use super::reply_limits::{NoticeSize, ReplyLimits};
+use super::row_format::RowFormat;
 use crate::noise::NoiseFields;
 use crate::policy::Policy;
 use crate::snapshot::{ListItem, OrderedList, Snapshot};
-use crate::stage::RowFormat;
 use crate::view::ResolvedRequest;
 
 /// Returns the tokens that the first reply has for the items of a list, and what each of the first `count`

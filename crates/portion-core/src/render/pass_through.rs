@@ -69,7 +69,10 @@ fn form_cost(parts: &[&Part], most: usize, cx: &Context<'_>) -> Option<usize> {
     let mut left = most;
     let mut below_all = true;
     for part in parts {
-        let cost = cost_within(part, left, cx)?;
+        // A long list passes only in a small payload, so no more of it is counted.
+        let left_for_it =
+            if may_be_below_threshold(part, cx) { left } else { left.min(cx.policy.full_below) };
+        let cost = cost_within(part, left_for_it, cx)?;
         left -= cost;
         below_all &= is_below_threshold(part, cost, cx);
     }
@@ -86,13 +89,19 @@ fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
     }
 }
 
+/// Returns false if a part is above the threshold of its kind whatever it costs.
+fn may_be_below_threshold(part: &Part, cx: &Context<'_>) -> bool {
+    match part.indexed_text().map(|subject| &subject.structure) {
+        Some(Structure::List(list)) => list.len() <= cx.policy.default_page_size,
+        _ => true,
+    }
+}
+
 fn is_below_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
     let policy = cx.policy;
     let Some(subject) = part.indexed_text() else { return true };
     match &subject.structure {
-        Structure::List(list) => {
-            list.len() <= policy.default_page_size && cost <= policy.token_budget_threshold
-        }
+        Structure::List(_) => may_be_below_threshold(part, cx) && cost <= policy.token_budget_threshold,
         Structure::Object(_) => cost <= policy.summarize_above,
         Structure::Text(_) => cost <= policy.chunk_above,
     }

@@ -1,5 +1,6 @@
 //! The portion: the content of one reply.
 
+use super::plan::Plan;
 use crate::cursor::{CursorToken, Position};
 use crate::stage_name::StageName;
 use crate::view::Pagination;
@@ -28,6 +29,7 @@ pub struct Portion {
     pub(super) pagination: Option<Pagination>,
     pub(super) next_position: Option<Position>,
     pub(super) notice_extras: Option<String>,
+    pub(super) plan: Option<Plan>,
 }
 
 /// Kind of a portion.
@@ -137,6 +139,11 @@ impl Portion {
         self.is_whole
     }
 
+    /// Returns true if a larger reply would show more.
+    pub(super) fn leaves_content(&self) -> bool {
+        self.next_position.is_some() || !self.stages.is_empty()
+    }
+
     /// Returns the cursor to the next page, or `None` if nothing follows or nothing could be stored.
     pub fn next_cursor(&self) -> Option<&CursorToken> {
         self.next_cursor.as_ref()
@@ -166,6 +173,11 @@ impl Portion {
     /// Returns the stages that made the items of a page fit, in the order applied; empty for other kinds.
     pub fn stages(&self) -> &[StageName] {
         &self.stages
+    }
+
+    /// Returns the plan of a page; `None` for other kinds.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
     }
 
     /// Returns the number of ranked items after the shown ones: they did not fit, or exceeded the requested

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use super::budget::RemainingBudget;
 use super::follow_up_call::FollowUpCall;
 use super::meta::{NameList, RenderingMeta};
+use super::page::{Cost, MeasuredLists};
+use super::plan::Plan;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
 use crate::cursor::{CursorToken, PartOffset, Position};
@@ -63,6 +65,10 @@ pub(super) struct RenderTarget<'a> {
     pub upstream_list: Option<&'a UpstreamList>,
     /// True if the caller gave the size of the reply, which a chunk of text then may use up.
     pub has_explicit_size: bool,
+    /// What was measured of the lists of the reply.
+    pub lists: &'a MeasuredLists,
+    /// True if only the notice of the reply is wanted: planned records need not be written.
+    pub is_draft: bool,
     /// The limits.
     pub policy: &'a Policy,
 }
@@ -160,6 +166,8 @@ impl NoticeExtra {
 pub(super) struct Rendering {
     /// Its text.
     pub body: String,
+    /// Its plan and the planned cost of its text.
+    pub plan: Option<(Plan, Cost)>,
     /// True if the text is JSON that can replace the whole value.
     pub is_json: bool,
     /// Offset of the next page.
@@ -210,6 +218,7 @@ impl Rendering {
     pub(super) fn new(kind: PortionKind, body: String) -> Self {
         Self {
             body,
+            plan: None,
             is_json: false,
             next: None,
             kind,

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::columnar::Columns;
+use super::elide::elide;
 use super::meta::NameList;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
@@ -27,7 +28,6 @@ use crate::policy::RenderOptions;
 use crate::snapshot::{
     ColumnArrays, Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
 };
-use crate::stage::elide;
 use crate::view::{
     CustomSection, NestedObject, RequestedFields, Section, SectionScope, core_object, custom_sections,
     sections,

@@ -6,9 +6,9 @@ use super::budget::RemainingBudget;
 use super::list_wrapper::ServedPage;
 use super::portion::PortionKind;
 use super::rendering::{PageParts, RenderTarget, Rendering, max_name_chars};
+use super::row_format::RowFormat;
 use super::{list_wrapper, upstream_paging};
 use crate::snapshot::{Layout, List, OrderedList, Slice, Structure};
-use crate::stage::RowFormat;
 use crate::view::{Pagination, RequestedFields, list_field_names};
 
 impl Rendering {

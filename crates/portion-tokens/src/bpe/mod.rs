@@ -46,34 +46,48 @@ static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
 impl Bpe {
     /// Counts the tokens of one piece of text.
     pub(super) fn count(self, piece: &str) -> usize {
+        let mut total = 0;
+        self.each_word(piece, |_, tokens| total += tokens);
+        total
+    }
+
+    /// Calls a function with the end and the tokens of each word of a piece.
+    #[inline]
+    pub(super) fn each_word(self, piece: &str, visit: impl FnMut(usize, usize)) {
         let vocabulary = self.vocabulary();
         // A pattern that is known at compile time is compiled into the loop.
         match vocabulary.pattern {
-            WordPattern::O200k => self.count_words(WordPattern::O200k, &vocabulary.ranks, piece),
-            WordPattern::Cl100k => self.count_words(WordPattern::Cl100k, &vocabulary.ranks, piece),
+            WordPattern::O200k => self.each_word_of(WordPattern::O200k, &vocabulary.ranks, piece, visit),
+            WordPattern::Cl100k => self.each_word_of(WordPattern::Cl100k, &vocabulary.ranks, piece, visit),
         }
     }
 
     #[inline]
-    fn count_words(self, pattern: WordPattern, ranks: &RankTable, piece: &str) -> usize {
+    fn each_word_of(
+        self,
+        pattern: WordPattern,
+        ranks: &RankTable,
+        piece: &str,
+        mut visit: impl FnMut(usize, usize),
+    ) {
         let count = |word: &[u8]| match ranks.get(word) {
             Some(_) => 1,
             None => merge::count_merged(word, ranks),
         };
         RecentWords::with(|recent| {
-            let (mut start, mut tokens) = (0, 0);
+            let mut start = 0;
             while let Some(end) = pattern.word_end(piece, start) {
                 let (first, last) = (piece.as_bytes()[start], piece.as_bytes()[end - 1]);
-                tokens += match end - start {
+                let tokens = match end - start {
                     1 => 1,
                     // All numbers of up to three digits are tokens.
                     2 | 3 if first.is_ascii_digit() && last.is_ascii_digit() => 1,
                     _ => recent.recall(self as u8, piece.as_bytes(), start..end, count),
                 };
+                visit(end, tokens);
                 start = end;
             }
-            tokens
-        })
+        });
     }
 
     fn vocabulary(self) -> &'static Vocabulary {

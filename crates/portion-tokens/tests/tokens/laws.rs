@@ -75,6 +75,23 @@ proptest! {
     }
 
     #[test]
+    fn the_costs_of_parts_add_up_to_the_count(text in text(), cuts in prop::collection::vec(0.0..1.0_f64, 0..9)) {
+        let at = |share: f64| text.floor_char_boundary((text.len() as f64 * share) as usize);
+        let mut ends: Vec<usize> = cuts.into_iter().map(at).collect();
+        ends.sort_unstable();
+        ends.push(text.len());
+        for counter in counters() {
+            let costs = counter.part_costs(&text, &ends);
+            let (count, sum) = (counter.count(&text), costs.iter().map(|cost| *cost as usize).sum::<usize>());
+            prop_assert_eq!(costs.len(), ends.len());
+            // Text that is torn every 4,096 bytes may be charged twice for it; one by length is rounded down as a whole.
+            let most = count + 2 + count / 50 + 8 * (text.len() / 4_000);
+            // A factor multiplies a count that was rounded up.
+            prop_assert!(count <= sum.div_ceil(1000) + 4 && sum / 1000 <= most, "{}: {sum} for {count}", counter.name());
+        }
+    }
+
+    #[test]
     fn early_exits_agree_with_the_count(text in text(), near in -3_isize..=3, share in 0.0..1.5) {
         for counter in counters() {
             let count = counter.count(&text);

@@ -8,8 +8,8 @@ use super::overrides::MemberOverrides;
 use super::paging::{ServedPage, rewritten_members};
 use super::{ListWrapper, assemble};
 use crate::render::budget::RemainingBudget;
+use crate::render::row_format::RowFormat;
 use crate::snapshot::{OrderedList, cell_spans};
-use crate::stage::RowFormat;
 
 /// Renders the wrapper of a list with all of its members. Other lists among them are shortened to whole items
 /// if they exceed their share, except the header of a table and lists with a value for each of its columns. Returns `None`

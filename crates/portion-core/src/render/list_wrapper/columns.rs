@@ -5,8 +5,8 @@ use portion_json::scan::{JsonKind, JsonReader, minified, minify};
 use portion_json::span::Span;
 
 use super::overrides::{MAX_SCANNED_BYTES, MemberOverrides};
+use crate::render::row_format::RowFormat;
 use crate::snapshot::{Layout, Member, ObjectIndex, OrderedList, cell_spans};
-use crate::stage::RowFormat;
 
 /// Names of members that hold a value for each column. Used for tables with too few columns to recognise such
 /// members by length.

@@ -19,8 +19,8 @@ use portion_json::scan::minify;
 
 use super::budget::RemainingBudget;
 use crate::policy::StripRule;
+use crate::render::row_format::RowFormat;
 use crate::snapshot::{Layout, Member, OrderedList};
-use crate::stage::RowFormat;
 
 /// Text before and after the items of a page.
 #[derive(Default)]

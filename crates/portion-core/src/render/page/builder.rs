@@ -1,16 +1,14 @@
 //! A page to be rendered, and its items in one row format.
 
-use std::cell::OnceCell;
-
-use portion_json::projection::OmittedFields;
-use portion_tokens::TokenCounter;
-
+use super::costs::Cost;
 use crate::noise::NoiseFields;
 use crate::render::list_wrapper::ListWrapper;
+use crate::render::plan::Plan;
 use crate::render::rendering::RenderTarget;
+use crate::render::row_format::RowFormat;
 use crate::snapshot::OrderedList;
-use crate::stage::{FieldStatistics, RowFormat};
 use crate::view::Pagination;
+use portion_json::projection::OmittedFields;
 
 /// A page to be rendered.
 pub(super) struct PageBuilder<'a> {
@@ -30,8 +28,8 @@ pub(super) struct PageBuilder<'a> {
     pub has_wrapper: bool,
     /// Fields stripped from every record.
     pub noise: NoiseFields,
-    /// Ranks and costs of the fields, as records and as columns of a table.
-    pub statistics: [OnceCell<FieldStatistics<'a>>; 2],
+    /// True if records are shown with all of their fields, and the structure around the list as well.
+    pub is_unabridged: bool,
 }
 
 /// Items in one row format.
@@ -39,40 +37,28 @@ pub(super) struct WrittenItems {
     pub wrapper: ListWrapper,
     pub items: String,
     pub served_count: usize,
-    pub is_complete: bool,
+    /// The plan, and the planned cost of the items and their wrapper.
+    pub plan: Option<(Plan, Cost)>,
     pub omitted_fields: OmittedFields,
     pub elided_count: usize,
 }
 
 impl WrittenItems {
     /// Returns a page without items yet.
-    pub(super) fn empty(shell: ListWrapper) -> Self {
-        let (items, left_out) = (String::new(), OmittedFields::new());
-        Self {
-            wrapper: shell,
-            items,
-            served_count: 0,
-            is_complete: false,
-            omitted_fields: left_out,
-            elided_count: 0,
-        }
+    pub(super) fn empty(wrapper: ListWrapper) -> Self {
+        let omitted_fields = OmittedFields::new();
+        Self { wrapper, items: String::new(), served_count: 0, plan: None, omitted_fields, elided_count: 0 }
     }
 }
 
-impl<'a> PageBuilder<'a> {
-    /// Returns the ranks and costs of the fields.
-    pub(super) fn statistics(&self, counter: &dyn TokenCounter, as_table: bool) -> &FieldStatistics<'a> {
-        let new = || FieldStatistics::new(self.rows, &self.noise, counter, as_table);
-        self.statistics[usize::from(as_table)].get_or_init(new)
-    }
-
+impl PageBuilder<'_> {
     /// Returns true if records are shown whole and in the order of their scores.
     pub(super) fn is_ranked(&self) -> bool {
         self.target.view.top_count().is_some()
     }
 
     /// Returns what a first reply fixes for the rest of its walk: the page size and the kept fields.
-    pub(super) fn pagination(&self, served: usize, how: &RowFormat, more: bool) -> Pagination {
+    pub(super) fn pagination(&self, served: usize, format: &RowFormat, more: bool) -> Pagination {
         let open = self.fixed_count.is_none() && self.target.view.limit.is_none();
         let size = match (open, more) {
             (true, true) => served.max(1),
@@ -84,7 +70,8 @@ impl<'a> PageBuilder<'a> {
             page_size: size as u32,
             is_sample: self.is_sample,
             first_page_count: (self.first_item == 0).then_some(served as u32),
-            kept_fields: how.kept_fields.clone().filter(|_| how.is_condensed),
+            // The fields of a sample are those of few records.
+            kept_fields: format.kept_fields.clone().filter(|_| format.is_condensed && !self.is_sample),
         }
     }
 }

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 use super::builder::PageBuilder;
 use crate::render::budget::RemainingBudget;
 use crate::render::rendering::RenderTarget;
+use crate::render::row_format::RowFormat;
 use crate::snapshot::{Layout, OrderedList, cell_spans, visit_fields};
-use crate::stage::RowFormat;
+use crate::view::Pagination;
 
 /// Records that are shown beside the page.
 const MAX_EXAMPLES: usize = 2;
@@ -37,8 +38,10 @@ impl PageBuilder<'_> {
         how: &RowFormat,
         room: &RemainingBudget<'_>,
     ) -> Option<Map<String, Value>> {
-        let pagination = self.pagination(shown, how, true);
-        let target = RenderTarget { pagination: Some(&pagination), ..*self.target };
+        let pagination =
+            Pagination { kept_fields: how.kept_fields.clone(), ..self.pagination(shown, how, true) };
+        let pagination = how.is_condensed.then_some(&pagination);
+        let target = RenderTarget { pagination, ..*self.target };
         let positions = differing_positions(self.rows, shown);
         let item = |position: &usize| match self.rows.order {
             Some(order) => order.get(*position).copied(),
@@ -57,12 +60,9 @@ impl PageBuilder<'_> {
             is_sample: true,
             has_wrapper: false,
             noise: self.noise.clone(),
-            statistics: Default::default(),
+            is_unabridged: false,
         };
-        let (written, own) = match page.try_table(room) {
-            Some(table) => table,
-            None => page.fit_with_stages(page.requested_format(), room),
-        };
+        let (written, own) = page.planned(room)?;
         // The page names the columns of the rows of a table.
         let is_table = matches!(self.rows.list.layout, Layout::Table { .. });
         if is_table && own.kept_fields != how.kept_fields {

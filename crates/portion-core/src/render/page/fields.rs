@@ -3,8 +3,7 @@
 use portion_json::projection::{FieldSelection, is_path_within};
 
 use super::builder::PageBuilder;
-use crate::stage::RowFormat;
-use crate::stage_name::StageName;
+use crate::render::row_format::RowFormat;
 use crate::view::RequestedFields;
 
 impl PageBuilder<'_> {
@@ -20,16 +19,7 @@ impl PageBuilder<'_> {
             RequestedFields::Auto => before.cloned().or(summary),
             RequestedFields::All => None,
         };
-        let minified = keep.is_some() || self.target.allows_table || self.is_ranked();
-        let stages = if is_condensed { vec![StageName::Condense] } else { Vec::new() };
-        RowFormat {
-            is_minified: minified,
-            kept_fields: keep,
-            is_condensed,
-            noise: self.noise.clone(),
-            stages,
-            ..RowFormat::default()
-        }
+        RowFormat { kept_fields: keep, is_condensed, noise: self.noise.clone(), ..RowFormat::default() }
     }
 
     /// Returns true if fields may be omitted. Answers and ranked records keep all fields; fewer of them are
@@ -38,6 +28,7 @@ impl PageBuilder<'_> {
         self.target.view.field_selection == RequestedFields::Auto
             && !self.is_ranked()
             && !self.target.is_answer
+            && !self.is_unabridged
     }
 
     /// Returns the summary fields that the records have, if they are to have no others.

@@ -12,9 +12,9 @@ use crate::render::meta::NameList;
 use crate::render::portion::PortionKind;
 use crate::render::query_tables::QueryTables;
 use crate::render::rendering::{PageParts, Rendering, StrippedFields, max_name_chars};
+use crate::render::row_format::RowFormat;
 use crate::render::upstream_paging;
 use crate::snapshot::{Layout, OrderedList};
-use crate::stage::RowFormat;
 use crate::view::{RequestedFields, list_field_names};
 
 /// Largest number of omitted members that a notice names.
@@ -32,6 +32,7 @@ impl PageBuilder<'_> {
         let next = self.first_item.saturating_add(filled.served_count);
         let ListWrapper { before, after, .. } = &filled.wrapper;
         let mut rendering = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
+        rendering.plan.clone_from(&filled.plan);
         rendering.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
         let is_list = self.rows.list.layout != Layout::Map;
         rendering.page_parts =

@@ -1,24 +1,28 @@
 //! Renders a page of a list.
 
 mod builder;
-mod dense;
+mod costs;
 mod examples;
+mod field_order;
 mod fields;
-mod fill;
 mod finish;
 mod oversized_item;
+mod plan;
 mod table;
+mod table_costs;
+mod write;
 
 use builder::{PageBuilder, WrittenItems};
+pub(super) use costs::Cost;
+pub(super) use plan::MeasuredLists;
 
 use super::budget::RemainingBudget;
-use super::list_wrapper::{self, ListWrapper};
+use super::list_wrapper::ListWrapper;
 use super::rendering::{NoticeExtra, RenderTarget, Rendering};
+use super::row_format::RowFormat;
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
-use crate::stage::RowFormat;
-use crate::stage_name::StageName;
 
 /// Records of the page of a sample. Further records are shown beside it.
 const SAMPLE_ROWS: usize = 2;
@@ -56,25 +60,29 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
 impl PageBuilder<'_> {
     /// Renders the page; `None` if not one item fits. `whole_room`: the room of the reply, of which a sample gets a part.
     fn render(&self, room: &RemainingBudget<'_>, whole_room: &RemainingBudget<'_>) -> Option<Rendering> {
-        let finish = |filled: WrittenItems, how: &RowFormat| {
-            let examples_room = whole_room.with_max_tokens(self.target.policy.reply_target / EXAMPLES_SHARE);
-            let examples =
-                if self.is_sample { self.examples(filled.served_count, how, &examples_room) } else { None };
-            let mut rendering = self.finish(filled, how, room);
-            rendering.extras.extend(examples.map(NoticeExtra::Examples));
-            rendering
-        };
-        if let Some((filled, how)) = self.try_table(room) {
-            return Some(finish(filled, &how));
+        if self.wanted_count == 0 {
+            return Some(self.finish(self.past_the_end(room), &self.requested_format(), room));
         }
-        let (mut filled, how) = self.fit_first_page(room);
-        if self.wanted_count == 0 && !filled.is_complete {
-            // For a page past the end, the wrapper is dropped if it does not fit.
-            let slim = ListWrapper::path_only(self.rows);
-            let fits = room.fits(&slim.before);
-            filled.wrapper = if fits { slim } else { ListWrapper::brackets_only(&self.rows.list.layout) };
+        let (written, format) = self.planned(room)?;
+        let examples_room = whole_room.with_max_tokens(self.target.policy.reply_target / EXAMPLES_SHARE);
+        let examples =
+            if self.is_sample { self.examples(written.served_count, &format, &examples_room) } else { None };
+        let mut rendering = self.finish(written, &format, room);
+        rendering.extras.extend(examples.map(NoticeExtra::Examples));
+        if let Some(pagination) = rendering.pagination.as_mut().filter(|_| self.is_sample) {
+            pagination.kept_fields = self.fields_after_sample(whole_room);
         }
-        (filled.served_count > 0 || self.wanted_count == 0).then(|| finish(filled, &how))
+        Some(rendering)
+    }
+
+    /// Returns a page without items. Its wrapper is dropped if it does not fit.
+    fn past_the_end(&self, room: &RemainingBudget<'_>) -> WrittenItems {
+        let layout = &self.rows.list.layout;
+        let wrapper = self.wrapper(&self.requested_format(), Some(0), room);
+        let fits = |wrapper: &ListWrapper| room.fits(&format!("{}{}", wrapper.before, wrapper.after));
+        let slim = || Some(ListWrapper::path_only(self.rows)).filter(fits);
+        let wrapper = wrapper.filter(fits).or_else(slim);
+        WrittenItems::empty(wrapper.unwrap_or_else(|| ListWrapper::brackets_only(layout)))
     }
 }
 
@@ -90,23 +98,13 @@ pub(super) fn render_whole_records(
     let PartOffset::Item(from) = target.start else { return None };
     let (rows, from) = (rows(target, list), from as usize);
     let page = new_page(target, rows, from, &page_sizes(target, list, from));
-    let mut how = RowFormat { is_minified: true, allows_fewer: true, ..RowFormat::default() };
-    let wrap = |served| {
-        list_wrapper::render_with_all_members(
-            rows,
-            page.served_page(&RowFormat::default(), served).as_ref(),
-            room,
-        )
-    };
-    wrap(None)?;
-    let filled = page.fill_wrapper(&wrap, &how, room);
-    if filled.served_count == 0 && page.wanted_count > 0 {
-        return None;
+    let page = PageBuilder { is_unabridged: true, ..page };
+    if page.wanted_count == 0 {
+        let wrapper = page.wrapper(&RowFormat::default(), Some(0), room)?;
+        return Some(page.finish(WrittenItems::empty(wrapper), &RowFormat::default(), room));
     }
-    if !filled.is_complete {
-        how.stages.push(StageName::Fewer);
-    }
-    Some(page.finish(filled, &how, room))
+    let (written, format) = page.planned(room)?;
+    Some(page.finish(written, &format, room))
 }
 
 fn rows<'a>(target: &'a RenderTarget<'_>, list: &'a List) -> OrderedList<'a> {
@@ -134,7 +132,7 @@ fn new_page<'a>(
         is_sample: false,
         has_wrapper: true,
         noise: NoiseFields::default(),
-        statistics: Default::default(),
+        is_unabridged: false,
     }
 }
 

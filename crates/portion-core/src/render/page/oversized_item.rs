@@ -4,10 +4,10 @@ use super::builder::{PageBuilder, WrittenItems};
 use crate::cursor::PartOffset;
 use crate::render::budget::RemainingBudget;
 use crate::render::rendering::{RenderTarget, Rendering};
+use crate::render::row_format::RowFormat;
 use crate::render::summary::{self, FittedRecord};
 use crate::render::{raw, upstream_paging};
 use crate::snapshot::OrderedList;
-use crate::stage::RowFormat;
 use crate::view::RequestedFields;
 
 /// Renders an item that fits no page as raw chunks. After its last chunk the list continues.
@@ -47,7 +47,7 @@ impl PageBuilder<'_> {
             self.noise.write_without(value, &mut lean);
             &lean
         };
-        let shell = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2));
+        let shell = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2))?;
         let mut left = *room;
         if !left.spend(&shell.before) || !left.spend(&shell.after) {
             return None;
@@ -72,7 +72,7 @@ impl PageBuilder<'_> {
             wrapper: shell,
             items,
             served_count: 1,
-            is_complete: false,
+            plan: None,
             omitted_fields: left_out,
             elided_count: elided,
         };

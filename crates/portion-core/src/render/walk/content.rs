@@ -1,6 +1,7 @@
 //! Content of one form of a reply, before it is charged and a notice is added.
 
 use crate::cursor::Position;
+use crate::render::page::Cost;
 use crate::render::portion::Piece;
 use crate::render::rendering::Rendering;
 
@@ -41,6 +42,13 @@ impl ReplyContent<'_> {
     pub(in crate::render) fn table_items(&self) -> Option<(usize, u32)> {
         self.served_items()
             .filter(|_| self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.meta.is_dense))
+    }
+
+    /// Returns the cost of a piece that shows a planned text.
+    pub(in crate::render) fn planned_cost_of(&self, piece: &Piece) -> Option<Cost> {
+        let rendering = &self.notice_part.as_ref()?.rendering;
+        let (_, cost) = rendering.plan.as_ref()?;
+        (piece.body.as_str() == rendering.body).then_some(*cost)
     }
 
     /// Returns true if the notice must report on what is shown, such as missing content.

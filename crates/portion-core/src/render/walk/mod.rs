@@ -11,13 +11,14 @@ pub(super) use content::{RenderedPart, ReplyContent};
 use super::budget::RemainingBudget;
 use super::context::Context;
 use super::description::Description;
+use super::page::MeasuredLists;
 use super::query_tables::QueryTables;
 use super::rendering::RenderTarget;
 use super::upstream_paging;
 use crate::cursor::{PartOffset, Position};
 use crate::paging::UnshownRange;
 use crate::policy::{EnvelopeMode, RowStyle};
-use crate::snapshot::{IndexedText, Part, Snapshot};
+use crate::snapshot::{IndexedText, Part, Snapshot, Structure};
 use crate::view::{ResolvedRequest, Target};
 
 /// A walk through a snapshot for one reply.
@@ -28,6 +29,8 @@ pub(super) struct PartWalk<'a> {
     pub cx: &'a Context<'a>,
     /// True if this is the first reply, which has a separate `structuredContent`.
     pub is_first_reply: bool,
+    /// What was measured of the lists of the reply.
+    pub lists: &'a MeasuredLists,
     /// Facts about the whole.
     pub description: Option<&'a Description>,
     /// Tables of blocks that are records.
@@ -36,6 +39,8 @@ pub(super) struct PartWalk<'a> {
     pub is_whole: bool,
     /// Items or bytes that the previous page did not show.
     pub unshown: Option<&'a UnshownRange>,
+    /// True if the reply is rendered to learn what its notice costs: planned content is not counted.
+    pub is_draft: bool,
     /// True if each cursor is charged a constant that does not depend on its random bytes.
     pub charges_cursors: bool,
     /// Main part, used if the request names none. Cached, because finding it reads all parts.
@@ -53,7 +58,7 @@ impl<'a> PartWalk<'a> {
         asked: &'a ResolvedRequest,
         cx: &'a Context<'a>,
         fresh: bool,
-        description: Option<&'a Description>,
+        lists: &'a MeasuredLists,
     ) -> Self {
         // The envelope promises a list of records.
         let is_wrapped = cx.policy.render_options.envelope == EnvelopeMode::Wrap;
@@ -62,10 +67,12 @@ impl<'a> PartWalk<'a> {
         Self {
             snapshot,
             request: asked,
+            is_draft: false,
             charges_cursors: true,
             cx,
             is_first_reply: fresh,
-            description,
+            lists,
+            description: None,
             block_tables: None,
             is_whole: false,
             unshown: None,
@@ -75,14 +82,30 @@ impl<'a> PartWalk<'a> {
         }
     }
 
+    /// Returns true if the reply shows a list as text, without an envelope.
+    pub(super) fn shows_plain_list(&self) -> bool {
+        let subjects = self.request.view.subjects(self.snapshot);
+        let is_list = |subject: &IndexedText| matches!(subject.structure, Structure::List(_));
+        let has_structured = self.is_first_reply && self.snapshot.structured_part().is_some();
+        !self.uses_envelope()
+            && !has_structured
+            && !self.request.view.raw
+            && subjects.iter().any(|(_, subject)| is_list(subject))
+    }
+
     /// Returns the same walk with what the previous page did not show.
     pub(super) fn with_unshown(self, unshown: Option<&'a UnshownRange>) -> Self {
         Self { unshown, ..self }
     }
 
     /// Creates a walk that shows all parts as received.
-    pub(super) fn for_whole(snapshot: &'a Snapshot, asked: &'a ResolvedRequest, cx: &'a Context<'a>) -> Self {
-        Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, None) }
+    pub(super) fn for_whole(
+        snapshot: &'a Snapshot,
+        asked: &'a ResolvedRequest,
+        cx: &'a Context<'a>,
+        lists: &'a MeasuredLists,
+    ) -> Self {
+        Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, lists) }
     }
 
     /// Renders the text form of the reply.
@@ -153,6 +176,8 @@ impl<'a> PartWalk<'a> {
             transport_page: self.snapshot.transport_page(),
             upstream_list: self.snapshot.upstream_list().filter(|_| !singled_out),
             has_explicit_size: self.request.has_explicit_size,
+            lists: self.lists,
+            is_draft: self.is_draft,
             policy: self.cx.policy,
         }
     }

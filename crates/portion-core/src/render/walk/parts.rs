@@ -159,7 +159,12 @@ impl<'a> PartWalk<'a> {
                 PartBody::Indexed(subject) => {
                     let ordinal = if resumed { from.ordinal } else { 0 };
                     let rendering = self.render_indexed(subject, (at, place), ordinal, room);
-                    room.spend(&rendering.body);
+                    match rendering.plan {
+                        Some((_, cost)) => room.charge(cost.whole_tokens(), cost.bytes as usize),
+                        None => {
+                            room.spend(&rendering.body);
+                        }
+                    }
                     let around = self.overhead_bytes(part);
                     room.bytes = room.bytes.saturating_sub(around);
                     wrapper_bytes += around;

@@ -16,6 +16,7 @@ mod numbered;
 mod partial;
 mod payloads;
 mod plain;
+mod plans;
 mod reading;
 mod regressions;
 mod render_options;

@@ -139,7 +139,7 @@ fn past_the_end_of_a_wide_table_there_is_no_header() {
 
 #[test]
 fn a_page_without_items_says_nothing_of_their_fields() {
-    let record = |n: usize| format!("{{\"id\":{n},\"name\":\"n{n}\",\"about\":\"{}\"}}", "word ".repeat(60));
+    let record = |n: usize| format!("{{\"id\":{n},\"name\":\"n{n}\",\"about\":\"{}\"}}", "word ".repeat(400));
     let list = format!("[{}]", (0..120).map(record).collect::<Vec<_>>().join(","));
     let list_state =
         UpstreamList { fetched: 120, total: Some(500), is_partial: true, ..UpstreamList::default() };

@@ -71,6 +71,7 @@ impl ShapedFile<'_> {
                     "tokens": portion.tokens(),
                     "budget": self.budget,
                     "stages": portion.stage_names(),
+                    "plan": portion.plan().map(ToString::to_string),
                     "content": pieces.chain(portion.separate_notice()).collect::<Vec<_>>(),
                 })
             }
@@ -105,6 +106,9 @@ fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
         portion.kind().name(),
         portion.tokens()
     );
+    if let Some(plan) = portion.plan() {
+        crate::terminal::print_stderr!("plan        {plan}");
+    }
     if !portion.stages().is_empty() {
         crate::terminal::print_stderr!("to fit      {}", portion.stage_names().join(", then "));
     }

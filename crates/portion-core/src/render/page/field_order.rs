@@ -1,73 +1,88 @@
-//! Ranks the fields that a condensed page keeps. Amounts and dates come before other fields; constants and
-//! duplicate columns come last.
+//! Orders the fields of a list: what identifies a record, what it is about, other fields. Constants and duplicates come last.
 
 use std::collections::{HashMap, HashSet};
 
+use portion_json::projection::is_path_within;
 use portion_json::scan::JsonKind;
-use portion_tokens::TokenCounter;
 
-use super::field_costs::{FieldCost, field_costs};
 use crate::noise::NoiseFields;
 use crate::snapshot::{Field, FieldRank, Layout, OrderedList, cell_spans, field_names, visit_fields};
 
 /// Samples needed to conclude that a field is constant, or a duplicate of another.
 const MIN_SAMPLES: usize = 3;
-/// Number of dates and amounts that come before other fields.
+/// Number of dates, of amounts and of contents that come before other fields.
 const MAX_LEADING_DATES: usize = 2;
 const MAX_LEADING_AMOUNTS: usize = 1;
+const MAX_LEADING_CONTENTS: usize = 1;
 /// Importance of a name from which a number counts as an amount.
 const MIN_AMOUNT_WEIGHT: usize = 60;
 /// Parts of date names. The first list is for dates of events, the second for dates of records.
 const EVENT_DATE_STEMS: [&str; 8] = ["arriv", "depart", "check", "start", "end", "begin", "due", "from"];
 const AUDIT_DATE_STEMS: [&str; 8] =
     ["creat", "updat", "modif", "insert", "activity", "sync", "deleted", "reservationdate"];
+/// Names of fields that hold what a record says, the most specific first.
+const CONTENT_NAMES: [&str; 8] = ["message", "msg", "text", "line", "body", "content", "log", "value"];
 
-/// The fields of a list, ranked, and what each of them costs.
-pub(crate) struct FieldStatistics<'a> {
-    /// Fields that are not noise, the highest-ranked first.
-    pub(super) fields: Vec<&'a Field>,
-    /// Fields that add nothing to the others.
-    redundant: HashSet<&'a str>,
-    /// The dates and the amount that say what a record is about.
-    leading: HashSet<&'a str>,
-    costs: HashMap<String, FieldCost>,
+/// The fields of a list in the order in which a page shows them. It depends on the list only, so that each page of a walk, and
+/// each equal call, has the same.
+pub(super) struct FieldOrder {
+    /// Dotted paths. Metadata of the API is not among them.
+    pub paths: Vec<String>,
+    /// Number of main fields at the front: they identify a record and say what it is about.
+    pub main_count: usize,
+    /// Number of fields that add something to those before them.
+    pub useful_count: usize,
 }
 
-impl<'a> FieldStatistics<'a> {
-    /// Ranks and measures the fields of a list. `as_table`: whether items are written as a table.
-    pub(crate) fn new(
-        rows: OrderedList<'a>,
-        noise: &NoiseFields,
-        counter: &dyn TokenCounter,
-        as_table: bool,
-    ) -> Self {
+impl FieldOrder {
+    /// Orders the fields of a list. `preferred`: those that an operator named, which are main fields.
+    pub(super) fn new(rows: OrderedList<'_>, noise: &NoiseFields, preferred: &[String]) -> Self {
         let fields = rows.list.profile.fields.iter().filter(|field| !noise.contains(&field.path)).collect();
-        Self { costs: field_costs(rows, counter, as_table), ..ranked(rows, fields, as_table) }
+        let tiers = ranked(rows, fields);
+        let is_preferred = |field: &Field| preferred.iter().any(|name| is_path_within(&field.path, name));
+        let (mut main, mut others) = (Vec::new(), Vec::new());
+        for (field, tier) in tiers {
+            if tier <= Tier::Leading || is_preferred(field) {
+                main.push((tier, field));
+            } else if field.rank != FieldRank::Noise {
+                others.push((tier, field));
+            }
+        }
+        // What an operator named comes after identities and names.
+        main.sort_by_key(
+            |(tier, field)| if *tier == Tier::Core { 0 } else { 2 - usize::from(is_preferred(field)) },
+        );
+        let main_count = main.len();
+        let useful_count = main_count + others.iter().filter(|(tier, _)| *tier < Tier::Redundant).count();
+        let paths = main.into_iter().chain(others).map(|(_, field)| field.path.clone()).collect();
+        Self { paths, main_count, useful_count }
     }
 
-    /// Returns the paths of the identities, names and the primary status.
-    pub(super) fn core(&self) -> impl Iterator<Item = &'a str> {
-        let core = self.fields.iter().filter(|field| field.rank <= FieldRank::Status);
-        core.map(|field| field.path.as_str()).filter(|path| !self.redundant.contains(path))
+    /// Keeps the fields for which a condition holds.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        let kept = |count: usize| self.paths.iter().take(count).filter(|path| is_kept(path)).count();
+        (self.main_count, self.useful_count) = (kept(self.main_count), kept(self.useful_count));
+        self.paths.retain(|path| is_kept(path));
     }
+}
 
-    /// Returns the paths of the dates and the amount that say what a record is about.
-    pub(crate) fn leading(&self) -> impl Iterator<Item = &'a str> {
-        let others = self.fields.iter().filter(|field| field.rank > FieldRank::Status);
-        others.map(|field| field.path.as_str()).filter(|path| self.leading.contains(path))
-    }
-
-    /// Returns the cost of a field in this many items, in tokens.
-    pub(super) fn cost(&self, path: &str, items: usize) -> f64 {
-        self.costs.get(path).map_or(0.0, |cost| cost.for_items(items))
-    }
+/// Groups of fields, in order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tier {
+    /// Identities, names and the primary status.
+    Core,
+    /// Dates, an amount and a content, which say what a record is about.
+    Leading,
+    Other,
+    /// Fields that add nothing to the others.
+    Redundant,
 }
 
 /// Values of sampled items, by field.
 type FieldValues = HashMap<String, Vec<String>>;
 
-/// Ranks the fields of a list, without their costs.
-fn ranked<'a>(rows: OrderedList<'_>, fields: Vec<&'a Field>, as_table: bool) -> FieldStatistics<'a> {
+/// Returns the fields of a list with their groups, in order.
+fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Field, Tier)> {
     let (values, records) = sample_values(rows);
     let own = |field: &Field| values.get(&field.path).filter(|own| own.len() == records);
     let mut spare: HashSet<&str> = HashSet::new();
@@ -84,7 +99,7 @@ fn ranked<'a>(rows: OrderedList<'_>, fields: Vec<&'a Field>, as_table: bool) -> 
         };
         let tells = matches!(field.rank, FieldRank::Identity | FieldRank::Status);
         let twice = !constant && kept.iter().any(repeats);
-        if !tells && (twice || constant && !as_table) {
+        if !tells && (twice || constant) {
             spare.insert(&field.path);
         } else {
             kept.push((field, values));
@@ -116,17 +131,46 @@ fn ranked<'a>(rows: OrderedList<'_>, fields: Vec<&'a Field>, as_table: bool) -> 
         .map(|(_, field)| field)
         .take(MAX_LEADING_DATES)
         .chain(amounts.into_iter().take(MAX_LEADING_AMOUNTS))
+        .chain(contents(&fields, &values, records).into_iter().take(MAX_LEADING_CONTENTS))
         .map(|field| field.path.as_str())
         .collect();
     let tier = |field: &&Field| match field.path.as_str() {
-        path if spare.contains(path) => 3,
-        _ if field.rank <= FieldRank::Status => 0,
-        path if leading.contains(path) => 1,
-        _ => 2,
+        path if spare.contains(path) => Tier::Redundant,
+        _ if field.rank <= FieldRank::Status => Tier::Core,
+        path if leading.contains(path) => Tier::Leading,
+        _ => Tier::Other,
     };
-    let mut fields = fields;
-    fields.sort_by_key(tier);
-    FieldStatistics { fields, redundant: spare, leading, costs: HashMap::new() }
+    // A prefix of the fields is shown, so expensive ones come after cheap ones.
+    let bytes = |field: &&Field| match field.rank {
+        FieldRank::LongText | FieldRank::Container => {
+            values.get(&field.path).map_or(0, |values| values.iter().map(String::len).sum())
+        }
+        _ => 0_usize,
+    };
+    fields.sort_by_key(|field| (tier(field), bytes(field)));
+    fields.into_iter().map(|field| (field, tier(&field))).collect()
+}
+
+/// Returns the fields that hold what a record says. A long text does not if records have names of their own.
+fn contents<'a>(fields: &[&'a Field], values: &FieldValues, records: usize) -> Vec<&'a Field> {
+    let distinct = |field: &Field| {
+        values.get(&field.path).map_or(0, |values| values.iter().collect::<HashSet<_>>().len())
+    };
+    let is_named = fields.iter().any(|field| {
+        field.rank == FieldRank::Name && !field.path.contains('.') && distinct(field) * 10 > records * 9
+    });
+    let place = |field: &Field| {
+        let name = field_names::last_step(&field.path).to_lowercase();
+        CONTENT_NAMES.iter().position(|content| name == *content)
+    };
+    let may_be = |field: &&Field| {
+        let is_plain = field.rank < FieldRank::Container && field.rank > FieldRank::Status;
+        is_plain && distinct(field) > 1 && !(is_named && field.rank == FieldRank::LongText)
+    };
+    let mut found: Vec<(usize, &Field)> =
+        fields.iter().copied().filter(may_be).filter_map(|field| Some((place(field)?, field))).collect();
+    found.sort_by_key(|(place, field)| (field.path.matches('.').count(), *place));
+    found.into_iter().map(|(_, field)| field).collect()
 }
 
 /// Returns the values of the sampled items by field, and the number of items.

@@ -5,30 +5,6 @@ use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
-use super::{RowFormat, Stage, StageInput};
-use crate::stage_name::StageName;
-
-pub(super) struct Elide;
-
-/// Characters kept of long strings, in the order of attempts.
-const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
-
-impl Stage for Elide {
-    fn name(&self) -> StageName {
-        StageName::Elide
-    }
-
-    fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {
-        if !case.may_elide {
-            return false;
-        }
-        let current = how.elide_above.unwrap_or(usize::MAX);
-        let next = ELISION_LIMITS.into_iter().find(|step| *step < current);
-        how.elide_above = next.or(how.elide_above);
-        next.is_some()
-    }
-}
-
 /// One container on the path to the current value. It is small, because a document may consist of a million levels.
 enum PathFrame {
     Array { index: u32 },

@@ -1,0 +1,381 @@
+//! Costs of the fields of the records of a page. Each record is counted once, however many formats are compared.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::ops::AddAssign;
+
+use foldhash::fast::FixedState;
+use portion_json::scan::{JsonKind, escaped_len, minify};
+use portion_json::span::Span;
+use portion_tokens::TokenCounter;
+
+use crate::noise::NoiseFields;
+use crate::render::budget::RemainingBudget;
+use crate::render::elide::elide;
+use crate::snapshot::{Layout, ListItem, OrderedList, cell_spans, visit_fields};
+
+/// Bytes of a value that are counted. What a longer one costs is estimated from them.
+const MAX_COUNTED_BYTES: usize = 2048;
+/// Percent that are added to an estimate.
+const ESTIMATE_MARGIN: u64 = 10;
+/// Values of a record that are told apart. Further ones are always written.
+const MAX_CELLS: usize = 4096;
+const HASHER: FixedState = FixedState::with_seed(5);
+
+/// A cost in thousandths of a token, and in bytes on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::render) struct Cost {
+    pub tokens: u64,
+    pub bytes: u64,
+}
+
+/// A field of the records.
+#[derive(Clone, Debug)]
+pub(super) struct CostedField {
+    /// Its dotted path.
+    pub path: String,
+    /// Column that it is in if records are written as a table: a list is one column.
+    pub column: usize,
+    /// The same if objects in the records are values, too.
+    pub flat_column: usize,
+    /// Index of the object or list that contains it.
+    container: usize,
+}
+
+/// One value of one record.
+#[derive(Clone, Debug)]
+pub(super) struct Cell {
+    /// Index of its field; `None` if it is always written.
+    pub field: Option<usize>,
+    /// Cost with its name.
+    pub named: Cost,
+    /// Cost without its name, with a comma.
+    pub bare: Cost,
+    /// Cost of the start of its container, if it is the first value there.
+    pub opening: Cost,
+    /// Hash of the value.
+    pub hash: u64,
+    pub is_null: bool,
+    is_string: bool,
+    bytes: usize,
+}
+
+/// Costs of one record.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RecordCost {
+    /// Cost around the values, with its key and a comma.
+    pub base: Cost,
+    /// Cost of its key in a map.
+    pub key: Cost,
+    pub cells: Vec<Cell>,
+}
+
+/// Costs of records, by field.
+pub(super) struct RecordCosts {
+    pub fields: Vec<CostedField>,
+    pub records: Vec<RecordCost>,
+    /// Names of the columns of tables.
+    pub columns: Vec<String>,
+    /// Cost of what is between two strings, and between two other values.
+    pub separator: Cost,
+    pub comma: Cost,
+    field_index: HashMap<String, usize, FixedState>,
+    column_index: HashMap<String, usize, FixedState>,
+    /// Field of the value after the last one, in records of the same fields.
+    next_field: usize,
+    /// Paths of objects and lists with fields, and the path of the outermost list that contains each.
+    containers: Vec<(String, Option<String>)>,
+}
+
+impl Cost {
+    /// The cost of what cannot be written.
+    pub(super) const IMPOSSIBLE: Self = Self { tokens: u64::MAX / 4, bytes: u64::MAX / 4 };
+
+    /// Returns the cost of a text.
+    pub(super) fn of(text: &str, counter: &dyn TokenCounter) -> Self {
+        let tokens = counter.part_costs(text, &[text.len()]).iter().map(|cost| u64::from(*cost)).sum();
+        Self { tokens, bytes: escaped_len(text) as u64 }
+    }
+
+    pub(super) fn plus(mut self, more: Self) -> Self {
+        self += more;
+        self
+    }
+
+    fn minus(self, less: Self) -> Self {
+        let (tokens, bytes) =
+            (self.tokens.saturating_sub(less.tokens), self.bytes.saturating_sub(less.bytes));
+        Self { tokens, bytes }
+    }
+
+    /// Returns the whole tokens.
+    pub(in crate::render) fn whole_tokens(self) -> usize {
+        self.tokens.div_ceil(1000) as usize
+    }
+
+    /// Returns true if it is within a budget.
+    pub(super) fn is_within(self, room: &RemainingBudget<'_>) -> bool {
+        self.whole_tokens() <= room.tokens && self.bytes <= room.bytes as u64
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, more: Self) {
+        self.tokens += more.tokens;
+        self.bytes += more.bytes;
+    }
+}
+
+impl RecordCosts {
+    /// Creates the costs of no records.
+    pub(super) fn new(counter: &dyn TokenCounter) -> Self {
+        Self {
+            fields: Vec::new(),
+            records: Vec::new(),
+            columns: Vec::new(),
+            separator: Cost::of("\",\"", counter),
+            comma: Cost::of(",", counter),
+            field_index: HashMap::with_hasher(HASHER),
+            column_index: HashMap::with_hasher(HASHER),
+            next_field: 0,
+            containers: vec![(String::new(), None)],
+        }
+    }
+
+    /// Measures further records.
+    pub(super) fn measure(
+        &mut self,
+        rows: OrderedList<'_>,
+        items: &[ListItem],
+        noise: &NoiseFields,
+        counter: &dyn TokenCounter,
+    ) {
+        let (mut measured, first) = (MeasuredText::default(), self.records.len());
+        items.iter().for_each(|item| self.add(rows, item, noise, &mut measured));
+        self.set_costs(first, &measured, counter);
+    }
+
+    /// Returns what a record costs with these fields, by index.
+    pub(super) fn of_record(&self, record: &RecordCost, keeps: &[bool]) -> Cost {
+        let mut sum = record.base;
+        // The start of a container is written with the first value in it that is kept.
+        let (mut opening, mut opened) = (Cost::default(), 0);
+        for cell in &record.cells {
+            let Some(field) = cell.field else {
+                sum += cell.named;
+                continue;
+            };
+            let container = self.fields.get(field).map_or(0, |field| field.container);
+            if container != opened || cell.opening != Cost::default() {
+                (opening, opened) = (cell.opening, container);
+            }
+            if keeps.get(field) == Some(&true) {
+                sum += cell.named;
+                sum += std::mem::take(&mut opening);
+            }
+        }
+        sum
+    }
+
+    /// Returns the costs of a measured record with strings above `above` characters shortened. `pointer`: that of the record.
+    pub(super) fn elided(
+        &self,
+        (record, item): (&RecordCost, &ListItem),
+        rows: OrderedList<'_>,
+        noise: &NoiseFields,
+        (above, pointer): (usize, &str),
+        counter: &dyn TokenCounter,
+    ) -> RecordCost {
+        let mut record = record.clone();
+        if record.cells.iter().all(|cell| cell.bytes <= above + 2) {
+            return record;
+        }
+        let (value, mut cells) = (lean_value(rows, item, noise), record.cells.iter_mut());
+        visit_values(rows, &value, &mut |path, _, span| {
+            let Some(cell) = cells.next().filter(|cell| cell.bytes > above + 2) else { return };
+            let mut short = String::new();
+            let pointer = format!("{pointer}/{}", path.replace('.', "/"));
+            if elide(span.slice(&value), above, &pointer, &mut short) > 0 {
+                let bare = Cost::of(&short, counter).plus(self.separator);
+                cell.named = cell.named.minus(cell.bare).plus(bare);
+                cell.bare = bare;
+            }
+        });
+        record
+    }
+
+    /// Adds a record. Its costs are set when all texts are counted.
+    fn add(&mut self, rows: OrderedList<'_>, item: &ListItem, noise: &NoiseFields, text: &mut MeasuredText) {
+        text.push(",");
+        if let Some(key) = item.key {
+            text.push(rows.slice(key));
+            text.end_part(0);
+            text.push(":");
+        }
+        let value = lean_value(rows, item, noise);
+        self.next_field = 0;
+        let (mut cells, mut written, mut before) = (Vec::with_capacity(self.fields.len()), 0, 0);
+        visit_values(rows, &value, &mut |path, key_start, span| {
+            if cells.len() >= MAX_CELLS {
+                return;
+            }
+            let is_string = value.as_bytes().get(span.start as usize) == Some(&b'"');
+            let quote = usize::from(is_string);
+            let (start, end) = (span.start as usize + quote, (span.end as usize).saturating_sub(quote));
+            let gap = value.get(written..key_start).unwrap_or_default();
+            let (field, container) = match path {
+                "" => (None, 0),
+                _ => {
+                    let field = self.field(rows, path, gap);
+                    (Some(field), self.fields[field].container)
+                }
+            };
+            text.push(gap);
+            text.end_part(0);
+            text.push(value.get(key_start..start).unwrap_or_default());
+            text.end_part(0);
+            text.push_value(value.get(start..end).unwrap_or_default());
+            written = end;
+            let opens = container != before && container != 0;
+            before = container;
+            let name = value.get(key_start..span.start as usize).unwrap_or_default();
+            let opening = Cost { tokens: 0, bytes: if opens { 2 * gap.len() as u64 } else { 0 } };
+            let value = span.slice(&value);
+            let bare = Cost { tokens: 0, bytes: escaped_len(value) as u64 + 1 };
+            // A name has two quotes. One with other escapes is rare, and costs a little more.
+            let named = Cost { tokens: 0, bytes: bare.bytes + name.len() as u64 + 2 };
+            let (hash, bytes) = (HASHER.hash_one(value), value.len());
+            let is_null = value == "null";
+            cells.push(Cell { field, named, bare, opening, hash, is_null, is_string, bytes });
+        });
+        text.push_value(value.get(written..).unwrap_or_default());
+        let key = item.key.map_or(0, |key| escaped_len(rows.slice(key)) as u64 + 2);
+        let around = if cells.is_empty() { escaped_len(&value) as u64 } else { 2 };
+        let base = Cost { tokens: 0, bytes: around + key + 1 };
+        self.records.push(RecordCost { base, key: Cost { tokens: 0, bytes: key }, cells });
+    }
+
+    /// Counts what was measured, and sets the costs of the records from the one at `first`.
+    fn set_costs(&mut self, first: usize, text: &MeasuredText, counter: &dyn TokenCounter) {
+        let costs = counter.part_costs(&text.text, &text.ends);
+        let mut parts = costs.iter().zip(&text.uncounted).map(|(cost, uncounted)| {
+            let counted = MAX_COUNTED_BYTES as u64;
+            u64::from(*cost) + u64::from(*cost) * *uncounted as u64 * (100 + ESTIMATE_MARGIN) / 100 / counted
+        });
+        let mut next = || parts.next().unwrap_or_default();
+        let has_keys = self.records.iter().any(|record| record.key.bytes > 0);
+        for record in self.records.iter_mut().skip(first) {
+            if has_keys {
+                record.key.tokens = next();
+                record.base.tokens = record.key.tokens;
+            }
+            for cell in &mut record.cells {
+                let (gap, name, value) = (next(), next(), next());
+                // The gap before the first value in a container opens it. Other gaps belong to the value.
+                let opens = cell.opening.bytes > 0;
+                cell.opening.tokens = if opens { gap + self.separator.tokens } else { 0 };
+                cell.named.tokens = name + value + if opens { 0 } else { gap };
+                cell.bare.tokens =
+                    value + if cell.is_string { self.separator.tokens } else { self.comma.tokens };
+            }
+            record.base.tokens += next();
+        }
+    }
+
+    /// Returns the index of a field. `gap`: the text before its name, which opens its container if that is new.
+    fn field(&mut self, rows: OrderedList<'_>, path: &str, gap: &str) -> usize {
+        let guess = self.next_field;
+        let known = if self.fields.get(guess).is_some_and(|field| field.path == path) {
+            Some(guess)
+        } else {
+            self.field_index.get(path).copied()
+        };
+        if let Some(field) = known {
+            self.next_field = field + 1;
+            return field;
+        }
+        let is_row = matches!(rows.list.layout, Layout::Table { .. });
+        let around = path.rfind('.').filter(|_| !is_row).map_or("", |dot| &path[..dot]);
+        let container = self.containers.iter().position(|(known, _)| known == around).unwrap_or_else(|| {
+            let outer = self.containers.iter().filter(|(known, _)| is_inside(around, known));
+            let listed = outer.filter_map(|(_, list)| list.clone()).next();
+            let listed = listed.or_else(|| gap.ends_with("[{").then(|| around.to_owned()));
+            self.containers.push((around.to_owned(), listed));
+            self.containers.len() - 1
+        });
+        let column = self.containers[container].1.clone().unwrap_or_else(|| path.to_owned());
+        let top = path.find('.').filter(|_| !is_row).map_or(path, |dot| &path[..dot]);
+        let (column, flat_column) = (self.column(&column), self.column(top));
+        self.field_index.insert(path.to_owned(), self.fields.len());
+        self.fields.push(CostedField { path: path.to_owned(), column, flat_column, container });
+        self.fields.len() - 1
+    }
+
+    fn column(&mut self, name: &str) -> usize {
+        if let Some(column) = self.column_index.get(name) {
+            return *column;
+        }
+        self.column_index.insert(name.to_owned(), self.columns.len());
+        self.columns.push(name.to_owned());
+        self.columns.len() - 1
+    }
+}
+
+/// The text of records in parts, of which long values are cut short.
+#[derive(Default)]
+struct MeasuredText {
+    text: String,
+    ends: Vec<usize>,
+    /// Bytes that were cut from each part.
+    uncounted: Vec<usize>,
+}
+
+impl MeasuredText {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn end_part(&mut self, uncounted: usize) {
+        self.ends.push(self.text.len());
+        self.uncounted.push(uncounted);
+    }
+
+    fn push_value(&mut self, value: &str) {
+        let counted = &value[..value.floor_char_boundary(MAX_COUNTED_BYTES)];
+        self.push(counted);
+        self.end_part(value.len() - counted.len());
+    }
+}
+
+/// Returns true if a dotted path is inside the container at another one.
+fn is_inside(path: &str, container: &str) -> bool {
+    !container.is_empty()
+        && path.strip_prefix(container).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Returns the value of an item, minified and without noise.
+fn lean_value(rows: OrderedList<'_>, item: &ListItem, noise: &NoiseFields) -> String {
+    let (value, mut lean) = (rows.slice(item.value), String::new());
+    if noise.is_empty() {
+        minify(value, &mut lean);
+    } else {
+        noise.write_without(value, &mut lean);
+    }
+    lean
+}
+
+/// Calls `visit` with the path, the start of the key and the span of each value of a record. A value that has no fields is one
+/// with an empty path.
+fn visit_values(rows: OrderedList<'_>, value: &str, visit: &mut dyn FnMut(&str, usize, Span)) {
+    match (&rows.list.layout, JsonKind::of_value(value)) {
+        (Layout::Table { columns, .. }, JsonKind::Array) => {
+            columns.iter().zip(cell_spans(value)).for_each(|(name, cell)| {
+                visit(name, cell.start as usize, cell);
+            });
+        }
+        (_, JsonKind::Object) => {
+            visit_fields(value, &mut |path, key, span| visit(path, key.start as usize, span));
+        }
+        _ => visit("", 0, Span::new(0, value.len())),
+    }
+}

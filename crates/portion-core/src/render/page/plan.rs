@@ -1,0 +1,411 @@
+//! Chooses what a page shows, by arithmetic: its fields, how far strings are shortened, and how many records.
+//!
+//! A page that names its size keeps it while the main fields fit: what identifies a record and what it is about. Any other page
+//! shows at least [`MIN_RECORDS`] records, then more fields of these, then more records.
+
+use std::cell::{OnceCell, Ref, RefCell};
+use std::rc::Rc;
+
+use portion_json::projection::{FieldSelection, is_path_within};
+use portion_json::scan::JsonKind;
+use portion_json::span::Span;
+use portion_tokens::TokenCounter;
+
+use super::builder::{PageBuilder, WrittenItems};
+use super::costs::{Cost, RecordCost, RecordCosts};
+use super::field_order::FieldOrder;
+use super::table_costs::TableCosts;
+use crate::render::budget::RemainingBudget;
+use crate::render::plan::Plan;
+use crate::render::row_format::RowFormat;
+use crate::snapshot::{Layout, ListItem};
+use crate::stage_name::StageName;
+use crate::view::RequestedFields;
+
+/// Records that a page of no fixed size shows before it shows more fields of them.
+const MIN_RECORDS: usize = 10;
+/// Characters kept of long strings, in the order of attempts.
+const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
+/// A table may cost this much of what the records cost, in percent.
+const MAX_TABLE_COST_PERCENT: u64 = 95;
+/// Tokens, in thousandths, in a notice that reports a table.
+const TABLE_NOTICE_COST: u64 = 8_000;
+/// Records that are measured at once.
+const BATCH: usize = 10;
+
+/// What a page shows.
+#[derive(Clone, Debug)]
+pub(super) struct PagePlan {
+    pub format: RowFormat,
+    pub item_count: usize,
+    /// Cost of the records and their wrapper.
+    pub cost: Cost,
+    /// Fields of these records that are left out.
+    pub omitted_fields: Vec<String>,
+    main_count: usize,
+}
+
+impl PagePlan {
+    /// Returns the plan as others see it.
+    pub(super) fn described(&self, wanted_count: usize, budget: usize) -> Plan {
+        let kept = self.format.kept_fields.as_ref().filter(|_| self.format.is_condensed);
+        Plan {
+            is_table: self.format.as_table,
+            columns: kept.map(|kept| kept.paths().to_vec()),
+            main_count: self.main_count,
+            elide_above: self.format.elide_above,
+            item_count: self.item_count,
+            wanted_count,
+            tokens: self.cost.whole_tokens(),
+            budget,
+        }
+    }
+}
+
+/// The fields, the elision and the number of records of a page.
+#[derive(Clone, Copy, Debug)]
+struct Choice {
+    /// Number of ranked fields; `None` for all that were requested.
+    field_count: Option<usize>,
+    /// Index of the elision limit, from 1; 0 for none.
+    elision: usize,
+    item_count: usize,
+}
+
+/// What is known of the lists of a reply: each is measured once, however often the reply is rendered.
+#[derive(Default)]
+pub(in crate::render) struct MeasuredLists(RefCell<Vec<(ListKey, Rc<MeasuredList>)>>);
+
+/// A list from one of its items on: its text, its span, the item, its order, and whether noise is left out.
+type ListKey = (usize, Span, usize, Option<usize>, bool);
+
+/// A list, as far as it was measured.
+struct MeasuredList {
+    order: OnceCell<FieldOrder>,
+    records: RefCell<MeasuredRecords>,
+}
+
+/// The records that were measured so far.
+struct MeasuredRecords {
+    items: Vec<ListItem>,
+    costs: RecordCosts,
+    /// Their costs with each elision limit.
+    elided: [Vec<RecordCost>; ELISION_LIMITS.len()],
+    /// Place of each field in the order, or the largest number if it is not in it.
+    places: Vec<usize>,
+    /// True if the list ended early: its text is not loaded yet.
+    lacks_items: bool,
+}
+
+/// A page to be planned.
+struct Planner<'a> {
+    page: &'a PageBuilder<'a>,
+    room: RemainingBudget<'a>,
+    requested: RowFormat,
+    list: Rc<MeasuredList>,
+    wrapper: OnceCell<Cost>,
+}
+
+impl MeasuredLists {
+    fn list_of(&self, page: &PageBuilder<'_>, counter: &dyn TokenCounter) -> Rc<MeasuredList> {
+        let (text, order) = (page.rows.text.loaded().as_ptr(), page.rows.order.map(|order| order.as_ptr()));
+        let key = (
+            text.addr(),
+            page.rows.list.span,
+            page.first_item,
+            order.map(<*const u32>::addr),
+            page.noise.is_empty(),
+        );
+        let mut known = self.0.borrow_mut();
+        if let Some((_, list)) = known.iter().find(|(own, _)| *own == key) {
+            return Rc::clone(list);
+        }
+        let records = MeasuredRecords {
+            items: Vec::new(),
+            costs: RecordCosts::new(counter),
+            elided: Default::default(),
+            places: Vec::new(),
+            lacks_items: false,
+        };
+        let list = Rc::new(MeasuredList { order: OnceCell::new(), records: RefCell::new(records) });
+        known.push((key, Rc::clone(&list)));
+        list
+    }
+}
+
+impl PageBuilder<'_> {
+    /// Plans and writes the page. Returns `None` if not one record fits.
+    pub(super) fn planned(&self, room: &RemainingBudget<'_>) -> Option<(WrittenItems, RowFormat)> {
+        let measured = Planner::new(self, room);
+        let write = |plan: PagePlan| Some((self.write(&plan, room)?, plan.format));
+        measured.table().and_then(write).or_else(|| measured.records().and_then(write))
+    }
+
+    /// Returns the fields that pages after a sample keep, if they leave out some.
+    pub(super) fn fields_after_sample(&self, room: &RemainingBudget<'_>) -> Option<FieldSelection> {
+        let wanted_count = self.page_size.min(MIN_RECORDS).min(self.rows.list.len());
+        let page = PageBuilder { wanted_count, is_sample: false, noise: self.noise.clone(), ..*self };
+        let measured = Planner::new(&page, room);
+        let plan = measured.table().or_else(|| measured.records())?;
+        plan.format.kept_fields.filter(|_| plan.format.is_condensed)
+    }
+}
+
+impl<'a> Planner<'a> {
+    fn new(page: &'a PageBuilder<'a>, room: &RemainingBudget<'a>) -> Self {
+        let requested = page.requested_format();
+        let list = page.target.lists.list_of(page, room.counter);
+        Self { page, room: *room, requested, list, wrapper: OnceCell::new() }
+    }
+
+    /// Plans the page as a table. Returns `None` if that is not allowed, or saves too little.
+    fn table(&self) -> Option<PagePlan> {
+        let first = self.page.rows.iter_from(self.page.first_item).next()?;
+        let is_record = JsonKind::of_value(self.page.rows.slice(first.value)) == JsonKind::Object;
+        let is_allowed = self.page.target.allows_table && !self.page.is_ranked() && !self.page.is_unabridged;
+        if !is_allowed || !is_record || self.page.wanted_count < 2 {
+            return None;
+        }
+        let choice = self.choose(true).filter(|choice| choice.item_count > 1)?;
+        let (table, records) = (self.cost(choice, true), self.cost(choice, false));
+        let saves = (table.tokens + TABLE_NOTICE_COST) * 100 <= records.tokens * MAX_TABLE_COST_PERCENT;
+        saves.then(|| self.plan(choice, true))
+    }
+
+    /// Plans the page as records.
+    fn records(&self) -> Option<PagePlan> {
+        self.choose(false).map(|choice| self.plan(choice, false))
+    }
+
+    /// Chooses what fits. `as_table`: how records are written.
+    fn choose(&self, as_table: bool) -> Option<Choice> {
+        let page = self.page;
+        let wanted = page.wanted_count;
+        let is_whole = page.is_ranked() || page.target.is_answer || page.is_unabridged;
+        let may_elide = page.target.view.field_selection != RequestedFields::All && !is_whole;
+        let elisions = if may_elide { 0..=ELISION_LIMITS.len() } else { 0..=0 };
+        let all = |elision, item_count| Choice { field_count: None, elision, item_count };
+        let fits = |choice: Choice| self.fits(choice, as_table);
+        // Everything that was requested.
+        if fits(all(0, wanted)) {
+            return Some(all(0, wanted));
+        }
+        // Later pages of a walk have the fields of its first page.
+        let is_chosen = page.target.pagination.is_some() && !page.must_hold_all;
+        if self.list.records.borrow().lacks_items {
+            return None;
+        }
+        let as_requested = || {
+            let shortened = elisions.clone().map(|elision| all(elision, wanted)).find(|choice| fits(*choice));
+            let fewer = || {
+                let counted =
+                    elisions.clone().map(|elision| self.most_items(all(elision, wanted), 0, as_table));
+                counted.flatten().find(|choice| choice.item_count > 0)
+            };
+            shortened.or_else(fewer)
+        };
+        if !page.may_condense() {
+            return as_requested();
+        }
+        // A record that does not fit with the fields of the walk has fewer.
+        if let Some(choice) = is_chosen.then(as_requested).flatten() {
+            return Some(choice);
+        }
+        if self.order().paths.is_empty() {
+            return as_requested();
+        }
+        let is_fixed = page.fixed_count.is_some() || page.target.view.limit.is_some();
+        let least = if is_fixed { wanted } else { wanted.min(MIN_RECORDS) };
+        let main = self.order().main_count.max(1);
+        let fields = |count, elision, item_count| Choice { field_count: Some(count), elision, item_count };
+        // The main fields of the least number of records, then more fields, then more records.
+        for elision in elisions.clone() {
+            if fits(fields(main, elision, least)) {
+                let useful = self.order().useful_count.max(main);
+                let choice = self.most_fields(fields(main, elision, least), useful, as_table);
+                let choice = self.most_items(choice, least, as_table)?;
+                let is_complete = choice.item_count == wanted && choice.field_count == Some(useful);
+                let every = self.order().paths.len();
+                return Some(if is_complete { self.most_fields(choice, every, as_table) } else { choice });
+            }
+        }
+        let last = *elisions.end();
+        if page.must_hold_all {
+            // As many of the main fields as fit for all records, down to the first.
+            let choice =
+                (1..main).rev().map(|count| fields(count, last, wanted)).find(|choice| fits(*choice));
+            let fewer = || self.most_items(fields(1, last, wanted), 0, as_table);
+            return choice.or_else(fewer).filter(|choice| choice.item_count > 0);
+        }
+        let fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
+        fewer.flatten().find(|choice| choice.item_count > 0)
+    }
+
+    /// Returns the fields to choose from. They are found in records of the whole list, which are read only if they are needed.
+    fn order(&self) -> &FieldOrder {
+        self.list.order.get_or_init(|| {
+            let (page, kept) = (self.page, self.requested.kept_fields.as_ref());
+            let preferred = &page.target.policy.render_options.summary_fields;
+            let mut order = FieldOrder::new(page.rows, &page.noise, preferred);
+            if let Some(kept) = kept.filter(|_| self.requested.is_condensed) {
+                order.retain(|path| selects(kept, path));
+            }
+            order
+        })
+    }
+
+    /// Returns the choice with as many more fields as fit, at most `most`.
+    fn most_fields(&self, choice: Choice, most: usize, as_table: bool) -> Choice {
+        let with = |count| Choice { field_count: Some(count), ..choice };
+        let (mut fits, mut exceeds) = (choice.field_count.unwrap_or(0), most + 1);
+        while exceeds - fits > 1 {
+            let middle = fits.midpoint(exceeds);
+            if self.fits(with(middle), as_table) { fits = middle } else { exceeds = middle }
+        }
+        with(fits)
+    }
+
+    /// Returns the choice with as many records as fit, of which `least` are known to.
+    fn most_items(&self, choice: Choice, least: usize, as_table: bool) -> Option<Choice> {
+        let with = |item_count| Choice { item_count, ..choice };
+        let (mut fits, mut exceeds) = (least, self.page.wanted_count + 1);
+        while exceeds > fits + 1 {
+            let middle = fits.midpoint(exceeds);
+            if self.fits(with(middle), as_table) { fits = middle } else { exceeds = middle }
+        }
+        Some(with(fits))
+    }
+
+    fn fits(&self, choice: Choice, as_table: bool) -> bool {
+        self.cost(choice, as_table).is_within(&self.room)
+    }
+
+    /// Returns what a choice costs, or as soon as it exceeds the budget, a part of that.
+    fn cost(&self, choice: Choice, as_table: bool) -> Cost {
+        let mut sum = self.wrapper_cost(choice);
+        if as_table {
+            let measured = self.measured(choice);
+            let keeps = self.keeps(choice, &measured);
+            let records = measured.records(choice);
+            if records.len() < choice.item_count {
+                return Cost::IMPOSSIBLE;
+            }
+            let (costs, counter) = (&measured.costs, self.room.counter);
+            return sum.plus(TableCosts { costs, records, keeps: &keeps, counter }.total());
+        }
+        let mut done = 0;
+        while done < choice.item_count && sum.is_within(&self.room) {
+            let next = (done + BATCH).min(choice.item_count);
+            let measured = self.measured(Choice { item_count: next, ..choice });
+            let keeps = self.keeps(choice, &measured);
+            let records = measured.records(Choice { item_count: next, ..choice });
+            if records.len() < next {
+                return Cost::IMPOSSIBLE;
+            }
+            records[done..].iter().for_each(|record| sum += measured.costs.of_record(record, &keeps));
+            done = next;
+        }
+        sum
+    }
+
+    /// Returns the measured records, at least those of a choice that exist.
+    fn measured(&self, choice: Choice) -> Ref<'_, MeasuredRecords> {
+        {
+            let (page, counter) = (self.page, self.room.counter);
+            let MeasuredRecords { items, costs, elided, places, lacks_items } =
+                &mut *self.list.records.borrow_mut();
+            let from = items.len();
+            if from < choice.item_count {
+                let wanted = choice.item_count.next_multiple_of(BATCH).min(page.wanted_count) - from;
+                items.extend(page.rows.iter_from(page.first_item + from).take(wanted));
+                *lacks_items |= items.len() < from + wanted;
+                costs.measure(page.rows, &items[from..], &page.noise, counter);
+            }
+            if choice.field_count.is_some() {
+                let order = &self.order().paths;
+                let place = |path: &str| order.iter().position(|own| is_path_within(path, own));
+                let new = costs.fields.iter().skip(places.len());
+                let new: Vec<usize> = new.map(|field| place(&field.path).unwrap_or(usize::MAX)).collect();
+                places.extend(new);
+            }
+            if let Some(at) = choice.elision.checked_sub(1) {
+                for nth in elided[at].len()..costs.records.len() {
+                    let pointer = format!("{}{}", page.target.pointer, page.rows.pointer_to(&items[nth]));
+                    let of = (&costs.records[nth], &items[nth]);
+                    let limit = (ELISION_LIMITS[at], pointer.as_str());
+                    elided[at].push(costs.elided(of, page.rows, &page.noise, limit, counter));
+                }
+            }
+        }
+        self.list.records.borrow()
+    }
+
+    /// Returns the cost of the wrapper, which names the columns of rows.
+    fn wrapper_cost(&self, choice: Choice) -> Cost {
+        let render = |format: &RowFormat| {
+            let wrapper = self.page.wrapper(format, None, &self.room);
+            wrapper.map_or(Cost::IMPOSSIBLE, |wrapper| {
+                let counter = self.room.counter;
+                Cost::of(&wrapper.before, counter).plus(Cost::of(&wrapper.after, counter))
+            })
+        };
+        match (&self.page.rows.list.layout, choice.field_count) {
+            (Layout::Table { .. }, Some(count)) => {
+                let kept_fields = Some(self.selection(count));
+                render(&RowFormat { kept_fields, is_condensed: true, ..self.requested.clone() })
+            }
+            _ => *self.wrapper.get_or_init(|| render(&self.requested)),
+        }
+    }
+
+    /// Returns, for each field that occurs, true if a choice keeps it.
+    fn keeps(&self, choice: Choice, measured: &MeasuredRecords) -> Vec<bool> {
+        if let Some(count) = choice.field_count {
+            return measured.places.iter().map(|place| *place < count).collect();
+        }
+        let kept = self.requested.kept_fields.as_ref();
+        let is_kept =
+            |path: &str| !self.page.noise.contains(path) && kept.is_none_or(|kept| selects(kept, path));
+        measured.costs.fields.iter().map(|field| is_kept(&field.path)).collect()
+    }
+
+    fn selection(&self, count: usize) -> FieldSelection {
+        self.order().paths.iter().take(count).cloned().collect()
+    }
+
+    fn plan(&self, choice: Choice, as_table: bool) -> PagePlan {
+        let mut format = RowFormat { as_table, ..self.requested.clone() };
+        if let Some(count) = choice.field_count {
+            (format.kept_fields, format.is_condensed) = (Some(self.selection(count)), true);
+        }
+        format.elide_above = choice.elision.checked_sub(1).and_then(|at| ELISION_LIMITS.get(at)).copied();
+        let steps = [
+            (as_table, StageName::Dense),
+            (format.is_condensed, StageName::Condense),
+            (format.elide_above.is_some(), StageName::Elide),
+            (choice.field_count == Some(1), StageName::Identify),
+            (choice.item_count < self.page.wanted_count, StageName::Fewer),
+        ];
+        format.stages = steps.into_iter().filter(|(is_taken, _)| *is_taken).map(|(_, stage)| stage).collect();
+        let cost = self.cost(choice, as_table);
+        let records = self.list.records.borrow();
+        let (fields, keeps) = (&records.costs.fields, self.keeps(choice, &records));
+        let omitted = fields.iter().zip(keeps).filter(|(_, is_kept)| format.is_condensed && !is_kept);
+        let omitted_fields = omitted.map(|(field, _)| field.path.clone()).collect();
+        let main_count = choice.field_count.map_or(0, |count| self.order().main_count.min(count));
+        PagePlan { format, item_count: choice.item_count, cost, omitted_fields, main_count }
+    }
+}
+
+impl MeasuredRecords {
+    /// Returns the records of a choice.
+    fn records(&self, choice: Choice) -> &[RecordCost] {
+        let all = choice.elision.checked_sub(1).map_or(&self.costs.records, |at| &self.elided[at]);
+        all.get(..choice.item_count).unwrap_or(all)
+    }
+}
+
+/// Returns true if a selection has a field, alone or with an object that contains it.
+fn selects(kept: &FieldSelection, path: &str) -> bool {
+    path.match_indices('.').any(|(dot, _)| kept.selects(&path[..dot])) || kept.selects(path)
+}

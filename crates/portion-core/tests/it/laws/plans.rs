@@ -1,0 +1,117 @@
+//! Properties of the plan of a page.
+
+use portion_core::policy::Policy;
+use portion_core::view::Request;
+use portion_tokens::Tokenizer;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use super::choices::{Dice, dice};
+use super::lossless::text_payload;
+use super::session::{Reply, Session};
+use super::{cases, payloads};
+use crate::laws::json::Json;
+
+/// Generates a list of records that have the same fields, short and long.
+fn list(dice: &mut Dice) -> String {
+    let (count, width) = (dice.within(20, 90), dice.within(3, 30));
+    let long = dice.within(1, 40);
+    let names = ["id", "name", "status", "createdAt", "total", "message", "url", "flags", "note", "owner"];
+    let record = |n: usize| {
+        let field = |at: usize| {
+            let name = format!(
+                "\"{}{}\"",
+                names[at % names.len()],
+                if at < names.len() { "" } else { "X" }.repeat(at / 10)
+            );
+            let value = match at % 7 {
+                0 => Json::Word(format!("{}", 1000 + n * 7 + at)),
+                1 => Json::Text(format!("\"Name {} of {n}\"", at * n % 13)),
+                2 => Json::Text(format!("\"2026-0{}-1{}\"", n % 9 + 1, n % 10)),
+                3 => Json::Word(["true", "false", "null"][n % 3].to_owned()),
+                4 => Json::Text(format!("\"{}\"", "word ".repeat(long + n % 5))),
+                5 => Json::Array(vec![Json::Word("1".into()), Json::Text("\"a\"".into())]),
+                _ => Json::Object(vec![("\"city\"".into(), Json::Text(format!("\"City {}\"", n % 4)))]),
+            };
+            (name, value)
+        };
+        Json::Object((0..width).map(field).collect())
+    };
+    Json::Array((0..count).map(record).collect()).minified()
+}
+
+fn first(text: &str, tokens: usize, request: &Request) -> Option<Reply> {
+    let policy = Policy { token_budget_threshold: tokens, reply_target: tokens, ..Policy::default() };
+    let policy = Policy { full_below: 300, ranked_target: 300, ..policy };
+    let session = Session::new(text_payload(text.to_owned()), policy, Tokenizer::O200k.counter());
+    session.call(request).expect("a plain request")
+}
+
+/// Returns the number of records, and of columns with the most for all of them.
+fn extent(reply: &Reply) -> Option<(usize, usize)> {
+    let plan = reply.portion.plan()?;
+    let whole = plan.elide_above.is_none();
+    whole.then(|| (plan.item_count, plan.columns.as_ref().map_or(usize::MAX, Vec::len)))
+}
+
+fn check_growth(mut dice: Dice) -> TestCaseResult {
+    let text = list(&mut dice);
+    let limit = dice.once_in(2).then(|| dice.within(5, 60) as u32);
+    let request = Request { limit, ..Request::default() };
+    let budget = dice.within(600, 4_000);
+    let more = budget + dice.within(1, 4_000);
+    let both = (first(&text, budget, &request), first(&text, more, &request));
+    let (Some(less), Some(more)) = both else { return Ok(()) };
+    let (Some(less), Some(more)) = (extent(&less), extent(&more)) else { return Ok(()) };
+    prop_assert!(more.0 > less.0 || more.1 >= less.1, "{less:?} became {more:?}");
+    Ok(())
+}
+
+fn check_walk(mut dice: Dice) -> TestCaseResult {
+    let text = list(&mut dice);
+    let budget = dice.within(600, 4_000);
+    let policy = Policy { token_budget_threshold: budget, reply_target: budget, ..Policy::default() };
+    let policy = Policy { full_below: 300, ranked_target: 300, ..policy };
+    let session = Session::new(text_payload(text), policy, Tokenizer::O200k.counter());
+    let Some(first) = session.call(&Request::default()).expect("plain") else { return Ok(()) };
+    let columns = |reply: &Reply| reply.portion.plan().map(|plan| plan.columns.clone());
+    let expected = columns(&first);
+    let (view, mut next) = (first.view.clone(), first.next());
+    while let Some(position) = next {
+        let page = session.read(&view, position, &Request::default()).expect("a page");
+        if let Some(columns) = columns(&page) {
+            prop_assert_eq!(Some(columns), expected.clone());
+        }
+        next = page.next();
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+    #[test]
+    fn a_larger_budget_shows_more_records_or_as_many_columns(dice in dice()) {
+        check_growth(dice)?;
+    }
+
+    #[test]
+    fn all_pages_of_a_walk_have_the_same_columns(dice in dice()) {
+        check_walk(dice)?;
+    }
+}
+
+/// The records cost no more than planned, and little less.
+#[test]
+fn a_plan_is_close_to_the_cost() {
+    let (mut planned, mut counted) = (0, 0);
+    for seed in 0..40 {
+        let mut dice = Dice::new(seed);
+        let text = if seed % 2 == 0 { list(&mut dice) } else { payloads::list(&mut dice) };
+        let Some(reply) = first(&text, 3_000, &Request::default()) else { continue };
+        let Some(plan) = reply.portion.plan() else { continue };
+        let count = Tokenizer::O200k.counter().count(reply.text());
+        assert!(count <= plan.tokens, "{count} tokens, {} planned", plan.tokens);
+        (planned, counted) = (planned + plan.tokens, counted + count);
+    }
+    assert!(planned > 30_000 && planned * 100 <= counted * 103, "{planned} planned, {counted} counted");
+}
