@@ -10,7 +10,9 @@ use super::syntax::{column_name, is_number, literal, parse};
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnUse {
-    /// Computed with, or compared with a number.
+    /// Equal to a number, or not.
+    Equal,
+    /// Computed with, or compared with a number by `<` or `>`.
     Number,
     /// Added up, or averaged.
     Sum,
@@ -21,10 +23,6 @@ pub(crate) enum ColumnUse {
     /// Read as a date by a function of SQLite, or of another dialect, which reads more forms.
     SqliteDate,
     Date,
-    /// Compared with `'true'` or `'false'`.
-    Boolean,
-    /// Compared with a number that loses digits as one: of more than 18, or with zeros at its beginning.
-    Code,
 }
 
 /// Functions that add up numbers.
@@ -56,22 +54,13 @@ impl Uses {
 
     fn add_comparison(&mut self, column: &Expr, value: &Expr, is_range: bool) {
         match literal(value) {
-            Some(text) if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") => {
-                self.add(column, ColumnUse::Boolean);
-            }
             Some(_) if is_range => self.add(column, ColumnUse::Range),
-            None if is_code(value) => self.add(column, ColumnUse::Code),
-            None if is_number(value) => self.add(column, ColumnUse::Number),
+            None if is_number(value) => {
+                self.add(column, if is_range { ColumnUse::Number } else { ColumnUse::Equal });
+            }
             _ => {}
         }
     }
-}
-
-/// Returns true for a number such as `02139`, or of more digits than one holds.
-fn is_code(expr: &Expr) -> bool {
-    let digits = expr.to_string();
-    digits.bytes().all(|b| b.is_ascii_digit())
-        && (digits.len() > 18 || digits.len() > 1 && digits.starts_with('0'))
 }
 
 impl Visitor for Uses {

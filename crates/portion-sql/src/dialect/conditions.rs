@@ -4,6 +4,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
 };
 
+use super::literals::is_comparison;
 use super::syntax::{column_name, for_each_expr, is_number, literal, parse};
 
 /// Maximum characters of an operand that are shown.
@@ -185,18 +186,6 @@ impl HavingClause {
             format!("{with}SELECT min(compared), max(compared) FROM ({of_groups})"),
         ]
     }
-}
-
-fn is_comparison(op: &BinaryOperator) -> bool {
-    matches!(
-        op,
-        BinaryOperator::Lt
-            | BinaryOperator::LtEq
-            | BinaryOperator::Gt
-            | BinaryOperator::GtEq
-            | BinaryOperator::Eq
-            | BinaryOperator::NotEq
-    )
 }
 
 /// Functions that return texts.

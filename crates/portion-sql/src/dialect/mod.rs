@@ -12,6 +12,7 @@ mod column_uses;
 mod conditions;
 mod edits;
 mod elements;
+mod literals;
 mod rewriting;
 mod syntax;
 mod tables;
@@ -21,7 +22,7 @@ mod words;
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
 pub(crate) use column_uses::{ColumnUse, column_uses};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
-pub(crate) use rewriting::{rewrite, rewrite_misread};
+pub(crate) use rewriting::{ColumnTypes, ComparedType, rewrite, rewrite_misread};
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use words::{

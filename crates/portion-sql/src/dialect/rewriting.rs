@@ -9,30 +9,52 @@ use sqlparser::ast::{
 };
 
 use super::syntax::{column_name, is_number, literal, parse, quoted_text, raw};
-use super::{calls, casts, clauses, elements};
+use super::{calls, casts, clauses, elements, literals};
+
+/// The types of columns by their names.
+pub(crate) struct ColumnTypes<'a> {
+    /// Returns true for the name of a column of times, or of no column.
+    pub(crate) is_time: &'a dyn Fn(&str) -> bool,
+    /// Returns the type of a column with which literals are compared.
+    pub(crate) compared: &'a dyn Fn(&str) -> ComparedType,
+}
+
+/// The type of a column for the literals that are compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComparedType {
+    Text,
+    Boolean,
+    Other,
+}
 
 /// Rewrites a statement that SQLite rejects; `None` if it cannot be read, or if it is too large.
-pub(crate) fn rewrite(sql: &str) -> Option<String> {
-    rewrite_where(sql, &|_| true)
+pub(crate) fn rewrite(sql: &str, types: &ColumnTypes<'_>) -> Option<String> {
+    let mut query = parse(sql)?;
+    literals::rewrite(&mut query, types.compared);
+    Some(rewrite_tree(query, &|_| true))
 }
 
 /// Rewrites a statement that SQLite accepts but reads as something else: sums and differences of dates, casts to types that
-/// it does not have, subscripts, and formats after the time. `is_time`: true for the name of a column of times, or of no column. Returns `None` if there are none.
-pub(crate) fn rewrite_misread(sql: &str, is_time: &dyn Fn(&str) -> bool) -> Option<String> {
+/// it does not have, subscripts, formats after the time, and literals of another type. Returns `None` if there are none.
+pub(crate) fn rewrite_misread(sql: &str, types: &ColumnTypes<'_>) -> Option<String> {
     let lower = sql.to_ascii_lowercase();
-    let may_have =
-        ["cast", "strftime"].iter().any(|word| lower.contains(word)) || sql.contains(['-', '+', '[']);
+    let may_have = ["cast", "strftime"].iter().any(|word| lower.contains(word))
+        || sql.contains(['-', '+', '['])
+        || literals::may_have(&lower);
     let mut query = may_have.then(|| parse(sql)).flatten()?;
-    let mut finder = Misread { is_time, is_found: false };
+    let has_literals = literals::rewrite(&mut query, types.compared);
+    let mut finder = Misread { is_time: types.is_time, is_found: false };
     let _ = VisitMut::visit(&mut query, &mut finder);
-    if finder.is_found { rewrite_where(sql, is_time) } else { None }
+    if finder.is_found {
+        return Some(rewrite_tree(query, types.is_time));
+    }
+    has_literals.then(|| query.to_string())
 }
 
-fn rewrite_where(sql: &str, is_time: &dyn Fn(&str) -> bool) -> Option<String> {
-    let mut query = parse(sql)?;
+fn rewrite_tree(mut query: Query, is_time: &dyn Fn(&str) -> bool) -> String {
     elements::rewrite(&mut query);
     let _ = VisitMut::visit(&mut query, &mut Rewriting { is_time });
-    Some(query.to_string())
+    query.to_string()
 }
 
 /// Searches for what SQLite reads as something else.

@@ -8,7 +8,7 @@ use portion_text::timestamp::month_number;
 use super::{QueryRun, hints};
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
-use crate::dialect::{self, ColumnUse};
+use crate::dialect::{self, ColumnUse, ComparedType};
 use crate::error::quote_identifier;
 use crate::functions;
 use crate::table::OpenTable;
@@ -35,17 +35,12 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 return None;
             }
             match column_use {
-                ColumnUse::Boolean => boolean_hint(column),
-                ColumnUse::Code => {
-                    let is_text = column.form == ColumnForm::Text && column.kinds.are_texts();
-                    let name = quote_identifier(&column.name);
-                    is_text
-                        .then(|| format!("{name} has texts: write the value in quotes, with all its digits"))
-                }
                 ColumnUse::SqliteDate | ColumnUse::Date => date_hint(table, at, column_use),
                 ColumnUse::Range => order_hint(table, at),
                 ColumnUse::Order => number_hint(run, table, at, column_use).or_else(|| order_hint(table, at)),
-                ColumnUse::Number | ColumnUse::Sum => number_hint(run, table, at, column_use),
+                ColumnUse::Equal | ColumnUse::Number | ColumnUse::Sum => {
+                    number_hint(run, table, at, column_use)
+                }
             }
         })
     })
@@ -75,12 +70,14 @@ fn columns_named<'a>(
         .collect()
 }
 
-/// Returns a hint for a column of booleans, which are 1 and 0, that is compared with a text.
-fn boolean_hint(column: &ColumnDef) -> Option<String> {
-    let is_boolean = column.form == ColumnForm::Boolean
-        || column.kinds.intersects(ValueKinds::BOOL) && !column.kinds.intersects(ValueKinds::TEXT);
-    let name = quote_identifier(&column.name);
-    is_boolean.then(|| format!("{name} is a boolean, which no text equals: write {name} = true"))
+/// Returns the type of a column by its name.
+pub(super) fn compared_type(run: &QueryRun<'_>, name: &str) -> ComparedType {
+    let named = columns_named(run, name, &[]);
+    match named.first().map(|(table, at)| &table.columns()[*at]) {
+        Some(column) if column.is_boolean() => ComparedType::Boolean,
+        Some(column) if column.form == ColumnForm::Text && column.kinds.are_texts() => ComparedType::Text,
+        _ => ComparedType::Other,
+    }
 }
 
 /// Counts of the values of a column by what they are.
@@ -133,7 +130,9 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
     if matches!(column.form, ColumnForm::Amount | ColumnForm::DecimalComma) {
         return written_hint(table, at, &name);
     }
-    if !column.kinds.intersects(ValueKinds::TEXT)
+    // A number equals the texts that are written for it.
+    if column_use == ColumnUse::Equal
+        || !column.kinds.intersects(ValueKinds::TEXT)
         || matches!(column.form, ColumnForm::Time(_) | ColumnForm::Boolean)
     {
         return None;

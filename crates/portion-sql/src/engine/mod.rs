@@ -178,12 +178,16 @@ impl QueryRun<'_> {
         let mut sql = sql.to_owned();
         let mut renamed = Vec::new();
         let (mut is_rewritten, mut readings) = (false, 0);
+        let types = dialect::ColumnTypes {
+            is_time: &|name| self.may_be_time(name),
+            compared: &|name| column_hints::compared_type(self, name),
+        };
         'attempts: for attempt in 0.. {
             opened.usage.reset();
             let error = match connection.prepare(&sql) {
                 Ok(_) if !is_rewritten => {
                     is_rewritten = true;
-                    let other = dialect::rewrite_misread(&sql, &|name| self.may_be_time(name));
+                    let other = dialect::rewrite_misread(&sql, &types);
                     match other.map(|other| (connection.prepare(&other).err(), other)) {
                         Some((None, other)) => sql = other,
                         // An index that counts from 0 in some dialects and from 1 in others.
@@ -212,7 +216,7 @@ impl QueryRun<'_> {
                 }
                 if is_reading && !is_rewritten && readings < MAX_READINGS {
                     readings += 1;
-                    if let Some(other) = dialect::rewrite(&sql) {
+                    if let Some(other) = dialect::rewrite(&sql, &types) {
                         (sql, is_rewritten) = (other, true);
                         continue 'attempts;
                     }

@@ -19,7 +19,7 @@
 mod number;
 mod time;
 
-pub use number::{CellNumber, amount, plain_number};
+pub use number::{CellNumber, amount, code_number, plain_number};
 pub use time::{DateOrder, read_time};
 
 use number::NumberFacts;
@@ -72,6 +72,7 @@ pub struct FormLearner {
     number_count: usize,
     /// True if a text that is no number has a digit, or if there are many words and no number.
     has_codes: bool,
+    has_number_codes: bool,
     are_booleans: bool,
     numbers: Option<NumberFacts>,
     times: Option<TimeFacts>,
@@ -83,6 +84,7 @@ impl Default for FormLearner {
             text_count: 0,
             number_count: 0,
             has_codes: false,
+            has_number_codes: false,
             are_booleans: true,
             numbers: Some(NumberFacts::default()),
             times: Some(TimeFacts::default()),
@@ -97,6 +99,7 @@ impl FormLearner {
             return;
         }
         self.text_count += 1;
+        self.has_number_codes |= number::is_number_code(text);
         if self.is_settled() {
             return;
         }
@@ -126,6 +129,11 @@ impl FormLearner {
     /// Returns true if a text may look like a number without being one in the form of the column.
     pub fn has_codes(&self) -> bool {
         self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form() == ColumnForm::Text)
+    }
+
+    /// Returns true if a text is a code of digits for which people write a number: `01005`.
+    pub fn has_number_codes(&self) -> bool {
+        self.has_number_codes
     }
 
     /// Returns true if a plain number has a fraction.
@@ -205,6 +213,8 @@ mod tests {
         }
         for texts in [
             &["1.9", "1.10"][..],
+            &["3.9", "3.11"],
+            &["18.4", "20.11", "9"],
             &["1", "1.0"],
             &["007", "12"],
             &["+5", "6"],

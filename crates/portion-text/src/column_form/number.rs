@@ -13,6 +13,11 @@ pub enum CellNumber {
 
 /// Most digits of a number: a 64-bit float holds no more.
 const MAX_DIGITS: usize = 17;
+/// Digits after the point that no part of a version has.
+const MIN_FLOAT_DECIMALS: usize = 4;
+/// Fewest digits of a text with signs between them that is a telephone number, and most bytes of a code.
+const MIN_PHONE_DIGITS: usize = 7;
+const MAX_CODE_BYTES: usize = 24;
 /// Signs of currencies, which may stand before or after an amount.
 const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
 /// White space that separates thousands.
@@ -115,12 +120,13 @@ impl NumberFacts {
         self.decimals.is_some()
     }
 
-    /// Returns true if no two texts are spellings of one number: fractions of one length, or of the shortest form.
+    /// Returns true if no two texts are spellings of one number: fractions of one length, or the shortest fractions of
+    /// floats. Short fractions of several lengths may be the parts of versions: `3.9`, `3.11`.
     fn is_canonical(&self) -> bool {
         match self.decimals {
             None => true,
             Some(_) if self.has_whole && self.has_padded_whole => false,
-            Some((least, most)) => least == most || !self.has_trailing_zero,
+            Some((least, most)) => least == most || !self.has_trailing_zero && most >= MIN_FLOAT_DECIMALS,
         }
     }
 
@@ -156,6 +162,46 @@ pub fn plain_number(text: &str) -> Option<CellNumber> {
         }
         Some(_) => None,
     }
+}
+
+/// Returns the number that people write for a code of digits: 1005 for `01005`, 2125551234 for `(212) 555-1234`.
+///
+/// ```
+/// use portion_text::column_form::code_number;
+///
+/// assert_eq!(code_number("01005"), Some(1005));
+/// assert_eq!(code_number("+1 212-555-1234"), Some(12_125_551_234));
+/// assert_eq!(code_number("2024-0017"), None);
+/// ```
+pub fn code_number(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    if text.len() > MAX_CODE_BYTES || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '(') {
+        return None;
+    }
+    let (mut number, mut count) = (0_u64, 0);
+    // Lengths of the groups of digits, as decimal digits.
+    let (mut groups, mut length) = (0_u64, 0);
+    for byte in digits.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+                (count, length) = (count + 1, length + 1);
+            }
+            b' ' | b'-' | b'(' | b')' if length > 0 => (groups, length) = (groups * 10 + length % 10, 0),
+            b' ' | b'-' | b'(' | b')' => {}
+            _ => return None,
+        }
+    }
+    let is_plain = count == digits.len();
+    let is_phone = count >= MIN_PHONE_DIGITS
+        && (text.starts_with(['+', '(']) || length == 4 && matches!(groups, 33 | 133));
+    (is_plain || is_phone).then_some(number)
+}
+
+/// Returns true for a code of digits that is no number in canonical form.
+pub(super) fn is_number_code(text: &str) -> bool {
+    let is_plain = !text.starts_with('0') && is_digits(text);
+    !is_plain && text != "0" && code_number(text).is_some()
 }
 
 /// Returns the number of an amount: `$2.50`, `1,400`, `1 400.50 €`, `-€1,400.00`, `(679.45)`, `679.45-`, `12.50 USD`.

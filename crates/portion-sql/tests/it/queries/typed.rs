@@ -479,14 +479,63 @@ fn codes_are_found_by_the_numbers_that_are_written_for_them() {
             &format!(r#"[{{"n":{count}}}]"#),
         );
     }
-    for (condition, name) in [("zip = 02139", "zip"), ("id = 12345678901234567890", "id")] {
-        let answer =
-            answer(rows, &format!("SELECT count(*) FROM items WHERE {condition}"), &[]).expect(condition);
-        assert_eq!(
-            answer.type_hints,
-            [format!("{name} has texts: write the value in quotes, with all its digits")]
-        );
+    for condition in [
+        "zip = 2139",
+        "zip = 02139",
+        "zip IN (2139, 5)",
+        "zip NOT IN (94105)",
+        "zip <> 94105",
+        "zip = 2139.0",
+        "CASE zip WHEN 2139 THEN 1 END",
+        "zip IN (SELECT 2139)",
+        "id = 12345678901234567891",
+        "id IN (12345678901234567891, 5)",
+    ] {
+        let answer = answer(rows, &format!("SELECT zip FROM items WHERE {condition}"), &[]).expect(condition);
+        assert_eq!(answer.json, r#"[{"zip":"02139"}]"#, "{condition}");
+        assert!(answer.type_hints.is_empty(), "{condition}: {:?}", answer.type_hints);
     }
+    let bound =
+        answer(rows, "SELECT zip FROM items WHERE zip = :zip", &[("zip", "2139")]).expect("an answer");
+    assert_eq!(bound.json, r#"[{"zip":"02139"}]"#);
+}
+
+#[test]
+fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
+    let check_counts = |rows: &str, counts: &[(&str, usize)]| {
+        for (condition, count) in counts {
+            let sql = format!("SELECT count(*) AS n FROM items WHERE {condition}");
+            check(rows, &sql, &format!(r#"[{{"n":{count}}}]"#));
+        }
+    };
+    // Both spellings occur, so that they are two values.
+    let both = r#"[{"c":"01005"},{"c":"1005"},{"c":"007"},{"c":"07"},{"c":"008"},{"c":"N/A"}]"#;
+    check_counts(
+        both,
+        &[("c = 1005", 1), ("c = '01005'", 1), ("c = 7", 0), ("c IN (8, 9)", 1), ("c = 'N/A'", 1)],
+    );
+    check(both, "SELECT count(DISTINCT c) AS n FROM items", r#"[{"n":6}]"#);
+    check(both, "SELECT count(*) AS n FROM items a JOIN items b ON a.c = b.c", r#"[{"n":6}]"#);
+    let phones = r#"[{"p":"+1 212-555-1234"},{"p":"(212) 555-1235"},{"p":"212-555-1236"},{"p":"2024-0017"}]"#;
+    check_counts(
+        phones,
+        &[
+            ("p = 12125551234", 1),
+            ("p IN (2125551235, 2125551236)", 2),
+            ("p = 20240017", 0),
+            ("p NOT IN (2125551235)", 3),
+            ("p < '2'", 2),
+        ],
+    );
+    let joined = r#"{"people":[{"zip":"01005"},{"zip":"02139"},{"zip":"94105"}],"towns":[{"zip":1005},{"zip":94105}]}"#;
+    for on in ["a.zip = b.zip", "b.zip = a.zip", "a.zip IN (b.zip)"] {
+        let sql = format!("SELECT a.zip FROM people a JOIN towns b ON {on} ORDER BY a.zip");
+        check(joined, &sql, r#"[{"zip":"01005"},{"zip":"94105"}]"#);
+    }
+    check(joined, "SELECT count(*) AS n FROM people WHERE zip IN (SELECT zip FROM towns)", r#"[{"n":2}]"#);
+    check(joined, "SELECT count(*) AS n FROM towns WHERE zip IN (SELECT zip FROM people)", r#"[{"n":2}]"#);
+    let csv = "id,zip\n1,01005\n2,94105\n3,\n";
+    check(csv, "SELECT id FROM items WHERE zip = 1005", r#"[{"id":1}]"#);
 }
 
 #[test]
@@ -501,8 +550,35 @@ fn texts_of_booleans_are_booleans() {
         r#"[{"ok":"false","n":1},{"ok":"true","n":2}]"#,
     );
     check(rows, "SELECT sum(ok) AS n FROM items", r#"[{"n":2}]"#);
-    let told = answer(rows, "SELECT count(*) AS n FROM items WHERE ok = 'true'", &[]).expect("an answer");
-    assert_eq!(told.type_hints, ["ok is a boolean, which no text equals: write ok = true"]);
+    let typed = rows.replace("\"true\"", "true").replace("\"false\"", "false");
+    for rows in [rows, &typed] {
+        for condition in [
+            "ok = 'true'",
+            "ok = 'TRUE'",
+            "ok IN ('true', 'x')",
+            "ok NOT IN ('false')",
+            "ok <> 'false'",
+            "'true' = ok",
+            "ok = '1'",
+            "ok = 1.0",
+            "CASE ok WHEN 'true' THEN 1 END",
+            "(SELECT o FROM (SELECT id AS i, ok AS o FROM items) WHERE i = id AND o = 'true')",
+            "ok IN ('true', 1, 5, 7)",
+            "ok = true",
+            "ok",
+            "ok IN (SELECT ok FROM items WHERE ok = 'true')",
+        ] {
+            let answer = answer(rows, &format!("SELECT id FROM items WHERE {condition} ORDER BY id"), &[]);
+            let answer = answer.expect(condition);
+            assert_eq!(answer.json, r#"[{"id":1},{"id":3}]"#, "{condition}");
+            assert!(answer.type_hints.is_empty(), "{condition}");
+        }
+        check(rows, "SELECT count(*) AS n FROM items WHERE ok IN ('true', 'false')", r#"[{"n":3}]"#);
+        check(rows, "SELECT count(*) AS n FROM items a JOIN items b ON a.ok = b.ok", r#"[{"n":5}]"#);
+        check(rows, "SELECT sum(ok) AS n FROM items", r#"[{"n":2}]"#);
+        let bound = answer(rows, "SELECT count(*) AS n FROM items WHERE ok = :ok", &[("ok", "true")]);
+        assert_eq!(bound.expect("an answer").json, r#"[{"n":2}]"#);
+    }
 }
 
 #[test]

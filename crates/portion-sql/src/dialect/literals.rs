@@ -1,0 +1,132 @@
+//! Literals that no value of the column equals which they are compared with, as SQLite reads them: `ok = 'true'` of booleans,
+//! which are 1 and 0, and codes without quotes that lose digits as numbers (`zip = 02139`, or more than 18 digits).
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, Expr, InTarget, Query, Select, SelectItem, Value, Visit, VisitMut, Visitor, VisitorMut,
+};
+
+use super::rewriting::ComparedType;
+use super::syntax::{column_name, literal, raw};
+
+/// Returns true if a statement in lower case may have such literals.
+pub(super) fn may_have(sql: &str) -> bool {
+    ["'true'", "'false'", ":"].iter().any(|text| sql.contains(text))
+        || sql.split(|c: char| !c.is_ascii_alphanumeric()).any(is_code)
+}
+
+/// Writes literals in the type of the column that they are compared with; returns true if there are any.
+pub(super) fn rewrite(query: &mut Query, column_type: &dyn Fn(&str) -> ComparedType) -> bool {
+    let mut aliases = Aliases(HashMap::new());
+    let _ = Visit::visit(query, &mut aliases);
+    let mut literals = Literals { column_type, aliases: aliases.0, is_changed: false };
+    let _ = VisitMut::visit(query, &mut literals);
+    literals.is_changed
+}
+
+/// Returns true for digits that are no number in canonical form, or more than one holds.
+fn is_code(digits: &str) -> bool {
+    let is_digits = digits.bytes().all(|b| b.is_ascii_digit());
+    is_digits && (digits.len() > 18 || digits.len() > 1 && digits.starts_with('0'))
+}
+
+/// Columns by the names that inner statements give them, in lower case.
+struct Aliases(HashMap<String, String>);
+
+impl Visitor for Aliases {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { expr, alias } = item
+                && let Some(column) = column_name(expr)
+            {
+                self.0.insert(alias.value.to_lowercase(), column);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+struct Literals<'a> {
+    column_type: &'a dyn Fn(&str) -> ComparedType,
+    aliases: HashMap<String, String>,
+    is_changed: bool,
+}
+
+impl Literals<'_> {
+    fn rewrite<'e>(&mut self, column: &Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
+        let Some(name) = column_name(column) else { return };
+        for value in values {
+            let text = literal(value).map(str::to_lowercase);
+            let (wanted, written) = match text.as_deref() {
+                Some("true") => (ComparedType::Boolean, raw("1")),
+                Some("false") => (ComparedType::Boolean, raw("0")),
+                Some(_) => continue,
+                None => match value.to_string() {
+                    name if name.starts_with(':') => {
+                        (ComparedType::Boolean, raw(format!("to_boolean({name})")))
+                    }
+                    digits if is_code(&digits) => {
+                        (ComparedType::Text, Expr::value(Value::SingleQuotedString(digits)))
+                    }
+                    _ => continue,
+                },
+            };
+            if self.type_of(&name) == wanted {
+                *value = written;
+                self.is_changed = true;
+            }
+        }
+    }
+
+    fn type_of(&self, name: &str) -> ComparedType {
+        match (self.column_type)(name) {
+            ComparedType::Other => {
+                let tail = name.rsplit('.').next().unwrap_or(name).to_lowercase();
+                let column = self.aliases.get(&tail);
+                column.map_or(ComparedType::Other, |column| (self.column_type)(column))
+            }
+            known => known,
+        }
+    }
+}
+
+impl VisitorMut for Literals<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => {
+                self.rewrite(left, [&mut **right]);
+                self.rewrite(right, [&mut **left]);
+            }
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                self.rewrite(left, [&mut **right]);
+            }
+            Expr::In { expr, target: InTarget::List(values), .. } => self.rewrite(expr, values),
+            Expr::Between { expr, low, high, .. } => self.rewrite(expr, [&mut **low, &mut **high]),
+            Expr::Case { operand: Some(operand), conditions, .. } => {
+                self.rewrite(operand, conditions.iter_mut().map(|when| &mut when.condition));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns true for an operator that compares two values.
+pub(super) fn is_comparison(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Spaceship
+    )
+}
