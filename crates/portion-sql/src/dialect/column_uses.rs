@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{BinaryOperator, Expr, InTarget, OrderByKind, Query, Visit, Visitor};
 
 use super::calls::arguments;
-use super::syntax::{column_name, is_number, literal, parse};
+use super::syntax::{Tree, column_name, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,9 @@ const DATES: &str = "year quarter month week day hour minute second date_trunc d
     last_day date_add date_sub dateadd";
 
 /// Returns the names of columns with their uses, in the order of the statement.
-pub(crate) fn column_uses(sql: &str) -> Vec<(String, ColumnUse)> {
+pub(crate) fn column_uses(tree: &Tree) -> Vec<(String, ColumnUse)> {
     let mut uses = Uses(Vec::new());
-    if let Some(query) = parse(sql) {
-        let _ = query.visit(&mut uses);
-    }
+    let _ = tree.0.visit(&mut uses);
     uses.0
 }
 

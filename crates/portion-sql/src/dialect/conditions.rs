@@ -5,7 +5,7 @@ use sqlparser::ast::{
 };
 
 use super::literals::is_comparison;
-use super::syntax::{column_name, for_each_expr, is_number, literal, parse};
+use super::syntax::{Tree, column_name, for_each_expr, is_number, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;
@@ -194,9 +194,9 @@ const TEXT_FUNCTIONS: &str = "strftime date_format to_char left right split_part
 
 /// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, of `lower(x)`
 /// or `upper(x)` with a text in the other case, or of the text of a function with a number.
-pub(crate) fn impossible_condition(sql: &str) -> Option<String> {
+pub(crate) fn impossible_condition(tree: &Tree) -> Option<String> {
     let mut found: Option<String> = None;
-    for_each_expr(&parse(sql)?, |expr| {
+    for_each_expr(&tree.0, |expr| {
         let advice = match expr {
             _ if found.is_some() => None,
             Expr::BinaryOp { left, op, right } if is_comparison(op) => null_comparison(left, op, right)
@@ -261,7 +261,11 @@ fn case_comparison(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    use super::impossible_condition;
+    use super::{Tree, impossible_condition};
+
+    fn impossible(sql: &str) -> Option<String> {
+        impossible_condition(&Tree::parse(sql).expect(sql))
+    }
 
     #[test]
     fn conditions_that_no_row_satisfies_are_found() {
@@ -274,7 +278,7 @@ mod tests {
             ("SELECT 1 FROM items WHERE lower(origin) = 'USA'", "lower(origin) is never 'USA': write 'usa'"),
             ("SELECT 1 FROM items WHERE upper(a) IN ('x', 'Y')", "upper(a) is never 'x': write 'X'"),
         ] {
-            assert_eq!(impossible_condition(sql).as_deref(), Some(expect), "{sql}");
+            assert_eq!(impossible(sql).as_deref(), Some(expect), "{sql}");
         }
     }
 
@@ -287,7 +291,7 @@ mod tests {
             "SELECT 1 FROM items WHERE x = 'USA'",
             "SELECT iif(a = 1, NULL, 2) FROM items",
         ] {
-            assert_eq!(impossible_condition(sql), None, "{sql}");
+            assert_eq!(impossible(sql), None, "{sql}");
         }
     }
 }

@@ -11,12 +11,6 @@ use sqlparser::ast::{
 use super::rewriting::ComparedType;
 use super::syntax::{column_name, literal, raw};
 
-/// Returns true if a statement in lower case may have such literals.
-pub(super) fn may_have(sql: &str) -> bool {
-    ["'true'", "'false'", ":"].iter().any(|text| sql.contains(text))
-        || sql.split(|c: char| !c.is_ascii_alphanumeric()).any(is_code)
-}
-
 /// Writes literals in the type of the column that they are compared with; returns true if there are any.
 pub(super) fn rewrite(query: &mut Query, column_type: &dyn Fn(&str) -> ComparedType) -> bool {
     let mut aliases = Aliases(HashMap::new());

@@ -23,6 +23,7 @@ pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_stat
 pub(crate) use column_uses::{ColumnUse, column_uses};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
 pub(crate) use rewriting::{ColumnTypes, ComparedType, rewrite, rewrite_misread};
+pub(crate) use syntax::Tree;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use token::{string_literals, word_offsets};
 pub(crate) use words::{

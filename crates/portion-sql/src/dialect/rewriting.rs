@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, InTarget, Interval, OffsetRows, Query, Select, TableFactor, TypedString,
-    UnaryOperator, Value, VisitMut, VisitorMut,
+    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::syntax::{column_name, is_number, literal, parse, quoted_text, raw};
+use super::syntax::{Tree, column_name, is_number, literal, quoted_text, raw};
 use super::{calls, casts, clauses, elements, literals};
 
 /// The types of columns by their names.
@@ -27,24 +27,20 @@ pub(crate) enum ComparedType {
     Other,
 }
 
-/// Rewrites a statement that SQLite rejects; `None` if it cannot be read, or if it is too large.
-pub(crate) fn rewrite(sql: &str, types: &ColumnTypes<'_>) -> Option<String> {
-    let mut query = parse(sql)?;
+/// Rewrites a statement that SQLite rejects.
+pub(crate) fn rewrite(tree: &Tree, types: &ColumnTypes<'_>) -> String {
+    let mut query = tree.0.clone();
     literals::rewrite(&mut query, types.compared);
-    Some(rewrite_tree(query, &|_| true))
+    rewrite_tree(query, &|_| true)
 }
 
 /// Rewrites a statement that SQLite accepts but reads as something else: sums and differences of dates, casts to types that
 /// it does not have, subscripts, formats after the time, and literals of another type. Returns `None` if there are none.
-pub(crate) fn rewrite_misread(sql: &str, types: &ColumnTypes<'_>) -> Option<String> {
-    let lower = sql.to_ascii_lowercase();
-    let may_have = ["cast", "strftime"].iter().any(|word| lower.contains(word))
-        || sql.contains(['-', '+', '['])
-        || literals::may_have(&lower);
-    let mut query = may_have.then(|| parse(sql)).flatten()?;
-    let has_literals = literals::rewrite(&mut query, types.compared);
+pub(crate) fn rewrite_misread(tree: &Tree, types: &ColumnTypes<'_>) -> Option<String> {
     let mut finder = Misread { is_time: types.is_time, is_found: false };
-    let _ = VisitMut::visit(&mut query, &mut finder);
+    let _ = Visit::visit(&tree.0, &mut finder);
+    let mut query = tree.0.clone();
+    let has_literals = literals::rewrite(&mut query, types.compared);
     if finder.is_found {
         return Some(rewrite_tree(query, types.is_time));
     }
@@ -63,10 +59,10 @@ struct Misread<'a> {
     is_found: bool,
 }
 
-impl VisitorMut for Misread<'_> {
+impl Visitor for Misread<'_> {
     type Break = ();
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.is_found |= match expr {
             Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
                 may_be_time(left, self.is_time) || may_be_time(right, self.is_time)
@@ -188,6 +184,9 @@ impl Rewriting<'_> {
             }
             Expr::Extract { field, expr, .. } => {
                 Some(calls::extract(&field.to_string().to_ascii_lowercase(), expr))
+            }
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                Some(raw(format!("timezone({time_zone}, {timestamp})")))
             }
             Expr::Position { expr, r#in: text } => Some(raw(format!("charindex({expr}, {text})"))),
             Expr::Substring { expr, substring_from, substring_for, .. } => {

@@ -16,6 +16,17 @@ const MAX_NESTING: usize = 13;
 /// Most signs and operators of a statement: the depth of its tree grows with them.
 const MAX_OPERATORS: usize = 600;
 
+/// A statement that was parsed.
+#[derive(Debug)]
+pub(crate) struct Tree(pub(super) Query);
+
+impl Tree {
+    /// Parses a statement in the first dialect that accepts it; `None` if none does, or if it is too large.
+    pub(crate) fn parse(sql: &str) -> Option<Self> {
+        parse(sql).map(Self)
+    }
+}
+
 /// Parses a query in the first dialect that accepts it; `None` if none does, or if it is too large.
 pub(super) fn parse(sql: &str) -> Option<Query> {
     let dialects: [&dyn Dialect; 8] = [

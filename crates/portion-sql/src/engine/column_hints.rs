@@ -24,7 +24,7 @@ const MIN_EPOCH_SECONDS: i64 = 100_000_000;
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
 /// that were read as others.
 pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
-    dialect::column_uses(run.query.sql).into_iter().find_map(|(name, column_use)| {
+    dialect::column_uses(run.tree()?).into_iter().find_map(|(name, column_use)| {
         if run.deadline.is_over() {
             return None;
         }
@@ -53,7 +53,7 @@ fn columns_named<'a>(
     name: &str,
     renamed: &[(String, String)],
 ) -> Vec<(&'a Arc<OpenTable>, usize)> {
-    let uses = dialect::table_uses(run.query.sql);
+    let uses = run.table_uses();
     let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
     let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
     let tables: Vec<_> = match qualifier.map(|used| (used.is_call, run.catalogue.table(&used.table))) {

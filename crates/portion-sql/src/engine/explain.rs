@@ -7,7 +7,6 @@ use rusqlite::{Error, ErrorCode};
 use super::authorizer::allowed_functions;
 use super::{QueryRun, hints};
 use crate::catalogue::Catalogue;
-use crate::dialect;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::value_kinds::ValueKinds;
@@ -100,8 +99,7 @@ fn is_redacted(name: &str, fields: &[String]) -> bool {
 
 /// Returns the names of the tables of the catalogue that a statement reads.
 fn used_tables(run: &QueryRun<'_>) -> Vec<String> {
-    let uses = dialect::table_uses(run.query.sql);
-    let tables = uses.iter().filter_map(|used| run.catalogue.table(&used.table));
+    let tables = run.table_uses().iter().filter_map(|used| run.catalogue.table(&used.table));
     tables.map(|table| table.name.clone()).collect()
 }
 

@@ -8,6 +8,7 @@ mod explain;
 mod hints;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
 use crate::column::{NAMED_TYPE_PREFIX, RECORD_TYPE, REDACTED_TYPE, ROUNDED_TYPE};
-use crate::dialect::CatalogStatement;
+use crate::dialect::{CatalogStatement, TableUse, Tree};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
@@ -32,7 +33,7 @@ pub(crate) fn run_query(
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
     let deadline = Arc::new(QueryDeadline::new(limits));
-    let run = QueryRun { catalogue, query: question, given_sql, limits, deadline };
+    let run = QueryRun::new(catalogue, question, given_sql, limits, deadline);
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
@@ -48,9 +49,50 @@ struct QueryRun<'a> {
     given_sql: &'a str,
     limits: &'a QueryLimits,
     deadline: Arc<QueryDeadline>,
+    parsed: OnceCell<Option<Parsed>>,
 }
 
-impl QueryRun<'_> {
+/// A statement that was parsed, and the tables that it reads.
+struct Parsed {
+    tree: Tree,
+    tables: Vec<TableUse>,
+}
+
+impl<'a> QueryRun<'a> {
+    fn new(
+        catalogue: &'a Catalogue,
+        query: &'a SqlQuery<'a>,
+        given_sql: &'a str,
+        limits: &'a QueryLimits,
+        deadline: Arc<QueryDeadline>,
+    ) -> Self {
+        Self { catalogue, query, given_sql, limits, deadline, parsed: OnceCell::new() }
+    }
+
+    /// Returns the tree of the statement; `None` if it cannot be parsed.
+    fn tree(&self) -> Option<&Tree> {
+        self.parsed().map(|parsed| &parsed.tree)
+    }
+
+    /// Returns the tables that the statement reads.
+    fn table_uses(&self) -> &[TableUse] {
+        self.parsed().map_or(&[], |parsed| &parsed.tables)
+    }
+
+    /// Calls `work` with the tree of the statement, which may have been repaired.
+    fn with_tree<T>(&self, sql: &str, work: impl FnOnce(&Tree) -> Option<T>) -> Option<T> {
+        if sql == self.query.sql { self.tree().and_then(work) } else { work(&Tree::parse(sql)?) }
+    }
+
+    fn parsed(&self) -> Option<&Parsed> {
+        let parse = || {
+            let tree = Tree::parse(self.query.sql)?;
+            let tables = dialect::table_uses(&tree);
+            Some(Parsed { tree, tables })
+        };
+        self.parsed.get_or_init(parse).as_ref()
+    }
+
     fn run(&self) -> Result<QueryResult, QueryError> {
         let sql = self.query.sql;
         if sql.len() > self.limits.max_sql_bytes {
@@ -130,10 +172,11 @@ impl QueryRun<'_> {
             (lists_tables && self.catalogue.unlisted_table_count > 0)
                 .then(|| hints::unlisted_tables(self.catalogue))
         };
-        dialect::impossible_condition(sql)
+        self.tree()
+            .and_then(dialect::impossible_condition)
             .or_else(|| column_hints::column_hint(self, renamed))
             .or_else(|| opened.usage.unread.hint())
-            .or_else(|| hints::quoted_items(sql, shown_records, self.catalogue))
+            .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(unlisted)
             .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
@@ -187,7 +230,7 @@ impl QueryRun<'_> {
             let error = match connection.prepare(&sql) {
                 Ok(_) if !is_rewritten => {
                     is_rewritten = true;
-                    let other = dialect::rewrite_misread(&sql, &types);
+                    let other = self.with_tree(&sql, |tree| dialect::rewrite_misread(tree, &types));
                     match other.map(|other| (connection.prepare(&other).err(), other)) {
                         Some((None, other)) => sql = other,
                         // An index that counts from 0 in some dialects and from 1 in others.
@@ -216,7 +259,7 @@ impl QueryRun<'_> {
                 }
                 if is_reading && !is_rewritten && readings < MAX_READINGS {
                     readings += 1;
-                    if let Some(other) = dialect::rewrite(&sql, &types) {
+                    if let Some(other) = self.with_tree(&sql, |tree| Some(dialect::rewrite(tree, &types))) {
                         (sql, is_rewritten) = (other, true);
                         continue 'attempts;
                     }
@@ -236,8 +279,7 @@ impl QueryRun<'_> {
 
     /// Returns true for the name of a column with times, or of no column, in a statement that reads a table with times.
     fn may_be_time(&self, name: &str) -> bool {
-        let uses = dialect::table_uses(self.query.sql);
-        let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
+        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
         let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
         let (mut is_column, mut has_times) = (false, false);
         for column in tables.flat_map(|table| table.columns()) {
@@ -256,8 +298,7 @@ impl QueryRun<'_> {
     /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
     /// separators.
     fn column_meant(&self, name: &str) -> Option<String> {
-        let uses = dialect::table_uses(self.query.sql);
-        let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table));
+        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
         let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
         let columns = rows.iter().flat_map(|rows| rows.columns().iter());
         let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
@@ -358,8 +399,7 @@ mod tests {
             let query = SqlQuery { sql, params: &[] };
             let deadline = Arc::new(QueryDeadline::new(&limits));
             let opened = connection::open(&catalogue, &deadline, &limits).expect("a connection");
-            let run =
-                QueryRun { catalogue: &catalogue, query: &query, given_sql: sql, limits: &limits, deadline };
+            let run = QueryRun::new(&catalogue, &query, sql, &limits, deadline);
             let prepared = run.prepare(&opened, sql).map(|prepared| prepared.sql);
             assert_eq!(prepared.as_deref(), Ok(sql));
         }

@@ -56,6 +56,7 @@ enum Form {
     IsoDate,
     IsoTime,
     OffsetTime,
+    ZoneTime,
     LogTime,
     DottedDate,
 }
@@ -72,7 +73,8 @@ const NUMBERS: [Form; 8] = [
 ];
 const TEXTS: [Form; 6] =
     [Form::Word, Form::Version, Form::ShortVersion, Form::Zip, Form::Phone, Form::LongId];
-const TIMES: [Form; 5] = [Form::IsoDate, Form::IsoTime, Form::OffsetTime, Form::LogTime, Form::DottedDate];
+const TIMES: [Form; 6] =
+    [Form::IsoDate, Form::IsoTime, Form::OffsetTime, Form::ZoneTime, Form::LogTime, Form::DottedDate];
 /// Names of columns, among them units of time and reserved words.
 const NAMES: [&str; 10] = ["day", "end", "order", "total", "group", "month", "a_b", "hour", "from", "x"];
 
@@ -146,6 +148,15 @@ impl Form {
                 };
                 let hour = if n % 2 == 0 { "00:30" } else { "12:00" };
                 (format!("\"{written}\""), text(&format!("2024-01-{day:02}T{hour}:00Z")))
+            }
+            Self::ZoneTime => {
+                let day = 1 + n / 2;
+                let (written, hour) = if n % 2 == 0 {
+                    (format!("2024-01-{day:02}T12:00:00[Europe/Paris]"), 11)
+                } else {
+                    (format!("2024-01-{day:02} 12:00:00 America/New_York"), 17)
+                };
+                (format!("\"{written}\""), text(&format!("2024-01-{day:02}T{hour}:00:00Z")))
             }
             Self::LogTime => {
                 let written = format!("Sun Jan {:02} 04:47:{:02} 2024", 1 + n, n);
