@@ -2,7 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, InTarget, OrderByKind, Query, Visit, Visitor};
+use sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, InTarget, ObjectName, OrderByKind, Query,
+    TableFactor, Visit, Visitor,
+};
 
 use super::calls::arguments;
 use super::syntax::{Tree, column_name, is_number, literal};
@@ -112,6 +115,48 @@ impl Visitor for Uses {
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns the calls of JSON functions and operators in a statement, and the first argument of each.
+pub(crate) fn json_arguments(tree: &Tree) -> Vec<(String, String)> {
+    let mut calls = JsonCalls(Vec::new());
+    let _ = tree.0.visit(&mut calls);
+    calls.0
+}
+
+struct JsonCalls(Vec<(String, String)>);
+
+impl JsonCalls {
+    fn add(&mut self, name: &ObjectName, argument: Option<&Expr>) {
+        let name = name.to_string();
+        if let Some(argument) = argument.filter(|_| name.to_ascii_lowercase().starts_with("json")) {
+            self.0.push((format!("{name}({argument})"), argument.to_string()));
+        }
+    }
+}
+
+impl Visitor for JsonCalls {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: Some(args), .. } = table
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = args.args.first()
+        {
+            self.add(name, Some(argument));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call) => self.add(&call.name, arguments(call).first().copied()),
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
+                self.0.push((format!("{left} {op}"), left.to_string()));
+            }
             _ => {}
         }
         ControlFlow::Continue(())

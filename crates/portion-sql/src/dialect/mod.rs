@@ -20,12 +20,10 @@ mod token;
 mod words;
 
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
-pub(crate) use column_uses::{ColumnUse, column_uses};
+pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
 pub(crate) use rewriting::{ColumnTypes, ComparedType, rewrite, rewrite_misread};
 pub(crate) use syntax::Tree;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use token::{string_literals, word_offsets};
-pub(crate) use words::{
-    argument_of, is_alias, is_compared_value, json_arguments, normalized, select_columns,
-};
+pub(crate) use words::{argument_of, is_alias, is_compared_value, normalized, select_columns};

@@ -1,14 +1,12 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
-use std::sync::Arc;
-
 use portion_text::column_form::{ColumnForm, plain_number};
 use portion_text::timestamp::month_number;
 
 use super::{QueryRun, hints};
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
-use crate::dialect::{self, ColumnUse, ComparedType};
+use crate::dialect::{self, ColumnUse};
 use crate::error::quote_identifier;
 use crate::functions;
 use crate::table::OpenTable;
@@ -28,7 +26,7 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
         if run.deadline.is_over() {
             return None;
         }
-        columns_named(run, &name, renamed).into_iter().find_map(|(table, at)| {
+        run.columns_named(&name, renamed).into_iter().find_map(|(table, at)| {
             let column = &table.columns()[at];
             // The values of leaves have types of their own, and statements select those of one kind.
             if column.redaction != Redaction::Unredacted || column.is_written {
@@ -44,40 +42,6 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
             }
         })
     })
-}
-
-/// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
-/// statement reads. `renamed`: names that were read as others.
-fn columns_named<'a>(
-    run: &'a QueryRun<'_>,
-    name: &str,
-    renamed: &[(String, String)],
-) -> Vec<(&'a Arc<OpenTable>, usize)> {
-    let uses = run.table_uses();
-    let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
-    let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
-    let tables: Vec<_> = match qualifier.map(|used| (used.is_call, run.catalogue.table(&used.table))) {
-        Some((true, _)) => Vec::new(),
-        Some((false, Some(table))) => vec![table],
-        _ => uses.iter().filter_map(|used| run.catalogue.table(&used.table)).collect(),
-    };
-    let is_given = |wanted: &str| wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(tail);
-    let meant = renamed.iter().find(|(given, _)| is_given(given)).map(|(_, column)| column);
-    let is_named = |column: &str| is_given(column) || meant.is_some_and(|meant| column == meant);
-    let opened = tables.into_iter().filter_map(|table| table.opened());
-    opened
-        .filter_map(|table| Some((table, table.columns().iter().position(|column| is_named(&column.name))?)))
-        .collect()
-}
-
-/// Returns the type of a column by its name.
-pub(super) fn compared_type(run: &QueryRun<'_>, name: &str) -> ComparedType {
-    let named = columns_named(run, name, &[]);
-    match named.first().map(|(table, at)| &table.columns()[*at]) {
-        Some(column) if column.is_boolean() => ComparedType::Boolean,
-        Some(column) if column.form == ColumnForm::Text && column.kinds.are_texts() => ComparedType::Text,
-        _ => ComparedType::Other,
-    }
 }
 
 /// Counts of the values of a column by what they are.

@@ -49,7 +49,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     let nearest = if is_explained { None } else { suggest_name(&message, &tables, &used_tables(run)) };
     let message = match message.as_str() {
         "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
-        "malformed JSON" => match hints::malformed_json(run.query.sql, catalogue) {
+        "malformed JSON" => match hints::malformed_json(run) {
             Some((message, advice)) => {
                 hint = Some(advice);
                 message

@@ -211,12 +211,12 @@ pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String 
 }
 
 /// Returns what is known of a text that is not JSON: the call, and a value.
-pub(super) fn malformed_json(sql: &str, catalogue: &Catalogue) -> Option<(String, String)> {
-    let calls = dialect::json_arguments(sql);
+pub(super) fn malformed_json(run: &QueryRun<'_>) -> Option<(String, String)> {
+    let calls = dialect::json_arguments(run.tree()?);
     for (call, argument) in &calls {
         let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
         let full = argument.trim_matches('"');
-        for table in &catalogue.tables {
+        for table in &run.catalogue.tables {
             let Some(rows) = table.opened() else { continue };
             let is_named =
                 |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(full);

@@ -6,6 +6,7 @@ mod connection;
 mod empty;
 mod explain;
 mod hints;
+mod prepare;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,8 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
-use portion_text::column_form::ColumnForm;
-use portion_text::spelling::equivalent_name;
+use prepare::PreparedQuery;
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
@@ -23,7 +23,7 @@ use crate::dialect::{CatalogStatement, TableUse, Tree};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
-use crate::{QueryError, SqlQuery, dialect, name_repair, params};
+use crate::{QueryError, SqlQuery, dialect, params};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
 pub(crate) fn run_query(
@@ -37,9 +37,6 @@ pub(crate) fn run_query(
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
-
-/// Most attempts to read a statement in other dialects.
-const MAX_READINGS: usize = 3;
 
 /// A query that is being run.
 struct QueryRun<'a> {
@@ -214,114 +211,6 @@ impl<'a> QueryRun<'a> {
         Ok(writing.finish())
     }
 
-    /// Prepares the statement as it is written. One that SQLite rejects is read in other dialects, and with other quotes and
-    /// column names where that is unambiguous.
-    fn prepare<'c>(&self, opened: &'c QueryConnection, sql: &str) -> Result<PreparedQuery<'c>, QueryError> {
-        let connection = &opened.connection;
-        let mut sql = sql.to_owned();
-        let mut renamed = Vec::new();
-        let (mut is_rewritten, mut readings) = (false, 0);
-        let types = dialect::ColumnTypes {
-            is_time: &|name| self.may_be_time(name),
-            compared: &|name| column_hints::compared_type(self, name),
-        };
-        'attempts: for attempt in 0.. {
-            opened.usage.reset();
-            let error = match connection.prepare(&sql) {
-                Ok(_) if !is_rewritten => {
-                    is_rewritten = true;
-                    let other = self.with_tree(&sql, |tree| dialect::rewrite_misread(tree, &types));
-                    match other.map(|other| (connection.prepare(&other).err(), other)) {
-                        Some((None, other)) => sql = other,
-                        // An index that counts from 0 in some dialects and from 1 in others.
-                        Some((Some(error), _)) if error.to_string().contains("_subscript") => {
-                            return Err(self.explain(error));
-                        }
-                        _ => {}
-                    }
-                    continue;
-                }
-                Ok(statement) => {
-                    return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
-                }
-                Err(error) => error,
-            };
-            if attempt >= name_repair::MAX_REPAIRS {
-                return Err(self.explain(error));
-            }
-            let is_column = |name: &str| self.has_column(name);
-            // A keyword may be a part of another dialect, or the name of a column.
-            let is_syntax = error.to_string().contains("syntax error");
-            for is_reading in [is_syntax, !is_syntax] {
-                if !is_reading && let Some(better) = name_repair::repair_quotes(&error, &sql, is_column) {
-                    sql = better;
-                    continue 'attempts;
-                }
-                if is_reading && !is_rewritten && readings < MAX_READINGS {
-                    readings += 1;
-                    if let Some(other) = self.with_tree(&sql, |tree| Some(dialect::rewrite(tree, &types))) {
-                        (sql, is_rewritten) = (other, true);
-                        continue 'attempts;
-                    }
-                }
-            }
-            let meant = |name: &str| self.column_meant(name);
-            let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
-                return Err(self.explain(error));
-            };
-            sql = better;
-            if !renamed.contains(&names) {
-                renamed.push(names);
-            }
-        }
-        Err(self.invalid_error("the statement cannot be read".into()))
-    }
-
-    /// Returns true for the name of a column with times, or of no column, in a statement that reads a table with times.
-    fn may_be_time(&self, name: &str) -> bool {
-        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
-        let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
-        let (mut is_column, mut has_times) = (false, false);
-        for column in tables.flat_map(|table| table.columns()) {
-            let is_time = matches!(column.form, ColumnForm::Time(_));
-            if [name, tail].iter().any(|name| column.name.eq_ignore_ascii_case(name)) {
-                if is_time {
-                    return true;
-                }
-                is_column = true;
-            }
-            has_times |= is_time;
-        }
-        has_times && !is_column
-    }
-
-    /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
-    /// separators.
-    fn column_meant(&self, name: &str) -> Option<String> {
-        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
-        let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
-        let columns = rows.iter().flat_map(|rows| rows.columns().iter());
-        let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
-        equivalent_name(name, visible).map(str::to_owned)
-    }
-
-    fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
-        if statement.column_count() == 0 || !statement.readonly() || statement.is_explain() != 0 {
-            let empty = statement.column_count() == 0 && statement.readonly();
-            let message = if empty { "the statement is empty" } else { "only SELECT is allowed" };
-            return Err(self.invalid_error(message.into()));
-        }
-        Ok(statement)
-    }
-
-    fn has_column(&self, name: &str) -> bool {
-        self.catalogue
-            .tables
-            .iter()
-            .filter_map(|table| table.open(&self.deadline))
-            .any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
-    }
-
     fn invalid_error(&self, message: String) -> QueryError {
         let tables = explain::table_columns(self.catalogue, self.limits);
         QueryError::Invalid { message, token: None, nearest: None, hint: None, tables }
@@ -345,15 +234,6 @@ fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
     statement.columns().filter(is_value).count()
 }
 
-/// A statement that can be run.
-struct PreparedQuery<'c> {
-    statement: Statement<'c>,
-    /// The statement as it was prepared.
-    sql: String,
-    /// Names of columns that were read as others.
-    renamed: Vec<(String, String)>,
-}
-
 /// The reason for reading no more rows.
 enum RowsError {
     Sqlite(Error),
@@ -363,45 +243,5 @@ enum RowsError {
 impl From<Error> for RowsError {
     fn from(error: Error) -> Self {
         Self::Sqlite(error)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use portion_core::payload::{Block, Content, Payload};
-    use portion_core::snapshot::capture;
-    use portion_core::view::View;
-
-    use super::{QueryRun, connection};
-    use crate::limits::{QueryDeadline, QueryLimits};
-    use crate::{SqlQuery, catalogue};
-
-    #[test]
-    fn statements_that_sqlite_accepts_are_never_changed() {
-        let rows = r#"[{"u":"7","q":"15.50","d":"2024-01-05","name":"Ann","tags":["a"],"n":1}]"#;
-        let block = Block::new("/content/0/text", Content::Text(rows.to_owned()));
-        let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
-        let catalogue = catalogue::build(&snapshot, &View::root(), &[], &[]).expect("tables");
-        for sql in [
-            "SELECT count(*) FROM items WHERE u IN (SELECT u FROM items)",
-            "SELECT max(q), sum(q) FROM items WHERE q > 10 AND u IN ('7', '8', '9')",
-            "select  u,u||'x'  from items order by q desc -- x::int",
-            "SELECT CAST(q AS REAL), CAST(u AS INTEGER), CAST(n AS TEXT) FROM items",
-            "SELECT strftime('%Y', d) = 2024, substr(d, 1, 4) > 2000 FROM items",
-            "SELECT ifnull(q, 0) > 10, CASE WHEN q IS NULL THEN 0 ELSE q END > 10 FROM items",
-            "SELECT item->>'q' > 10, n - 1, -n, n+n FROM items WHERE name LIKE 'a%'",
-            "WITH a AS (SELECT u AS e FROM items) SELECT count(DISTINCT e) FROM a GROUP BY e HAVING count(*) > 0",
-            "SELECT sum(n) OVER (ORDER BY u ROWS 1 PRECEDING), \"name\" FROM items, json_each(tags) AS t",
-        ] {
-            let limits = QueryLimits::default();
-            let query = SqlQuery { sql, params: &[] };
-            let deadline = Arc::new(QueryDeadline::new(&limits));
-            let opened = connection::open(&catalogue, &deadline, &limits).expect("a connection");
-            let run = QueryRun::new(&catalogue, &query, sql, &limits, deadline);
-            let prepared = run.prepare(&opened, sql).map(|prepared| prepared.sql);
-            assert_eq!(prepared.as_deref(), Ok(sql));
-        }
     }
 }

@@ -128,7 +128,7 @@ impl FormLearner {
 
     /// Returns true if a text may look like a number without being one in the form of the column.
     pub fn has_codes(&self) -> bool {
-        self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form() == ColumnForm::Text)
+        self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form(false) == ColumnForm::Text)
     }
 
     /// Returns true if a text is a code of digits for which people write a number: `01005`.
@@ -151,9 +151,12 @@ impl FormLearner {
         self.form_among(false)
     }
 
-    /// Returns the form of texts. `allows_words`: true for cells without types, as those of CSV, and for texts beside
-    /// numbers; then words among numbers stay texts, and the others are numbers.
+    /// Returns the form of texts. `allows_words`: true for texts beside numbers; then words among numbers stay texts, and the others are numbers.
     pub fn form_among(&self, allows_words: bool) -> ColumnForm {
+        self.decide(allows_words, false)
+    }
+
+    fn decide(&self, allows_words: bool, are_cells: bool) -> ColumnForm {
         if self.text_count == 0 {
             return ColumnForm::Text;
         }
@@ -164,7 +167,7 @@ impl FormLearner {
             return ColumnForm::Time(order);
         }
         let word_count = self.text_count - self.number_count;
-        match self.numbers.as_ref().map(NumberFacts::form) {
+        match self.numbers.as_ref().map(|numbers| numbers.form(are_cells)) {
             Some(ColumnForm::Number) if allows_words && self.number_count >= word_count => ColumnForm::Number,
             Some(form) if word_count == 0 => form,
             _ => ColumnForm::Text,
@@ -174,14 +177,14 @@ impl FormLearner {
     /// Returns the forms of the cells of one table, which have no types. Beside a column with decimal commas, points may stand between
     /// thousands: `1.400`.
     pub fn forms<'a>(columns: impl Iterator<Item = &'a Self> + Clone) -> Vec<ColumnForm> {
-        let has_commas = columns.clone().any(|column| column.form_among(true) == ColumnForm::DecimalComma);
+        let has_commas = columns.clone().any(|column| column.decide(true, true) == ColumnForm::DecimalComma);
         let pointed = |column: &Self| {
             has_commas
                 && column.number_count == column.text_count
                 && column.numbers.as_ref().is_some_and(NumberFacts::may_have_pointed_thousands)
         };
         columns
-            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.form_among(true) })
+            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.decide(true, true) })
             .collect()
     }
 }
@@ -207,6 +210,9 @@ mod tests {
             &["9", "15.50"],
             &["0.8444218515250481", "0.5", "12.125"],
             &["91.0", "0.5", "3.3333333333333335"],
+            &["0.5", "12.25", "7", "1.05"],
+            &["-1.5", "2.25"],
+            &["329.5", "99.25"],
             &["1234567890123456789"],
         ] {
             check(numbers, ColumnForm::Number);
@@ -215,6 +221,7 @@ mod tests {
             &["1.9", "1.10"][..],
             &["3.9", "3.11"],
             &["18.4", "20.11", "9"],
+            &["2024.2", "2024.11"],
             &["1", "1.0"],
             &["007", "12"],
             &["+5", "6"],
@@ -248,5 +255,7 @@ mod tests {
         check(&["1", "N/A", "3.5", "-"], ColumnForm::Number);
         check(&["1", "a", "b"], ColumnForm::Text);
         check(&["1", "5 kg"], ColumnForm::Text);
+        assert_eq!(FormLearner::forms([learn(&["3.5", "12.25", "7"])].iter()), [ColumnForm::Number]);
+        assert_eq!(FormLearner::forms([learn(&["1.9", "1.10"])].iter()), [ColumnForm::Text]);
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct NumberFacts {
     has_whole: bool,
     has_padded_whole: bool,
     has_trailing_zero: bool,
+    /// True if a text with a fraction is no version.
+    has_float: bool,
     are_pointed_thousands: bool,
     has_pointed_thousands: bool,
 }
@@ -56,6 +58,7 @@ impl Default for NumberFacts {
             has_whole: false,
             has_padded_whole: false,
             has_trailing_zero: false,
+            has_float: false,
             are_pointed_thousands: true,
             has_pointed_thousands: false,
         }
@@ -95,6 +98,7 @@ impl NumberFacts {
                     self.decimals = Some((least.min(fraction.len()), most.max(fraction.len())));
                     let is_whole = fraction.bytes().all(|b| b == b'0');
                     self.has_padded_whole |= is_whole;
+                    self.has_float |= is_float(text, fraction);
                     self.has_trailing_zero |= fraction.ends_with('0') && fraction != "0";
                 }
             }
@@ -105,10 +109,10 @@ impl NumberFacts {
         self.are_plain || self.are_amounts || self.are_commas
     }
 
-    /// Returns the form of the numbers.
-    pub(super) fn form(&self) -> ColumnForm {
+    /// Returns the form of the numbers; `are_cells`: true if no value has a type, so that numbers are written without quotes.
+    pub(super) fn form(&self, are_cells: bool) -> ColumnForm {
         if self.are_plain {
-            return if self.is_canonical() { ColumnForm::Number } else { ColumnForm::Text };
+            return if self.is_canonical(are_cells) { ColumnForm::Number } else { ColumnForm::Text };
         }
         if self.are_commas && self.has_decimal_comma {
             return ColumnForm::DecimalComma;
@@ -121,12 +125,12 @@ impl NumberFacts {
     }
 
     /// Returns true if no two texts are spellings of one number: fractions of one length, or the shortest fractions of
-    /// floats. Short fractions of several lengths may be the parts of versions: `3.9`, `3.11`.
-    fn is_canonical(&self) -> bool {
+    /// floats. In quotes, others of several lengths may be parts of versions: `3.9`, `3.11`.
+    fn is_canonical(&self, are_cells: bool) -> bool {
         match self.decimals {
             None => true,
             Some(_) if self.has_whole && self.has_padded_whole => false,
-            Some((least, most)) => least == most || !self.has_trailing_zero && most >= MIN_FLOAT_DECIMALS,
+            Some((least, most)) => least == most || !self.has_trailing_zero && (are_cells || self.has_float),
         }
     }
 
@@ -134,6 +138,16 @@ impl NumberFacts {
     pub(super) fn may_have_pointed_thousands(&self) -> bool {
         self.are_pointed_thousands && self.has_pointed_thousands
     }
+}
+
+/// Returns true for a plain number with a fraction that no version has: `-3.5`, `1.05`, `329.5`, `0.8444`.
+fn is_float(text: &str, fraction: &str) -> bool {
+    let whole_digits = text.len() - fraction.len() - 1;
+    text.starts_with('-')
+        || fraction.len() >= MIN_FLOAT_DECIMALS
+        || fraction.len() > 1 && fraction.starts_with('0')
+        // Versions may begin with a year.
+        || whole_digits > 2 && whole_digits != 4
 }
 
 /// Returns the number of a text that is written in canonical form, so that `007` stays text.

@@ -3,7 +3,7 @@
 use portion_core::view::View;
 use portion_sql::{QueryLimits, select_rows};
 
-use crate::common::{answer, asked, check, snapshot};
+use crate::common::{answer, answer_joined, asked, check, snapshot};
 
 /// Returns rows of CSV with the prices 1 to 30, of which one is another text.
 fn prices(other: &str) -> String {
@@ -607,4 +607,25 @@ fn columns_keep_the_texts_of_their_numbers() {
         "SELECT value AS v FROM leaves WHERE key = 'v' ORDER BY value DESC LIMIT 1",
         r#"[{"v":"329.5"}]"#,
     );
+}
+
+#[test]
+fn versions_stay_texts_and_floats_are_numbers() {
+    let rows = r#"[{"v":"3.9","f":"0.5"},{"v":"3.11","f":"12.25"},{"v":"3.12","f":"7.05"}]"#;
+    check(rows, "SELECT count(*) AS n FROM items WHERE typeof(v) = 'text'", r#"[{"n":3}]"#);
+    check(rows, "SELECT count(DISTINCT v) AS n FROM items WHERE v IN ('3.9', 3.11)", r#"[{"n":2}]"#);
+    check(rows, "SELECT max(f) AS f, sum(f > 7) AS n FROM items", r#"[{"f":12.25,"n":2}]"#);
+    check("id,p\n1,3.5\n2,12.25\n", "SELECT max(p) AS p FROM items", r#"[{"p":12.25}]"#);
+}
+
+#[test]
+fn codes_of_joined_results_are_found_by_numbers() {
+    let people = r#"[{"zip":"01005"},{"zip":"94105"}]"#;
+    for (towns, both) in [(r#"[{"zip":1005},{"zip":2}]"#, 1), (r#"[{"zip":"01005"},{"zip":"1"}]"#, 1)] {
+        for on in ["items.zip = b.zip", "b.zip = items.zip", "items.zip = b.zip AND b.zip = 1005"] {
+            let sql = format!("SELECT count(*) AS n FROM items JOIN b ON {on}");
+            let answer = answer_joined(people, &[("b", towns)], &sql).expect(on);
+            assert_eq!(answer.json, format!(r#"[{{"n":{both}}}]"#), "{on} {towns}");
+        }
+    }
 }
