@@ -58,6 +58,7 @@ mod query_result;
 mod records;
 mod redaction;
 mod row_selection;
+mod sql_query;
 mod table;
 mod table_rows;
 mod text;
@@ -71,30 +72,10 @@ pub use limits::QueryLimits;
 pub use outline::outline_tables;
 pub use query_result::{EmptyReason, QueryResult};
 pub use row_selection::select_rows;
+pub use sql_query::{JoinedResult, SqlQuery};
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
-
-/// A query in SQL.
-#[derive(Clone, Copy, Debug)]
-pub struct SqlQuery<'a> {
-    /// One `SELECT` (or `WITH … SELECT`, or `VALUES`).
-    pub sql: &'a str,
-    /// Named parameters, each a JSON value: bound to `:name`, `@name` or `$name`. Objects and arrays are
-    /// bound as their JSON text, `true` and `false` as 1 and 0.
-    pub params: &'a [(String, String)],
-}
-
-/// Another result that a query may join.
-#[derive(Clone, Copy, Debug)]
-pub struct JoinedResult<'a> {
-    /// Name of the result: its tables are `name.items` and so on, and `name` is its first table.
-    pub name: &'a str,
-    /// Content of the result.
-    pub snapshot: &'a Snapshot,
-    /// Part of it that can be queried.
-    pub view: &'a View,
-}
 
 /// Runs a query on the content of a view.
 ///

@@ -7,12 +7,12 @@ use portion_core::view::View;
 use portion_text::counted::counted;
 use portion_text::spelling::closest_name;
 
-use crate::JoinedResult;
 use crate::catalogue;
 use crate::column::ColumnDef;
 use crate::dialect;
 use crate::error::{QueryError, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits};
+use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::value_kinds::ValueKinds;
 

@@ -22,13 +22,13 @@ use arrays::{
     sibling_arrays,
 };
 
-use crate::JoinedResult;
 use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
 use crate::records::{
     ArraySource, BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListSource,
     MapSource, ObjectSource,
 };
+use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
 use crate::text::{CsvSource, DiffSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource};

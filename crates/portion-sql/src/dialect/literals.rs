@@ -8,8 +8,15 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SelectItem, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::rewriting::ComparedType;
 use super::syntax::{column_name, literal, raw};
+
+/// The type of a column for the literals that are compared with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComparedType {
+    Text,
+    Boolean,
+    Other,
+}
 
 /// Writes literals in the type of the column that they are compared with; returns true if there are any.
 pub(super) fn rewrite(query: &mut Query, column_type: &dyn Fn(&str) -> ComparedType) -> bool {

@@ -8,6 +8,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
+use super::literals::ComparedType;
 use super::syntax::{Tree, column_name, is_number, literal, quoted_text, raw};
 use super::{calls, casts, clauses, elements, literals};
 
@@ -17,14 +18,6 @@ pub(crate) struct ColumnTypes<'a> {
     pub(crate) is_time: &'a dyn Fn(&str) -> bool,
     /// Returns the type of a column with which literals are compared.
     pub(crate) compared: &'a dyn Fn(&str) -> ComparedType,
-}
-
-/// The type of a column for the literals that are compared with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ComparedType {
-    Text,
-    Boolean,
-    Other,
 }
 
 /// Rewrites a statement that SQLite rejects.

@@ -3,7 +3,8 @@
 use portion_text::column_form::{ColumnForm, plain_number};
 use portion_text::timestamp::month_number;
 
-use super::{QueryRun, hints};
+use super::hints;
+use super::query_run::QueryRun;
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{self, ColumnUse};

@@ -5,7 +5,8 @@ use portion_text::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
 use super::authorizer::allowed_functions;
-use super::{QueryRun, hints};
+use super::hints;
+use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};

@@ -1,6 +1,6 @@
 //! Says what to write instead of a form that SQLite does not have.
 
-use super::QueryRun;
+use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::dialect;
 use crate::error::quote_identifier;

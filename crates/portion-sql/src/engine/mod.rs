@@ -7,19 +7,20 @@ mod empty;
 mod explain;
 mod hints;
 mod prepare;
+mod query_run;
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
 use prepare::PreparedQuery;
+use query_run::QueryRun;
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
 use crate::column::{NAMED_TYPE_PREFIX, RECORD_TYPE, REDACTED_TYPE, ROUNDED_TYPE};
-use crate::dialect::{CatalogStatement, TableUse, Tree};
+use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
@@ -38,58 +39,7 @@ pub(crate) fn run_query(
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
 
-/// A query that is being run.
-struct QueryRun<'a> {
-    catalogue: &'a Catalogue,
-    query: &'a SqlQuery<'a>,
-    /// The statement before its tables were named, for the names of columns.
-    given_sql: &'a str,
-    limits: &'a QueryLimits,
-    deadline: Arc<QueryDeadline>,
-    parsed: OnceCell<Option<Parsed>>,
-}
-
-/// A statement that was parsed, and the tables that it reads.
-struct Parsed {
-    tree: Tree,
-    tables: Vec<TableUse>,
-}
-
-impl<'a> QueryRun<'a> {
-    fn new(
-        catalogue: &'a Catalogue,
-        query: &'a SqlQuery<'a>,
-        given_sql: &'a str,
-        limits: &'a QueryLimits,
-        deadline: Arc<QueryDeadline>,
-    ) -> Self {
-        Self { catalogue, query, given_sql, limits, deadline, parsed: OnceCell::new() }
-    }
-
-    /// Returns the tree of the statement; `None` if it cannot be parsed.
-    fn tree(&self) -> Option<&Tree> {
-        self.parsed().map(|parsed| &parsed.tree)
-    }
-
-    /// Returns the tables that the statement reads.
-    fn table_uses(&self) -> &[TableUse] {
-        self.parsed().map_or(&[], |parsed| &parsed.tables)
-    }
-
-    /// Calls `work` with the tree of the statement, which may have been repaired.
-    fn with_tree<T>(&self, sql: &str, work: impl FnOnce(&Tree) -> Option<T>) -> Option<T> {
-        if sql == self.query.sql { self.tree().and_then(work) } else { work(&Tree::parse(sql)?) }
-    }
-
-    fn parsed(&self) -> Option<&Parsed> {
-        let parse = || {
-            let tree = Tree::parse(self.query.sql)?;
-            let tables = dialect::table_uses(&tree);
-            Some(Parsed { tree, tables })
-        };
-        self.parsed.get_or_init(parse).as_ref()
-    }
-
+impl QueryRun<'_> {
     fn run(&self) -> Result<QueryResult, QueryError> {
         let sql = self.query.sql;
         if sql.len() > self.limits.max_sql_bytes {

@@ -1,16 +1,13 @@
 //! Prepares a statement as it is written, or as it is meant in another dialect, with other quotes or with other names.
 
-use std::sync::Arc;
-
 use portion_text::column_form::ColumnForm;
 use portion_text::spelling::equivalent_name;
 use rusqlite::Statement;
 
-use super::QueryRun;
 use super::connection::QueryConnection;
+use super::query_run::QueryRun;
 use crate::column::ColumnDef;
 use crate::dialect::{self, ComparedType};
-use crate::table::OpenTable;
 use crate::{QueryError, name_repair};
 
 /// Most attempts to read a statement in other dialects.
@@ -93,32 +90,6 @@ impl QueryRun<'_> {
         Err(self.invalid_error("the statement cannot be read".into()))
     }
 
-    /// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
-    /// statement reads. `renamed`: names that were read as others.
-    pub(super) fn columns_named(
-        &self,
-        name: &str,
-        renamed: &[(String, String)],
-    ) -> Vec<(&Arc<OpenTable>, usize)> {
-        let uses = self.table_uses();
-        let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
-        let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
-        let tables: Vec<_> = match qualifier.map(|used| (used.is_call, self.catalogue.table(&used.table))) {
-            Some((true, _)) => Vec::new(),
-            Some((false, Some(table))) => vec![table],
-            _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
-        };
-        let is_given = |wanted: &str| wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(tail);
-        let meant = renamed.iter().find(|(given, _)| is_given(given)).map(|(_, column)| column);
-        let is_named = |column: &str| is_given(column) || meant.is_some_and(|meant| column == meant);
-        let opened = tables.into_iter().filter_map(|table| table.opened());
-        opened
-            .filter_map(|table| {
-                Some((table, table.columns().iter().position(|column| is_named(&column.name))?))
-            })
-            .collect()
-    }
-
     /// Returns true for the name of a column with times, or of no column, in a statement that reads a table with times.
     fn may_be_time(&self, name: &str) -> bool {
         let is_time = |column: &ColumnDef| matches!(column.form, ColumnForm::Time(_));
@@ -175,7 +146,8 @@ mod tests {
     use portion_core::snapshot::capture;
     use portion_core::view::View;
 
-    use super::super::{QueryRun, connection};
+    use super::super::connection;
+    use super::QueryRun;
     use crate::limits::{QueryDeadline, QueryLimits};
     use crate::{SqlQuery, catalogue};
 
