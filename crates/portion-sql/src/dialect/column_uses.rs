@@ -7,8 +7,7 @@ use sqlparser::ast::{
     TableFactor, Visit, Visitor,
 };
 
-use super::calls::arguments;
-use super::syntax::{Tree, column_name, is_number, literal};
+use super::syntax::{Tree, arguments, column_name, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SelectItem, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::syntax::{column_name, literal, raw};
+use super::syntax::{arguments, column_name, literal, raw};
 
 /// The type of a column for the literals that are compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,18 @@ pub(crate) enum ComparedType {
     Text,
     Boolean,
     Other,
+}
+
+/// Returns the expression in `lower(x)`, `CAST(x AS TEXT)` and the like, in which a boolean stays one.
+fn unwrapped(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } | Expr::Trim { expr: inner, .. } => inner,
+        Expr::Function(call) => match arguments(call)[..] {
+            [inner] if ["lower", "upper"].contains(&&*call.name.to_string().to_ascii_lowercase()) => inner,
+            _ => expr,
+        },
+        _ => expr,
+    }
 }
 
 /// Writes literals in the type of the column that they are compared with; returns true if there are any.
@@ -58,8 +70,8 @@ struct Literals<'a> {
 }
 
 impl Literals<'_> {
-    fn rewrite<'e>(&mut self, column: &Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
-        let Some(name) = column_name(column) else { return };
+    fn rewrite<'e>(&mut self, column: &mut Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
+        let (Some(name), mut is_boolean) = (column_name(unwrapped(column)), false) else { return };
         for value in values {
             let text = literal(value).map(str::to_lowercase);
             let (wanted, written) = match text.as_deref() {
@@ -78,8 +90,12 @@ impl Literals<'_> {
             };
             if self.type_of(&name) == wanted {
                 *value = written;
+                is_boolean |= wanted == ComparedType::Boolean;
                 self.is_changed = true;
             }
+        }
+        if is_boolean {
+            *column = unwrapped(column).clone();
         }
     }
 
@@ -103,6 +119,15 @@ impl VisitorMut for Literals<'_> {
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
                 self.rewrite(left, [&mut **right]);
                 self.rewrite(right, [&mut **left]);
+            }
+            Expr::Like { expr: column, pattern, negated, .. }
+            | Expr::ILike { expr: column, pattern, negated, .. } => {
+                let written = pattern.to_string();
+                self.rewrite(column, [&mut **pattern]);
+                if pattern.to_string() != written {
+                    let op = if *negated { BinaryOperator::NotEq } else { BinaryOperator::Eq };
+                    *expr = Expr::BinaryOp { left: column.clone(), op, right: pattern.clone() };
+                }
             }
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
                 self.rewrite(left, [&mut **right]);

@@ -9,7 +9,7 @@ use sqlparser::ast::{
 };
 
 use super::literals::ComparedType;
-use super::syntax::{Tree, column_name, is_number, literal, quoted_text, raw};
+use super::syntax::{Tree, arguments, column_name, is_number, literal, quoted_text, raw};
 use super::{calls, casts, clauses, elements, literals};
 
 /// The types of columns by their names.
@@ -95,7 +95,7 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
             ];
             is_date_call(&name)
                 || keeps_times.contains(&name.as_str())
-                    && calls::arguments(call).first().is_some_and(|first| may_be_time(first, is_time))
+                    && arguments(call).first().is_some_and(|first| may_be_time(first, is_time))
         }
         Expr::Subquery(query) => match &*query.body {
             sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {

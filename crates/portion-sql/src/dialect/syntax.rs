@@ -1,6 +1,9 @@
 //! Parses statements, and reads and writes parts of their trees.
 
-use sqlparser::ast::{Expr, Ident, Query, Statement, Value, Visit, Visitor};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Statement, Value, Visit,
+    Visitor,
+};
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
     SQLiteDialect, SnowflakeDialect,
@@ -148,6 +151,16 @@ pub(super) fn column_name(expr: &Expr) -> Option<String> {
         Expr::Nested(inner) => column_name(inner),
         _ => None,
     }
+}
+
+/// Returns the arguments of a call that are expressions.
+pub(super) fn arguments(call: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &call.args else { return Vec::new() };
+    let unnamed = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    unnamed.collect()
 }
 
 /// Calls `visit` with every expression of a tree.

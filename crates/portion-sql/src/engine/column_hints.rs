@@ -34,11 +34,13 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 return None;
             }
             match column_use {
-                ColumnUse::SqliteDate | ColumnUse::Date => date_hint(table, at, column_use),
-                ColumnUse::Range => order_hint(table, at),
-                ColumnUse::Order => number_hint(run, table, at, column_use).or_else(|| order_hint(table, at)),
+                ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
+                ColumnUse::Range => order_hint(&table, at),
+                ColumnUse::Order => {
+                    number_hint(run, &table, at, column_use).or_else(|| order_hint(&table, at))
+                }
                 ColumnUse::Equal | ColumnUse::Number | ColumnUse::Sum => {
-                    number_hint(run, table, at, column_use)
+                    number_hint(run, &table, at, column_use)
                 }
             }
         })

@@ -67,7 +67,7 @@ impl<'a> QueryRun<'a> {
         &self,
         name: &str,
         renamed: &[(String, String)],
-    ) -> Vec<(&Arc<OpenTable>, usize)> {
+    ) -> Vec<(Arc<OpenTable>, usize)> {
         let uses = self.table_uses();
         let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
         let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
@@ -79,10 +79,11 @@ impl<'a> QueryRun<'a> {
         let is_given = |wanted: &str| wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(tail);
         let meant = renamed.iter().find(|(given, _)| is_given(given)).map(|(_, column)| column);
         let is_named = |column: &str| is_given(column) || meant.is_some_and(|meant| column == meant);
-        let opened = tables.into_iter().filter_map(|table| table.opened());
+        let opened = tables.into_iter().filter_map(|table| table.open(&self.deadline));
         opened
             .filter_map(|table| {
-                Some((table, table.columns().iter().position(|column| is_named(&column.name))?))
+                let at = table.columns().iter().position(|column| is_named(&column.name))?;
+                Some((table, at))
             })
             .collect()
     }

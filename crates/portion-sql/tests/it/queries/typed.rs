@@ -534,6 +534,9 @@ fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
     }
     check(joined, "SELECT count(*) AS n FROM people WHERE zip IN (SELECT zip FROM towns)", r#"[{"n":2}]"#);
     check(joined, "SELECT count(*) AS n FROM towns WHERE zip IN (SELECT zip FROM people)", r#"[{"n":2}]"#);
+    let map =
+        r#"{"a":{"x":{"s":"A"}},"map":{"007":{"n":1,"s":"x"},"012":{"n":2,"s":"y"},"13":{"n":3,"s":"z"}}}"#;
+    check(map, "SELECT n FROM map WHERE _key IN (7, 13, 99) ORDER BY n", r#"[{"n":1},{"n":3}]"#);
     let csv = "id,zip\n1,01005\n2,94105\n3,\n";
     check(csv, "SELECT id FROM items WHERE zip = 1005", r#"[{"id":1}]"#);
 }
@@ -564,6 +567,12 @@ fn texts_of_booleans_are_booleans() {
             "CASE ok WHEN 'true' THEN 1 END",
             "(SELECT o FROM (SELECT id AS i, ok AS o FROM items) WHERE i = id AND o = 'true')",
             "ok IN ('true', 1, 5, 7)",
+            "lower(ok) = 'true'",
+            "ok LIKE 'True'",
+            "ok ILIKE 'true'",
+            "ok NOT LIKE 'false'",
+            "CAST(ok AS TEXT) = 'true'",
+            "ok::text <> 'false'",
             "ok = true",
             "ok",
             "ok IN (SELECT ok FROM items WHERE ok = 'true')",
