@@ -7,7 +7,7 @@ use crate::error::quote_identifier;
 use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them, and what to write instead.
-const FORMS: [(&str, &str); 24] = [
+const FORMS: [(&str, &str); 21] = [
     (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
@@ -25,9 +25,6 @@ const FORMS: [(&str, &str); 24] = [
         " pivot ( ",
         "SQLite has no PIVOT: write sum(CASE WHEN status = 'open' THEN 1 END) AS open for each column",
     ),
-    (" trim ( both ", "write trim(x, ' ')"),
-    (" trim ( leading ", "write ltrim(x, ' ')"),
-    (" trim ( trailing ", "write rtrim(x, ' ')"),
     (" ilike any ( ", "use x REGEXP '(?i)a|b', or several ILIKE with OR"),
     (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
     (" datename ( ", "use dayname(d) or monthname(d)"),

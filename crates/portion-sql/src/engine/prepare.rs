@@ -164,6 +164,7 @@ mod tests {
             "SELECT CAST(q AS REAL), CAST(u AS INTEGER), CAST(n AS TEXT) FROM items",
             "SELECT strftime('%Y', d) = 2024, substr(d, 1, 4) > 2000 FROM items",
             "SELECT ifnull(q, 0) > 10, CASE WHEN q IS NULL THEN 0 ELSE q END > 10 FROM items",
+            "SELECT count(*) FROM items WHERE name = 'true' AND n = 007 AND q <> '015.50' OR 'false' = name",
             "SELECT item->>'q' > 10, n - 1, -n, n+n FROM items WHERE name LIKE 'a%'",
             "WITH a AS (SELECT u AS e FROM items) SELECT count(DISTINCT e) FROM a GROUP BY e HAVING count(*) > 0",
             "SELECT sum(n) OVER (ORDER BY u ROWS 1 PRECEDING), \"name\" FROM items, json_each(tags) AS t",
