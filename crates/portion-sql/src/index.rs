@@ -159,6 +159,12 @@ impl NumberCodes {
         Some(Self { values, rows })
     }
 
+    /// Returns true for a text that may be a number as people write it, without zeros before it.
+    pub(crate) fn may_mean(text: &str) -> bool {
+        text.starts_with(|c: char| c.is_ascii_digit())
+            && (!text.starts_with('0') || text.len() < 2 || text == "0.0")
+    }
+
     /// Returns the code that a number means, or the text itself.
     pub(crate) fn meant<'a>(&'a self, text: &'a str) -> Cow<'a, str> {
         let number = plain_number(text).and_then(|_| text.strip_suffix(".0").unwrap_or(text).parse().ok());

@@ -22,7 +22,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
-use crate::index::IndexLookup;
+use crate::index::{IndexLookup, NumberCodes};
 use crate::limits::QueryDeadline;
 use crate::table::{OpenTable, VirtualTable};
 use crate::table_rows::{ColumnSet, RowBuffer};
@@ -130,6 +130,9 @@ unsafe impl VTab<'_> for TableHandle {
                     let (table, deadline) = (Arc::clone(&opened), Arc::clone(deadline));
                     let codes = OnceLock::new();
                     borrowed.create_collation(collation.as_str(), move |a, b| {
+                        if !NumberCodes::may_mean(a) && !NumberCodes::may_mean(b) {
+                            return a.cmp(b);
+                        }
                         let codes = codes.get_or_init(|| table.number_codes(at, &deadline));
                         codes.as_ref().map_or_else(|| a.cmp(b), |codes| codes.meant(a).cmp(&codes.meant(b)))
                     })?;
