@@ -146,7 +146,7 @@ impl NumberCodes {
                 return None;
             }
             let Cell::Text(text) = values.value(at) else { continue };
-            let Some(number) = code_number(&text) else { continue };
+            let Some(number) = code_number(without_fraction(&text)) else { continue };
             let row = u32::try_from(at).ok().filter(|_| plain_number(&text).is_none());
             let first = rows.entry(number).or_insert(row);
             if first.is_some_and(|first| values.value(first as usize) != Cell::Text(text)) {
@@ -167,7 +167,7 @@ impl NumberCodes {
 
     /// Returns the code that a number means, or the text itself.
     pub(crate) fn meant<'a>(&'a self, text: &'a str) -> Cow<'a, str> {
-        let number = plain_number(text).and_then(|_| text.strip_suffix(".0").unwrap_or(text).parse().ok());
+        let number = plain_number(text).and_then(|_| without_fraction(text).parse().ok());
         let row = number.and_then(|number: u64| self.rows.get(&number));
         match row.map(|row| self.values.value(*row as usize)) {
             Some(Cell::Text(code)) => code,
@@ -178,6 +178,11 @@ impl NumberCodes {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.rows.capacity() * (size_of::<(u64, u32)>() + 1)
     }
+}
+
+/// Returns an integer that SQLite wrote as a float without its fraction.
+fn without_fraction(text: &str) -> &str {
+    text.strip_suffix(".0").unwrap_or(text)
 }
 
 /// Sorts rows by their values as SQLite does: NULL, numbers, texts. Rows with equal values stay in their order.

@@ -151,7 +151,8 @@ impl FormLearner {
         self.form_among(false)
     }
 
-    /// Returns the form of texts. `allows_words`: true for texts beside numbers; then words among numbers stay texts, and the others are numbers.
+    /// Returns the form of texts. `allows_words`: true for texts beside numbers; then words among numbers stay texts, and
+    /// the others are numbers.
     pub fn form_among(&self, allows_words: bool) -> ColumnForm {
         self.decide(allows_words, false)
     }
