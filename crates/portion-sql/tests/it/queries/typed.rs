@@ -539,6 +539,7 @@ fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
     let map =
         r#"{"a":{"x":{"s":"A"}},"map":{"007":{"n":1,"s":"x"},"012":{"n":2,"s":"y"},"13":{"n":3,"s":"z"}}}"#;
     check(map, "SELECT n FROM map WHERE _key IN (7, 13, 99) ORDER BY n", r#"[{"n":1},{"n":3}]"#);
+    check(joined, "SELECT path FROM leaves WHERE value = 2139", r#"[{"path":"/people/1/zip"}]"#);
     let csv = "id,zip\n1,01005\n2,94105\n3,\n";
     check(csv, "SELECT id FROM items WHERE zip = 1005", r#"[{"id":1}]"#);
 }
