@@ -258,6 +258,7 @@ pub(crate) fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Orderin
             let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
             lower(a).cmp(&lower(b))
         }
+        Comparison::Time(_) if a == b => Ordering::Equal,
         Comparison::Time(_) if have_one_form(a, b) => a.cmp(b),
         Comparison::Time(order) => match (read_time(a, order), read_time(b, order)) {
             (Some(a), Some(b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),

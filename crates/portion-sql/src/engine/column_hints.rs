@@ -52,6 +52,8 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
 struct ValueCounts {
     numbers: usize,
     texts: usize,
+    /// Least and most bytes of the texts that are numbers; the least is 0 if one is not digits alone.
+    digits: Option<(usize, usize)>,
     /// The first text that is no number.
     example: Option<String>,
 }
@@ -62,7 +64,13 @@ impl ValueCounts {
         let _ = table.find_in_column(at, HINT_ROWS, |cell| {
             match cell {
                 Cell::Integer(_) | Cell::Real(_) => counts.numbers += 1,
-                Cell::Text(text) if functions::is_number(&text) => counts.numbers += 1,
+                Cell::Text(text) if functions::is_number(&text) => {
+                    counts.numbers += 1;
+                    let is_digits = text.bytes().all(|b| b.is_ascii_digit());
+                    let (least, most) = counts.digits.unwrap_or((usize::MAX, 0));
+                    let least = least.min(if is_digits { text.len() } else { 0 });
+                    counts.digits = Some((least, most.max(text.len())));
+                }
                 Cell::Text(text) => {
                     counts.texts += 1;
                     counts.example.get_or_insert_with(|| shortened(&text));
@@ -114,6 +122,10 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
             "{name} is text that is no number ('{example}'){}",
             if has_digits { &advice } else { "" }
         ));
+    }
+    // Digits of one length are sorted alike as texts and as numbers.
+    if !is_computed && counts.digits.is_some_and(|(least, most)| least == most) {
+        return None;
     }
     // Texts of one form are numbers.
     if counts.texts == 0 && column.form == ColumnForm::Number || !is_computed && counts.texts > counts.numbers

@@ -514,6 +514,9 @@ fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
         both,
         &[("c = 1005", 1), ("c = '01005'", 1), ("c = 7", 0), ("c IN (8, 9)", 1), ("c = 'N/A'", 1)],
     );
+    let zips = r#"[{"z":"94105"},{"z":"01005"}]"#;
+    let sorted = answer(zips, "SELECT z FROM items ORDER BY z", &[]).expect("an answer");
+    assert_eq!((sorted.json.as_str(), sorted.type_hints.len()), (r#"[{"z":"01005"},{"z":"94105"}]"#, 0));
     let floats = r#"[{"c":"012"},{"c":"12.0"},{"c":"x"}]"#;
     check(floats, "SELECT count(*) AS n FROM items a JOIN items b ON a.c = b.c", r#"[{"n":3}]"#);
     check(both, "SELECT count(DISTINCT c) AS n FROM items", r#"[{"n":6}]"#);
