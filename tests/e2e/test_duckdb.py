@@ -20,9 +20,10 @@ def records():
         end = start + datetime.timedelta(days=1 + n % 4)
         at = datetime.datetime(2024, 3, 1 + n % 28, n % 24, n * 7 % 60)
         price = n * 37 % 400 + 0.25
-        sent = {"id": n, "code": str(1000 + n % 7), "city": CITIES[n % 4], "price": f"{price:.2f}", "paid": str(n % 3 == 0).lower()}
+        zip_code = f"0{1000 + n % 11}"
+        sent = {"id": n, "zip": zip_code, "code": str(1000 + n % 7), "city": CITIES[n % 4], "price": f"{price:.2f}", "paid": str(n % 3 == 0).lower()}
         sent |= {"start": start.isoformat(), "end": end.isoformat(), "moment": at.isoformat() + "Z", "tags": ["a", "b"][: n % 3]}
-        typed = (n, 1000 + n % 7, CITIES[n % 4], price, n % 3 == 0, start, end, at)
+        typed = (n, zip_code, 1000 + n % 7, CITIES[n % 4], price, n % 3 == 0, start, end, at)
         yield sent, typed
 
 
@@ -30,9 +31,9 @@ def records():
 def oracle():
     connection = duckdb.connect()
     connection.execute(
-        'CREATE TABLE items (id BIGINT, code BIGINT, city TEXT, price DOUBLE, paid BOOLEAN, "start" DATE, "end" DATE, moment TIMESTAMP)'
+        'CREATE TABLE items (id BIGINT, zip TEXT, code BIGINT, city TEXT, price DOUBLE, paid BOOLEAN, "start" DATE, "end" DATE, moment TIMESTAMP)'
     )
-    connection.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [typed for _, typed in records()])
+    connection.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [typed for _, typed in records()])
     return connection
 
 
@@ -56,7 +57,8 @@ CONDITIONS = [
     "start >= DATE '2024-02-01'", "start < DATE '2024-01-15' + INTERVAL '1 month'", "\"end\" - start = 3",
     "moment >= TIMESTAMP '2024-03-10 00:00:00'", "year(start) = 2024 AND month(start) IN (1, 3)", "code = 1003", "code NOT IN (1001, 1002)",
     "starts_with(city, 'L')", "contains(city, 'or')", "regexp_matches(city, '^[FP]')", "date_trunc('month', start) = DATE '2024-02-01'",
-    "EXTRACT(dow FROM start) = 1", "dayname(start) = 'Monday'", "price::int % 2 = 0",
+    "paid = 'true'", "paid NOT IN ('true')", "paid IN ('true', 'false')", "paid::text = 'true'", "CAST(paid AS TEXT) ILIKE 'TRUE'", "zip = 1005",
+    "zip <> 1005", "EXTRACT(dow FROM start) = 1", "dayname(start) = 'Monday'", "price::int % 2 = 0",
 ]
 
 

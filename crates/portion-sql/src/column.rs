@@ -16,6 +16,8 @@ pub(crate) struct ColumnDef {
     pub(crate) form: ColumnForm,
     /// True if its texts may look like numbers beside numbers, without being numbers.
     pub(crate) has_codes: bool,
+    /// True if texts are codes of digits for which people write numbers: `01005`.
+    pub(crate) has_number_codes: bool,
     /// Number of rows with a value.
     pub(crate) present_count: usize,
     /// True if `SELECT *` leaves it out.
@@ -62,6 +64,10 @@ pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
 /// column follow.
 pub(crate) const WRITTEN_TYPE_PREFIX: &str = "WRITTEN(";
 
+/// Beginning of the collation of a column of codes, by which a number equals the only code that it is written for. The
+/// number of the column and the name of the table follow.
+const CODE_COLLATION_PREFIX: &str = "codes ";
+
 /// Collation of redacted columns: records that values were compared, sorted, grouped or made distinct.
 pub(crate) const REDACTED_COLLATION: &str = "redacted";
 
@@ -86,7 +92,10 @@ impl Comparison {
     pub(crate) fn of_collation(name: &str) -> Option<Self> {
         let time = || TIME_COLLATIONS.iter().find(|(time, _)| time.eq_ignore_ascii_case(name));
         match name {
-            name if name.eq_ignore_ascii_case("binary") => Some(Self::Binary),
+            // Values of one column differ in these if their bytes differ.
+            name if name.eq_ignore_ascii_case("binary") || name.starts_with(CODE_COLLATION_PREFIX) => {
+                Some(Self::Binary)
+            }
             name if name.eq_ignore_ascii_case("nocase") => Some(Self::NoCase),
             _ => time().map(|(_, order)| Self::Time(*order)),
         }
@@ -100,6 +109,7 @@ impl ColumnDef {
             kinds,
             form: ColumnForm::Text,
             has_codes: true,
+            has_number_codes: false,
             present_count: present,
             is_hidden: false,
             is_record: false,
@@ -118,6 +128,7 @@ impl ColumnDef {
             self.form = learner.form_among(self.kinds.intersects(ValueKinds::NUMERIC));
         }
         self.has_codes = learner.has_codes();
+        self.has_number_codes = learner.has_number_codes();
         self
     }
 
@@ -152,6 +163,29 @@ impl ColumnDef {
         self.is_written || self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell
     }
 
+    /// Returns true if all values are booleans, as they are written or as texts.
+    pub(crate) fn is_boolean(&self) -> bool {
+        let is_text = self.kinds.intersects(ValueKinds::TEXT);
+        let others = ValueKinds::INTEGER.union(ValueKinds::REAL).union(ValueKinds::ROUNDED);
+        let has_others = self.kinds.intersects(others.union(ValueKinds::CONTAINER));
+        !has_others
+            && if is_text {
+                self.form == ColumnForm::Boolean
+            } else {
+                self.kinds.intersects(ValueKinds::BOOL)
+            }
+    }
+
+    /// Returns the collation of texts of which some are found by numbers; `table`: the name of the table.
+    pub(crate) fn code_collation(&self, table: &str, column: usize) -> Option<String> {
+        let is_wanted = self.has_number_codes
+            && self.form == ColumnForm::Text
+            && self.kinds.are_texts()
+            && !self.ignores_case
+            && self.redaction != Redaction::Whole;
+        is_wanted.then(|| format!("{CODE_COLLATION_PREFIX}{column} {table}"))
+    }
+
     /// Returns true if all values of the column are numbers in SQL.
     pub(crate) fn is_numeric(&self) -> bool {
         let is_text = self.kinds.intersects(ValueKinds::TEXT) && !self.has_written_numbers();
@@ -160,7 +194,7 @@ impl ColumnDef {
 
     /// Returns the declaration for `CREATE TABLE`. The affinity follows the storage class of the values, so that
     /// `"zip" = 94105` finds texts and `"id" = '123'` finds numbers. `table` and `column`: their numbers.
-    pub(crate) fn declaration(&self, table: usize, column: usize) -> String {
+    pub(crate) fn declaration(&self, (table, table_name): (usize, &str), column: usize) -> String {
         let redacted = self.redaction == Redaction::Whole;
         let is_numeric = self.kinds.intersects(ValueKinds::NUMERIC);
         let kind: String = match self.kinds {
@@ -181,7 +215,9 @@ impl ColumnDef {
         let name = self.name.replace('"', "\"\"");
         let collation = match self.comparison() {
             _ if redacted => format!(" COLLATE {REDACTED_COLLATION}"),
-            Comparison::Binary => String::new(),
+            Comparison::Binary => self
+                .code_collation(table_name, column)
+                .map_or_else(String::new, |name| format!(" COLLATE \"{}\"", name.replace('"', "\"\""))),
             Comparison::NoCase => " COLLATE NOCASE".into(),
             Comparison::Time(order) => {
                 let named = TIME_COLLATIONS.iter().find(|(_, of)| *of == order);

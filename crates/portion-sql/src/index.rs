@@ -1,15 +1,19 @@
 //! Indexes of a column: the rows by value, and their order. Both are built at first use and kept with the table, so that
 //! a join takes the sum of two tables rather than their product.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-use portion_text::column_form::read_time;
+use portion_text::column_form::{code_number, plain_number, read_time};
 use portion_text::timestamp::Timestamp;
 use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
 use crate::column::Comparison;
+use crate::typed_column::TypedColumn;
 
 /// Rows by the value of one column. SQLite compares the rows again by its own rules: values that it
 /// considers equal must have the same key here, while different values may share a key.
@@ -90,12 +94,15 @@ impl ColumnIndex {
     }
 }
 
-/// A text that looks like a number has the hash of that number.
+/// A text that looks like a number, or for which people write a number, has the hash of that number.
 fn text_hash(text: &str, comparison: Comparison) -> u32 {
     if let Comparison::Time(order) = comparison
         && let Some(time) = read_time(text, order)
     {
         return hash((1_u8, time.seconds, time.nanos));
+    }
+    if let Some(n) = code_number(text) {
+        return number_hash(n as f64);
     }
     if text.trim_start().starts_with(|c: char| matches!(c, '0'..='9' | '-' | '+' | '.'))
         && let Ok(n) = text.trim().parse::<f64>()
@@ -117,6 +124,65 @@ fn hash(key: impl Hash) -> u32 {
     let mut hasher = std::hash::DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish() as u32
+}
+
+/// Codes of a column by the numbers that people write for them, where each has one meaning: no other text of the column is
+/// that number, or is written for it.
+pub(crate) struct NumberCodes {
+    values: Arc<TypedColumn>,
+    rows: HashMap<u64, u32>,
+}
+
+impl NumberCodes {
+    /// Finds the codes of a column; `None` if the query must stop.
+    pub(crate) fn build(
+        values: Arc<TypedColumn>,
+        count: usize,
+        mut should_stop: impl FnMut(usize) -> bool,
+    ) -> Option<Self> {
+        let mut rows: HashMap<u64, Option<u32>> = HashMap::new();
+        for at in 0..count {
+            if should_stop(at) {
+                return None;
+            }
+            let Cell::Text(text) = values.value(at) else { continue };
+            let Some(number) = code_number(without_fraction(&text)) else { continue };
+            let row = u32::try_from(at).ok().filter(|_| plain_number(&text).is_none());
+            let first = rows.entry(number).or_insert(row);
+            if first.is_some_and(|first| values.value(first as usize) != Cell::Text(text)) {
+                *first = None;
+            }
+        }
+        let mut rows: HashMap<u64, u32> =
+            rows.into_iter().filter_map(|(number, row)| Some((number, row?))).collect();
+        rows.shrink_to_fit();
+        Some(Self { values, rows })
+    }
+
+    /// Returns true for a text that may be a number as people write it, without zeros before it.
+    pub(crate) fn may_mean(text: &str) -> bool {
+        text.starts_with(|c: char| c.is_ascii_digit())
+            && (!text.starts_with('0') || text.len() < 2 || text == "0.0")
+    }
+
+    /// Returns the code that a number means, or the text itself.
+    pub(crate) fn meant<'a>(&'a self, text: &'a str) -> Cow<'a, str> {
+        let number = plain_number(text).and_then(|_| without_fraction(text).parse().ok());
+        let row = number.and_then(|number: u64| self.rows.get(&number));
+        match row.map(|row| self.values.value(*row as usize)) {
+            Some(Cell::Text(code)) => code,
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.rows.capacity() * (size_of::<(u64, u32)>() + 1)
+    }
+}
+
+/// Returns an integer that SQLite wrote as a float without its fraction.
+fn without_fraction(text: &str) -> &str {
+    text.strip_suffix(".0").unwrap_or(text)
 }
 
 /// Sorts rows by their values as SQLite does: NULL, numbers, texts. Rows with equal values stay in their order.
@@ -192,6 +258,7 @@ pub(crate) fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Orderin
             let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
             lower(a).cmp(&lower(b))
         }
+        Comparison::Time(_) if a == b => Ordering::Equal,
         Comparison::Time(_) if have_one_form(a, b) => a.cmp(b),
         Comparison::Time(order) => match (read_time(a, order), read_time(b, order)) {
             (Some(a), Some(b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),

@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
-use crate::index::{ColumnIndex, IndexLookup, sorted_rows};
+use crate::index::{ColumnIndex, IndexLookup, NumberCodes, sorted_rows};
 use crate::limits::QueryDeadline;
 use crate::redaction;
 use crate::table_rows::{ColumnSet, RowBuffer, RowSource, TableRows, should_stop_at};
@@ -87,6 +87,7 @@ struct Kept {
     columns: HashMap<usize, Arc<TypedColumn>>,
     indexes: HashMap<(usize, Comparison), Arc<ColumnIndex>>,
     orders: HashMap<(usize, bool), Arc<[u32]>>,
+    codes: HashMap<usize, Arc<NumberCodes>>,
     bytes: usize,
 }
 
@@ -237,6 +238,20 @@ impl OpenTable {
         kept.bytes += size_of_val(&*order);
         kept.orders.insert((column, is_descending), Arc::clone(&order));
         Some(order)
+    }
+
+    /// Returns the codes of a column by their numbers, found on first use; `None` if the deadline was reached.
+    pub(crate) fn number_codes(&self, column: usize, deadline: &QueryDeadline) -> Option<Arc<NumberCodes>> {
+        if let Some(codes) = self.lock_kept().codes.get(&column) {
+            return Some(Arc::clone(codes));
+        }
+        let values = self.decode(&[column], deadline)?.pop()?;
+        let codes = NumberCodes::build(values, self.len(), |at| should_stop_at(at + 1, deadline))?;
+        let codes = Arc::new(codes);
+        let mut kept = self.lock_kept();
+        kept.bytes += codes.heap_bytes();
+        kept.codes.insert(column, Arc::clone(&codes));
+        Some(codes)
     }
 
     /// Returns the text as it is written of rows whose value in a column is a number, if all of them are written alike.

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rusqlite::types::Null;
 use rusqlite::vtab::{
@@ -22,7 +22,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
-use crate::index::IndexLookup;
+use crate::index::{IndexLookup, NumberCodes};
 use crate::limits::QueryDeadline;
 use crate::table::{OpenTable, VirtualTable};
 use crate::table_rows::{ColumnSet, RowBuffer};
@@ -113,7 +113,7 @@ unsafe impl VTab<'_> for TableHandle {
         context: Option<&TableContext>,
         _: &[u8],
         _: &[u8],
-        _: &[u8],
+        name: &[u8],
         _: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         catch_panic(|| {
@@ -121,8 +121,24 @@ unsafe impl VTab<'_> for TableHandle {
                 context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
             let opened = table.open(deadline).ok_or_else(|| unread_error(&table.name, deadline))?;
-            let columns = opened.columns().iter().enumerate();
-            let declared: Vec<String> = columns.map(|(at, column)| column.declaration(*number, at)).collect();
+            let name = String::from_utf8_lossy(name);
+            let mut declared = Vec::with_capacity(opened.columns().len());
+            for (at, column) in opened.columns().iter().enumerate() {
+                if let Some(collation) = column.code_collation(&name, at) {
+                    // SAFETY: the connection is open during this call, and a borrowed one does not close it.
+                    let borrowed = unsafe { Connection::from_handle(connection.handle())? };
+                    let (table, deadline) = (Arc::clone(&opened), Arc::clone(deadline));
+                    let codes = OnceLock::new();
+                    borrowed.create_collation(collation.as_str(), move |a, b| {
+                        if !NumberCodes::may_mean(a) && !NumberCodes::may_mean(b) {
+                            return a.cmp(b);
+                        }
+                        let codes = codes.get_or_init(|| table.number_codes(at, &deadline));
+                        codes.as_ref().map_or_else(|| a.cmp(b), |codes| codes.meant(a).cmp(&codes.meant(b)))
+                    })?;
+                }
+                declared.push(column.declaration((*number, &name), at));
+            }
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
             let (base, deadline, usage) = (sqlite3_vtab::default(), Arc::clone(deadline), Arc::clone(usage));
             Ok((Cow::Owned(statement), Self { base, table: opened, deadline, usage }))

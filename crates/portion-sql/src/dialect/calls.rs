@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::casts;
 use super::rewriting::interval_text;
-use super::syntax::{is_number, literal, raw};
+use super::syntax::{arguments, is_number, literal, raw};
 
 /// Functions under other names.
 const RENAMED: &[(&str, &str)] = &[
@@ -52,16 +52,6 @@ const UNITS: &str = "year years quarter quarters month months week weeks isoweek
 
 fn is_of(names: &str, name: &str) -> bool {
     names.split_ascii_whitespace().any(|known| known == name)
-}
-
-/// Returns the arguments of a call that are expressions.
-pub(super) fn arguments(call: &Function) -> Vec<&Expr> {
-    let FunctionArguments::List(list) = &call.args else { return Vec::new() };
-    let unnamed = list.args.iter().filter_map(|argument| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
-        _ => None,
-    });
-    unnamed.collect()
 }
 
 /// Returns what to write instead of a call; `None` if it stays.

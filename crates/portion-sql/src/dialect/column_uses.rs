@@ -2,15 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, InTarget, OrderByKind, Query, Visit, Visitor};
+use sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, InTarget, ObjectName, OrderByKind, Query,
+    TableFactor, Visit, Visitor,
+};
 
-use super::calls::arguments;
-use super::syntax::{column_name, is_number, literal, parse};
+use super::syntax::{Tree, arguments, column_name, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnUse {
-    /// Computed with, or compared with a number.
+    /// Equal to a number, or not.
+    Equal,
+    /// Computed with, or compared with a number by `<` or `>`.
     Number,
     /// Added up, or averaged.
     Sum,
@@ -21,10 +25,6 @@ pub(crate) enum ColumnUse {
     /// Read as a date by a function of SQLite, or of another dialect, which reads more forms.
     SqliteDate,
     Date,
-    /// Compared with `'true'` or `'false'`.
-    Boolean,
-    /// Compared with a number that loses digits as one: of more than 18, or with zeros at its beginning.
-    Code,
 }
 
 /// Functions that add up numbers.
@@ -35,11 +35,9 @@ const DATES: &str = "year quarter month week day hour minute second date_trunc d
     last_day date_add date_sub dateadd";
 
 /// Returns the names of columns with their uses, in the order of the statement.
-pub(crate) fn column_uses(sql: &str) -> Vec<(String, ColumnUse)> {
+pub(crate) fn column_uses(tree: &Tree) -> Vec<(String, ColumnUse)> {
     let mut uses = Uses(Vec::new());
-    if let Some(query) = parse(sql) {
-        let _ = query.visit(&mut uses);
-    }
+    let _ = tree.0.visit(&mut uses);
     uses.0
 }
 
@@ -56,22 +54,13 @@ impl Uses {
 
     fn add_comparison(&mut self, column: &Expr, value: &Expr, is_range: bool) {
         match literal(value) {
-            Some(text) if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") => {
-                self.add(column, ColumnUse::Boolean);
-            }
             Some(_) if is_range => self.add(column, ColumnUse::Range),
-            None if is_code(value) => self.add(column, ColumnUse::Code),
-            None if is_number(value) => self.add(column, ColumnUse::Number),
+            None if is_number(value) => {
+                self.add(column, if is_range { ColumnUse::Number } else { ColumnUse::Equal });
+            }
             _ => {}
         }
     }
-}
-
-/// Returns true for a number such as `02139`, or of more digits than one holds.
-fn is_code(expr: &Expr) -> bool {
-    let digits = expr.to_string();
-    digits.bytes().all(|b| b.is_ascii_digit())
-        && (digits.len() > 18 || digits.len() > 1 && digits.starts_with('0'))
 }
 
 impl Visitor for Uses {
@@ -125,6 +114,48 @@ impl Visitor for Uses {
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns the calls of JSON functions and operators in a statement, and the first argument of each.
+pub(crate) fn json_arguments(tree: &Tree) -> Vec<(String, String)> {
+    let mut calls = JsonCalls(Vec::new());
+    let _ = tree.0.visit(&mut calls);
+    calls.0
+}
+
+struct JsonCalls(Vec<(String, String)>);
+
+impl JsonCalls {
+    fn add(&mut self, name: &ObjectName, argument: Option<&Expr>) {
+        let name = name.to_string();
+        if let Some(argument) = argument.filter(|_| name.to_ascii_lowercase().starts_with("json")) {
+            self.0.push((format!("{name}({argument})"), argument.to_string()));
+        }
+    }
+}
+
+impl Visitor for JsonCalls {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Table { name, args: Some(args), .. } = table
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = args.args.first()
+        {
+            self.add(name, Some(argument));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call) => self.add(&call.name, arguments(call).first().copied()),
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
+                self.0.push((format!("{left} {op}"), left.to_string()));
+            }
             _ => {}
         }
         ControlFlow::Continue(())

@@ -4,7 +4,8 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
 };
 
-use super::syntax::{column_name, for_each_expr, is_number, literal, parse};
+use super::literals::is_comparison;
+use super::syntax::{Tree, column_name, for_each_expr, is_number, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;
@@ -187,27 +188,15 @@ impl HavingClause {
     }
 }
 
-fn is_comparison(op: &BinaryOperator) -> bool {
-    matches!(
-        op,
-        BinaryOperator::Lt
-            | BinaryOperator::LtEq
-            | BinaryOperator::Gt
-            | BinaryOperator::GtEq
-            | BinaryOperator::Eq
-            | BinaryOperator::NotEq
-    )
-}
-
 /// Functions that return texts.
 const TEXT_FUNCTIONS: &str = "strftime date_format to_char left right split_part regexp_extract regexp_substr ltrim rtrim \
     replace lower upper concat";
 
 /// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, of `lower(x)`
 /// or `upper(x)` with a text in the other case, or of the text of a function with a number.
-pub(crate) fn impossible_condition(sql: &str) -> Option<String> {
+pub(crate) fn impossible_condition(tree: &Tree) -> Option<String> {
     let mut found: Option<String> = None;
-    for_each_expr(&parse(sql)?, |expr| {
+    for_each_expr(&tree.0, |expr| {
         let advice = match expr {
             _ if found.is_some() => None,
             Expr::BinaryOp { left, op, right } if is_comparison(op) => null_comparison(left, op, right)
@@ -272,7 +261,11 @@ fn case_comparison(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    use super::impossible_condition;
+    use super::{Tree, impossible_condition};
+
+    fn impossible(sql: &str) -> Option<String> {
+        impossible_condition(&Tree::parse(sql).expect(sql))
+    }
 
     #[test]
     fn conditions_that_no_row_satisfies_are_found() {
@@ -285,7 +278,7 @@ mod tests {
             ("SELECT 1 FROM items WHERE lower(origin) = 'USA'", "lower(origin) is never 'USA': write 'usa'"),
             ("SELECT 1 FROM items WHERE upper(a) IN ('x', 'Y')", "upper(a) is never 'x': write 'X'"),
         ] {
-            assert_eq!(impossible_condition(sql).as_deref(), Some(expect), "{sql}");
+            assert_eq!(impossible(sql).as_deref(), Some(expect), "{sql}");
         }
     }
 
@@ -298,7 +291,7 @@ mod tests {
             "SELECT 1 FROM items WHERE x = 'USA'",
             "SELECT iif(a = 1, NULL, 2) FROM items",
         ] {
-            assert_eq!(impossible_condition(sql), None, "{sql}");
+            assert_eq!(impossible(sql), None, "{sql}");
         }
     }
 }

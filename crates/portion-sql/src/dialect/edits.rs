@@ -17,9 +17,6 @@ pub(super) struct Edits<'a> {
     replacements: HashMap<usize, Cow<'static, str>>,
 }
 
-/// Keywords that may precede an opening parenthesis without being the name of a function.
-const NO_FUNCTIONS: &str = "select where and or not in on by having case when then else from as values like ilike \
-    glob regexp rlike between distinct all limit offset union except intersect is using join escape with";
 /// Signs that compare two values.
 const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
 
@@ -122,39 +119,6 @@ impl<'a> Edits<'a> {
 
     pub(super) fn remove(&mut self, from: usize, to: usize) {
         (from..=to).for_each(|at| self.replace(at, ""));
-    }
-
-    /// Returns the first token of the operand that ends at a token: a name, a literal, a call or parentheses.
-    pub(super) fn operand_start(&self, end: usize) -> Option<usize> {
-        let mut at = end;
-        // Every round goes back by at least one token.
-        loop {
-            match self.kind(at)? {
-                TokenKind::Text | TokenKind::Number | TokenKind::Param => return Some(at),
-                TokenKind::Word if self.is(at, "end") => return self.partner(at),
-                TokenKind::Word if self.is_word_of(at, NO_FUNCTIONS) => return None,
-                TokenKind::Word | TokenKind::QuotedName => break,
-                TokenKind::Sign if self.text(at) == ")" => {
-                    at = self.partner(at)?;
-                    let Some(before) = at.checked_sub(1) else { return Some(at) };
-                    if self.is_word_of(before, "over filter") {
-                        at = before.checked_sub(1)?;
-                        continue;
-                    }
-                    let is_name = match self.kind(before) {
-                        Some(TokenKind::Word) => !self.is_word_of(before, NO_FUNCTIONS),
-                        Some(TokenKind::QuotedName) => true,
-                        _ => false,
-                    };
-                    return Some(if is_name { before } else { at });
-                }
-                TokenKind::Sign | TokenKind::Space => return None,
-            }
-        }
-        while at >= 2 && self.is_sign(at - 1, ".") {
-            at -= 2;
-        }
-        Some(at)
     }
 
     /// Returns the statement with the changes; `None` if there are none.

@@ -8,8 +8,7 @@ use sqlparser::ast::{
     TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::calls;
-use super::syntax::{literal, quoted_text, raw};
+use super::syntax::{arguments, literal, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
 const FUNCTIONS: [&str; 6] = [
@@ -177,7 +176,7 @@ pub(super) fn rewrite_table(table: &mut TableFactor) {
 pub(super) fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
     if let [AccessExpr::Subscript(Subscript::Index { index })] = chain
         && let Some((name, call)) = split_call(root)
-        && let [text, separator] = calls::arguments(call)[..]
+        && let [text, separator] = arguments(call)[..]
     {
         let counted = counted_index(index).map(|index| index + 1);
         let part = counted.or_else(|| match integer(index)? {
@@ -224,7 +223,7 @@ fn integer(expr: &Expr) -> Option<i64> {
 /// Returns the index from 0 of `OFFSET(1)`, `SAFE_OFFSET(1)` or `ORDINAL(1)`.
 fn counted_index(expr: &Expr) -> Option<i64> {
     let Expr::Function(call) = expr else { return None };
-    let [index] = calls::arguments(call)[..] else { return None };
+    let [index] = arguments(call)[..] else { return None };
     match call.name.to_string().to_ascii_lowercase().as_str() {
         "offset" | "safe_offset" => integer(index),
         "ordinal" | "safe_ordinal" => Some(integer(index)? - 1),

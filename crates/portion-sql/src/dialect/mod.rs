@@ -12,6 +12,7 @@ mod column_uses;
 mod conditions;
 mod edits;
 mod elements;
+mod literals;
 mod rewriting;
 mod syntax;
 mod tables;
@@ -19,11 +20,11 @@ mod token;
 mod words;
 
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
-pub(crate) use column_uses::{ColumnUse, column_uses};
+pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
-pub(crate) use rewriting::{rewrite, rewrite_misread};
+pub(crate) use literals::ComparedType;
+pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
+pub(crate) use syntax::Tree;
 pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
 pub(crate) use token::{string_literals, word_offsets};
-pub(crate) use words::{
-    argument_of, is_alias, is_compared_value, json_arguments, normalized, select_columns,
-};
+pub(crate) use words::{argument_of, is_alias, is_compared_value, normalized, select_columns};

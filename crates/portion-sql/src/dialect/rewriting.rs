@@ -5,34 +5,45 @@ use std::ops::ControlFlow;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, InTarget, Interval, OffsetRows, Query, Select, TableFactor, TypedString,
-    UnaryOperator, Value, VisitMut, VisitorMut,
+    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::syntax::{column_name, is_number, literal, parse, quoted_text, raw};
-use super::{calls, casts, clauses, elements};
+use super::literals::ComparedType;
+use super::syntax::{Tree, arguments, column_name, is_number, literal, quoted_text, raw};
+use super::{calls, casts, clauses, elements, literals};
 
-/// Rewrites a statement that SQLite rejects; `None` if it cannot be read, or if it is too large.
-pub(crate) fn rewrite(sql: &str) -> Option<String> {
-    rewrite_where(sql, &|_| true)
+/// The types of columns by their names.
+pub(crate) struct ColumnTypes<'a> {
+    /// Returns true for the name of a column of times, or of no column.
+    pub(crate) is_time: &'a dyn Fn(&str) -> bool,
+    /// Returns the type of a column with which literals are compared.
+    pub(crate) compared: &'a dyn Fn(&str) -> ComparedType,
+}
+
+/// Rewrites a statement that SQLite rejects.
+pub(crate) fn rewrite(tree: &Tree, types: &ColumnTypes<'_>) -> String {
+    let mut query = tree.0.clone();
+    literals::rewrite(&mut query, types.compared);
+    rewrite_tree(query, &|_| true)
 }
 
 /// Rewrites a statement that SQLite accepts but reads as something else: sums and differences of dates, casts to types that
-/// it does not have, subscripts, and formats after the time. `is_time`: true for the name of a column of times, or of no column. Returns `None` if there are none.
-pub(crate) fn rewrite_misread(sql: &str, is_time: &dyn Fn(&str) -> bool) -> Option<String> {
-    let lower = sql.to_ascii_lowercase();
-    let may_have =
-        ["cast", "strftime"].iter().any(|word| lower.contains(word)) || sql.contains(['-', '+', '[']);
-    let mut query = may_have.then(|| parse(sql)).flatten()?;
-    let mut finder = Misread { is_time, is_found: false };
-    let _ = VisitMut::visit(&mut query, &mut finder);
-    if finder.is_found { rewrite_where(sql, is_time) } else { None }
+/// it does not have, subscripts, formats after the time, and literals of another type. Returns `None` if there are none.
+pub(crate) fn rewrite_misread(tree: &Tree, types: &ColumnTypes<'_>) -> Option<String> {
+    let mut finder = Misread { is_time: types.is_time, is_found: false };
+    let _ = Visit::visit(&tree.0, &mut finder);
+    let mut query = tree.0.clone();
+    let has_literals = literals::rewrite(&mut query, types.compared);
+    if finder.is_found {
+        return Some(rewrite_tree(query, types.is_time));
+    }
+    has_literals.then(|| query.to_string())
 }
 
-fn rewrite_where(sql: &str, is_time: &dyn Fn(&str) -> bool) -> Option<String> {
-    let mut query = parse(sql)?;
+fn rewrite_tree(mut query: Query, is_time: &dyn Fn(&str) -> bool) -> String {
     elements::rewrite(&mut query);
     let _ = VisitMut::visit(&mut query, &mut Rewriting { is_time });
-    Some(query.to_string())
+    query.to_string()
 }
 
 /// Searches for what SQLite reads as something else.
@@ -41,10 +52,10 @@ struct Misread<'a> {
     is_found: bool,
 }
 
-impl VisitorMut for Misread<'_> {
+impl Visitor for Misread<'_> {
     type Break = ();
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.is_found |= match expr {
             Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
                 may_be_time(left, self.is_time) || may_be_time(right, self.is_time)
@@ -84,7 +95,7 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
             ];
             is_date_call(&name)
                 || keeps_times.contains(&name.as_str())
-                    && calls::arguments(call).first().is_some_and(|first| may_be_time(first, is_time))
+                    && arguments(call).first().is_some_and(|first| may_be_time(first, is_time))
         }
         Expr::Subquery(query) => match &*query.body {
             sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {
@@ -166,6 +177,9 @@ impl Rewriting<'_> {
             }
             Expr::Extract { field, expr, .. } => {
                 Some(calls::extract(&field.to_string().to_ascii_lowercase(), expr))
+            }
+            Expr::AtTimeZone { timestamp, time_zone } => {
+                Some(raw(format!("timezone({time_zone}, {timestamp})")))
             }
             Expr::Position { expr, r#in: text } => Some(raw(format!("charindex({expr}, {text})"))),
             Expr::Substring { expr, substring_from, substring_for, .. } => {

@@ -1,6 +1,9 @@
 //! Parses statements, and reads and writes parts of their trees.
 
-use sqlparser::ast::{Expr, Ident, Query, Statement, Value, Visit, Visitor};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Statement, Value, Visit,
+    Visitor,
+};
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
     SQLiteDialect, SnowflakeDialect,
@@ -15,6 +18,17 @@ const MAX_DEPTH: usize = 100;
 const MAX_NESTING: usize = 13;
 /// Most signs and operators of a statement: the depth of its tree grows with them.
 const MAX_OPERATORS: usize = 600;
+
+/// A statement that was parsed.
+#[derive(Debug)]
+pub(crate) struct Tree(pub(super) Query);
+
+impl Tree {
+    /// Parses a statement in the first dialect that accepts it; `None` if none does, or if it is too large.
+    pub(crate) fn parse(sql: &str) -> Option<Self> {
+        parse(sql).map(Self)
+    }
+}
 
 /// Parses a query in the first dialect that accepts it; `None` if none does, or if it is too large.
 pub(super) fn parse(sql: &str) -> Option<Query> {
@@ -137,6 +151,16 @@ pub(super) fn column_name(expr: &Expr) -> Option<String> {
         Expr::Nested(inner) => column_name(inner),
         _ => None,
     }
+}
+
+/// Returns the arguments of a call that are expressions.
+pub(super) fn arguments(call: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &call.args else { return Vec::new() };
+    let unnamed = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    unnamed.collect()
 }
 
 /// Calls `visit` with every expression of a tree.

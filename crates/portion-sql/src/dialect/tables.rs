@@ -1,7 +1,12 @@
 //! Rewrites the names of tables: `items('/a/b')` is the list at a path, `b.items` a table of another result, and
 //! `b.items('/a/b')` the list at a path of it.
 
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{TableFactor, Visit, Visitor};
+
 use super::edits::Edits;
+use super::syntax::Tree;
 use super::token::TokenKind;
 
 /// A statement whose tables have names of their own.
@@ -99,17 +104,29 @@ pub(crate) struct TableUse {
 }
 
 /// Returns the tables in the FROM clauses of a statement whose tables have names of their own, functions included.
-pub(crate) fn table_uses(sql: &str) -> Vec<TableUse> {
-    let edits = Edits::new(sql);
-    let table_use = |at: usize| {
-        let table = unquoted(edits.text(at));
-        let last = edits.call_end(at).unwrap_or(at);
-        let alias_at = last + 1 + usize::from(edits.is_word(last + 1, "as"));
-        let alias =
-            if has_alias(&edits, alias_at - 1) { unquoted(edits.text(alias_at)) } else { table.clone() };
-        TableUse { table, alias, is_call: last > at }
-    };
-    targets(&edits).into_iter().map(table_use).collect()
+pub(crate) fn table_uses(tree: &Tree) -> Vec<TableUse> {
+    let mut uses = Uses(Vec::new());
+    let _ = tree.0.visit(&mut uses);
+    uses.0
+}
+
+struct Uses(Vec<TableUse>);
+
+impl Visitor for Uses {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        let (name, alias, is_call) = match factor {
+            TableFactor::Table { name, alias, args, .. } => (name, alias, args.is_some()),
+            TableFactor::Function { name, alias, .. } => (name, alias, true),
+            _ => return ControlFlow::Continue(()),
+        };
+        let parts = name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str());
+        let table = parts.collect::<Vec<_>>().join(".");
+        let alias = alias.as_ref().map_or_else(|| table.clone(), |alias| alias.name.value.clone());
+        self.0.push(TableUse { table, alias, is_call });
+        ControlFlow::Continue(())
+    }
 }
 
 /// Returns the first token of each table in the FROM clauses.

@@ -35,27 +35,6 @@ pub(crate) fn argument_of(sql: &str, functions: &str) -> Option<String> {
     Some(edits.text_between(name + 2, end).trim().replace('"', ""))
 }
 
-/// Returns the calls of JSON functions in a statement, and the first argument of each.
-pub(crate) fn json_arguments(sql: &str) -> Vec<(String, String)> {
-    let edits = Edits::new(sql);
-    let mut found = Vec::new();
-    for at in 0..edits.len() {
-        if edits.is_sign(at, "->") || edits.is_sign(at, "->>") {
-            let Some(start) = at.checked_sub(1).and_then(|last| edits.operand_start(last)) else { continue };
-            let argument = edits.text_between(start, at).trim().to_owned();
-            found.push((format!("{argument} {}", edits.text(at)), argument));
-            continue;
-        }
-        let is_json = edits.kind(at) == Some(TokenKind::Word)
-            && edits.text(at).get(..4).is_some_and(|start| start.eq_ignore_ascii_case("json"));
-        let Some(end) = edits.call_end(at).filter(|_| is_json) else { continue };
-        let comma = edits.commas(at).first().copied().unwrap_or(end);
-        let argument = edits.text_between(at + 2, comma).trim().to_owned();
-        found.push((format!("{}({argument})", edits.text(at)), argument));
-    }
-    found
-}
-
 /// Returns the columns of the outermost SELECT as written, an alias included.
 pub(crate) fn select_columns(sql: &str) -> Vec<&str> {
     let edits = Edits::new(sql);

@@ -1,11 +1,10 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
-use std::sync::Arc;
-
 use portion_text::column_form::{ColumnForm, plain_number};
 use portion_text::timestamp::month_number;
 
-use super::{QueryRun, hints};
+use super::hints;
+use super::query_run::QueryRun;
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{self, ColumnUse};
@@ -24,63 +23,28 @@ const MIN_EPOCH_SECONDS: i64 = 100_000_000;
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
 /// that were read as others.
 pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
-    dialect::column_uses(run.query.sql).into_iter().find_map(|(name, column_use)| {
+    dialect::column_uses(run.tree()?).into_iter().find_map(|(name, column_use)| {
         if run.deadline.is_over() {
             return None;
         }
-        columns_named(run, &name, renamed).into_iter().find_map(|(table, at)| {
+        run.columns_named(&name, renamed).into_iter().find_map(|(table, at)| {
             let column = &table.columns()[at];
             // The values of leaves have types of their own, and statements select those of one kind.
             if column.redaction != Redaction::Unredacted || column.is_written {
                 return None;
             }
             match column_use {
-                ColumnUse::Boolean => boolean_hint(column),
-                ColumnUse::Code => {
-                    let is_text = column.form == ColumnForm::Text && column.kinds.are_texts();
-                    let name = quote_identifier(&column.name);
-                    is_text
-                        .then(|| format!("{name} has texts: write the value in quotes, with all its digits"))
+                ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
+                ColumnUse::Range => order_hint(&table, at),
+                ColumnUse::Order => {
+                    number_hint(run, &table, at, column_use).or_else(|| order_hint(&table, at))
                 }
-                ColumnUse::SqliteDate | ColumnUse::Date => date_hint(table, at, column_use),
-                ColumnUse::Range => order_hint(table, at),
-                ColumnUse::Order => number_hint(run, table, at, column_use).or_else(|| order_hint(table, at)),
-                ColumnUse::Number | ColumnUse::Sum => number_hint(run, table, at, column_use),
+                ColumnUse::Equal | ColumnUse::Number | ColumnUse::Sum => {
+                    number_hint(run, &table, at, column_use)
+                }
             }
         })
     })
-}
-
-/// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
-/// statement reads. `renamed`: names that were read as others.
-fn columns_named<'a>(
-    run: &'a QueryRun<'_>,
-    name: &str,
-    renamed: &[(String, String)],
-) -> Vec<(&'a Arc<OpenTable>, usize)> {
-    let uses = dialect::table_uses(run.query.sql);
-    let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
-    let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
-    let tables: Vec<_> = match qualifier.map(|used| (used.is_call, run.catalogue.table(&used.table))) {
-        Some((true, _)) => Vec::new(),
-        Some((false, Some(table))) => vec![table],
-        _ => uses.iter().filter_map(|used| run.catalogue.table(&used.table)).collect(),
-    };
-    let is_given = |wanted: &str| wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(tail);
-    let meant = renamed.iter().find(|(given, _)| is_given(given)).map(|(_, column)| column);
-    let is_named = |column: &str| is_given(column) || meant.is_some_and(|meant| column == meant);
-    let opened = tables.into_iter().filter_map(|table| table.opened());
-    opened
-        .filter_map(|table| Some((table, table.columns().iter().position(|column| is_named(&column.name))?)))
-        .collect()
-}
-
-/// Returns a hint for a column of booleans, which are 1 and 0, that is compared with a text.
-fn boolean_hint(column: &ColumnDef) -> Option<String> {
-    let is_boolean = column.form == ColumnForm::Boolean
-        || column.kinds.intersects(ValueKinds::BOOL) && !column.kinds.intersects(ValueKinds::TEXT);
-    let name = quote_identifier(&column.name);
-    is_boolean.then(|| format!("{name} is a boolean, which no text equals: write {name} = true"))
 }
 
 /// Counts of the values of a column by what they are.
@@ -88,6 +52,8 @@ fn boolean_hint(column: &ColumnDef) -> Option<String> {
 struct ValueCounts {
     numbers: usize,
     texts: usize,
+    /// Least and most bytes of the texts that are numbers; the least is 0 if one is not digits alone.
+    digits: Option<(usize, usize)>,
     /// The first text that is no number.
     example: Option<String>,
 }
@@ -98,7 +64,13 @@ impl ValueCounts {
         let _ = table.find_in_column(at, HINT_ROWS, |cell| {
             match cell {
                 Cell::Integer(_) | Cell::Real(_) => counts.numbers += 1,
-                Cell::Text(text) if functions::is_number(&text) => counts.numbers += 1,
+                Cell::Text(text) if functions::is_number(&text) => {
+                    counts.numbers += 1;
+                    let is_digits = text.bytes().all(|b| b.is_ascii_digit());
+                    let (least, most) = counts.digits.unwrap_or((usize::MAX, 0));
+                    let least = least.min(if is_digits { text.len() } else { 0 });
+                    counts.digits = Some((least, most.max(text.len())));
+                }
                 Cell::Text(text) => {
                     counts.texts += 1;
                     counts.example.get_or_insert_with(|| shortened(&text));
@@ -133,7 +105,9 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
     if matches!(column.form, ColumnForm::Amount | ColumnForm::DecimalComma) {
         return written_hint(table, at, &name);
     }
-    if !column.kinds.intersects(ValueKinds::TEXT)
+    // A number equals the texts that are written for it.
+    if column_use == ColumnUse::Equal
+        || !column.kinds.intersects(ValueKinds::TEXT)
         || matches!(column.form, ColumnForm::Time(_) | ColumnForm::Boolean)
     {
         return None;
@@ -148,6 +122,10 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
             "{name} is text that is no number ('{example}'){}",
             if has_digits { &advice } else { "" }
         ));
+    }
+    // Digits of one length are sorted alike as texts and as numbers.
+    if !is_computed && counts.digits.is_some_and(|(least, most)| least == most) {
+        return None;
     }
     // Texts of one form are numbers.
     if counts.texts == 0 && column.form == ColumnForm::Number || !is_computed && counts.texts > counts.numbers

@@ -5,9 +5,9 @@ use portion_text::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
 use super::authorizer::allowed_functions;
-use super::{QueryRun, hints};
+use super::hints;
+use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
-use crate::dialect;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::value_kinds::ValueKinds;
@@ -50,7 +50,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     let nearest = if is_explained { None } else { suggest_name(&message, &tables, &used_tables(run)) };
     let message = match message.as_str() {
         "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
-        "malformed JSON" => match hints::malformed_json(run.query.sql, catalogue) {
+        "malformed JSON" => match hints::malformed_json(run) {
             Some((message, advice)) => {
                 hint = Some(advice);
                 message
@@ -100,8 +100,7 @@ fn is_redacted(name: &str, fields: &[String]) -> bool {
 
 /// Returns the names of the tables of the catalogue that a statement reads.
 fn used_tables(run: &QueryRun<'_>) -> Vec<String> {
-    let uses = dialect::table_uses(run.query.sql);
-    let tables = uses.iter().filter_map(|used| run.catalogue.table(&used.table));
+    let tables = run.table_uses().iter().filter_map(|used| run.catalogue.table(&used.table));
     tables.map(|table| table.name.clone()).collect()
 }
 

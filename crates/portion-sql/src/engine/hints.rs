@@ -1,12 +1,13 @@
 //! Says what to write instead of a form that SQLite does not have.
 
+use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::dialect;
 use crate::error::quote_identifier;
 use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them, and what to write instead.
-const FORMS: [(&str, &str); 25] = [
+const FORMS: [(&str, &str); 21] = [
     (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
@@ -16,7 +17,6 @@ const FORMS: [(&str, &str); 25] = [
     (" * except ( ", "name the columns: SQLite has no * EXCEPT"),
     (" * replace ( ", "name the columns: SQLite has no * REPLACE"),
     (" similar to ", "SQLite has no SIMILAR TO: use REGEXP 'pattern' or LIKE"),
-    (" at time zone ", "times with a zone are compared in UTC: use datetime(t), or datetime(t, '+2 hours')"),
     (
         " generate_series ( ",
         "write a series as WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
@@ -25,9 +25,6 @@ const FORMS: [(&str, &str); 25] = [
         " pivot ( ",
         "SQLite has no PIVOT: write sum(CASE WHEN status = 'open' THEN 1 END) AS open for each column",
     ),
-    (" trim ( both ", "write trim(x, ' ')"),
-    (" trim ( leading ", "write ltrim(x, ' ')"),
-    (" trim ( trailing ", "write rtrim(x, ' ')"),
     (" ilike any ( ", "use x REGEXP '(?i)a|b', or several ILIKE with OR"),
     (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
     (" datename ( ", "use dayname(d) or monthname(d)"),
@@ -154,6 +151,9 @@ pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
 
 /// Returns how to read the other blocks of a result with several blocks of JSON.
 pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
+    if catalogue.block_count < 2 {
+        return None;
+    }
     let words = dialect::normalized(sql);
     let is_named = |name: &str| words.contains(&format!(" {name} "));
     let others: Vec<&str> = catalogue
@@ -163,7 +163,7 @@ pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
         .filter(|name| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok()))
         .collect();
     let (first, last) = (others.first()?, others.last()?);
-    if catalogue.block_count < 2 || !is_named("items") || others.iter().any(|name| is_named(name)) {
+    if !is_named("items") || others.iter().any(|name| is_named(name)) {
         return None;
     }
     let listed = if others.len() == 1 { (*first).to_owned() } else { format!("{first} to {last}") };
@@ -174,16 +174,16 @@ pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
 
 /// Says that `item` of a text is JSON with quotes, if a statement computes with it; `shown`: number of result columns that
 /// are records.
-pub(super) fn quoted_items(sql: &str, shown: usize, catalogue: &Catalogue) -> Option<String> {
+pub(super) fn quoted_items(run: &QueryRun<'_>, shown: usize) -> Option<String> {
     let is_list_of_texts = |used: &dialect::TableUse| {
-        let rows = catalogue.table(&used.table).and_then(|table| table.opened());
+        let rows = run.catalogue.table(&used.table).and_then(|table| table.opened());
         rows.is_some_and(|rows| {
             let columns = rows.columns().iter().filter(|column| !column.is_hidden && column.name != "_key");
             columns.map(|column| (column.name.as_str(), column.kinds.are_texts())).eq([("value", true)])
         })
     };
-    let is_computed = dialect::normalized(sql).matches(" item ").count() > shown;
-    (is_computed && dialect::table_uses(sql).iter().any(is_list_of_texts))
+    let is_computed = || dialect::normalized(run.query.sql).matches(" item ").count() > shown;
+    (run.table_uses().iter().any(is_list_of_texts) && is_computed())
         .then(|| "item is JSON, with quotes: use value".to_owned())
 }
 
@@ -208,12 +208,12 @@ pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String 
 }
 
 /// Returns what is known of a text that is not JSON: the call, and a value.
-pub(super) fn malformed_json(sql: &str, catalogue: &Catalogue) -> Option<(String, String)> {
-    let calls = dialect::json_arguments(sql);
+pub(super) fn malformed_json(run: &QueryRun<'_>) -> Option<(String, String)> {
+    let calls = dialect::json_arguments(run.tree()?);
     for (call, argument) in &calls {
         let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
         let full = argument.trim_matches('"');
-        for table in &catalogue.tables {
+        for table in &run.catalogue.tables {
             let Some(rows) = table.opened() else { continue };
             let is_named =
                 |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(full);

@@ -6,14 +6,16 @@ mod connection;
 mod empty;
 mod explain;
 mod hints;
+mod prepare;
+mod query_run;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use connection::QueryConnection;
-use portion_text::column_form::ColumnForm;
-use portion_text::spelling::equivalent_name;
+use prepare::PreparedQuery;
+use query_run::QueryRun;
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
@@ -22,7 +24,7 @@ use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
-use crate::{QueryError, SqlQuery, dialect, name_repair, params};
+use crate::{QueryError, SqlQuery, dialect, params};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
 pub(crate) fn run_query(
@@ -32,22 +34,9 @@ pub(crate) fn run_query(
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
     let deadline = Arc::new(QueryDeadline::new(limits));
-    let run = QueryRun { catalogue, query: question, given_sql, limits, deadline };
+    let run = QueryRun::new(catalogue, question, given_sql, limits, deadline);
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
     catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
-}
-
-/// Most attempts to read a statement in other dialects.
-const MAX_READINGS: usize = 3;
-
-/// A query that is being run.
-struct QueryRun<'a> {
-    catalogue: &'a Catalogue,
-    query: &'a SqlQuery<'a>,
-    /// The statement before its tables were named, for the names of columns.
-    given_sql: &'a str,
-    limits: &'a QueryLimits,
-    deadline: Arc<QueryDeadline>,
 }
 
 impl QueryRun<'_> {
@@ -130,10 +119,11 @@ impl QueryRun<'_> {
             (lists_tables && self.catalogue.unlisted_table_count > 0)
                 .then(|| hints::unlisted_tables(self.catalogue))
         };
-        dialect::impossible_condition(sql)
+        self.tree()
+            .and_then(dialect::impossible_condition)
             .or_else(|| column_hints::column_hint(self, renamed))
             .or_else(|| opened.usage.unread.hint())
-            .or_else(|| hints::quoted_items(sql, shown_records, self.catalogue))
+            .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(unlisted)
             .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
@@ -171,112 +161,6 @@ impl QueryRun<'_> {
         Ok(writing.finish())
     }
 
-    /// Prepares the statement as it is written. One that SQLite rejects is read in other dialects, and with other quotes and
-    /// column names where that is unambiguous.
-    fn prepare<'c>(&self, opened: &'c QueryConnection, sql: &str) -> Result<PreparedQuery<'c>, QueryError> {
-        let connection = &opened.connection;
-        let mut sql = sql.to_owned();
-        let mut renamed = Vec::new();
-        let (mut is_rewritten, mut readings) = (false, 0);
-        'attempts: for attempt in 0.. {
-            opened.usage.reset();
-            let error = match connection.prepare(&sql) {
-                Ok(_) if !is_rewritten => {
-                    is_rewritten = true;
-                    let other = dialect::rewrite_misread(&sql, &|name| self.may_be_time(name));
-                    match other.map(|other| (connection.prepare(&other).err(), other)) {
-                        Some((None, other)) => sql = other,
-                        // An index that counts from 0 in some dialects and from 1 in others.
-                        Some((Some(error), _)) if error.to_string().contains("_subscript") => {
-                            return Err(self.explain(error));
-                        }
-                        _ => {}
-                    }
-                    continue;
-                }
-                Ok(statement) => {
-                    return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
-                }
-                Err(error) => error,
-            };
-            if attempt >= name_repair::MAX_REPAIRS {
-                return Err(self.explain(error));
-            }
-            let is_column = |name: &str| self.has_column(name);
-            // A keyword may be a part of another dialect, or the name of a column.
-            let is_syntax = error.to_string().contains("syntax error");
-            for is_reading in [is_syntax, !is_syntax] {
-                if !is_reading && let Some(better) = name_repair::repair_quotes(&error, &sql, is_column) {
-                    sql = better;
-                    continue 'attempts;
-                }
-                if is_reading && !is_rewritten && readings < MAX_READINGS {
-                    readings += 1;
-                    if let Some(other) = dialect::rewrite(&sql) {
-                        (sql, is_rewritten) = (other, true);
-                        continue 'attempts;
-                    }
-                }
-            }
-            let meant = |name: &str| self.column_meant(name);
-            let Some((better, names)) = name_repair::repair_spelling(&error, &sql, meant) else {
-                return Err(self.explain(error));
-            };
-            sql = better;
-            if !renamed.contains(&names) {
-                renamed.push(names);
-            }
-        }
-        Err(self.invalid_error("the statement cannot be read".into()))
-    }
-
-    /// Returns true for the name of a column with times, or of no column, in a statement that reads a table with times.
-    fn may_be_time(&self, name: &str) -> bool {
-        let uses = dialect::table_uses(self.query.sql);
-        let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
-        let tail = name.split_once('.').map_or(name, |(_, tail)| tail);
-        let (mut is_column, mut has_times) = (false, false);
-        for column in tables.flat_map(|table| table.columns()) {
-            let is_time = matches!(column.form, ColumnForm::Time(_));
-            if [name, tail].iter().any(|name| column.name.eq_ignore_ascii_case(name)) {
-                if is_time {
-                    return true;
-                }
-                is_column = true;
-            }
-            has_times |= is_time;
-        }
-        has_times && !is_column
-    }
-
-    /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
-    /// separators.
-    fn column_meant(&self, name: &str) -> Option<String> {
-        let uses = dialect::table_uses(self.query.sql);
-        let tables = uses.iter().filter_map(|used| self.catalogue.table(&used.table));
-        let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
-        let columns = rows.iter().flat_map(|rows| rows.columns().iter());
-        let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
-        equivalent_name(name, visible).map(str::to_owned)
-    }
-
-    fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
-        if statement.column_count() == 0 || !statement.readonly() || statement.is_explain() != 0 {
-            let empty = statement.column_count() == 0 && statement.readonly();
-            let message = if empty { "the statement is empty" } else { "only SELECT is allowed" };
-            return Err(self.invalid_error(message.into()));
-        }
-        Ok(statement)
-    }
-
-    fn has_column(&self, name: &str) -> bool {
-        self.catalogue
-            .tables
-            .iter()
-            .filter_map(|table| table.open(&self.deadline))
-            .any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
-    }
-
     fn invalid_error(&self, message: String) -> QueryError {
         let tables = explain::table_columns(self.catalogue, self.limits);
         QueryError::Invalid { message, token: None, nearest: None, hint: None, tables }
@@ -300,15 +184,6 @@ fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
     statement.columns().filter(is_value).count()
 }
 
-/// A statement that can be run.
-struct PreparedQuery<'c> {
-    statement: Statement<'c>,
-    /// The statement as it was prepared.
-    sql: String,
-    /// Names of columns that were read as others.
-    renamed: Vec<(String, String)>,
-}
-
 /// The reason for reading no more rows.
 enum RowsError {
     Sqlite(Error),
@@ -318,46 +193,5 @@ enum RowsError {
 impl From<Error> for RowsError {
     fn from(error: Error) -> Self {
         Self::Sqlite(error)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use portion_core::payload::{Block, Content, Payload};
-    use portion_core::snapshot::capture;
-    use portion_core::view::View;
-
-    use super::{QueryRun, connection};
-    use crate::limits::{QueryDeadline, QueryLimits};
-    use crate::{SqlQuery, catalogue};
-
-    #[test]
-    fn statements_that_sqlite_accepts_are_never_changed() {
-        let rows = r#"[{"u":"7","q":"15.50","d":"2024-01-05","name":"Ann","tags":["a"],"n":1}]"#;
-        let block = Block::new("/content/0/text", Content::Text(rows.to_owned()));
-        let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
-        let catalogue = catalogue::build(&snapshot, &View::root(), &[], &[]).expect("tables");
-        for sql in [
-            "SELECT count(*) FROM items WHERE u IN (SELECT u FROM items)",
-            "SELECT max(q), sum(q) FROM items WHERE q > 10 AND u IN ('7', '8', '9')",
-            "select  u,u||'x'  from items order by q desc -- x::int",
-            "SELECT CAST(q AS REAL), CAST(u AS INTEGER), CAST(n AS TEXT) FROM items",
-            "SELECT strftime('%Y', d) = 2024, substr(d, 1, 4) > 2000 FROM items",
-            "SELECT ifnull(q, 0) > 10, CASE WHEN q IS NULL THEN 0 ELSE q END > 10 FROM items",
-            "SELECT item->>'q' > 10, n - 1, -n, n+n FROM items WHERE name LIKE 'a%'",
-            "WITH a AS (SELECT u AS e FROM items) SELECT count(DISTINCT e) FROM a GROUP BY e HAVING count(*) > 0",
-            "SELECT sum(n) OVER (ORDER BY u ROWS 1 PRECEDING), \"name\" FROM items, json_each(tags) AS t",
-        ] {
-            let limits = QueryLimits::default();
-            let query = SqlQuery { sql, params: &[] };
-            let deadline = Arc::new(QueryDeadline::new(&limits));
-            let opened = connection::open(&catalogue, &deadline, &limits).expect("a connection");
-            let run =
-                QueryRun { catalogue: &catalogue, query: &query, given_sql: sql, limits: &limits, deadline };
-            let prepared = run.prepare(&opened, sql).map(|prepared| prepared.sql);
-            assert_eq!(prepared.as_deref(), Ok(sql));
-        }
     }
 }

@@ -40,6 +40,13 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
     for name in ["dateadd", "timestampadd", "date_add"] {
         connection.create_scalar_function(name, 3, PURE, shift_by_unit)?;
     }
+    connection.create_scalar_function("timezone", 2, PURE, |context| {
+        let (Some(zone), Some(moment)) = (text_value(context.get_raw(0)), moment(context, 1)) else {
+            return Ok(None);
+        };
+        let moved = moment.in_zone(&zone).ok_or_else(|| function_error(format!("unknown zone {zone}")))?;
+        Ok(Some(moved.write()))
+    })?;
     connection.create_scalar_function("last_day", 1, PURE, |context| {
         let last = |moment: Timestamp| {
             let date = moment.date();

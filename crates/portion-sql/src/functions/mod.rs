@@ -26,7 +26,8 @@ use crate::limits::{QueryDeadline, QueryLimits};
 use crate::usage::StatementUsage;
 pub(crate) use conversions::is_number;
 use values::{
-    PURE, function_error, interrupted_error, number_argument, owned_value, text_value, too_big_error,
+    PURE, compare_values, function_error, interrupted_error, number_argument, owned_value, text_value,
+    too_big_error,
 };
 
 /// Returns true if a text is a date or a time.

@@ -10,7 +10,7 @@ use rusqlite::functions::{Aggregate, Context};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-use super::{PURE, function_error, interrupted_error, number_argument, owned_value};
+use super::{PURE, compare_values, function_error, interrupted_error, number_argument, owned_value};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 
 pub(super) fn register(
@@ -164,26 +164,8 @@ fn value_bytes(value: &Value) -> usize {
     text + 2 * size_of::<Value>()
 }
 
-/// Compares values: numbers come before texts.
 fn compare(a: &Value, b: &Value) -> Ordering {
-    match (a, b) {
-        (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
-        (Value::Text(a), Value::Text(b)) => a.cmp(b),
-        (Value::Blob(a), Value::Blob(b)) => a.cmp(b),
-        _ => match (number(a), number(b)) {
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            _ => rank(a).cmp(&rank(b)),
-        },
-    }
-}
-
-fn rank(value: &Value) -> u8 {
-    match value {
-        Value::Null => 0,
-        Value::Integer(_) | Value::Real(_) => 1,
-        Value::Text(_) => 2,
-        Value::Blob(_) => 3,
-    }
+    compare_values(a.into(), b.into())
 }
 
 fn number(value: &Value) -> Option<f64> {

@@ -7,7 +7,7 @@ use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-use super::{PURE, number_argument, owned_value, text_value, too_big_error};
+use super::{PURE, compare_values, number_argument, owned_value, text_value, too_big_error};
 use crate::cell::Cell;
 
 pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
@@ -136,45 +136,15 @@ fn pad(context: &Context<'_>, at_start: bool, most: usize) -> Result<Option<Stri
     Ok(Some(if at_start { padding + &kept } else { kept + &padding }))
 }
 
-/// Returns the greatest or the least argument that is not NULL: numbers come before texts.
+/// The greatest or the least argument that is not NULL.
 fn extreme(context: &Context<'_>, greatest: bool) -> Value {
-    let mut best = ValueRef::Null;
-    for at in 0..context.len() {
-        let value = context.get_raw(at);
-        let is_better = match (compare(value, best), value) {
-            (_, ValueRef::Null) => false,
-            (None, _) => true,
-            (Some(order), _) => {
-                if greatest {
-                    order.is_gt()
-                } else {
-                    order.is_lt()
-                }
-            }
-        };
-        if is_better {
-            best = value;
-        }
-    }
-    owned_value(best)
-}
-
-fn compare(a: ValueRef<'_>, b: ValueRef<'_>) -> Option<std::cmp::Ordering> {
-    let number = |value| match value {
-        ValueRef::Integer(n) => Some(n as f64),
-        ValueRef::Real(n) => Some(n),
-        _ => None,
+    let values = (0..context.len()).map(|at| context.get_raw(at)).filter(|value| *value != ValueRef::Null);
+    let best = if greatest {
+        values.reduce(|best, value| if compare_values(value, best).is_gt() { value } else { best })
+    } else {
+        values.reduce(|best, value| if compare_values(value, best).is_lt() { value } else { best })
     };
-    match (a, b) {
-        (_, ValueRef::Null) | (ValueRef::Null, _) => None,
-        (ValueRef::Integer(a), ValueRef::Integer(b)) => Some(a.cmp(&b)),
-        _ => match (number(a), number(b)) {
-            (Some(a), Some(b)) => Some(a.total_cmp(&b)),
-            (Some(_), None) => Some(std::cmp::Ordering::Less),
-            (None, Some(_)) => Some(std::cmp::Ordering::Greater),
-            (None, None) => Some(text_value(a).cmp(&text_value(b))),
-        },
-    }
+    best.map_or(Value::Null, owned_value)
 }
 
 /// Returns true if a JSON array has an element that equals a value.
@@ -186,8 +156,8 @@ fn list_contains(context: &Context<'_>) -> Option<bool> {
     for item in containers::items(&list, Span::new(0, list.len())) {
         let is_equal = match Cell::from_json(item.slice(&list)) {
             Cell::Null => false,
-            Cell::Integer(n) => compare(ValueRef::Integer(n), wanted).is_some_and(std::cmp::Ordering::is_eq),
-            Cell::Real(n) => compare(ValueRef::Real(n), wanted).is_some_and(std::cmp::Ordering::is_eq),
+            Cell::Integer(n) => compare_values(ValueRef::Integer(n), wanted).is_eq(),
+            Cell::Real(n) => compare_values(ValueRef::Real(n), wanted).is_eq(),
             Cell::Text(text) => wanted.as_str().is_ok_and(|wanted| wanted == text),
         };
         if is_equal {

@@ -1,6 +1,7 @@
 //! Arguments, results and errors that functions share.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
@@ -39,6 +40,29 @@ pub(super) fn owned_value(value: ValueRef<'_>) -> Value {
         ValueRef::Real(n) => Value::Real(n),
         ValueRef::Text(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
         ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+    }
+}
+
+/// Compares values as SQLite sorts them: NULL, numbers, texts, blobs.
+pub(super) fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
+    let number = |value| match value {
+        ValueRef::Integer(n) => Some(n as f64),
+        ValueRef::Real(n) => Some(n),
+        _ => None,
+    };
+    let rank = |value| match value {
+        ValueRef::Null => 0,
+        ValueRef::Integer(_) | ValueRef::Real(_) => 1,
+        ValueRef::Text(_) => 2,
+        ValueRef::Blob(_) => 3,
+    };
+    match (a, b) {
+        (ValueRef::Integer(a), ValueRef::Integer(b)) => a.cmp(&b),
+        (ValueRef::Text(a), ValueRef::Text(b)) | (ValueRef::Blob(a), ValueRef::Blob(b)) => a.cmp(b),
+        _ => match (number(a), number(b)) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            _ => rank(a).cmp(&rank(b)),
+        },
     }
 }
 

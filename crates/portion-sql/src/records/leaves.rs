@@ -96,9 +96,11 @@ impl RowSource for LeavesSource {
             scan.patterns.iter().map(|pattern| pattern.learner.form_among(true)).collect();
         let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
         let mut columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
+        let has_codes = scan.patterns.iter().any(|pattern| pattern.learner.has_number_codes());
+        let has_numbers = has_codes || forms.iter().any(|form| form.is_numeric());
         for column in &mut columns {
             column.is_computed = matches!(column.name.as_str(), "path" | "key");
-            column.is_written = column.name == LEAF_VALUE && forms.iter().any(|form| form.is_numeric());
+            column.is_written = column.name == LEAF_VALUE && has_numbers;
         }
         let (containers, leaves) = (scan.containers, scan.leaves);
         Some(Arc::new(LeafRows { documents, containers, leaves, forms, columns }))

@@ -54,7 +54,9 @@ pub(super) fn build_shape(learnt: FieldTree, others: &ItemStats) -> RecordShape 
         fields.push((if through { column.into_hidden() } else { column }, ColumnRole::Field(at as u32)));
     }
     if others.has_keys {
-        columns.push(ColumnDef::new(names.unique_builtin("_key"), ValueKinds::TEXT, others.item_count));
+        let mut keys = ColumnDef::new(names.unique_builtin("_key"), ValueKinds::TEXT, others.item_count);
+        keys.has_number_codes = true;
+        columns.push(keys);
         roles.push(ColumnRole::Key);
     }
     for (column, role) in fields {

@@ -229,7 +229,8 @@ impl FieldSearch<'_> {
 pub(super) fn learn_value(value: &str, kinds: &mut ValueKinds, learner: &mut FormLearner) {
     kinds.insert(ValueKinds::from_json(value));
     if value.starts_with('"')
-        && !learner.is_settled()
+        && (!learner.is_settled()
+            || value[1..].starts_with(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', '(']))
         && let Cell::Text(text) = Cell::from_json(value)
     {
         learner.insert(&text);

@@ -75,6 +75,7 @@ pub(super) fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner]
     for ((column, form), learner) in columns.iter_mut().zip(FormLearner::forms(learners.iter())).zip(learners)
     {
         (column.form, column.has_codes) = (form, learner.has_codes());
+        column.has_number_codes = learner.has_number_codes();
         // Plain numbers of a cell are numbers as they are written, with words among them.
         column.kinds = match form {
             ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,

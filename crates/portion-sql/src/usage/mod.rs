@@ -3,19 +3,20 @@
 
 mod redaction;
 mod rounding;
-mod unread_numbers;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::hooks::AuthAction;
 
 pub(crate) use redaction::RedactionUsage;
 pub(crate) use rounding::RoundingUsage;
-pub(crate) use unread_numbers::UnreadNumbers;
 
 use crate::column::ColumnDef;
 use crate::table::{OpenTable, VirtualTable};
+
+/// Longest example, in characters.
+const MAX_EXAMPLE_CHARS: usize = 20;
 
 /// The use that one statement makes of columns, recorded while it is prepared and run.
 #[derive(Debug, Default)]
@@ -62,4 +63,37 @@ fn column_named<'a>(
     let (_, table) = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table))?;
     let opened = table.opened()?;
     Some((opened, opened.columns().iter().find(|def| def.name.eq_ignore_ascii_case(column))?))
+}
+
+/// The texts that sums and casts met and could not read, while a statement ran.
+#[derive(Debug, Default)]
+pub(crate) struct UnreadNumbers(Mutex<Unread>);
+
+#[derive(Debug, Default)]
+struct Unread {
+    count: usize,
+    example: Option<String>,
+}
+
+impl UnreadNumbers {
+    /// Records a text that is no number. An empty one is no value.
+    pub(crate) fn record(&self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        let mut unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.count += 1;
+        unread.example.get_or_insert_with(|| text.trim().chars().take(MAX_EXAMPLE_CHARS).collect());
+    }
+
+    /// Returns a hint with their number and the first one; `None` if there were none.
+    pub(crate) fn hint(&self) -> Option<String> {
+        let unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let example = unread.example.as_deref()?.replace('\'', "''");
+        let texts = match unread.count {
+            1 => "1 text is no number".to_owned(),
+            count => format!("{count} texts are no numbers"),
+        };
+        Some(format!("{texts} ('{example}'): a sum or cast counts it as 0, by its first digits, or as NULL"))
+    }
 }

@@ -49,10 +49,14 @@ enum Form {
     BooleanText,
     Word,
     Version,
+    ShortVersion,
     Zip,
+    Phone,
+    LongId,
     IsoDate,
     IsoTime,
     OffsetTime,
+    ZoneTime,
     LogTime,
     DottedDate,
 }
@@ -67,8 +71,10 @@ const NUMBERS: [Form; 8] = [
     Form::Boolean,
     Form::BooleanText,
 ];
-const TEXTS: [Form; 3] = [Form::Word, Form::Version, Form::Zip];
-const TIMES: [Form; 5] = [Form::IsoDate, Form::IsoTime, Form::OffsetTime, Form::LogTime, Form::DottedDate];
+const TEXTS: [Form; 6] =
+    [Form::Word, Form::Version, Form::ShortVersion, Form::Zip, Form::Phone, Form::LongId];
+const TIMES: [Form; 6] =
+    [Form::IsoDate, Form::IsoTime, Form::OffsetTime, Form::ZoneTime, Form::LogTime, Form::DottedDate];
 /// Names of columns, among them units of time and reserved words.
 const NAMES: [&str; 10] = ["day", "end", "order", "total", "group", "month", "a_b", "hour", "from", "x"];
 
@@ -108,6 +114,18 @@ impl Form {
                 let version = ["1.9", "1.10", "1.2", "2.0", "2.10"][n as usize % 5];
                 (format!("\"{version}\""), text(version))
             }
+            Self::ShortVersion => {
+                let version = ["3.9", "3.11", "3.12", "4.1"][n as usize % 4];
+                (format!("\"{version}\""), text(version))
+            }
+            Self::Phone => {
+                let phone = format!("(212) 555-01{n:02}");
+                (format!("\"{phone}\""), text(&phone))
+            }
+            Self::LongId => {
+                let id = format!("123456789012345678{}", 90 + n);
+                (format!("\"{id}\""), text(&id))
+            }
             Self::Zip => {
                 let zip = format!("0{}", 2100 + n);
                 (format!("\"{zip}\""), text(&zip))
@@ -131,6 +149,15 @@ impl Form {
                 let hour = if n % 2 == 0 { "00:30" } else { "12:00" };
                 (format!("\"{written}\""), text(&format!("2024-01-{day:02}T{hour}:00Z")))
             }
+            Self::ZoneTime => {
+                let day = 1 + n / 2;
+                let (written, hour) = if n % 2 == 0 {
+                    (format!("2024-01-{day:02}T12:00:00[Europe/Paris]"), 11)
+                } else {
+                    (format!("2024-01-{day:02} 12:00:00 America/New_York"), 17)
+                };
+                (format!("\"{written}\""), text(&format!("2024-01-{day:02}T{hour}:00:00Z")))
+            }
             Self::LogTime => {
                 let written = format!("Sun Jan {:02} 04:47:{:02} 2024", 1 + n, n);
                 (format!("\"{written}\""), text(&format!("2024-01-{:02}T04:47:{n:02}Z", 1 + n)))
@@ -146,6 +173,25 @@ impl Form {
     /// Returns the type of the column for the loader.
     fn declared(self) -> &'static str {
         if NUMBERS.contains(&self) { "NUMERIC" } else { "TEXT" }
+    }
+
+    /// Returns a literal as a model writes it in a test of equality, and after a bar, how it is written for the loader.
+    fn equal_literal(self, random: &mut Random) -> String {
+        let cell = self.value(random);
+        let (written, is_quoted) = match &cell.sql {
+            SqlValue::Text(text) => (text.clone(), true),
+            SqlValue::Integer(n) => (n.to_string(), false),
+            _ => return self.literal(random),
+        };
+        let given = match self {
+            Self::Zip => [written.trim_start_matches('0'), &written][random.below(2)].to_owned(),
+            Self::Phone => written.chars().filter(char::is_ascii_digit).collect(),
+            Self::LongId => written.clone(),
+            Self::Boolean | Self::BooleanText => format!("'{}'", written == "1"),
+            _ => return self.literal(random),
+        };
+        let loaded = if is_quoted { format!("'{written}'") } else { written };
+        if random.below(3) == 0 { loaded } else { format!("⟦{given}|{loaded}⟧") }
     }
 
     /// Returns a literal as a model writes it.
@@ -231,9 +277,11 @@ impl Tables {
 
     fn condition(&self, random: &mut Random) -> String {
         let (name, form) = self.any(random);
-        let mut literal = || form.literal(random);
+        let kind = random.below(11);
+        let is_equality = matches!(kind, 0 | 1 | 2 | 7);
+        let mut literal = || if is_equality { form.equal_literal(random) } else { form.literal(random) };
         let (a, b, c) = (literal(), literal(), literal());
-        match random.below(11) {
+        match kind {
             0 => format!("{name} = {a}"),
             1 => format!("{name} IN ({a}, {b}, {c})"),
             2 => format!("{name} NOT IN ({a}, {b})"),
@@ -291,6 +339,19 @@ impl Tables {
     }
 }
 
+/// Returns a statement with each `⟦given|loaded⟧` as it is given, or as it is written for the loader.
+fn with_literals(sql: &str, is_given: bool) -> String {
+    let mut parts = sql.split('⟦');
+    let mut written = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (literals, rest) = part.split_once('⟧').expect("a closing bracket");
+        let (given, loaded) = literals.split_once('|').expect("two literals");
+        written.push_str(if is_given { given } else { loaded });
+        written.push_str(rest);
+    }
+    written
+}
+
 /// Returns the rows of the oracle as JSON values.
 fn expected(oracle: &Connection, sql: &str) -> Vec<Vec<Value>> {
     let mut statement = oracle.prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -327,7 +388,8 @@ fn differential_answers_are_those_of_sqlite_over_typed_tables() {
         let tables = tables(&mut random);
         for _ in 0..STATEMENTS_PER_TABLE {
             let sql = tables.statement(&mut random);
-            let expect = expected(&tables.oracle, &sql);
+            let expect = expected(&tables.oracle, &with_literals(&sql, false));
+            let sql = with_literals(&sql, true);
             let answer = asked(&tables.snapshot, &sql, &[], &QueryLimits::default());
             let rows =
                 answer.as_ref().map(|answer| serde_json::from_str::<Vec<Value>>(&answer.json).expect("JSON"));
@@ -396,7 +458,7 @@ fn comparisons_do_not_contradict_each_other() {
             );
             assert_eq!(count(&outside), 0, "{name} {form:?}");
             for _ in 0..4 {
-                let literal = form.literal(&mut random);
+                let literal = with_literals(&form.equal_literal(&mut random), true);
                 let equal = count(&format!("SELECT count(*) AS n FROM items WHERE {name} = {literal}"));
                 let others = count(&format!("SELECT count(*) AS n FROM items WHERE {name} <> {literal}"));
                 let listed =

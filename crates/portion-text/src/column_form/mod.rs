@@ -19,7 +19,7 @@
 mod number;
 mod time;
 
-pub use number::{CellNumber, amount, plain_number};
+pub use number::{CellNumber, amount, code_number, plain_number};
 pub use time::{DateOrder, read_time};
 
 use number::NumberFacts;
@@ -72,6 +72,7 @@ pub struct FormLearner {
     number_count: usize,
     /// True if a text that is no number has a digit, or if there are many words and no number.
     has_codes: bool,
+    has_number_codes: bool,
     are_booleans: bool,
     numbers: Option<NumberFacts>,
     times: Option<TimeFacts>,
@@ -83,6 +84,7 @@ impl Default for FormLearner {
             text_count: 0,
             number_count: 0,
             has_codes: false,
+            has_number_codes: false,
             are_booleans: true,
             numbers: Some(NumberFacts::default()),
             times: Some(TimeFacts::default()),
@@ -97,6 +99,7 @@ impl FormLearner {
             return;
         }
         self.text_count += 1;
+        self.has_number_codes |= number::is_number_code(text);
         if self.is_settled() {
             return;
         }
@@ -125,7 +128,12 @@ impl FormLearner {
 
     /// Returns true if a text may look like a number without being one in the form of the column.
     pub fn has_codes(&self) -> bool {
-        self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form() == ColumnForm::Text)
+        self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form(false) == ColumnForm::Text)
+    }
+
+    /// Returns true if a text is a code of digits for which people write a number: `01005`.
+    pub fn has_number_codes(&self) -> bool {
+        self.has_number_codes
     }
 
     /// Returns true if a plain number has a fraction.
@@ -143,9 +151,13 @@ impl FormLearner {
         self.form_among(false)
     }
 
-    /// Returns the form of texts. `allows_words`: true for cells without types, as those of CSV, and for texts beside
-    /// numbers; then words among numbers stay texts, and the others are numbers.
+    /// Returns the form of texts. `allows_words`: true for texts beside numbers; then words among numbers stay texts, and
+    /// the others are numbers.
     pub fn form_among(&self, allows_words: bool) -> ColumnForm {
+        self.decide(allows_words, false)
+    }
+
+    fn decide(&self, allows_words: bool, are_cells: bool) -> ColumnForm {
         if self.text_count == 0 {
             return ColumnForm::Text;
         }
@@ -156,7 +168,7 @@ impl FormLearner {
             return ColumnForm::Time(order);
         }
         let word_count = self.text_count - self.number_count;
-        match self.numbers.as_ref().map(NumberFacts::form) {
+        match self.numbers.as_ref().map(|numbers| numbers.form(are_cells)) {
             Some(ColumnForm::Number) if allows_words && self.number_count >= word_count => ColumnForm::Number,
             Some(form) if word_count == 0 => form,
             _ => ColumnForm::Text,
@@ -166,14 +178,14 @@ impl FormLearner {
     /// Returns the forms of the cells of one table, which have no types. Beside a column with decimal commas, points may stand between
     /// thousands: `1.400`.
     pub fn forms<'a>(columns: impl Iterator<Item = &'a Self> + Clone) -> Vec<ColumnForm> {
-        let has_commas = columns.clone().any(|column| column.form_among(true) == ColumnForm::DecimalComma);
+        let has_commas = columns.clone().any(|column| column.decide(true, true) == ColumnForm::DecimalComma);
         let pointed = |column: &Self| {
             has_commas
                 && column.number_count == column.text_count
                 && column.numbers.as_ref().is_some_and(NumberFacts::may_have_pointed_thousands)
         };
         columns
-            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.form_among(true) })
+            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.decide(true, true) })
             .collect()
     }
 }
@@ -199,12 +211,18 @@ mod tests {
             &["9", "15.50"],
             &["0.8444218515250481", "0.5", "12.125"],
             &["91.0", "0.5", "3.3333333333333335"],
+            &["0.5", "12.25", "7", "1.05"],
+            &["-1.5", "2.25"],
+            &["329.5", "99.25"],
             &["1234567890123456789"],
         ] {
             check(numbers, ColumnForm::Number);
         }
         for texts in [
             &["1.9", "1.10"][..],
+            &["3.9", "3.11"],
+            &["18.4", "20.11", "9"],
+            &["2024.2", "2024.11"],
             &["1", "1.0"],
             &["007", "12"],
             &["+5", "6"],
@@ -238,5 +256,7 @@ mod tests {
         check(&["1", "N/A", "3.5", "-"], ColumnForm::Number);
         check(&["1", "a", "b"], ColumnForm::Text);
         check(&["1", "5 kg"], ColumnForm::Text);
+        assert_eq!(FormLearner::forms([learn(&["3.5", "12.25", "7"])].iter()), [ColumnForm::Number]);
+        assert_eq!(FormLearner::forms([learn(&["1.9", "1.10"])].iter()), [ColumnForm::Text]);
     }
 }

@@ -13,6 +13,11 @@ pub enum CellNumber {
 
 /// Most digits of a number: a 64-bit float holds no more.
 const MAX_DIGITS: usize = 17;
+/// Digits after the point that no part of a version has.
+const MIN_FLOAT_DECIMALS: usize = 4;
+/// Fewest digits of a text with signs between them that is a telephone number, and most bytes of a code.
+const MIN_PHONE_DIGITS: usize = 7;
+const MAX_CODE_BYTES: usize = 24;
 /// Signs of currencies, which may stand before or after an amount.
 const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
 /// White space that separates thousands.
@@ -34,6 +39,8 @@ pub(super) struct NumberFacts {
     has_whole: bool,
     has_padded_whole: bool,
     has_trailing_zero: bool,
+    /// True if a text with a fraction is no version.
+    has_float: bool,
     are_pointed_thousands: bool,
     has_pointed_thousands: bool,
 }
@@ -51,6 +58,7 @@ impl Default for NumberFacts {
             has_whole: false,
             has_padded_whole: false,
             has_trailing_zero: false,
+            has_float: false,
             are_pointed_thousands: true,
             has_pointed_thousands: false,
         }
@@ -90,6 +98,7 @@ impl NumberFacts {
                     self.decimals = Some((least.min(fraction.len()), most.max(fraction.len())));
                     let is_whole = fraction.bytes().all(|b| b == b'0');
                     self.has_padded_whole |= is_whole;
+                    self.has_float |= is_float(text, fraction);
                     self.has_trailing_zero |= fraction.ends_with('0') && fraction != "0";
                 }
             }
@@ -100,10 +109,10 @@ impl NumberFacts {
         self.are_plain || self.are_amounts || self.are_commas
     }
 
-    /// Returns the form of the numbers.
-    pub(super) fn form(&self) -> ColumnForm {
+    /// Returns the form of the numbers; `are_cells`: true if no value has a type, so that numbers are written without quotes.
+    pub(super) fn form(&self, are_cells: bool) -> ColumnForm {
         if self.are_plain {
-            return if self.is_canonical() { ColumnForm::Number } else { ColumnForm::Text };
+            return if self.is_canonical(are_cells) { ColumnForm::Number } else { ColumnForm::Text };
         }
         if self.are_commas && self.has_decimal_comma {
             return ColumnForm::DecimalComma;
@@ -115,12 +124,13 @@ impl NumberFacts {
         self.decimals.is_some()
     }
 
-    /// Returns true if no two texts are spellings of one number: fractions of one length, or of the shortest form.
-    fn is_canonical(&self) -> bool {
+    /// Returns true if no two texts are spellings of one number: fractions of one length, or the shortest fractions of
+    /// floats. In quotes, others of several lengths may be parts of versions: `3.9`, `3.11`.
+    fn is_canonical(&self, are_cells: bool) -> bool {
         match self.decimals {
             None => true,
             Some(_) if self.has_whole && self.has_padded_whole => false,
-            Some((least, most)) => least == most || !self.has_trailing_zero,
+            Some((least, most)) => least == most || !self.has_trailing_zero && (are_cells || self.has_float),
         }
     }
 
@@ -128,6 +138,16 @@ impl NumberFacts {
     pub(super) fn may_have_pointed_thousands(&self) -> bool {
         self.are_pointed_thousands && self.has_pointed_thousands
     }
+}
+
+/// Returns true for a plain number with a fraction that no version has: `-3.5`, `1.05`, `329.5`, `0.8444`.
+fn is_float(text: &str, fraction: &str) -> bool {
+    let whole_digits = text.len() - fraction.len() - 1;
+    text.starts_with('-')
+        || fraction.len() >= MIN_FLOAT_DECIMALS
+        || fraction.len() > 1 && fraction.starts_with('0')
+        // Versions may begin with a year.
+        || whole_digits > 2 && whole_digits != 4
 }
 
 /// Returns the number of a text that is written in canonical form, so that `007` stays text.
@@ -156,6 +176,46 @@ pub fn plain_number(text: &str) -> Option<CellNumber> {
         }
         Some(_) => None,
     }
+}
+
+/// Returns the number that people write for a code of digits: 1005 for `01005`, 2125551234 for `(212) 555-1234`.
+///
+/// ```
+/// use portion_text::column_form::code_number;
+///
+/// assert_eq!(code_number("01005"), Some(1005));
+/// assert_eq!(code_number("+1 212-555-1234"), Some(12_125_551_234));
+/// assert_eq!(code_number("2024-0017"), None);
+/// ```
+pub fn code_number(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    if text.len() > MAX_CODE_BYTES || !digits.starts_with(|c: char| c.is_ascii_digit() || c == '(') {
+        return None;
+    }
+    let (mut number, mut count) = (0_u64, 0);
+    // Lengths of the groups of digits, as decimal digits.
+    let (mut groups, mut length) = (0_u64, 0);
+    for byte in digits.bytes() {
+        match byte {
+            b'0'..=b'9' => {
+                number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+                (count, length) = (count + 1, length + 1);
+            }
+            b' ' | b'-' | b'(' | b')' if length > 0 => (groups, length) = (groups * 10 + length % 10, 0),
+            b' ' | b'-' | b'(' | b')' => {}
+            _ => return None,
+        }
+    }
+    let is_plain = count == digits.len();
+    let is_phone = count >= MIN_PHONE_DIGITS
+        && (text.starts_with(['+', '(']) || length == 4 && matches!(groups, 33 | 133));
+    (is_plain || is_phone).then_some(number)
+}
+
+/// Returns true for a code of digits that is no number in canonical form.
+pub(super) fn is_number_code(text: &str) -> bool {
+    let is_plain = !text.starts_with('0') && is_digits(text);
+    !is_plain && text != "0" && code_number(text).is_some()
 }
 
 /// Returns the number of an amount: `$2.50`, `1,400`, `1 400.50 €`, `-€1,400.00`, `(679.45)`, `679.45-`, `12.50 USD`.

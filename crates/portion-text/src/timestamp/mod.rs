@@ -12,6 +12,7 @@
 
 mod civil_date;
 mod parse;
+mod zone;
 
 pub use civil_date::CivilDate;
 pub use parse::{MONTHS, WEEKDAYS, digits, month_number};

@@ -2,14 +2,14 @@
 
 use super::{CivilDate, Timestamp};
 
-/// Longest time of ISO 8601, in bytes: nine decimals and a zone.
-const MAX_ISO_BYTES: usize = 40;
+/// Longest time, in bytes: nine decimals, an offset and the name of a zone.
+const MAX_BYTES: usize = 80;
 
 impl Timestamp {
     /// Parses ISO 8601, with a space or `T`; also `2024/05/01`, `01 May 2024`, `May 1, 2024`, and the forms of logs:
     /// `Sun Dec 04 04:47:44 2005`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() > 64 {
+        if text.len() > MAX_BYTES {
             return None;
         }
         let (date, rest) = iso_date(text)
@@ -31,15 +31,15 @@ impl Timestamp {
             _ => return None,
         };
         let (seconds, nanos, zone) = time_of_day(time[1..].trim_start())?;
-        let (ahead, is_zoned) = if zone.is_empty() { (0, false) } else { (zone_offset(zone)?, true) };
-        let seconds = timestamp.seconds + seconds - ahead;
-        Some(Self { seconds, nanos, is_date: false, separator, is_zoned })
+        let local =
+            Self { seconds: timestamp.seconds + seconds, nanos, is_date: false, separator, is_zoned: false };
+        if zone.is_empty() { Some(local) } else { local.in_zone(zone) }
     }
 
     /// Parses ISO 8601 with year, month and day: `2024-05-01`, `2024-05-01 10:20`, `2024-05-01T10:20:30.5+02:00`.
     pub fn parse_iso(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
-        let is_iso = (10..=MAX_ISO_BYTES).contains(&bytes.len())
+        let is_iso = (10..=MAX_BYTES).contains(&bytes.len())
             && bytes[4] == b'-'
             && bytes[7] == b'-'
             && bytes.get(10).is_none_or(|sign| matches!(sign, b'T' | b't' | b' '));
@@ -164,40 +164,6 @@ fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
     is_valid.then_some((hour * 3_600 + minute * 60 + second, nanos, rest.trim_start()))
 }
 
-/// Names of zones, and their hours ahead of UTC.
-const ZONES: [(&str, i64); 12] = [
-    ("Z z UTC GMT WET", 0),
-    ("CET BST WEST", 1),
-    ("CEST EET", 2),
-    ("EEST MSK", 3),
-    ("JST KST", 9),
-    ("AEST", 10),
-    ("AEDT", 11),
-    ("EDT", -4),
-    ("EST CDT", -5),
-    ("CST MDT", -6),
-    ("MST PDT", -7),
-    ("PST", -8),
-];
-
-/// Returns the offset of a zone in seconds.
-fn zone_offset(text: &str) -> Option<i64> {
-    if let Some((_, hours)) = ZONES.iter().find(|(names, _)| names.split(' ').any(|name| name == text)) {
-        return Some(hours * 3_600);
-    }
-    let (sign, rest) = match text.chars().next()? {
-        '+' => (1, &text[1..]),
-        '-' => (-1, &text[1..]),
-        _ => return None,
-    };
-    let (hours, rest) = digits(rest, 2)?;
-    let minutes = match rest.strip_prefix(':').unwrap_or(rest) {
-        "" => 0,
-        two => digits(two, 2).filter(|(_, rest)| rest.is_empty())?.0,
-    };
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
-}
-
 /// Parses exactly so many digits. Returns the rest of the text.
 pub fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
     let number = text.get(..count).filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?;
@@ -248,6 +214,10 @@ mod tests {
         check("2024-05-01T12:20:30.123456+02:00", Some(1_714_558_830));
         check("2024-05-01T03:20:30-0700", Some(1_714_558_830));
         check("2024-05-01T10:20", Some(1_714_558_800));
+        check("2024-05-01T12:20:30[Europe/Paris]", Some(1_714_558_830));
+        check("2024-05-01T12:20:30+02:00[Europe/Paris]", Some(1_714_558_830));
+        check("2024-05-01 12:20:30 Europe/Paris", Some(1_714_558_830));
+        check("2024-01-05 05:00:00.5 America/Argentina/Buenos_Aires", Some(1_704_441_600));
         for other in [
             "2024-13-01",
             "2024-00-00",
@@ -258,6 +228,9 @@ mod tests {
             "2024-05-01x",
             "2024-05-01T",
             "2024-05-01T10:20+25",
+            "2024-05-01T10:20[Europe/Nowhere]",
+            "2024-05-01T10:20 Europe",
+            "2024-05-01T10:20Z[",
             "12345-67-8",
             "",
             "ä2024-1-1",

@@ -1,6 +1,6 @@
 //! Tests comparisons, sums and differences of dates and times.
 
-use crate::common::{answer, check};
+use crate::common::{answer, check, refused};
 
 const EVENTS: &str = r#"[
   {"id":1,"ts":"2026-03-01T07:00:00Z","checkIn":"2026-02-27","checkOut":"2026-03-02","nights":3},
@@ -121,4 +121,28 @@ fn dates_with_the_day_or_the_month_first() {
     check_hint("both", "01-02-2024", "DD-MM-YYYY");
     check(ROWS, "SELECT year(eu) AS y, month(eu) AS m FROM items LIMIT 1", r#"[{"y":2024,"m":1}]"#);
     check(ROWS, "SELECT eu FROM items WHERE us > '2024-02-01'", r#"[{"eu":"16.02.2024"}]"#);
+}
+
+#[test]
+fn zones_of_iana_are_read_and_converted_to() {
+    let rows = r#"[{"id":1,"t":"2024-01-05T10:00:00[Europe/Paris]"},{"id":2,"t":"2024-07-05 10:00:00 Europe/Paris"},
+      {"id":3,"t":"2024-01-05T10:00:00+01:00[Europe/Paris]"},{"id":4,"t":"2024-01-05T10:00:00Z"}]"#;
+    check(rows, "SELECT count(DISTINCT t) AS n FROM items", r#"[{"n":3}]"#);
+    check(
+        rows,
+        "SELECT id FROM items WHERE t = '2024-01-05T09:00:00Z' ORDER BY id",
+        r#"[{"id":1},{"id":3}]"#,
+    );
+    check(rows, "SELECT id FROM items WHERE t = '2024-07-05 04:00 America/New_York'", r#"[{"id":2}]"#);
+    check(
+        rows,
+        "SELECT hour(t) AS h, t AT TIME ZONE 'Asia/Tokyo' AS local FROM items WHERE id = 2",
+        r#"[{"h":8,"local":"2024-07-05 17:00:00"}]"#,
+    );
+    check(
+        r#"[{"t":"2024-03-31 12:00:00"}]"#,
+        "SELECT timezone('Europe/Paris', t) AS utc, t AT TIME ZONE 'Europe/Paris' AT TIME ZONE 'UTC' AS z FROM items",
+        r#"[{"utc":"2024-03-31 10:00:00Z","z":"2024-03-31 10:00:00"}]"#,
+    );
+    refused(rows, "SELECT t AT TIME ZONE 'Europe/Nowhere' FROM items", "unknown zone Europe/Nowhere");
 }

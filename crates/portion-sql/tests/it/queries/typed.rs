@@ -3,7 +3,7 @@
 use portion_core::view::View;
 use portion_sql::{QueryLimits, select_rows};
 
-use crate::common::{answer, asked, check, snapshot};
+use crate::common::{answer, answer_joined, asked, check, snapshot};
 
 /// Returns rows of CSV with the prices 1 to 30, of which one is another text.
 fn prices(other: &str) -> String {
@@ -479,14 +479,72 @@ fn codes_are_found_by_the_numbers_that_are_written_for_them() {
             &format!(r#"[{{"n":{count}}}]"#),
         );
     }
-    for (condition, name) in [("zip = 02139", "zip"), ("id = 12345678901234567890", "id")] {
-        let answer =
-            answer(rows, &format!("SELECT count(*) FROM items WHERE {condition}"), &[]).expect(condition);
-        assert_eq!(
-            answer.type_hints,
-            [format!("{name} has texts: write the value in quotes, with all its digits")]
-        );
+    for condition in [
+        "zip = 2139",
+        "zip = 02139",
+        "zip IN (2139, 5)",
+        "zip NOT IN (94105)",
+        "zip <> 94105",
+        "zip = 2139.0",
+        "CASE zip WHEN 2139 THEN 1 END",
+        "zip IN (SELECT 2139)",
+        "id = 12345678901234567891",
+        "id IN (12345678901234567891, 5)",
+    ] {
+        let answer = answer(rows, &format!("SELECT zip FROM items WHERE {condition}"), &[]).expect(condition);
+        assert_eq!(answer.json, r#"[{"zip":"02139"}]"#, "{condition}");
+        assert!(answer.type_hints.is_empty(), "{condition}: {:?}", answer.type_hints);
     }
+    let bound =
+        answer(rows, "SELECT zip FROM items WHERE zip = :zip", &[("zip", "2139")]).expect("an answer");
+    assert_eq!(bound.json, r#"[{"zip":"02139"}]"#);
+}
+
+#[test]
+fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
+    let check_counts = |rows: &str, counts: &[(&str, usize)]| {
+        for (condition, count) in counts {
+            let sql = format!("SELECT count(*) AS n FROM items WHERE {condition}");
+            check(rows, &sql, &format!(r#"[{{"n":{count}}}]"#));
+        }
+    };
+    // Both spellings occur, so that they are two values.
+    let both = r#"[{"c":"01005"},{"c":"1005"},{"c":"007"},{"c":"07"},{"c":"008"},{"c":"N/A"}]"#;
+    check_counts(
+        both,
+        &[("c = 1005", 1), ("c = '01005'", 1), ("c = 7", 0), ("c IN (8, 9)", 1), ("c = 'N/A'", 1)],
+    );
+    let zips = r#"[{"z":"94105"},{"z":"01005"}]"#;
+    let sorted = answer(zips, "SELECT z FROM items ORDER BY z", &[]).expect("an answer");
+    assert_eq!((sorted.json.as_str(), sorted.type_hints.len()), (r#"[{"z":"01005"},{"z":"94105"}]"#, 0));
+    let floats = r#"[{"c":"012"},{"c":"12.0"},{"c":"x"}]"#;
+    check(floats, "SELECT count(*) AS n FROM items a JOIN items b ON a.c = b.c", r#"[{"n":3}]"#);
+    check(both, "SELECT count(DISTINCT c) AS n FROM items", r#"[{"n":6}]"#);
+    check(both, "SELECT count(*) AS n FROM items a JOIN items b ON a.c = b.c", r#"[{"n":6}]"#);
+    let phones = r#"[{"p":"+1 212-555-1234"},{"p":"(212) 555-1235"},{"p":"212-555-1236"},{"p":"2024-0017"}]"#;
+    check_counts(
+        phones,
+        &[
+            ("p = 12125551234", 1),
+            ("p IN (2125551235, 2125551236)", 2),
+            ("p = 20240017", 0),
+            ("p NOT IN (2125551235)", 3),
+            ("p < '2'", 2),
+        ],
+    );
+    let joined = r#"{"people":[{"zip":"01005"},{"zip":"02139"},{"zip":"94105"}],"towns":[{"zip":1005},{"zip":94105}]}"#;
+    for on in ["a.zip = b.zip", "b.zip = a.zip", "a.zip IN (b.zip)"] {
+        let sql = format!("SELECT a.zip FROM people a JOIN towns b ON {on} ORDER BY a.zip");
+        check(joined, &sql, r#"[{"zip":"01005"},{"zip":"94105"}]"#);
+    }
+    check(joined, "SELECT count(*) AS n FROM people WHERE zip IN (SELECT zip FROM towns)", r#"[{"n":2}]"#);
+    check(joined, "SELECT count(*) AS n FROM towns WHERE zip IN (SELECT zip FROM people)", r#"[{"n":2}]"#);
+    let map =
+        r#"{"a":{"x":{"s":"A"}},"map":{"007":{"n":1,"s":"x"},"012":{"n":2,"s":"y"},"13":{"n":3,"s":"z"}}}"#;
+    check(map, "SELECT n FROM map WHERE _key IN (7, 13, 99) ORDER BY n", r#"[{"n":1},{"n":3}]"#);
+    check(joined, "SELECT path FROM leaves WHERE value = 2139", r#"[{"path":"/people/1/zip"}]"#);
+    let csv = "id,zip\n1,01005\n2,94105\n3,\n";
+    check(csv, "SELECT id FROM items WHERE zip = 1005", r#"[{"id":1}]"#);
 }
 
 #[test]
@@ -501,8 +559,41 @@ fn texts_of_booleans_are_booleans() {
         r#"[{"ok":"false","n":1},{"ok":"true","n":2}]"#,
     );
     check(rows, "SELECT sum(ok) AS n FROM items", r#"[{"n":2}]"#);
-    let told = answer(rows, "SELECT count(*) AS n FROM items WHERE ok = 'true'", &[]).expect("an answer");
-    assert_eq!(told.type_hints, ["ok is a boolean, which no text equals: write ok = true"]);
+    let typed = rows.replace("\"true\"", "true").replace("\"false\"", "false");
+    for rows in [rows, &typed] {
+        for condition in [
+            "ok = 'true'",
+            "ok = 'TRUE'",
+            "ok IN ('true', 'x')",
+            "ok NOT IN ('false')",
+            "ok <> 'false'",
+            "'true' = ok",
+            "ok = '1'",
+            "ok = 1.0",
+            "CASE ok WHEN 'true' THEN 1 END",
+            "(SELECT o FROM (SELECT id AS i, ok AS o FROM items) WHERE i = id AND o = 'true')",
+            "ok IN ('true', 1, 5, 7)",
+            "lower(ok) = 'true'",
+            "ok LIKE 'True'",
+            "ok ILIKE 'true'",
+            "ok NOT LIKE 'false'",
+            "CAST(ok AS TEXT) = 'true'",
+            "ok::text <> 'false'",
+            "ok = true",
+            "ok",
+            "ok IN (SELECT ok FROM items WHERE ok = 'true')",
+        ] {
+            let answer = answer(rows, &format!("SELECT id FROM items WHERE {condition} ORDER BY id"), &[]);
+            let answer = answer.expect(condition);
+            assert_eq!(answer.json, r#"[{"id":1},{"id":3}]"#, "{condition}");
+            assert!(answer.type_hints.is_empty(), "{condition}");
+        }
+        check(rows, "SELECT count(*) AS n FROM items WHERE ok IN ('true', 'false')", r#"[{"n":3}]"#);
+        check(rows, "SELECT count(*) AS n FROM items a JOIN items b ON a.ok = b.ok", r#"[{"n":5}]"#);
+        check(rows, "SELECT sum(ok) AS n FROM items", r#"[{"n":2}]"#);
+        let bound = answer(rows, "SELECT count(*) AS n FROM items WHERE ok = :ok", &[("ok", "true")]);
+        assert_eq!(bound.expect("an answer").json, r#"[{"n":2}]"#);
+    }
 }
 
 #[test]
@@ -531,4 +622,25 @@ fn columns_keep_the_texts_of_their_numbers() {
         "SELECT value AS v FROM leaves WHERE key = 'v' ORDER BY value DESC LIMIT 1",
         r#"[{"v":"329.5"}]"#,
     );
+}
+
+#[test]
+fn versions_stay_texts_and_floats_are_numbers() {
+    let rows = r#"[{"v":"3.9","f":"0.5"},{"v":"3.11","f":"12.25"},{"v":"3.12","f":"7.05"}]"#;
+    check(rows, "SELECT count(*) AS n FROM items WHERE typeof(v) = 'text'", r#"[{"n":3}]"#);
+    check(rows, "SELECT count(DISTINCT v) AS n FROM items WHERE v IN ('3.9', 3.11)", r#"[{"n":2}]"#);
+    check(rows, "SELECT max(f) AS f, sum(f > 7) AS n FROM items", r#"[{"f":12.25,"n":2}]"#);
+    check("id,p\n1,3.5\n2,12.25\n", "SELECT max(p) AS p FROM items", r#"[{"p":12.25}]"#);
+}
+
+#[test]
+fn codes_of_joined_results_are_found_by_numbers() {
+    let people = r#"[{"zip":"01005"},{"zip":"94105"}]"#;
+    for (towns, both) in [(r#"[{"zip":1005},{"zip":2}]"#, 1), (r#"[{"zip":"01005"},{"zip":"1"}]"#, 1)] {
+        for on in ["items.zip = b.zip", "b.zip = items.zip", "items.zip = b.zip AND b.zip = 1005"] {
+            let sql = format!("SELECT count(*) AS n FROM items JOIN b ON {on}");
+            let answer = answer_joined(people, &[("b", towns)], &sql).expect(on);
+            assert_eq!(answer.json, format!(r#"[{{"n":{both}}}]"#), "{on} {towns}");
+        }
+    }
 }
