@@ -17,6 +17,11 @@ pub enum FirstPage {
     },
     /// The one that the caller's own arguments select.
     Own(OwnPage),
+    /// That of a call without arguments for paging, which has `size` items.
+    Plain {
+        /// Number of its items.
+        size: usize,
+    },
 }
 
 /// The page that the caller's own arguments select.

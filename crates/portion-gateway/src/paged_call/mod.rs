@@ -2,6 +2,7 @@
 
 mod arguments;
 mod first_page;
+mod stated;
 
 use std::fmt;
 use std::future::Future;
@@ -20,6 +21,7 @@ use crate::rules::EndpointRule;
 pub use arguments::PagingNames;
 pub(crate) use arguments::{PageRequest, arguments_of_url};
 pub use first_page::{FirstPage, OwnPage};
+pub(crate) use stated::by_argument;
 
 /// Future of a page.
 pub type PageFuture<'a> = Pin<Box<dyn Future<Output = Result<Payload, PageError>> + Send + 'a>>;
@@ -128,7 +130,7 @@ impl PagedCall {
     pub(crate) fn start(&self) -> usize {
         match self.first {
             FirstPage::Chosen { start, .. } => start,
-            FirstPage::Own(_) => 0,
+            FirstPage::Own(_) | FirstPage::Plain { .. } => 0,
         }
     }
 
@@ -137,6 +139,7 @@ impl PagedCall {
         let (start, size) = match &self.first {
             FirstPage::Chosen { start, size } => (*start as u64, *size),
             FirstPage::Own(own) => return own.arguments.clone(),
+            FirstPage::Plain { .. } => return self.arguments.clone(),
         };
         let first = match PageRequest::first(&self.pushdown) {
             PageRequest::Number(number) => PageRequest::Number(number + start),
@@ -147,7 +150,7 @@ impl PagedCall {
 
     /// Returns true if the first page is the one that the caller's own arguments select.
     pub fn is_own(&self) -> bool {
-        matches!(self.first, FirstPage::Own(_))
+        !matches!(self.first, FirstPage::Chosen { .. })
     }
 
     /// Returns true if the caller's own arguments select a page, and are sent as they are.
@@ -175,7 +178,7 @@ impl PagedCall {
     pub(crate) fn request_in_list(&self, request: Request, skipped: usize, received: usize) -> Request {
         match &self.first {
             FirstPage::Own(own) => own.request(request, skipped, received),
-            FirstPage::Chosen { .. } => request,
+            FirstPage::Chosen { .. } | FirstPage::Plain { .. } => request,
         }
     }
 

@@ -24,7 +24,9 @@ mod rate_limit;
 mod settling;
 mod sharing;
 
+pub(crate) use carrier::FoundPage;
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
+pub(crate) use list_page::NextPage;
 pub(crate) use need::Need;
 pub(crate) use sharing::{Turn, is_growing, note_pending};
