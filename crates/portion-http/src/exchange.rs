@@ -25,6 +25,7 @@ use portion_policy::policy_source::EndpointTarget;
 
 use crate::body::{Body, BoxError, full};
 use crate::controls::{SplitQuery, has_query};
+use crate::media_type::prefers_html;
 use crate::options::{CallerIdentity, Shared};
 use crate::own_address::own_address;
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
@@ -48,6 +49,8 @@ pub(crate) struct Exchange<'a> {
     reuse_key: Option<ReuseKey>,
     /// Header fields of the request on which the response may depend.
     variant: String,
+    /// True for the request of a browser for a page.
+    prefers_html: bool,
     /// True if the request asks for a response that is not kept.
     wants_fresh: bool,
     /// Parameters of the request by which the API pages its results.
@@ -162,6 +165,7 @@ impl<'a> Exchange<'a> {
             caller,
             reuse_key,
             variant,
+            prefers_html: prefers_html(&head.headers),
             wants_fresh: wants_fresh(&head.headers),
             own_paging_arguments,
             paging_arguments,
@@ -202,7 +206,7 @@ impl<'a> Exchange<'a> {
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
-        if self.position_control.is_some() {
+        if self.position_control.is_some() || self.paging.is_some() {
             request.limit = request.limit.or(self.own_page_size());
         }
         self.begin_paging(&mut request);

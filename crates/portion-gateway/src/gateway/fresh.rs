@@ -156,7 +156,7 @@ impl Gateway {
     ) -> ReplySource {
         let RequestContext { caller, .. } = context;
         let (policy, upstream) = (&caller.effective_policy.policy, caller.upstream.clone());
-        let need = Need::of_first_reply(&request, 0, policy);
+        let need = Need::of_first_reply(&request, 0, policy, None);
         // What an equal call would be answered from begins with the first item.
         let reuse = reuse.filter(|_| caller.paged_call.as_ref().is_none_or(|call| call.start() == 0));
         let Some(call) = caller.paged_call.as_ref().filter(|_| !page.is_error) else {
@@ -174,7 +174,7 @@ impl Gateway {
         };
         let skipped = begun.skipped();
         let request = call.request_in_list(request, skipped, begun.len());
-        let need = Need::of_first_reply(&request, skipped, policy);
+        let need = Need::of_first_reply(&request, skipped, policy, Some(call));
         let reuse = reuse.filter(|_| skipped == 0);
         let (fetch, payload) = self.begin_fetch(begun, caller, page, need).await;
         ReplySource { payload, request, fetch, need, reuse }

@@ -71,7 +71,8 @@ impl Exchange<'_> {
             {
                 BodyForm::Json
             }
-            BodyForm::Text if !redacts && !self.chunks_text() => BodyForm::Other,
+            BodyForm::Text | BodyForm::Document if !redacts && !self.chunks_text() => BodyForm::Other,
+            BodyForm::Document if !redacts && self.prefers_html => BodyForm::Other,
             form => form,
         };
         if form == BodyForm::Other {
@@ -104,7 +105,7 @@ impl Exchange<'_> {
                 _ if redacts || !codings.is_empty() || body.size_hint().exact().is_some() => {
                     StreamStart::Never
                 }
-                BodyForm::Text => StreamStart::FirstBytes,
+                BodyForm::Text | BodyForm::Document => StreamStart::FirstBytes,
                 _ => StreamStart::JsonValue,
             },
         };
