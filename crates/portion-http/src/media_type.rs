@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn documents_are_told_from_other_types() {
-        let documents = ["text/csv; header=present", "application/atom+xml", "Text/HTML", "application/xhtml+xml"];
+        let documents =
+            ["text/csv; header=present", "application/atom+xml", "Text/HTML", "application/xhtml+xml"];
         for document in documents {
             assert_eq!(BodyForm::of(&typed(document)), BodyForm::Document, "{document}");
         }

@@ -83,13 +83,15 @@ pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
 impl PagedCall {
     /// Returns the calls to make for a request: the next one is made if the result of the one before it
     /// [is worse](Self::is_worse) than its own could be. The last one has the caller's own arguments.
-    /// `own`: these, a JSON object; `value_of`: the value of one of them as text.
+    /// `own`: these, a JSON object; `value_of`: the value of one of them as text. With `keeps_size`, the size of a page that they
+    /// have is not enlarged, if they select what is requested.
     pub fn attempts(
         self,
         own: String,
         value_of: impl Fn(&str) -> Option<String>,
         request: &Request,
         (policy, rule): (&Policy, &EndpointRule),
+        keeps_size: bool,
     ) -> Vec<Arc<Self>> {
         let own = OwnPage::new(own, value_of, request, &self, policy.default_page_size);
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
@@ -100,9 +102,11 @@ impl PagedCall {
         // The tool alone knows what its cursors select, and what an argument does that the paging does not use.
         let is_of_tool = request.cursor.is_some() || (self.names.page.is_none() && own.selects_page());
         let keeps_own = rule.keeps_own_page();
+        let is_selected = own.selects_page() || !request.is_continuation();
+        let has_size = keeps_size && own.size.is_some() && is_selected;
         let is_reached = needed <= own.size.unwrap_or(needed);
         let mut attempts = Vec::new();
-        if !(is_of_tool || keeps_own && is_reached) {
+        if !(is_of_tool || has_size || keeps_own && is_reached) {
             let size = if keeps_own { needed } else { self.pushdown.page_size.max(needed) };
             let start = self.start_for(request, policy);
             attempts.push(Arc::new(Self { first: FirstPage::Chosen { start, size }, ..self.clone() }));

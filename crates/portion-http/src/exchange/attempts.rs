@@ -49,11 +49,8 @@ impl Exchange<'_> {
             let of_limit = unset.filter(|(_, own)| **own == *name).map(|(limit, _)| limit.to_string());
             value_of(&self.own_query, name).or(of_limit)
         };
-        let mut attempts = call.attempts(own, value_of, request, (policy, &*self.caller.rule));
-        if limit.is_some() {
-            attempts.drain(..attempts.len() - 1);
-        }
-        self.other_attempts = attempts.into();
+        let conditions = (policy, &*self.caller.rule);
+        self.other_attempts = call.attempts(own, value_of, request, conditions, limit.is_some()).into();
         self.next_attempt();
     }
 
