@@ -61,6 +61,8 @@ pub(crate) struct Exchange<'a> {
     paging: Option<Paging>,
     /// Requests pages of lists.
     pages: Option<Arc<HttpPages>>,
+    /// True if nothing says by which parameters the API pages its lists.
+    has_unknown_paging: bool,
     /// Control that selects a page, and may be the API's own parameter.
     position_control: Option<&'static str>,
     /// The query without controls that are not the API's.
@@ -151,9 +153,8 @@ impl<'a> Exchange<'a> {
         let position_control = POSITION_CONTROLS
             .into_iter()
             .find(|name| is_unknown && query.has_control(name) && control_names.listed(name) == Some(*name));
-        let needs_pages =
-            paging.is_some() || position_control.is_some() || is_unknown && query.cursor().is_some();
-        let pages = if needs_pages { HttpPages::for_request(shared, head, &caller) } else { None };
+        let may_page = paging.is_some() || is_unknown;
+        let pages = if may_page { HttpPages::for_request(shared, head, &caller) } else { None };
         caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
         Self {
             shared,
@@ -171,6 +172,7 @@ impl<'a> Exchange<'a> {
             paging_arguments,
             paging,
             pages,
+            has_unknown_paging: is_unknown,
             position_control,
             own_query,
             other_attempts: VecDeque::new(),
@@ -284,15 +286,15 @@ impl<'a> Exchange<'a> {
         }
         let is_query = request.query.is_given();
         let mut reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
-        if self.position_control.is_some() {
+        if self.has_unknown_paging {
             let names_size = request.limit.is_some();
             if let Some(call) = self.stated_call(&payload, &mut request).await {
                 // Smaller pages than the usual ones are not those of an equal request without a size.
                 let usual = self.caller.effective_policy.policy.default_page_size;
                 reuse =
-                    reuse.filter(|_| names_size || request.limit.is_some_and(|size| size as usize == usual));
+                    reuse.filter(|_| names_size || request.limit.is_none_or(|size| size as usize == usual));
                 self.caller.paged_call = Some(Arc::new(call));
-            } else if let Some(key) = reuse.filter(|_| !self.wants_fresh)
+            } else if let Some(key) = reuse.filter(|_| self.position_control.is_some() && !self.wants_fresh)
                 && let Some(reply) =
                     self.shared.gateway.answer_from_reuse(&self.caller, &self.endpoint, &key, &request).await
             {

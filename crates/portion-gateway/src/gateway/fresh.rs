@@ -10,6 +10,7 @@ use portion_core::view::{Request, View};
 
 use crate::call::{Caller, Fault, Reply, ReuseKey, SnapshotQuery};
 use crate::offload::offload;
+use crate::paged_call::FirstPage;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
 use crate::served_pages::ServedPage;
@@ -40,6 +41,7 @@ impl Gateway {
         reuse: Option<ReuseKey>,
     ) -> Reply {
         let context = self.within_limits(context, &payload);
+        let context = self.without_list_of_untouched(context, &payload, &request).await;
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
         let page_key = reuse.filter(|_| is_page && requested_count(&payload.paging_arguments).is_some());
         let ReplySource { payload, request, fetch, need, reuse } =
@@ -120,6 +122,26 @@ impl Gateway {
         };
         let handle = if stored { QueriedHandle::New } else { QueriedHandle::None };
         Box::pin(self.answer_query(context, (held, Position::default()), request, (query, handle))).await
+    }
+
+    /// Leaves the pages after a first one out of a call whose result passes as it is: its own members say how it goes on.
+    async fn without_list_of_untouched(
+        &self,
+        context: RequestContext,
+        payload: &Payload,
+        request: &Request,
+    ) -> RequestContext {
+        let first = context.caller.paged_call.as_ref().map(|call| &call.first);
+        let most = context.caller.effective_policy.policy.default_page_size;
+        if !matches!(first, Some(FirstPage::Plain { size }) if *size <= most) || request.is_continuation() {
+            return context;
+        }
+        let alone = RequestContext {
+            caller: Caller { paged_call: None, ..context.caller.clone() },
+            ..context.clone()
+        };
+        let made = self.render_fresh(&alone, (payload.clone(), None), request, (None, Need::All)).await;
+        if matches!(made, Ok((_, RenderOutcome::Untouched { .. }))) { alone } else { context }
     }
 
     /// Narrows the policy of a caller for a reply from a payload.

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod first_page;
-mod stated;
 
 use std::fmt;
 use std::future::Future;
@@ -21,7 +20,6 @@ use crate::rules::EndpointRule;
 pub use arguments::PagingNames;
 pub(crate) use arguments::{PageRequest, arguments_of_url};
 pub use first_page::{FirstPage, OwnPage};
-pub(crate) use stated::by_argument;
 
 /// Future of a page.
 pub type PageFuture<'a> = Pin<Box<dyn Future<Output = Result<Payload, PageError>> + Send + 'a>>;

@@ -24,13 +24,13 @@ pub(super) struct Carrier {
 
 /// A page in a part of a result.
 #[derive(Debug)]
-pub(crate) struct FoundPage {
+pub(super) struct FoundPage {
     /// Index of the block.
     block: usize,
     is_structured: bool,
     /// Text of the page.
-    pub(crate) text: String,
-    pub(crate) page: ListPage,
+    pub(super) text: String,
+    pub(super) page: ListPage,
     place: PagePlace,
 }
 
@@ -53,7 +53,7 @@ impl FoundPage {
     }
 
     /// Finds the page in the part that is read: `structuredContent` comes before text, which may be the first item.
-    pub(crate) fn find_primary(result: &Payload, pushdown: &Pushdown) -> Option<Self> {
+    pub(super) fn find_primary(result: &Payload, pushdown: &Pushdown) -> Option<Self> {
         let find = |is_structured: bool| {
             let blocks = result.blocks.iter().enumerate();
             blocks

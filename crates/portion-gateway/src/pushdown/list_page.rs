@@ -41,7 +41,7 @@ pub(crate) struct PageFacts {
 
 impl PageFacts {
     /// Returns true if the page says that there are more items; `None` if it says nothing about it.
-    pub(crate) fn goes_on(&self) -> Option<bool> {
+    pub(super) fn goes_on(&self) -> Option<bool> {
         let next = match self.next {
             NextPage::Unknown => None,
             NextPage::End => Some(false),
@@ -227,7 +227,7 @@ impl PageFacts {
 
 impl PageFacts {
     /// Takes the URL of the next page from the transport, if the page itself has none.
-    pub(crate) fn with_link(self, link: Option<&str>) -> Self {
+    pub(super) fn with_link(self, link: Option<&str>) -> Self {
         match (&self.next, link) {
             (NextPage::Unknown, Some(link)) => Self { next: NextPage::Value(quote(link)), ..self },
             _ => self,

@@ -23,10 +23,9 @@ mod rate_limit;
 #[cfg(test)]
 mod settling;
 mod sharing;
+mod stated;
 
-pub(crate) use carrier::FoundPage;
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
-pub(crate) use list_page::NextPage;
 pub(crate) use need::Need;
 pub(crate) use sharing::{Turn, is_growing, note_pending};

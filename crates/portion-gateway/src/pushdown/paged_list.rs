@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use super::carrier::{Carrier, FoundPage, has_item_blocks};
 use super::list_page::{ListPage, value_at};
 use super::need::Need;
-use crate::paged_call::{FirstPage, PageRequest, PagedCall, PagingNames, by_argument};
+use super::stated::by_argument;
+use crate::paged_call::{FirstPage, PageRequest, PagedCall, PagingNames};
 
 /// A list that grows page by page.
 #[derive(Debug)]

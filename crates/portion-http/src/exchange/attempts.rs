@@ -54,25 +54,28 @@ impl Exchange<'_> {
         self.next_attempt();
     }
 
-    /// Returns the call for the pages of a list, if a request names a page or an offset, and the API has more items than its
-    /// response. The pages of the request are as large as the client says, or as those of the API.
+    /// Returns the call for the pages of a list of which the API sent the first one. The request names a page or an offset, or that
+    /// page links to the next one. The pages of the request are as large as the client says, or as those of the API.
     pub(super) async fn stated_call(&self, page: &Payload, request: &mut Request) -> Option<PagedCall> {
-        let (control, pages) = self.position_control.zip(self.pages.as_ref())?;
+        let pages = self.pages.as_ref()?;
         if page.is_error || request.selects_from_whole() {
             return None;
         }
         let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.target.rest));
-        let (call, is_proven) = PagedCall::of_first_page(page, control, target, Arc::clone(pages) as _)?;
+        let (control, source) = (self.position_control, Arc::clone(pages) as _);
+        let leads_here = |url: &str| self.target.is_of_list(url);
+        let (call, is_proven) = PagedCall::of_first_page(page, control, target, source, leads_here)?;
         let policy = &self.caller.effective_policy.policy;
-        if !is_proven && call.lacks_items(request, policy) {
+        if !is_proven {
+            control.filter(|_| call.lacks_items(request, policy))?;
             let second = self.read(pages.send(&call.second_arguments()).await.ok()?).await.ok()?;
             if !call.is_another_page(page, &second.payload) {
                 return None;
             }
-        } else if !is_proven {
-            return None;
         }
-        request.limit = request.limit.or(call.page_size(policy));
+        if control.is_some() {
+            request.limit = request.limit.or(call.page_size(policy));
+        }
         Some(call)
     }
 

@@ -1,4 +1,5 @@
-//! Paging that nobody configured. A caller names a page or an offset, and the first page of the upstream has not all items.
+//! Paging that nobody configured. The first page of the upstream has not all items, and a caller names a page or an offset, or the
+//! page links to the next one by such an argument.
 
 use std::sync::Arc;
 
@@ -9,30 +10,38 @@ use portion_core::view::Request;
 use portion_json::scan::unescape;
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 
-use super::{FirstPage, PageRequest, PageSource, PagedCall, PagingNames, arguments_of_url};
-use crate::pushdown::{FoundPage, NextPage};
+use super::carrier::FoundPage;
+use super::list_page::NextPage;
+use crate::paged_call::{FirstPage, PageRequest, PageSource, PagedCall, PagingNames, arguments_of_url};
 
 impl PagedCall {
-    /// Returns the call of which `page` is the first page, if the list may go on, and true if the page proves that `argument`
-    /// selects its pages. Without a proof, the [second page](Self::second_arguments) has to be another one.
+    /// Returns the call of which `page` is the first page, if the list may go on, and true if the page proves that the argument
+    /// selects its pages. Without a proof, the [second page](Self::second_arguments) has to be another one. `argument`: the
+    /// argument by which the caller selects pages; `None`: that of the link to the next page. `leads_here` returns true for a
+    /// URL of the same list.
     pub fn of_first_page(
         page: &Payload,
-        argument: &str,
+        argument: Option<&str>,
         (tool, arguments): (&str, String),
         source: Arc<dyn PageSource>,
+        leads_here: impl Fn(&str) -> bool,
     ) -> Option<(Self, bool)> {
-        let mut pushdown = by_argument(argument)?;
-        let found = FoundPage::find_primary(page, &pushdown)?.page;
+        let found = FoundPage::find_primary(page, &argument.and_then(by_argument).unwrap_or_default())?.page;
         let (size, facts) = (found.items.len(), found.facts.with_link(page.next_link()));
         let has_all = || facts.total.is_some_and(|total| total <= size);
         if size == 0 || !facts.goes_on().unwrap_or_else(|| !has_all()) {
             return None;
         }
-        let names = PagingNames { limit: None, page: Some(argument.into()) };
-        let next = match &facts.next {
-            NextPage::Value(json) => Some(number_in(json, &names)?),
-            _ => None,
+        let (argument, next) = match &facts.next {
+            NextPage::Value(json) => {
+                let next = unescape(json);
+                let found = next_of(&next, argument, &leads_here);
+                let (argument, next) = found.or_else(|| next_of(&next, None, &leads_here))?;
+                (argument, Some(next))
+            }
+            _ => (argument?.to_owned(), None),
         };
+        let mut pushdown = by_argument(&argument)?;
         if let PagingStyle::Page(_, start) = &mut pushdown.style {
             let first = next.map_or(facts.position.unwrap_or(1), |next| next.saturating_sub(1));
             *start = first.min(1);
@@ -41,8 +50,14 @@ impl PagedCall {
         pushdown.max_fetch = size;
         let is_proven = (next.is_some() || facts.position.is_some())
             && (facts.goes_on().is_some() || facts.total.is_some());
-        let (tool, pushdown) = (tool.to_owned(), Arc::new(pushdown));
-        let call = Self { tool, arguments, pushdown, names, source, first: FirstPage::Plain { size } };
+        let call = Self {
+            tool: tool.to_owned(),
+            arguments,
+            pushdown: Arc::new(pushdown),
+            names: PagingNames { limit: None, page: Some(argument.into()) },
+            source,
+            first: FirstPage::Plain { size },
+        };
         Some((call, is_proven))
     }
 
@@ -58,8 +73,7 @@ impl PagedCall {
 
     /// Returns true if a request wants items that the first page does not have.
     pub fn lacks_items(&self, request: &Request, policy: &Policy) -> bool {
-        let size =
-            request.limit.map_or_else(|| self.page_size(policy).unwrap_or_default(), |limit| limit) as usize;
+        let size = request.limit.or(self.page_size(policy)).unwrap_or_default() as usize;
         let pages = request.page_count.unwrap_or(1) as usize;
         let end = request.first_item(size).unwrap_or_default().saturating_add(size.saturating_mul(pages));
         matches!(self.first, FirstPage::Plain { size } if end > size)
@@ -82,7 +96,7 @@ impl PagedCall {
 }
 
 /// Returns the paging by an argument that has the number of a page or an offset. Its name tells which of them.
-pub(crate) fn by_argument(name: &str) -> Option<Pushdown> {
+pub(super) fn by_argument(name: &str) -> Option<Pushdown> {
     let named = ArgumentName::Named(name.into());
     let style = match PagingRole::of(name)? {
         PagingRole::Page => PagingStyle::Page(named, 1),
@@ -92,11 +106,15 @@ pub(crate) fn by_argument(name: &str) -> Option<Pushdown> {
     Some(Pushdown { style, ..Pushdown::default() })
 }
 
-/// Returns the number by which a member leads to the next page: its value, or that of the argument in its URL.
-fn number_in(json: &str, names: &PagingNames) -> Option<u64> {
-    let text = unescape(json);
-    text.parse().ok().or_else(|| {
-        let arguments = arguments_of_url(&text, names);
-        arguments.iter().find(|(name, _)| names.page.as_deref() == Some(name))?.1.parse().ok()
-    })
+/// Reads what leads to the next page: the number that an argument of the caller has there, or a URL of the same list, in which any
+/// such argument is found if the caller names none. Returns the argument and its number.
+fn next_of(next: &str, argument: Option<&str>, leads_here: impl Fn(&str) -> bool) -> Option<(String, u64)> {
+    if let (Some(argument), Ok(number)) = (argument, next.parse()) {
+        return Some((argument.to_owned(), number));
+    }
+    let names = PagingNames { limit: None, page: argument.map(Into::into) };
+    let is_it =
+        |name: &str| argument.map_or_else(|| by_argument(name).is_some(), |argument| argument == name);
+    let (name, json) = arguments_of_url(next, &names).into_iter().find(|(name, _)| is_it(name))?;
+    Some((name, json.parse().ok()?)).filter(|_| leads_here(next))
 }
