@@ -4,7 +4,7 @@ import json
 from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 import requests
@@ -14,7 +14,7 @@ from harness.education_data import EducationData
 from harness.hostaway import Hostaway
 from harness.listening import Listening, served
 from harness.peer import Peer
-from harness.rest_stub import RestStub
+from harness.rest_stub import Response, RestStub
 
 DIRECTORY = "/api/v1/schools/ccd/directory/2020/"
 MOST_REQUESTS = 400
@@ -175,6 +175,8 @@ class Numbered(RestStub):
             "/meta": lambda at: {"rows": at.rows, "meta": {"page": at.page, "total_pages": at.pages, "total": 500, "has_more": at.more, "next_page": at.page + 1 if at.more else None}},
             "/flat": lambda at: {"rows": at.rows, "page": at.page, "total_pages": at.pages, "total": 500},
             "/links": lambda at: {"count": 500, "next": at.link(at.page + 1) if at.more else None, "rows": at.rows},
+            "/relative": lambda at: {"rows": at.rows, "next": urlsplit(at.link(at.page + 1))._replace(scheme="", netloc="").geturl() if at.more else None},
+            "/header": lambda at: Response(at.rows, headers={"Link": f'<{at.link(at.page + 1)}>; rel="next"'} if at.more else {}),
             "/total": lambda at: {"rows": at.rows, "total": 500},
             "/more": lambda at: {"rows": at.rows, "has_more": at.more},
             "/bare": lambda at: at.rows,
@@ -198,6 +200,8 @@ ENDS = {
     "/meta": [lambda body, n: body["meta"]["next_page"] is None, lambda body, n: not body["meta"]["has_more"], lambda body, n: n >= body["meta"]["total_pages"]],
     "/flat": [lambda body, n: n >= body["total_pages"]],
     "/links": [lambda body, n: body["next"] is None],
+    "/relative": [lambda body, n: body["next"] is None],
+    "/header": [lambda body, n: not body],
     "/total": [lambda body, n: not body["rows"]],
     "/more": [lambda body, n: not body["has_more"]],
     "/bare": [lambda body, n: not body],
@@ -228,6 +232,24 @@ def test_s2_pages_by_number_are_all_read_where_nothing_is_configured(numbered, p
                 if end(body, number):
                     break
             check(seen, "id", 500)
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize("first", ["", "?page=1", "?offset=0", "?limit=40"])
+@pytest.mark.parametrize("path", ["/links", "/relative", "/header"])
+def test_s2_links_lead_through_portion_where_nothing_is_configured(numbered, path, first, is_known):
+    api, url = numbered
+    target, seen = url + path + first, []
+    for _ in range(MOST_REQUESTS):
+        assert target.startswith(url)
+        response = requests.get(target, headers={"Authorization": "Bearer ada"} if is_known else {}, timeout=60)
+        body = response.json()
+        seen += body if isinstance(body, list) else body["rows"]
+        following = response.links.get("next", {}).get("url") if path == "/header" else body["next"]
+        if not following:
+            break
+        target = urljoin(target, following)
+    check(seen, "id", 500)
 
 
 def test_s2_the_cursors_of_a_page_by_number_lead_to_the_end(numbered):
