@@ -58,8 +58,12 @@ impl BodyForm {
             json if json.ends_with("+json") => Self::Json,
             "text/plain" | "text/markdown" => Self::Text,
             log if log.starts_with("text/x-") => Self::Text,
-            "text/html" | "text/xml" | "application/xml" => Self::Document,
-            "text/csv" | "application/csv" | "text/tab-separated-values" => Self::Document,
+            "text/html"
+            | "text/xml"
+            | "application/xml"
+            | "text/csv"
+            | "application/csv"
+            | "text/tab-separated-values" => Self::Document,
             xml if xml.starts_with("application/") && xml.ends_with("+xml") => Self::Document,
             _ => Self::Other,
         }

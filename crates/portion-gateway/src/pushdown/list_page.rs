@@ -298,14 +298,14 @@ fn parse_count(json: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use portion_policy::pushdown::Pushdown;
+    use portion_policy::pushdown::{PagingStyle, Pushdown};
 
     use super::{ListPage, NextPage, PageFacts};
 
     fn check(text: &str, pushdown: &Pushdown, expect: Option<(usize, PageFacts)>) {
         // The position is that of the style, which these pages do not have.
         let read = |page: ListPage| (page.items.len(), PageFacts { position: None, ..page.facts });
-        let found = ListPage::parse(text, pushdown).map(read);
+        let (found, expect) = (ListPage::parse(text, pushdown).map(read), expect);
         assert_eq!(found, expect, "{text}");
     }
 
@@ -351,6 +351,10 @@ mod tests {
         next_of(r#"{"data":[1],"meta":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
         next_of(r#"{"data":[1],"cursors":{"after":null}}"#, NextPage::End);
         next_of(r#"{"result":[1],"result_info":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
+        let link = Pushdown { style: PagingStyle::Link(None), ..Pushdown::default() };
+        let beside = r#"{"data":[1],"meta":{"next_page":2,"next_cursor":"x"},"links":{"next":"/a?page=2"}}"#;
+        let expect = NextPage::Value(r#""/a?page=2""#.into());
+        check(beside, &link, Some((1, facts(None, None, expect))));
         check(
             r#"{"nodes":[1],"page_info":{"end_cursor":"x","has_next_page":false}}"#,
             &auto,

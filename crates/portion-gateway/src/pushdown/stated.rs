@@ -118,3 +118,25 @@ fn next_of(next: &str, argument: Option<&str>, leads_here: impl Fn(&str) -> bool
     let (name, json) = arguments_of_url(next, &names).into_iter().find(|(name, _)| is_it(name))?;
     Some((name, json.parse().ok()?)).filter(|_| leads_here(next))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::next_of;
+
+    #[test]
+    fn the_next_page_is_named_by_a_number_or_by_a_link_to_the_list() {
+        let check = |next: &str, argument: Option<&str>, expect: Option<(&str, u64)>| {
+            let found = next_of(next, argument, |url| url.starts_with("/rows"));
+            let found = found.as_ref().map(|(name, number)| (name.as_str(), *number));
+            assert_eq!(found, expect, "{next} {argument:?}");
+        };
+        check("2", Some("page"), Some(("page", 2)));
+        check("2", None, None);
+        check("/rows?state=CA&page=2", None, Some(("page", 2)));
+        check("/rows?offset=90&limit=90", None, Some(("offset", 90)));
+        check("/rows?page=2", Some("offset"), None);
+        check("/other?page=2", None, None);
+        check("/rows?page_token=abc", None, None);
+        check("/rows?page=last", None, None);
+    }
+}
