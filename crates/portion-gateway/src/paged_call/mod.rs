@@ -97,8 +97,12 @@ impl PagedCall {
             request.first_item(size).unwrap_or_default() + request.limit.map_or(0, |limit| limit as usize);
         // Where no argument selects a page, the items before it come with it.
         let needed = if self.names.page.is_some() { own.size.unwrap_or_default() } else { end };
-        // The tool alone knows what its cursors select, and what an argument does that the paging does not use.
-        let is_of_tool = request.cursor.is_some() || (self.names.page.is_none() && own.selects_page());
+        // The tool alone knows what its cursors select, and what an argument does that the paging does not use. Pages that cannot
+        // be enlarged are not walked to reach an offset that the tool takes.
+        let takes_offset =
+            self.names.limit.is_none() && matches!(self.pushdown.style, PagingStyle::Offset(_));
+        let is_of_tool =
+            request.cursor.is_some() || own.selects_page() && (self.names.page.is_none() || takes_offset);
         let keeps_own = rule.keeps_own_page();
         let is_selected = own.selects_page() || !request.is_continuation();
         let has_size = keeps_size && own.size.is_some() && is_selected;
