@@ -2,6 +2,9 @@
 
 import json
 from contextlib import contextmanager
+from functools import partial
+from types import SimpleNamespace
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 import requests
@@ -11,7 +14,7 @@ from harness.education_data import EducationData
 from harness.hostaway import Hostaway
 from harness.listening import Listening, served
 from harness.peer import Peer
-from harness.rest_stub import RestStub
+from harness.rest_stub import Response, RestStub
 
 DIRECTORY = "/api/v1/schools/ccd/directory/2020/"
 MOST_REQUESTS = 400
@@ -38,8 +41,9 @@ def proxied(api, *options):
         yield proxy.url.rstrip("/")
 
 
-def get(url, **parameters):
-    response = requests.get(url, parameters, headers={"Authorization": "Bearer ada"}, timeout=60)
+def get(url, is_known=True, **parameters):
+    """The body for a caller with a credential of its own, who has snapshots, or for one without."""
+    response = requests.get(url, parameters, headers={"Authorization": "Bearer ada"} if is_known else {}, timeout=60)
     assert response.status_code == 200, response.text
     return response.json()
 
@@ -112,7 +116,7 @@ def test_s2_pages_by_number_are_read_until_none_is_left():
         check(by_page(ask, "results", lambda page: page["next"]), "ncessch", 450)
 
 
-@pytest.mark.parametrize("pushdown", ["page", "{preset: link, next: /links/next}"], ids=["page", "link"])
+@pytest.mark.parametrize("pushdown", ["page", "link"])
 @pytest.mark.parametrize("loop", ["next_page", "has_more", "total_pages", "next", "prev"])
 def test_s2_facts_in_an_object_beside_the_list_are_of_what_is_served(tmp_path, pushdown, loop):
     config = tmp_path / "portion.yaml"
@@ -163,6 +167,113 @@ def test_s2_offsets_are_added_up_through_serve(own_counter):
             check(by_offset(ask, "result", own_counter), "id", 500)
 
 
+class Numbered(RestStub):
+    """500 rows of an API that numbers its pages: each path says it in another way, and one has no pages."""
+
+    def __init__(self):
+        forms = {
+            "/meta": lambda at: {"rows": at.rows, "meta": {"page": at.page, "total_pages": at.pages, "total": 500, "has_more": at.more, "next_page": at.page + 1 if at.more else None}},
+            "/flat": lambda at: {"rows": at.rows, "page": at.page, "total_pages": at.pages, "total": 500},
+            "/links": lambda at: {"count": 500, "next": at.link(at.page + 1) if at.more else None, "rows": at.rows},
+            "/relative": lambda at: {"rows": at.rows, "next": urlsplit(at.link(at.page + 1))._replace(scheme="", netloc="").geturl() if at.more else None},
+            "/header": lambda at: Response(at.rows, headers={"Link": f'<{at.link(at.page + 1)}>; rel="next"'} if at.more else {}),
+            "/total": lambda at: {"rows": at.rows, "total": 500},
+            "/more": lambda at: {"rows": at.rows, "has_more": at.more},
+            "/bare": lambda at: at.rows,
+            "/zero": lambda at: {"rows": at.rows, "number": at.page - 1, "totalPages": at.pages, "last": not at.more},
+        }
+        super().__init__({f"GET {path}": partial(self._answer, form) for path, form in forms.items()} | {"GET /whole": self._whole})
+
+    def _answer(self, form, request):
+        path = urlsplit(request.target).path
+        first = 0 if path == "/zero" else 1
+        page, size = int(request.query.get("page", first)) + 1 - first, int(request.query.get("per_page", 90))
+        rows = [{"id": number, "note": f"Row {number} of many, with a text. " * 3} for number in range((page - 1) * size, min(page * size, 500))]
+        link = lambda number: f"{self.url}{path}?page={number}"  # noqa: E731
+        return form(SimpleNamespace(rows=rows, page=page, pages=-(-500 // size), more=page * size < 500, link=link))
+
+    def _whole(self, _request):
+        return [{"id": number} for number in range(500)]
+
+
+ENDS = {
+    "/meta": [lambda body, n: body["meta"]["next_page"] is None, lambda body, n: not body["meta"]["has_more"], lambda body, n: n >= body["meta"]["total_pages"]],
+    "/flat": [lambda body, n: n >= body["total_pages"]],
+    "/links": [lambda body, n: body["next"] is None],
+    "/relative": [lambda body, n: body["next"] is None],
+    "/header": [lambda body, n: not body],
+    "/total": [lambda body, n: not body["rows"]],
+    "/more": [lambda body, n: not body["has_more"]],
+    "/bare": [lambda body, n: not body],
+    "/whole": [lambda body, n: not body],
+    "/zero": [lambda body, n: body["last"]],
+}
+
+
+@pytest.fixture(scope="module")
+def numbered():
+    with Numbered() as api, proxied(api) as url:
+        yield api, url
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize("size", [{}, {"limit": 40}, {"per_page": 20}, {"per_page": 300}], ids=str)
+@pytest.mark.parametrize("path", ENDS)
+def test_s2_pages_by_number_are_all_read_where_nothing_is_configured(numbered, path, size, is_known):
+    api, url = numbered
+    for end in ENDS[path]:
+        for names_first in (True, False):
+            if not names_first and (path in ("/zero", "/whole") or size.get("limit") or size.get("per_page") == 300):
+                continue
+            seen = []
+            for number in range(1, MOST_REQUESTS):
+                body = get(url + path, is_known, **size, **({"page": number} if number > 1 or names_first else {}))
+                seen += body if isinstance(body, list) else body["rows"]
+                if end(body, number):
+                    break
+            check(seen, "id", 500)
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize("first", ["", "?page=1", "?offset=0", "?limit=40"])
+@pytest.mark.parametrize("path", ["/links", "/relative", "/header"])
+def test_s2_links_lead_through_portion_where_nothing_is_configured(numbered, path, first, is_known):
+    api, url = numbered
+    target, seen = url + path + first, []
+    for _ in range(MOST_REQUESTS):
+        assert target.startswith(url)
+        response = requests.get(target, headers={"Authorization": "Bearer ada"} if is_known else {}, timeout=60)
+        body = response.json()
+        seen += body if isinstance(body, list) else body["rows"]
+        following = response.links.get("next", {}).get("url") if path == "/header" else body["next"]
+        if not following:
+            break
+        target = urljoin(target, following)
+    check(seen, "id", 500)
+
+
+def test_s2_the_cursors_of_a_page_by_number_lead_to_the_end(numbered):
+    api, url = numbered
+    for path in ("/meta", "/links", "/bare"):
+        response, seen = requests.get(f"{url}{path}?page=2", timeout=60), []
+        while True:
+            body = response.json()
+            seen += body if isinstance(body, list) else body["rows"]
+            if "next" not in response.links:
+                break
+            response = requests.get(url + response.links["next"]["url"], timeout=60)
+        # The second page may be the last one that a bare list tells of.
+        assert [row["id"] for row in seen] == list(range(50, 500)), path
+
+
+def test_a_list_without_pages_is_asked_for_once(numbered):
+    api, url = numbered
+    before = len(api.asked)
+    for number in (1, 2, 3, 9):
+        assert [row["id"] for row in get(f"{url}/whole", page=number)] == list(range(50 * number - 50, 50 * number))
+    assert [request.query for request in api.asked[before:]] == [{}]
+
+
 def test_s2_pages_by_number_are_read_through_serve():
     with EducationData(rows=450, page_rows=200) as api:
         options = ["--profile", "education-data", "--upstream", api.url]
@@ -178,6 +289,16 @@ def test_a_limit_is_asked_of_the_api():
         page = get(f"{url}/v1/reservations", limit=10)
         assert len(rows(page["result"])) == 10 and (page["limit"], page["offset"], page["count"]) == (10, 0, 500)
         assert api.asked[0].query["limit"] == "10"
+
+
+@pytest.mark.parametrize("pushdown", ["{preset: page, limit: per_page}", "{preset: link, limit: per_page}"], ids=["page", "link"])
+def test_a_limit_is_asked_of_an_api_that_pages_in_another_way(tmp_path, pushdown):
+    config = tmp_path / "portion.yaml"
+    config.write_text(f"endpoints:\n  GET /links: {{pushdown: {pushdown}}}\n")
+    with Numbered() as api, proxied(api, "--config", str(config)) as url:
+        assert [row["id"] for row in get(f"{url}/links", limit=10)["rows"]] == list(range(10))
+        assert [row["id"] for row in get(f"{url}/links", limit=10, page=2)["rows"]] == list(range(10, 20))
+        assert [request.query["per_page"] for request in api.asked] == ["10", "10"]
 
 
 def test_a_small_list_keeps_what_the_api_says_of_its_page():

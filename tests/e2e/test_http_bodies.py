@@ -15,6 +15,11 @@ SECRET = {"id": 7, "doorCode": "4711-secret"}
 LOG = "".join(f"2026-11-22T08:{number // 60 % 60:02}:{number % 60:02}Z INFO worker line {number} of the log\n" for number in range(8_000))
 
 
+CSV = "id,state,name\n" + "".join(f"{number},{'CA' if number % 3 else 'NV'},School {number}\n" for number in range(9_000))
+XML = "<feed>\n" + "".join(f"<entry><id>{number}</id><title>Entry {number} of the feed</title></entry>\n" for number in range(4_000)) + "</feed>\n"
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+
+
 def secret(status=200, media="application/json", mark=b"", **headers):
     return lambda request: Response(mark + json.dumps(SECRET).encode(), status, headers, media)
 
@@ -43,6 +48,11 @@ class Api(RestStub):
             "GET /log": lambda request: Response(LOG.encode(), media="text/plain; charset=utf-8"),
             "GET /other-log": lambda request: Response(LOG.encode(), media="text/plain; charset=utf-8"),
             "GET /page": lambda request: Response(LOG.encode(), media="text/html"),
+            "GET /rows.csv": lambda request: Response(CSV.encode(), media="text/csv"),
+            "GET /feed": lambda request: Response(XML.encode(), media="application/atom+xml; charset=utf-8"),
+            "GET /secret.csv": lambda request: Response(b"id,doorCode\n7,4711-secret\n", media="text/csv"),
+            "GET /secret.xml": lambda request: Response(b"<lock><id>7</id><doorCode>4711-secret</doorCode></lock>", media="text/xml"),
+            "GET /secret.html": lambda request: Response(b"<table><tr><th>id</th><th>doorCode</th></tr><tr><td>7</td><td>4711-secret</td></tr></table>", media="text/html"),
             "GET /wrapped": lambda request: {"content": LOG},
             "GET /items/{id}": lambda request: {"items": [{"id": number, "text": "word " * 40} for number in range(300)]},
             "GET /admin": lambda request: {"secrets": "of the operator"},
@@ -102,26 +112,46 @@ def test_ranges_and_small_texts_pass_where_nothing_is_redacted(url):
     assert response.content == b"\xef\xbb\xbf" + json.dumps(SECRET).encode()
 
 
-def test_a_long_text_is_served_in_chunks_of_text(url):
-    response, read, count = get(f"{url}/log"), "", 0
-    assert response.headers["content-type"] == "text/plain; charset=utf-8"
-    assert response.headers["x-portion-kind"] == "chunk" and "cursor" in response.headers["x-portion-notice"]
-    first = response
+def walked(url, path):
+    """The first response, and the chunks of its text, joined."""
+    response = first = get(f"{url}/{path}")
+    read, count = "", 0
     while True:
-        assert len(response.content) <= 65_536 and response.headers["content-type"].startswith("text/plain")
+        assert len(response.content) <= 65_536 and (count == 0 or response.headers["content-type"].startswith("text/plain"))
         read, count = read + response.text, count + 1
         if "next" not in response.links:
-            break
+            assert count > 5
+            return first, read
         response = get(url + response.links["next"]["url"])
-    assert read == LOG and count > 5
+
+
+def test_a_long_text_is_served_in_chunks_of_text(url):
+    first, read = walked(url, "log")
+    assert first.headers["content-type"] == "text/plain; charset=utf-8"
+    assert first.headers["x-portion-kind"] == "chunk" and "cursor" in first.headers["x-portion-notice"]
+    assert read == LOG
     lines = get(f"{url}/log?cursor={first.headers['x-portion-cursor']}&startLine=5000&endLine=5002")
     assert lines.text.splitlines() == LOG.splitlines()[4999:5002]
     raw = get(f"{url}/log?cursor={first.headers['x-portion-cursor']}&raw=true")
     assert LOG.startswith(raw.text) and raw.text
 
 
-def test_a_page_of_the_web_passes(url):
-    assert get(f"{url}/page").text == LOG
+@pytest.mark.parametrize(("path", "whole"), [("rows.csv", CSV), ("feed", XML), ("page", LOG)], ids=["csv", "xml", "html"])
+def test_csv_and_markup_are_served_in_chunks_but_to_browsers(url, path, whole):
+    assert walked(url, path)[1] == whole
+    assert get(f"{url}/{path}", **BROWSER).text == whole
+
+
+def test_a_query_reads_csv(url):
+    answer = get(f"{url}/rows.csv?query=SELECT state, count(*) AS n FROM items GROUP BY state ORDER BY n")
+    assert json.loads(answer.text) == [{"state": "NV", "n": 3_000}, {"state": "CA", "n": 6_000}]
+
+
+@pytest.mark.parametrize("path", ["secret.csv", "secret.xml", "secret.html"])
+@pytest.mark.parametrize("accept", [{}, BROWSER], ids=["program", "browser"])
+def test_csv_and_markup_are_redacted(redacting, path, accept):
+    response = get(f"{redacting}/{path}", **accept)
+    assert response.status_code == 200 and "4711" not in response.text and "7" in response.text
 
 
 def test_a_route_can_keep_its_texts_whole(api, tmp_path):

@@ -148,6 +148,17 @@ def test_a_walk_is_the_whole_list_once(api, tmp_path, path):
         assert len(api.told()) == {"links": 12, "headers": 12, "bare": 6}.get(path, 5)
 
 
+@pytest.mark.parametrize("path", LISTS)
+def test_a_query_in_the_first_request_reads_all_pages(api, tmp_path, path):
+    with proxied(api, tmp_path) as proxy:
+        counted = get(f"{proxy.url}/{path}?query=SELECT count(*) AS n, max(id) AS last FROM items")
+        assert counted.json() == [{"n": 470, "last": 470}], counted.text
+        # A second request may join it: two lists of all pages, in one statement.
+        cursor = json.loads(counted.headers["x-portion-notice"])["meta"]["originalCursor"]
+        joined = "SELECT count(*) AS n FROM items a JOIN b.items b ON a.id = b.id"
+        assert get(f"{proxy.url}/{path}?query={joined}&with=b:{cursor}").json() == [{"n": 470}]
+
+
 def test_the_first_page_costs_one_small_request_and_returns_at_once(api, tmp_path):
     api.slow = True
     with proxied(api, tmp_path) as proxy:
@@ -176,7 +187,7 @@ def test_a_far_offset_is_requested_directly(api, tmp_path):
     with proxied(api, tmp_path) as proxy:
         first = get(f"{proxy.url}/offset?offset=4000&limit=20&status=new")
         assert rows(first, "result") == list(range(4_001, 4_021)) and first.headers["x-total-count"] == "5000"
-        assert api.asked[0].query == {"status": "new", "limit": "100", "offset": "4000"}
+        assert api.asked[0].query == {"status": "new", "limit": "20", "offset": "4000"}
         assert all(int(request.query["offset"]) >= 4_000 for request in api.asked)
         meta = first.json()["meta"]
         assert meta["offset"] == 4_000 and "from offset 4000" in meta["upstream"] and meta["hasMore"] is True
@@ -232,7 +243,7 @@ def test_only_get_is_repeated_and_errors_pass(api, tmp_path):
 
 def test_an_error_of_a_page_says_how_far_the_list_goes(api, tmp_path):
     answer = api._offset
-    fails = lambda request: Response({"error": "busy"}, 500) if int(request.query["offset"]) >= 200 else answer(request)
+    fails = lambda request: Response({"error": "busy"}, 500) if int(request.query.get("offset", 0)) >= 200 else answer(request)
     api._routes.insert(0, ("GET", "/offset", fails))
     with proxied(api, tmp_path) as proxy:
         first = get(f"{proxy.url}/offset?fields=id&limit=200")

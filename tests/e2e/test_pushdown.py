@@ -226,6 +226,20 @@ def test_the_tools_own_arguments_reach_every_page(peer):
     assert {call.get("sortOrder") for call in calls(peer, "by_offset") if call.get("total") == 250} == {"newest"}
 
 
+@pytest.mark.parametrize("tool", LISTS)
+def test_a_query_in_the_first_call_reads_all_pages(peer, tool):
+    counted = peer.call(tool, query="SELECT count(*) AS n, min(id) AS first, max(id) AS last FROM items")
+    assert json.loads(Reply(counted).text) == [{"n": 500, "first": 1, "last": 500}], tool
+    lawful(counted, HARD_CAP)
+    # What was fetched for the answer is kept: a further query and a page of it cost no call.
+    assert calls(peer, tool)
+    cursor = Reply(counted).meta["originalCursor"]
+    pending = Reply(peer.call("portion_query", cursor=cursor, query="SELECT count(*) AS n FROM items WHERE status = 'pending'"))
+    assert json.loads(pending.text) == [{"n": 250}]
+    assert ids(Reply(peer.call("portion_read", cursor=cursor, offset=490, limit=5)), tool) == [491, 492, 493, 494, 495]
+    assert calls(peer, tool) == []
+
+
 def test_a_query_sees_the_whole_list(peer):
     first = lawful(peer.call("by_offset", case="slow", total=470))
     reply = Reply(peer.call("portion_query", cursor=first.next, sql="SELECT count(*) AS n, max(id) AS top FROM items"))

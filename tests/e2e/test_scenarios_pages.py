@@ -1,6 +1,8 @@
 """V1 and V2 without any configuration, on each front: a wrapped server, REST through `serve`, and `portion http`."""
 
 import json
+from contextlib import contextmanager
+from itertools import count
 
 import pytest
 
@@ -27,6 +29,38 @@ def tool(request):
 
 def ids(shown, tool):
     return [record["id"] for record in records(shown, *LISTS[tool])]
+
+
+CALLS = [{"page": 2}, {"offset": 490}, {"offset": 100, "limit": 200}, {"page": 3, "limit": 40}, {"page": 2, "fields": "all"}, {"page": 2, "fields": "id,status"}, {"sort": "id desc"}]
+OTHERS = [{}, {"limit": 200}, {"limit": 3}, {"fields": "id"}, {"page": 5}, {"sort": "nights"}, {"offset": 7}]
+
+
+@contextmanager
+def callers(name):
+    """Opens sessions of callers whose results nobody else has: each wrapped server is one."""
+    if name == "wrapped":
+        yield lambda: opened(name)
+        return
+    numbers = count()
+    with opened(name) as front:
+        yield lambda: front.session(next(numbers))
+
+
+@pytest.mark.parametrize("name", FRONTS)
+def test_s6_a_call_has_the_same_columns_before_and_after_other_calls(name):
+    def columns(front, call):
+        found = records(front.call("list_bookings", **call))
+        return [(record["id"], list(record)) for record in found]
+
+    with callers(name) as caller:
+        first = []
+        for call in CALLS:
+            with caller() as front:
+                first.append(columns(front, call))
+        with caller() as front:
+            for other in OTHERS:
+                front.call("list_bookings", **other)
+                assert [columns(front, call) for call in CALLS] == first, other
 
 
 def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(front, tool):

@@ -43,6 +43,16 @@ pub enum ReadEvidence {
 }
 
 impl Tool {
+    /// Reads the result of `tools/list`.
+    ///
+    /// # Errors
+    /// Returns an error if it is no JSON.
+    pub fn parse_list(list: &str) -> serde_json::Result<Vec<Self>> {
+        let list: Value = serde_json::from_str(list)?;
+        let tools = list.get("tools").and_then(Value::as_array).into_iter().flatten();
+        Ok(tools.filter_map(Self::parse).collect())
+    }
+
     /// Reads a tool of a list of tools. Returns `None` if it has no name.
     pub fn parse(listed: &Value) -> Option<Self> {
         let name = listed.get("name")?.as_str()?.to_owned();

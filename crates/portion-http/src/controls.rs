@@ -124,36 +124,30 @@ impl SplitQuery {
 /// Returns true if the parameters have a query of a result that is the gateway's. `takes_any`: a text of that name is one, too,
 /// because it is known that the API has no such parameter.
 pub(crate) fn has_query(parameters: &str, names: &ControlNames, takes_any: bool) -> bool {
-    names
-        .query()
-        .filter(|name| has_parameter(parameters, name))
-        .is_some_and(|name| takes_any || has_cursor(parameters, names) || reads_kept_result(parameters, name))
-}
-
-/// Returns true if a query has a cursor, so that the API does not see it.
-fn has_cursor(query: &str, names: &ControlNames) -> bool {
-    SplitQuery::new(query, (names, false), |_| false).cursor().is_some()
-}
-
-/// Returns true if a query has a parameter of this name.
-fn has_parameter(query: &str, name: &str) -> bool {
-    query
-        .split('&')
-        .any(|parameter| decode_component(parameter.split('=').next().unwrap_or_default()) == name)
+    let Some(name) = names.query() else { return false };
+    let (mut query, mut has_cursor) = (None, false);
+    for parameter in parameters.split('&') {
+        let (given, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let given = decode_component(given);
+        has_cursor |= names.listed("cursor") == Some(&*given);
+        if query.is_none() && given == name {
+            query = Some(decode_component(value));
+        }
+    }
+    // The API does not see a request with a cursor.
+    query.is_some_and(|query| takes_any || has_cursor || reads_kept_result(&query))
 }
 
 /// Names of tables that only a result kept by the gateway has.
 const TABLES: [&str; 6] = ["items", "lines", "entries", "sections", "leaves", "fields"];
 
-/// Returns true if the parameter of this name, decoded, is a statement over the tables of a kept result. Where it is not known
-/// which parameters an API reads, a text to find and a statement over other tables are for the API.
-fn reads_kept_result(query: &str, name: &str) -> bool {
-    let value = query.split('&').find_map(|parameter| {
-        let (given, value) = parameter.split_once('=')?;
-        (decode_component(given) == name).then(|| decode_component(value))
-    });
-    let Some(value) = value.filter(|value| is_statement(value)) else { return false };
-    let words: Vec<String> = value
+/// Returns true for a statement over the tables of a kept result. Where it is not known which parameters an API reads, a text to
+/// find and a statement over other tables are for the API.
+fn reads_kept_result(query: &str) -> bool {
+    if !is_statement(query) {
+        return false;
+    }
+    let words: Vec<String> = query
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
         .map(str::to_ascii_lowercase)
@@ -170,7 +164,7 @@ fn reads_kept_result(query: &str, name: &str) -> bool {
 mod tests {
     use portion_core::policy::Policy;
 
-    use super::{ControlNames, SplitQuery, reads_kept_result};
+    use super::{ControlNames, SplitQuery, has_query};
 
     #[test]
     fn controls_are_removed_and_the_rest_is_kept_as_written() {
@@ -206,7 +200,8 @@ mod tests {
     #[test]
     fn statements_over_kept_results_are_told_from_those_of_an_api() {
         let check = |value: &str, expect: bool| {
-            assert_eq!(reads_kept_result(&format!("a=1&query={value}"), "query"), expect, "{value}");
+            let query = format!("a=1&query={value}");
+            assert_eq!(has_query(&query, &ControlNames::default(), false), expect, "{value}");
         };
         check("SELECT%20count(*)%20FROM%20items", true);
         check("select+1+from+items('/data')", true);
@@ -216,7 +211,9 @@ mod tests {
         check("items", false);
         check("from+items", false);
         check("/items/", false);
-        assert!(!reads_kept_result("q=SELECT+1+FROM+items", "query"));
+        check("x&cursor=abc", true);
+        assert!(!has_query("q=SELECT+1+FROM+items", &ControlNames::default(), false));
+        assert!(has_query("query=x", &ControlNames::default(), true));
     }
 
     #[test]

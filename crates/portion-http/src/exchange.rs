@@ -1,59 +1,41 @@
 //! One request and its response.
 
-mod own_offset;
+mod attempts;
+mod received;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
+use http::header::{HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, Method, Response, Uri};
+use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
-use portion_core::error_code::ErrorCode;
 use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::payload::Payload;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
-use portion_gateway::paged_call::{FirstPage, PageError, PageSource, PagedCall, with_argument};
+use portion_gateway::paged_call::{PageSource, PagedCall};
 use portion_gateway::session::ClientSession;
-use portion_json::scan::quote;
 use portion_net::accept_encoding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
-use portion_policy::pushdown::PagingStyle;
 
-use crate::body::{
-    self, Body, BoxError, ReadBodyError, ReadLimits, StreamStart, full, may_have_body, prefixed, streamed,
-};
+use crate::body::{Body, BoxError, full};
 use crate::controls::{SplitQuery, has_query};
-use crate::media_type::BodyForm;
+use crate::media_type::prefers_html;
 use crate::options::{CallerIdentity, Shared};
 use crate::own_address::own_address;
-use crate::paging::{
-    CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, base_arguments, paging_arguments, rate_limited,
-    target_of, value_of,
-};
-use crate::payload::payload_of;
-use crate::response::{
-    CURSOR_HEADER, NOT_CACHED, OwnError, RequestTarget, fault_response, portion_response,
-    remove_representation_headers, timeout_fault,
-};
+use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
+use crate::response::{RequestTarget, fault_response, portion_response};
 use crate::response_timeout::ResponseTimeout;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
-use http_body::Body as HttpBody;
-use own_offset::OFFSET;
+use received::Received;
 
-/// Message and advice for responses in which nothing can be redacted.
-const CODING_FAULT: (&str, &str) = (
-    "the API sent a content coding that Portion does not decode, so that nothing in it could be redacted",
-    "let the API send gzip, deflate, br or no coding",
-);
-const RANGE_FAULT: (&str, &str) = (
-    "the API sent a range of a document, so that nothing in it could be redacted",
-    "let the API send the document whole",
-);
+/// Controls that may be the API's own parameters where nothing says by which it pages.
+const POSITION_CONTROLS: [&str; 2] = ["page", "offset"];
 
 /// A request, and what its response needs of it.
 pub(crate) struct Exchange<'a> {
@@ -67,6 +49,8 @@ pub(crate) struct Exchange<'a> {
     reuse_key: Option<ReuseKey>,
     /// Header fields of the request on which the response may depend.
     variant: String,
+    /// True for the request of a browser for a page.
+    prefers_html: bool,
     /// True if the request asks for a response that is not kept.
     wants_fresh: bool,
     /// Parameters of the request by which the API pages its results.
@@ -75,23 +59,16 @@ pub(crate) struct Exchange<'a> {
     own_paging_arguments: Arc<[PagingArgument]>,
     /// Paging of the endpoint, if the gateway fetches the pages of its lists.
     paging: Option<Paging>,
-    /// Requests pages of the endpoint, or a page at an offset that may be the API's own.
+    /// Requests pages of lists.
     pages: Option<Arc<HttpPages>>,
-    /// The query, as received.
-    sent_query: String,
+    /// True if nothing says by which parameters the API pages its lists.
+    has_unknown_paging: bool,
+    /// Control that selects a page, and may be the API's own parameter.
+    position_control: Option<&'static str>,
     /// The query without controls that are not the API's.
     own_query: String,
     /// Requests to make in turn, if the response before is worse.
     other_attempts: VecDeque<Arc<PagedCall>>,
-    /// Number of items that the first request for the list asks the API for, if the request has a limit.
-    first_limit: Option<u32>,
-}
-
-/// A response of the service that is to be shaped.
-struct Received {
-    head: http::response::Parts,
-    wire: Bytes,
-    payload: Payload,
 }
 
 impl<'a> Exchange<'a> {
@@ -167,15 +144,18 @@ impl<'a> Exchange<'a> {
         let variant = variant_of(&head.headers);
         let reuse_key = (is_safe && is_authenticated && !has_body && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
-        let is_offset_unknown =
-            method == Method::GET && !has_body && !knows_parameters && query.has_control(OFFSET);
-        let pages = if paging.is_some() || is_offset_unknown {
-            HttpPages::for_request(shared, head, &caller)
-        } else {
-            None
-        };
-        caller.page_source =
-            pages.clone().filter(|_| paging.is_some()).map(|pages| pages as Arc<dyn PageSource>);
+        // A cursor may be of such a list, too.
+        let is_unknown = method == Method::GET
+            && !has_body
+            && !knows_parameters
+            && paging.is_none()
+            && caller.shaping_mode.pass_through.is_none();
+        let position_control = POSITION_CONTROLS
+            .into_iter()
+            .find(|name| is_unknown && query.has_control(name) && control_names.listed(name) == Some(*name));
+        let may_page = paging.is_some() || is_unknown;
+        let pages = if may_page { HttpPages::for_request(shared, head, &caller) } else { None };
+        caller.page_source = pages.clone().map(|pages| pages as Arc<dyn PageSource>);
         Self {
             shared,
             method,
@@ -186,15 +166,16 @@ impl<'a> Exchange<'a> {
             caller,
             reuse_key,
             variant,
+            prefers_html: prefers_html(&head.headers),
             wants_fresh: wants_fresh(&head.headers),
             own_paging_arguments,
             paging_arguments,
             paging,
             pages,
-            sent_query: sent_query.to_owned(),
+            has_unknown_paging: is_unknown,
+            position_control,
             own_query,
             other_attempts: VecDeque::new(),
-            first_limit: None,
         }
     }
 
@@ -227,10 +208,13 @@ impl<'a> Exchange<'a> {
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
+        if self.position_control.is_some() || self.paging.is_some() {
+            request.limit = request.limit.or(self.own_page_size());
+        }
         self.begin_paging(&mut request);
         if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh && request.cursor.is_none())
+            && (self.position_control.is_none() || !gateway.may_lack_items(&self.caller, key, &request).await)
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
-            && !self.begins_beyond(&reply, &request)
         {
             return Err(Box::new(self.local_response(reply)));
         }
@@ -244,46 +228,6 @@ impl<'a> Exchange<'a> {
         method.is_some_and(|method| named(method) == endpoint.name)
     }
 
-    /// Prepares to fetch the pages of the list. The order of the request becomes a parameter of the API if it has one.
-    fn begin_paging(&mut self, request: &mut Request) {
-        let (Some(paging), Some(source)) = (&self.paging, &self.caller.page_source) else { return };
-        let mut arguments = base_arguments(&self.target.path, &self.target.rest);
-        let mut own = base_arguments(&self.target.path, &self.own_query);
-        if let Some(argument) = &paging.pushdown.sort
-            && let Some(sort) = request.sort.take()
-        {
-            arguments = with_argument(&arguments, argument, quote(&sort));
-            own = with_argument(&own, argument, quote(&sort));
-            let key = format!("{}?{} {sort}{}", self.target.path, self.query.canonical_rest(), self.variant);
-            self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
-        }
-        // Pages of an offset may have different sizes.
-        let has_any_size = matches!(paging.pushdown.style, PagingStyle::Offset(_));
-        self.first_limit = request.limit.filter(|_| has_any_size && !request.is_continuation());
-        let call = PagedCall {
-            tool: self.endpoint.name.clone(),
-            arguments,
-            pushdown: Arc::clone(&paging.pushdown),
-            names: paging.names.clone(),
-            source: Arc::clone(source),
-            first: FirstPage::Chosen { start: 0, size: paging.pushdown.page_size },
-        };
-        let value_of = |name: &str| value_of(&self.own_query, name);
-        let conditions = (&self.caller.effective_policy.policy, &*self.caller.rule);
-        self.other_attempts = call.attempts(own, value_of, request, conditions).into();
-        self.next_attempt();
-    }
-
-    /// Takes the next request to make, and what its response needs. Returns false if there is none.
-    fn next_attempt(&mut self) -> bool {
-        let Some(call) = self.other_attempts.pop_front() else { return false };
-        if call.is_own() {
-            self.paging_arguments = self.own_paging_arguments.clone();
-        }
-        self.caller.paged_call = Some(call);
-        true
-    }
-
     /// Removes from a request what is not for the service.
     pub(crate) fn prepare_request(&self, head: &mut http::request::Parts) {
         restrict_accept_encoding(&mut head.headers);
@@ -295,13 +239,7 @@ impl<'a> Exchange<'a> {
             head.headers.remove(RANGE);
             head.headers.remove(IF_RANGE);
         }
-        let page = self.caller.paged_call.as_ref().and_then(|call| {
-            let arguments = call.first_arguments();
-            let limit = self.first_limit.filter(|_| !call.is_own()).zip(call.names.limit.as_deref());
-            target_of(&limit.map_or(arguments.clone(), |(limit, name)| {
-                with_argument(&arguments, name, limit.to_string())
-            }))
-        });
+        let page = self.caller.paged_call.as_ref().and_then(|call| target_of(&call.first_arguments()));
         if page.is_none() && !self.query.has_controls() {
             return;
         }
@@ -347,16 +285,23 @@ impl<'a> Exchange<'a> {
             request = Request { max_tokens: request.max_tokens, ..Request::default() };
         }
         let is_query = request.query.is_given();
-        let reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
-        let mut reply = self.answer(payload, request.clone(), reuse).await;
-        let mut wire = wire;
-        if self.begins_beyond(&reply, &request)
-            && let Some(own) = self.page_at_own_offset(&request).await
-        {
-            (head, wire) = (own.head, own.wire);
-            let request = Request { limit: request.limit, ..request.without_paging() };
-            reply = self.answer(own.payload, request, None).await;
+        let mut reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
+        if self.has_unknown_paging {
+            let names_size = request.limit.is_some();
+            if let Some(call) = self.stated_call(&payload, &mut request).await {
+                // Smaller pages than the usual ones are not those of an equal request without a size.
+                let usual = self.caller.effective_policy.policy.default_page_size;
+                reuse =
+                    reuse.filter(|_| names_size || request.limit.is_none_or(|size| size as usize == usual));
+                self.caller.paged_call = Some(Arc::new(call));
+            } else if let Some(key) = reuse.filter(|_| self.position_control.is_some() && !self.wants_fresh)
+                && let Some(reply) =
+                    self.shared.gateway.answer_from_reuse(&self.caller, &self.endpoint, &key, &request).await
+            {
+                return self.local_response(reply);
+            }
         }
+        let reply = self.answer(payload, request, reuse).await;
         match reply {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
@@ -375,124 +320,6 @@ impl<'a> Exchange<'a> {
         Box::pin(self.shared.gateway.answer(Call { caller, endpoint, payload, request, reuse })).await
     }
 
-    /// Returns true if the response may be worse than that to the client's own request.
-    fn is_worse(&self, received: &Result<Received, Box<Response<Body>>>) -> bool {
-        let Some(call) = self.caller.paged_call.as_ref().filter(|call| !call.is_own()) else { return false };
-        let (status, headers, is_worse) = match received {
-            Ok(Received { head, payload, .. }) => (head.status, &head.headers, call.is_worse(payload)),
-            Err(response) => (response.status(), response.headers(), !response.status().is_redirection()),
-        };
-        // What is refused to the client, or for its rate, is so whatever the page.
-        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-            || rate_limited(status, headers).is_some();
-        is_worse && !is_refused
-    }
-
-    /// Requests the first page of the present attempt.
-    async fn send_attempt(&self) -> Result<Response<Body>, Fault> {
-        let arguments = self.caller.paged_call.as_ref().map(|call| call.first_arguments());
-        let response = match self.pages.as_ref().zip(arguments) {
-            Some((pages, arguments)) => pages.send(&arguments).await,
-            None => Err(PageError::Closed),
-        };
-        response.map_err(|error| {
-            tracing::warn!(endpoint = %self.endpoint.name, %error, "a page of the upstream was not read");
-            let fault = Fault::upstream_invalid("no response to the request for the page");
-            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
-        })
-    }
-
-    /// Reads the response of the service.
-    ///
-    /// # Errors
-    /// Returns the response for the client if it is not to be shaped.
-    async fn read<B>(&self, response: Response<B>) -> Result<Received, Box<Response<Body>>>
-    where
-        B: HttpBody<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        let (mut head, body) = response.into_parts();
-        let mut body = streamed(body);
-        if head.headers.contains_key(CURSOR_HEADER) {
-            self.shared.nested_portion.record();
-        }
-        let (cors, origin) = (&self.shared.cors, self.origin.as_ref());
-        match head.extensions.get::<OwnError>() {
-            Some(OwnError) => cors.apply(&self.endpoint.name, origin, &mut head.headers),
-            None => cors.learn(&self.endpoint.name, origin, &head.headers),
-        }
-        let redacts = self.redacts();
-        let codings = body::content_codings(&head.headers);
-        let silence = self.caller.rule.config().request_timeout;
-        let form = match BodyForm::of(&head.headers) {
-            _ if !may_have_body(head.status) => BodyForm::Other,
-            // Without a type, the first byte tells.
-            _ if !head.headers.contains_key(CONTENT_TYPE)
-                && codings == Ok(Vec::new())
-                && (head.status == StatusCode::PARTIAL_CONTENT
-                    || body::begins_like_json(&mut body, silence).await) =>
-            {
-                BodyForm::Json
-            }
-            BodyForm::Text if !redacts && !self.chunks_text() => BodyForm::Other,
-            form => form,
-        };
-        if form == BodyForm::Other {
-            return Err(Box::new(Response::from_parts(head, body)));
-        }
-        if head.status == StatusCode::PARTIAL_CONTENT {
-            let passed = || Response::from_parts(head, body);
-            return Err(Box::new(if redacts { self.unredacted_response(RANGE_FAULT) } else { passed() }));
-        }
-        let Ok(codings) = codings else {
-            if redacts {
-                return Err(Box::new(self.unredacted_response(CODING_FAULT)));
-            }
-            tracing::warn!(endpoint = %self.endpoint.name, "a response passes as it is: its content coding is unknown");
-            return Err(Box::new(Response::from_parts(head, body)));
-        };
-        if self.method == Method::HEAD {
-            // The length and the validators of a shaped response are not known without its body.
-            remove_representation_headers(&mut head.headers);
-            // The shaped response may have a cursor, which no cache may keep.
-            head.headers.insert(CACHE_CONTROL, HeaderValue::from_static(NOT_CACHED));
-            return Err(Box::new(Response::from_parts(head, full(Bytes::new()))));
-        }
-        let limit = self.shared.options.max_response_bytes;
-        let limits = ReadLimits {
-            bytes: limit,
-            silence,
-            stream_after: match form {
-                // A stream passes as it comes, so nothing would be redacted in it.
-                _ if redacts || !codings.is_empty() || body.size_hint().exact().is_some() => {
-                    StreamStart::Never
-                }
-                BodyForm::Text => StreamStart::FirstBytes,
-                _ => StreamStart::JsonValue,
-            },
-        };
-        let wire = match body::read(&mut body, limits).await {
-            Ok(wire) => wire,
-            Err(ReadBodyError::Stream(start)) => {
-                return Err(Box::new(Response::from_parts(head, prefixed(start, body))));
-            }
-            Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
-        };
-        if wire.is_empty() {
-            // A redirect, or a status that says it all.
-            return Err(Box::new(Response::from_parts(head, full(wire))));
-        }
-        let decoded = match body::decode(wire.clone(), &codings, limit).await {
-            Ok(decoded) => decoded,
-            Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
-        };
-        let paging_arguments = Arc::clone(&self.paging_arguments);
-        // Other software may read a field in bytes that Portion cannot decode.
-        let passes_as_bytes = !redacts;
-        let payload = Payload { paging_arguments, passes_as_bytes, ..payload_of(&decoded, &head) };
-        Ok(Received { head, wire, payload })
-    }
-
     /// Returns the response to a request that the service has not seen.
     fn local_response(&self, reply: Reply) -> Response<Body> {
         let mut response = match reply {
@@ -505,44 +332,6 @@ impl<'a> Exchange<'a> {
         if self.method == Method::HEAD {
             *response.body_mut() = full(Bytes::new());
         }
-        response
-    }
-
-    /// Returns the error for a response that could not be read.
-    fn unreadable_response(&self, error: &ReadBodyError, limit: usize) -> Response<Body> {
-        tracing::warn!(endpoint = %self.endpoint.name, %error, "a response of the upstream was not read");
-        let fault = match error {
-            ReadBodyError::TooLong => Fault::message_too_large(limit, Some(&self.endpoint)),
-            ReadBodyError::Truncated(_) | ReadBodyError::Stream(_) => {
-                Fault::upstream_invalid("a response that broke off")
-            }
-            ReadBodyError::Silent(after) => timeout_fault(*after, &self.method),
-        };
-        self.reported_response(fault)
-    }
-
-    /// Returns the error for a response in which nothing can be redacted.
-    fn unredacted_response(&self, (message, advice): (&str, &str)) -> Response<Body> {
-        let (message, advice) =
-            (message.to_owned(), format!("{advice}, or turn redact off for this endpoint"));
-        self.reported_response(Fault::new(ErrorCode::UpstreamInvalid, message, advice))
-    }
-
-    fn redacts(&self) -> bool {
-        self.caller.effective_policy.redact.is_some()
-    }
-
-    /// Returns true if long texts of the endpoint are served in chunks.
-    fn chunks_text(&self) -> bool {
-        let options = &self.caller.effective_policy.policy.render_options;
-        options.techniques.chunking && self.caller.shaping_mode.pass_through.is_none()
-    }
-
-    fn reported_response(&self, fault: Fault) -> Response<Body> {
-        let fault =
-            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
-        let mut response = fault_response(&fault);
-        self.shared.cors.apply(&self.endpoint.name, self.origin.as_ref(), response.headers_mut());
         response
     }
 

@@ -1,6 +1,6 @@
 //! Media types of responses.
 
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use portion_text::charset::charset_of;
 
 /// Types whose name says JSON, and whose body is a stream of JSON values. It has no end that could be waited for.
@@ -17,23 +17,26 @@ const STREAM_TYPES: [&str; 9] = [
 ];
 
 /// Structure of a body by its media type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BodyForm {
     /// `application/json` and types that end with `+json`. Streams of JSON are none.
     Json,
     /// Text for people: plain text, Markdown, logs.
     Text,
+    /// CSV, XML and HTML, which browsers show or save in their own way.
+    Document,
     /// Any other type.
     Other,
 }
 
-/// Returns the media type of a body, with its parameters. Of several, which clients resolve in different ways, it is the
-/// first that can be shaped.
+/// Returns the media type of a body, with its parameters. Of several, which clients resolve in different ways, it is JSON, or
+/// else the first that can be shaped.
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     let values = || headers.get_all(CONTENT_TYPE).iter().filter_map(|value| value.to_str().ok());
     let types = || values().flat_map(|value| value.split(',')).map(str::trim);
     types()
-        .find(|one| BodyForm::of_type(one) != BodyForm::Other)
+        .min_by_key(|one| BodyForm::of_type(one))
+        .filter(|one| BodyForm::of_type(one) != BodyForm::Other)
         .or_else(|| values().next())
         .unwrap_or_default()
 }
@@ -55,9 +58,22 @@ impl BodyForm {
             json if json.ends_with("+json") => Self::Json,
             "text/plain" | "text/markdown" => Self::Text,
             log if log.starts_with("text/x-") => Self::Text,
+            "text/html"
+            | "text/xml"
+            | "application/xml"
+            | "text/csv"
+            | "application/csv"
+            | "text/tab-separated-values" => Self::Document,
+            xml if xml.starts_with("application/") && xml.ends_with("+xml") => Self::Document,
             _ => Self::Other,
         }
     }
+}
+
+/// Returns true for a request of a browser for a page: HTML is the first type that it accepts.
+pub(crate) fn prefers_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    accept.trim_start().get(..9).is_some_and(|first| first.eq_ignore_ascii_case("text/html"))
 }
 
 /// Says that a body is UTF-8: removes another character encoding from its media type.
@@ -75,9 +91,9 @@ pub(crate) fn set_utf8(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
-    use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+    use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 
-    use super::{BodyForm, media_type, set_utf8};
+    use super::{BodyForm, media_type, prefers_html, set_utf8};
 
     fn typed(value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))])
@@ -115,6 +131,30 @@ mod tests {
         for text in ["text/plain; charset=utf-8", "text/markdown", "text/x-log"] {
             assert_eq!(BodyForm::of(&typed(text)), BodyForm::Text, "{text}");
         }
+    }
+
+    #[test]
+    fn documents_are_told_from_other_types() {
+        let documents =
+            ["text/csv; header=present", "application/atom+xml", "Text/HTML", "application/xhtml+xml"];
+        for document in documents {
+            assert_eq!(BodyForm::of(&typed(document)), BodyForm::Document, "{document}");
+        }
+        for other in ["image/svg+xml", "text/css", "text/javascript", "application/pdf", "text/vcard"] {
+            assert_eq!(BodyForm::of(&typed(other)), BodyForm::Other, "{other}");
+        }
+    }
+
+    #[test]
+    fn browsers_prefer_html() {
+        let check = |accept: &'static str, expect: bool| {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(prefers_html(&headers), expect, "{accept}");
+        };
+        check("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true);
+        check("*/*", false);
+        check("application/json, text/html", false);
+        check("", false);
     }
 
     #[test]

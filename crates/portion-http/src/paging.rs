@@ -176,7 +176,7 @@ pub(crate) fn rate_limited(status: StatusCode, headers: &HeaderMap) -> Option<Pa
 }
 
 /// Returns the decoded name of a query parameter.
-fn name_of(parameter: &str) -> String {
+pub(crate) fn name_of(parameter: &str) -> String {
     let name = parameter.split('=').next().unwrap_or_default().replace('+', " ");
     percent_decode_str(&name).decode_utf8_lossy().into_owned()
 }

@@ -16,7 +16,7 @@ pub(crate) const TEXT_ADDRESS: &str = "/text";
 /// Returns the payload of a response. Its text is decoded as its media type says. Invalid sequences are replaced, and counted.
 pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
     let (text, invalid) = decode_as(&charset_of(media_type(&head.headers)), body);
-    let is_text = BodyForm::of(&head.headers) == BodyForm::Text;
+    let is_text = BodyForm::of(&head.headers) != BodyForm::Json;
     let string = if is_text { None } else { text_of_string(&text) };
     let (text, lone_surrogate_count) = string.unwrap_or((text, 0));
     let address = if is_text { TEXT_ADDRESS } else { BODY_ADDRESS };

@@ -11,11 +11,13 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 use portion_core::error_code::ErrorCode;
+use portion_core::paging::is_paging_argument;
 use portion_core::policy::MetadataStyle;
 use portion_core::render::{Portion, PortionKind, nested_notice_key};
 use portion_gateway::call::Fault;
 use portion_json::scan::quote;
 use portion_net::link_header::{next_link, remove_next_links};
+use portion_policy::query_string::decode_component;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
@@ -75,6 +77,20 @@ impl RequestTarget {
     fn url_at(&self, cursor: &str) -> String {
         let joined = if self.rest.is_empty() { "" } else { "&" };
         format!("{}?{}{joined}cursor={cursor}", link_path(&self.path), self.rest)
+    }
+
+    /// Returns true if a URL differs from the request only in what selects a page. A prefix of its path may be that of the API.
+    pub(crate) fn is_of_list(&self, url: &str) -> bool {
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        let path = address
+            .split_once("://")
+            .map_or(address, |(_, rest)| rest.find('/').map_or("", |at| &rest[at..]));
+        let is_own = |parameter: &str| self.rest.split('&').any(|own| decode_component(own) == parameter);
+        let mut parameters = query.split('&').filter(|parameter| !parameter.is_empty()).map(decode_component);
+        (path.is_empty() || path.ends_with(&*self.path))
+            && parameters.all(|parameter| {
+                is_paging_argument(parameter.split('=').next().unwrap_or_default()) || is_own(&parameter)
+            })
     }
 }
 

@@ -65,3 +65,5 @@ pub const NEXT_MEMBERS: &[&str] = &["after", "cursor", "href", "url", "link", "t
 pub const AFTER_NAME: &str = "after";
 /// Name of a total that may also be the number of items of the page.
 pub const AMBIGUOUS_TOTAL_NAME: &str = "count";
+/// Number of this page, besides the names of arguments for one.
+pub const PAGE_NUMBER_NAMES: &[&str] = &["current_page", "currentPage", "number"];

@@ -1,11 +1,13 @@
-//! Replies from stored snapshots.
+//! Replies from stored snapshots, and the list of these.
 
 use std::sync::Arc;
 
-use portion_core::cursor::Position;
-use portion_core::view::Request;
+use portion_core::cursor::{CursorTarget, Position};
+use portion_core::view::{Request, View};
+use portion_tokens::Tokenizer;
+use serde_json::{Value, json};
 
-use crate::call::{Fault, Reply, SnapshotQuery};
+use crate::call::{Caller, Fault, Reply, SnapshotQuery};
 use crate::pushdown::Need;
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
 use crate::store::{Extent, StoreLookupError, StoredSnapshot};
@@ -16,6 +18,8 @@ use super::{CursorCall, Gateway, RequestContext};
 
 /// Number of times that missing blocks are read as they are needed. After that, all of them are read.
 const MAX_BLOCK_READS: usize = 3;
+/// Most tokens of the list of kept results, as `o200k` counts them.
+const MAX_LISTED_TOKENS: usize = 300;
 
 /// Base of a rendering of a stored snapshot.
 struct RenderBase<'a> {
@@ -63,6 +67,32 @@ impl CursorCall<'_> {
 }
 
 impl Gateway {
+    /// Returns the results that are kept for a caller, the newest first, as JSON of at most 300 tokens. The oldest ones are
+    /// only counted if there are more.
+    pub async fn list_kept(&self, caller: &Caller) -> String {
+        let counter = Tokenizer::O200k.counter();
+        let (mut listed, mut json) = (Vec::new(), written(&[], 0));
+        let results = self.kept_results.of_scope(&caller.scope);
+        for (at, result) in results.iter().enumerate() {
+            let view = View::root();
+            let place = (view.id(), Extent::Page);
+            let found = self.store.find_extent(&caller.scope, result.id, place, self.now()).await;
+            let Some(held) = found.ok().filter(|held| !self.has_other_redaction(caller, held)) else {
+                continue;
+            };
+            let target = CursorTarget { snapshot: result.id, view: view.id(), position: Position::default() };
+            let cursor = self.renderer.keyring.sign(&target, &caller.scope);
+            listed.push(result.to_json(&held, &cursor, self.now()));
+            let longer = written(&listed, results.len() - at - 1);
+            if counter.count(&longer) > MAX_LISTED_TOKENS {
+                break;
+            }
+            self.issued_cursors.record(caller, &Some(cursor));
+            json = longer;
+        }
+        json
+    }
+
     /// Answers from a stored snapshot, from a position in one of its views.
     pub(super) async fn answer_from_stored(
         &self,
@@ -163,4 +193,13 @@ impl Gateway {
         })?;
         Ok(())
     }
+}
+
+/// Returns listed results, with the number of further ones.
+fn written(listed: &[Value], further_count: usize) -> String {
+    match further_count {
+        0 => json!({ "kept": listed }),
+        more => json!({ "kept": listed, "more": more }),
+    }
+    .to_string()
 }

@@ -10,6 +10,7 @@ use portion_core::view::{Request, View};
 
 use crate::call::{Caller, Fault, Reply, ReuseKey, SnapshotQuery};
 use crate::offload::offload;
+use crate::paged_call::FirstPage;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
 use crate::served_pages::ServedPage;
@@ -40,6 +41,7 @@ impl Gateway {
         reuse: Option<ReuseKey>,
     ) -> Reply {
         let context = self.within_limits(context, &payload);
+        let context = self.without_list_of_untouched(context, &payload, &request).await;
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
         let page_key = reuse.filter(|_| is_page && requested_count(&payload.paging_arguments).is_some());
         let ReplySource { payload, request, fetch, need, reuse } =
@@ -122,6 +124,26 @@ impl Gateway {
         Box::pin(self.answer_query(context, (held, Position::default()), request, (query, handle))).await
     }
 
+    /// Leaves the pages after a first one out of a call whose result passes as it is: its own members say how it goes on.
+    async fn without_list_of_untouched(
+        &self,
+        context: RequestContext,
+        payload: &Payload,
+        request: &Request,
+    ) -> RequestContext {
+        let first = context.caller.paged_call.as_ref().map(|call| &call.first);
+        let most = context.caller.effective_policy.policy.default_page_size;
+        if !matches!(first, Some(FirstPage::Plain { size }) if *size <= most) || request.is_continuation() {
+            return context;
+        }
+        let alone = RequestContext {
+            caller: Caller { paged_call: None, ..context.caller.clone() },
+            ..context.clone()
+        };
+        let made = self.render_fresh(&alone, (payload.clone(), None), request, (None, Need::All)).await;
+        if matches!(made, Ok((_, RenderOutcome::Untouched { .. }))) { alone } else { context }
+    }
+
     /// Narrows the policy of a caller for a reply from a payload.
     fn within_limits(&self, context: RequestContext, payload: &Payload) -> RequestContext {
         let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(payload));
@@ -156,7 +178,7 @@ impl Gateway {
     ) -> ReplySource {
         let RequestContext { caller, .. } = context;
         let (policy, upstream) = (&caller.effective_policy.policy, caller.upstream.clone());
-        let need = Need::of_first_reply(&request, 0, policy);
+        let need = Need::of_first_reply(&request, 0, policy, None);
         // What an equal call would be answered from begins with the first item.
         let reuse = reuse.filter(|_| caller.paged_call.as_ref().is_none_or(|call| call.start() == 0));
         let Some(call) = caller.paged_call.as_ref().filter(|_| !page.is_error) else {
@@ -174,7 +196,7 @@ impl Gateway {
         };
         let skipped = begun.skipped();
         let request = call.request_in_list(request, skipped, begun.len());
-        let need = Need::of_first_reply(&request, skipped, policy);
+        let need = Need::of_first_reply(&request, skipped, policy, Some(call));
         let reuse = reuse.filter(|_| skipped == 0);
         let (fetch, payload) = self.begin_fetch(begun, caller, page, need).await;
         ReplySource { payload, request, fetch, need, reuse }

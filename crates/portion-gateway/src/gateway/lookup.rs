@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use portion_core::cursor::CursorToken;
+use portion_core::snapshot::Structure;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::policy_source::EndpointTarget;
 use portion_policy::pushdown::PagingStyle;
 
-use crate::call::{Caller, Fault, Reply};
+use crate::call::{Caller, Fault, Reply, ReuseKey};
 use crate::pushdown::{Fetches, Need, Turn, is_growing, note_pending};
 use crate::renderer::{RenderJob, ReplyForm};
 use crate::rules::EndpointRule;
@@ -153,6 +154,21 @@ impl Gateway {
             wanted.start - fetched >= call.pushdown.max_fetch
                 || wanted.end.saturating_mul(item_bytes) > call.pushdown.max_fetch_bytes
         })
+    }
+
+    /// Returns true if what is kept for equal calls is one response of the upstream, which may have the items of a request on
+    /// another page.
+    pub async fn may_lack_items(&self, caller: &Caller, reuse: &ReuseKey, request: &Request) -> bool {
+        let wanted = Need::wanted_items(request, &caller.effective_policy.policy);
+        let held = self.store.find_reusable(&caller.scope, *reuse, self.now()).await;
+        let (Some(wanted), Some(held)) = (wanted, held) else { return false };
+        let snapshot = &held.snapshot;
+        let main = snapshot.main_part().and_then(|part| snapshot.parts().get(part)?.indexed_text());
+        let Some((Structure::List(list), text)) = main.map(|main| (&main.structure, &main.text)) else {
+            return false;
+        };
+        let goes_on = list.upstream_page(text, false).is_some_and(|page| page.has_more != Some(false));
+        snapshot.upstream_list().is_none() && (goes_on || wanted.end > list.len())
     }
 
     /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot

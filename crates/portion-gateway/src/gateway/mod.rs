@@ -43,7 +43,6 @@ mod cursor_call;
 mod finish;
 mod follow_up;
 mod fresh;
-mod kept;
 mod lookup;
 mod query;
 

@@ -17,6 +17,11 @@ pub enum FirstPage {
     },
     /// The one that the caller's own arguments select.
     Own(OwnPage),
+    /// That of a call without arguments for paging, which has `size` items.
+    Plain {
+        /// Number of its items.
+        size: usize,
+    },
 }
 
 /// The page that the caller's own arguments select.
@@ -92,7 +97,8 @@ impl OwnPage {
         total: Option<usize>,
         goes_on: Option<bool>,
     ) -> Option<(usize, u64)> {
-        let is_told = total.is_some() || goes_on.is_some();
+        // A full page goes on, or the next one is empty.
+        let is_told = total.is_some() || goes_on.is_some() || received > 0 && self.size == Some(received);
         let goes_on = goes_on.unwrap_or_default();
         let skipped = match self.position {
             OwnPosition::First | OwnPosition::Page(0) => Some(0),

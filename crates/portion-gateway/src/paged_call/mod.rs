@@ -81,13 +81,15 @@ pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
 impl PagedCall {
     /// Returns the calls to make for a request: the next one is made if the result of the one before it
     /// [is worse](Self::is_worse) than its own could be. The last one has the caller's own arguments.
-    /// `own`: these, a JSON object; `value_of`: the value of one of them as text.
+    /// `own`: these, a JSON object; `value_of`: the value of one of them as text. With `keeps_size`, the size of a page that they
+    /// have is not enlarged, if they select what is requested.
     pub fn attempts(
         self,
         own: String,
         value_of: impl Fn(&str) -> Option<String>,
         request: &Request,
         (policy, rule): (&Policy, &EndpointRule),
+        keeps_size: bool,
     ) -> Vec<Arc<Self>> {
         let own = OwnPage::new(own, value_of, request, &self, policy.default_page_size);
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
@@ -95,12 +97,18 @@ impl PagedCall {
             request.first_item(size).unwrap_or_default() + request.limit.map_or(0, |limit| limit as usize);
         // Where no argument selects a page, the items before it come with it.
         let needed = if self.names.page.is_some() { own.size.unwrap_or_default() } else { end };
-        // The tool alone knows what its cursors select, and what an argument does that the paging does not use.
-        let is_of_tool = request.cursor.is_some() || (self.names.page.is_none() && own.selects_page());
+        // The tool alone knows what its cursors select, and what an argument does that the paging does not use. Pages that cannot
+        // be enlarged are not walked to reach an offset that the tool takes.
+        let takes_offset =
+            self.names.limit.is_none() && matches!(self.pushdown.style, PagingStyle::Offset(_));
+        let is_of_tool =
+            request.cursor.is_some() || own.selects_page() && (self.names.page.is_none() || takes_offset);
         let keeps_own = rule.keeps_own_page();
+        let is_selected = own.selects_page() || !request.is_continuation();
+        let has_size = keeps_size && own.size.is_some() && is_selected;
         let is_reached = needed <= own.size.unwrap_or(needed);
         let mut attempts = Vec::new();
-        if !(is_of_tool || keeps_own && is_reached) {
+        if !(is_of_tool || has_size || keeps_own && is_reached) {
             let size = if keeps_own { needed } else { self.pushdown.page_size.max(needed) };
             let start = self.start_for(request, policy);
             attempts.push(Arc::new(Self { first: FirstPage::Chosen { start, size }, ..self.clone() }));
@@ -128,7 +136,7 @@ impl PagedCall {
     pub(crate) fn start(&self) -> usize {
         match self.first {
             FirstPage::Chosen { start, .. } => start,
-            FirstPage::Own(_) => 0,
+            FirstPage::Own(_) | FirstPage::Plain { .. } => 0,
         }
     }
 
@@ -137,6 +145,7 @@ impl PagedCall {
         let (start, size) = match &self.first {
             FirstPage::Chosen { start, size } => (*start as u64, *size),
             FirstPage::Own(own) => return own.arguments.clone(),
+            FirstPage::Plain { .. } => return self.arguments.clone(),
         };
         let first = match PageRequest::first(&self.pushdown) {
             PageRequest::Number(number) => PageRequest::Number(number + start),
@@ -147,7 +156,7 @@ impl PagedCall {
 
     /// Returns true if the first page is the one that the caller's own arguments select.
     pub fn is_own(&self) -> bool {
-        matches!(self.first, FirstPage::Own(_))
+        !matches!(self.first, FirstPage::Chosen { .. })
     }
 
     /// Returns true if the caller's own arguments select a page, and are sent as they are.
@@ -175,7 +184,7 @@ impl PagedCall {
     pub(crate) fn request_in_list(&self, request: Request, skipped: usize, received: usize) -> Request {
         match &self.first {
             FirstPage::Own(own) => own.request(request, skipped, received),
-            FirstPage::Chosen { .. } => request,
+            FirstPage::Chosen { .. } | FirstPage::Plain { .. } => request,
         }
     }
 

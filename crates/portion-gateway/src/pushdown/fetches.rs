@@ -158,16 +158,14 @@ impl Fetches {
     /// Continues to fetch a stored list that is not complete, until it meets a need, and ahead. Returns false if that is
     /// not possible.
     pub(crate) async fn resume(self: &Arc<Self>, held: &StoredSnapshot, caller: &Caller, need: Need) -> bool {
-        let pushdown = caller.rule.config().pushdown.clone();
-        let (Some(pushdown), Some(source), Some(endpoint)) = (pushdown, &caller.page_source, &held.endpoint)
-        else {
-            return false;
-        };
+        let (Some(source), Some(endpoint)) = (&caller.page_source, &held.endpoint) else { return false };
         let extent = held.snapshot.upstream_list();
         let Some((extent, state)) = extent.and_then(|extent| Some((extent, extent.continuation.as_deref()?)))
         else {
             return false;
         };
+        let configured = caller.rule.config().pushdown.clone();
+        let Some(pushdown) = configured.or_else(|| PagedList::stated_pushdown(state)) else { return false };
         // The bound holds for what needs everything.
         if need == Need::All && extent.fetched >= pushdown.max_fetch {
             return false;

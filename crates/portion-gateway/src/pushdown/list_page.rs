@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use portion_core::paging::PagingRole;
 use portion_json::containers;
 use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::page_names::{
-    AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES, PAGE_OBJECTS,
-    TOTAL_NAMES,
+    AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES,
+    PAGE_NUMBER_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
 };
-use portion_policy::pushdown::Pushdown;
+use portion_policy::pushdown::{PagingStyle, Pushdown};
 
 /// Names of lists, the most specific first.
 const LIST_NAMES: &[&str] =
@@ -34,6 +35,8 @@ pub(crate) struct PageFacts {
     pub total: Option<usize>,
     pub has_more: Option<bool>,
     pub next: NextPage,
+    /// Number of the page, or of the items before it, where it is selected by that.
+    pub position: Option<u64>,
 }
 
 impl PageFacts {
@@ -132,12 +135,16 @@ impl<'a> Root<'a> {
         found.map(|(name, value)| (*value, pointer(name)))
     }
 
+    /// Returns the members of the root, and those of the objects about the page.
+    fn levels(&self) -> Vec<Vec<(String, Span)>> {
+        let inner = self.members.iter().filter(|(name, _)| PAGE_OBJECTS.contains(&name.as_str()));
+        let inner = inner.map(|(_, value)| members(self.text, *value));
+        std::iter::once(self.members.clone()).chain(inner).collect()
+    }
+
     /// Returns the first of these members of the root or of an object about the page whose value `fits`.
     fn named(&self, names: &[&'static str], fits: impl Fn(&str) -> bool) -> Option<(&'static str, Span)> {
-        let inner = self.members.iter().filter(|(name, _)| PAGE_OBJECTS.contains(&name.as_str()));
-        let inner = inner.map(|(_, value)| members(self.text, *value)).collect::<Vec<_>>();
-        let levels = std::iter::once(&self.members).chain(&inner);
-        levels.into_iter().find_map(|level| {
+        self.levels().iter().find_map(|level| {
             let found = |name: &&'static str| {
                 let (_, value) =
                     level.iter().find(|(own, value)| own == name && fits(value.slice(self.text)))?;
@@ -146,12 +153,32 @@ impl<'a> Root<'a> {
             names.iter().find_map(found)
         })
     }
+
+    /// Returns the number of the page, or of the items before it, by the style of the paging.
+    fn position(&self, style: &PagingStyle) -> Option<u64> {
+        let role = match style {
+            PagingStyle::Page(..) => PagingRole::Page,
+            PagingStyle::Offset(_) => PagingRole::Offset,
+            _ => return None,
+        };
+        let is_it = |name: &str| {
+            PagingRole::of(name) == Some(role)
+                || role == PagingRole::Page && PAGE_NUMBER_NAMES.contains(&name)
+        };
+        let number = |(name, value): &(String, Span)| {
+            is_it(name).then(|| parse_count(value.slice(self.text)))?.map(|number| number as u64)
+        };
+        self.levels().iter().flatten().find_map(number)
+    }
 }
 
 impl Root<'_> {
     /// Finds what leads to the next page: a member of the root, of an object about the page, or of the cursors in that.
-    fn next_page(&self) -> NextPage {
-        if let Some((_, value)) = self.named(NEXT_NAMES, NextPage::may_lead_to_next) {
+    fn next_page(&self, style: &PagingStyle) -> NextPage {
+        // Beside a link, other members may have the number or the cursor of the next page.
+        let is_link = matches!(style, PagingStyle::Link(_));
+        let fits = |json: &str| NextPage::may_lead_to_next(json) && !(is_link && NextPage::is_no_link(json));
+        if let Some((_, value)) = self.named(NEXT_NAMES, fits) {
             return NextPage::from_member(self.text, value);
         }
         let is_in = |names: &[&str], name: &str| names.contains(&name);
@@ -192,9 +219,9 @@ impl PageFacts {
             (Some(value), _) => NextPage::from_member(text, value),
             // A member that is left out at the end is like null.
             (None, Some(_)) if !has_other_form => NextPage::End,
-            _ => root.next_page(),
+            _ => root.next_page(&pushdown.style),
         };
-        Self { total, has_more, next }
+        Self { total, has_more, next, position: root.position(&pushdown.style) }
     }
 }
 
@@ -234,6 +261,15 @@ impl NextPage {
     fn may_lead_to_next(json: &str) -> bool {
         !matches!(JsonKind::of_value(json), JsonKind::Array) && json != "true"
     }
+
+    /// Returns true for a number, and for a text that is no URL.
+    fn is_no_link(json: &str) -> bool {
+        match JsonKind::of_value(json) {
+            JsonKind::Number => true,
+            JsonKind::String => json != "\"\"" && !unescape(json).contains(['/', '?']),
+            _ => false,
+        }
+    }
 }
 
 fn is_list(text: &str, value: Span) -> bool {
@@ -262,20 +298,21 @@ fn parse_count(json: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use portion_policy::pushdown::Pushdown;
+    use portion_policy::pushdown::{PagingStyle, Pushdown};
 
     use super::{ListPage, NextPage, PageFacts};
 
     fn check(text: &str, pushdown: &Pushdown, expect: Option<(usize, PageFacts)>) {
-        let found = ListPage::parse(text, pushdown).map(|page| (page.items.len(), page.facts));
-        let (found, expect) = (found, expect);
+        // The position is that of the style, which these pages do not have.
+        let read = |page: ListPage| (page.items.len(), PageFacts { position: None, ..page.facts });
+        let (found, expect) = (ListPage::parse(text, pushdown).map(read), expect);
         assert_eq!(found, expect, "{text}");
     }
 
     #[test]
     fn finds_the_list_and_the_facts_about_it() {
         let auto = Pushdown::default();
-        let facts = |total, has_more, next| PageFacts { total, has_more, next };
+        let facts = |total, has_more, next| PageFacts { total, has_more, next, position: None };
         let unknown = || NextPage::Unknown;
         check("[1,2]", &auto, Some((2, facts(None, None, unknown()))));
         check("[1,2] x", &auto, None);
@@ -314,6 +351,10 @@ mod tests {
         next_of(r#"{"data":[1],"meta":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
         next_of(r#"{"data":[1],"cursors":{"after":null}}"#, NextPage::End);
         next_of(r#"{"result":[1],"result_info":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
+        let link = Pushdown { style: PagingStyle::Link(None), ..Pushdown::default() };
+        let beside = r#"{"data":[1],"meta":{"next_page":2,"next_cursor":"x"},"links":{"next":"/a?page=2"}}"#;
+        let expect = NextPage::Value(r#""/a?page=2""#.into());
+        check(beside, &link, Some((1, facts(None, None, expect))));
         check(
             r#"{"nodes":[1],"page_info":{"end_cursor":"x","has_next_page":false}}"#,
             &auto,

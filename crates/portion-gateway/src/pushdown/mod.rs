@@ -23,6 +23,7 @@ mod rate_limit;
 #[cfg(test)]
 mod settling;
 mod sharing;
+mod stated;
 
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};

@@ -5,8 +5,10 @@ use std::ops::Range;
 use portion_core::cursor::{PartOffset, Position};
 use portion_core::policy::Policy;
 use portion_core::view::Request;
+use portion_policy::pushdown::PagingStyle;
 
 use crate::call::Caller;
+use crate::paged_call::PagedCall;
 use crate::store::StoredSnapshot;
 
 /// The items of a list that a reply needs.
@@ -63,15 +65,26 @@ impl Need {
         Self::of_request(request, from, (held.view.page_size(), skipped), &caller.effective_policy.policy)
     }
 
-    /// Returns the need of a first reply from a list that begins after `skipped` items.
-    pub(crate) fn of_first_reply(request: &Request, skipped: usize, policy: &Policy) -> Self {
+    /// Returns the need of a first reply from a list that begins after `skipped` items. `call`: the call for its pages.
+    pub(crate) fn of_first_reply(
+        request: &Request,
+        skipped: usize,
+        policy: &Policy,
+        call: Option<&PagedCall>,
+    ) -> Self {
         // The operator's order is of the whole list.
         if policy.render_options.default_sort.is_some() && request.sort.is_none() {
             return Self::All;
         }
         match Self::of_request(request, Position::default(), (None, skipped), policy) {
-            // The first page is served at once, whatever its size.
-            Self::Items(_) if request.limit.is_none() && !request.is_continuation() => Self::Items(1),
+            // The first page is served at once, whatever its size, unless the next one begins where a full one ends.
+            Self::Items(_)
+                if request.limit.is_none()
+                    && !request.is_continuation()
+                    && !call.is_some_and(|call| matches!(call.pushdown.style, PagingStyle::Page(..))) =>
+            {
+                Self::Items(1)
+            }
             need => need,
         }
     }

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::carrier::{Carrier, FoundPage, has_item_blocks};
 use super::list_page::{ListPage, value_at};
 use super::need::Need;
+use super::stated::by_argument;
 use crate::paged_call::{FirstPage, PageRequest, PagedCall, PagingNames};
 
 /// A list that grows page by page.
@@ -109,6 +110,10 @@ impl PagedList {
                 list.names.limit = list.names.limit.take().filter(|_| own.size.is_some());
                 (list.fetches_ahead, list.max_items) = (false, list.item_count);
             }
+            FirstPage::Plain { size } => {
+                list.page_size = *size;
+                (list.fetches_ahead, list.max_items) = (false, list.item_count);
+            }
         }
         list.next = first;
         list.received_count += list.skipped;
@@ -119,6 +124,12 @@ impl PagedList {
         }
         list.advance(&facts, received, last_id);
         Some(list)
+    }
+
+    /// Returns the paging of a list that was fetched in part without any configuration.
+    pub(crate) fn stated_pushdown(state: &str) -> Option<Arc<Pushdown>> {
+        let state: Value = serde_json::from_str(state).ok()?;
+        state["names"][1].as_str().and_then(by_argument).map(Arc::new)
     }
 
     /// Continues with a list that was fetched in part. `state`: its

@@ -20,7 +20,7 @@
 mod shaping_mode;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
@@ -32,6 +32,8 @@ use portion_tokens::{Factor, Tokenizer};
 use crate::effective_policy::EffectivePolicy;
 pub use shaping_mode::{PassThrough, ShapingMode};
 
+/// Calls of a tool that get the callers' own size of a page after a larger one failed.
+const OWN_PAGE_CALLS: u32 = 50;
 /// Largest number of cached endpoint names, because resource names are unlimited.
 const MAX_CACHED_NAMES: usize = 4096;
 
@@ -59,7 +61,8 @@ pub struct EndpointRule {
     default_policy: Arc<EffectivePolicy>,
     /// True once a pushdown without effect was logged.
     has_pushdown_warning: AtomicBool,
-    keeps_own_page: AtomicBool,
+    /// Calls that will be sent with the caller's own size of a page.
+    own_page_calls: AtomicU32,
 }
 
 /// Token counting and client preset, the same for all endpoints.
@@ -117,7 +120,7 @@ impl EndpointRules {
             policy_by_client: known,
             default_policy: effective_policy,
             has_pushdown_warning: AtomicBool::new(false),
-            keeps_own_page: AtomicBool::new(false),
+            own_page_calls: AtomicU32::new(0),
         });
         rules
     }
@@ -220,7 +223,7 @@ impl EndpointRule {
             policy_by_client: known,
             default_policy: unknown,
             has_pushdown_warning: AtomicBool::new(false),
-            keeps_own_page: AtomicBool::new(false),
+            own_page_calls: AtomicU32::new(0),
         }
     }
 
@@ -239,17 +242,20 @@ impl EndpointRule {
         !self.has_pushdown_warning.swap(true, Ordering::Relaxed)
     }
 
-    /// Returns true if calls are sent with the caller's own size of a page, because a larger page failed before.
+    /// Counts a call. Returns true if it is sent with the caller's own size of a page, because a larger page failed before.
     pub fn keeps_own_page(&self) -> bool {
-        self.keeps_own_page.load(Ordering::Relaxed)
+        let counted = |left: u32| left.checked_sub(1);
+        self.own_page_calls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted).is_ok()
     }
 
-    /// Remembers that a call with the caller's own arguments succeeded where one for a larger page did not.
+    /// Remembers that a call with the caller's own arguments succeeded where one for a larger page did not, for some calls:
+    /// the failure may have been a passing one.
     pub fn keep_own_page(&self, tool: &str) {
-        if !self.keeps_own_page.swap(true, Ordering::Relaxed) {
+        if self.own_page_calls.swap(OWN_PAGE_CALLS, Ordering::Relaxed) == 0 {
             tracing::info!(
                 tool,
-                "larger pages than callers ask for fail: this tool gets the callers' own arguments"
+                calls = OWN_PAGE_CALLS,
+                "larger pages than callers ask for fail: the next calls of this tool get the callers' own arguments"
             );
         }
     }

@@ -13,7 +13,6 @@ pub(crate) mod http;
 pub(crate) mod install;
 pub(crate) mod login;
 pub(crate) mod man;
-mod offered_profile;
 mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;

@@ -122,13 +122,16 @@ fn relaxed_schema(schema: &str, render_options: &RenderOptions) -> Result<String
         root.push("\"type\":\"object\"".to_owned());
     }
     let upstream_schema = format!("{{{}}}", text(&own).join(","));
-    if let Some(result) = walk::member_value(schema, all, "properties")
+    if let Some(properties) = walk::member_value(schema, all, "properties")
         .filter(|_| walk::find_member(schema, &members, WRAP_RESULT_KEYWORD).is_some())
-        .and_then(|properties| walk::member_value(schema, properties, "result"))
+        && let Some(result) = walk::member_value(schema, properties, "result")
     {
         // Clients of this marker read the type of the only member here; beside a notice it is not the only one.
         let result = loosen(schema, all, result, 0);
-        root.push(format!("\"properties\":{{\"result\":{result},\"meta\":{{\"type\":\"object\"}}}}"));
+        // A member `meta` of the tool's own stays, and the notice is beside it.
+        let is_taken = walk::member_value(schema, properties, "meta").is_some();
+        let meta = if is_taken { "" } else { r#","meta":{"type":"object"}"# };
+        root.push(format!("\"properties\":{{\"result\":{result}{meta}}}"));
     }
     let [one, other] = shortened_alternatives(render_options.envelope);
     root.push(format!("\"anyOf\":[{upstream_schema},{one},{other}]"));
@@ -310,6 +313,12 @@ mod tests {
             schema,
             r#""type":"object","properties":{"result":{"type":"array","items":{"type":"object"}},"meta":{"type":"object"}},"#,
         );
+    }
+
+    #[test]
+    fn a_member_of_the_name_of_the_notice_keeps_its_type() {
+        let schema = r#"{"type":"object","properties":{"result":{"type":"array"},"meta":{"type":"string"}},"x-fastmcp-wrap-result":true}"#;
+        check(schema, schema, r#""type":"object","properties":{"result":{"type":"array"}},"#);
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl McpProcessor {
         };
         let value_of = |name: &str| text_of_argument(&own, name);
         let conditions = (&caller.effective_policy.policy, &*caller.rule);
-        let attempts = call.attempts(own.clone(), value_of, &request, conditions).into_iter();
+        let attempts = call.attempts(own.clone(), value_of, &request, conditions, false).into_iter();
         let properties = self.paging_properties(&endpoint);
         let attempts = attempts.map(|call| {
             let arguments = call.first_arguments();

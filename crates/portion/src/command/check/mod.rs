@@ -15,6 +15,8 @@ use portion_client::client::{Client, ClientError};
 use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
 
+pub(super) use session::profile_for;
+
 use super::CommandResult;
 use super::time_limit::parse_seconds;
 use crate::log;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use portion_check::{CallPlan, Finding, KnownValues, Observation, Paging, PagingCheck, Step, Tool, analyze};
 use portion_client::client::{Client, ClientError};
-use portion_config::profile::Profile;
+use portion_config::profile::{ListedTool, Profile};
 use serde_json::{Map, Value};
 
-use crate::command::offered_profile;
 use crate::command::tool_name::unknown_tool;
 
 /// Longest error message that is reported, in characters.
@@ -22,6 +21,15 @@ pub(super) struct Plan {
     /// Arguments by tool.
     pub(super) arguments: BTreeMap<String, Map<String, Value>>,
     pub(super) max_calls: usize,
+}
+
+/// Returns the profile for a server with these tools.
+pub(in crate::command) fn profile_for(tools: &[Tool]) -> Option<&'static Profile> {
+    let listed = |tool: &Tool| ListedTool {
+        name: tool.name.clone(),
+        arguments: tool.arguments.keys().cloned().collect(),
+    };
+    Profile::for_tools(&tools.iter().map(listed).collect::<Vec<_>>())
 }
 
 /// Findings about the tools of a server.
@@ -65,7 +73,7 @@ pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Bo
             return Err(unknown_tool(name, &names).into());
         }
     }
-    let mut report = Report { profile: offered_profile::for_tools(&tools), ..Report::default() };
+    let mut report = Report { profile: profile_for(&tools), ..Report::default() };
     let is_chosen = |tool: &Tool| plan.tools.is_empty() || plan.tools.contains(&tool.name);
     let mut readers = Vec::new();
     for tool in tools.into_iter().filter(is_chosen) {

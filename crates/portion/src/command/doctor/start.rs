@@ -19,7 +19,7 @@ use super::clients::ClientServer;
 use super::configuration::lazy_catalog_command;
 use super::finding::{Finding, Level, edit_command, shell_word};
 use super::launch::{Launch, LaunchError};
-use crate::command::offered_profile::{self, parse_tools};
+use crate::command::check::profile_for;
 use crate::stdio_client::{Client, ClientError};
 use crate::terminal::show_progress;
 
@@ -141,7 +141,7 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
         .as_ref()
         .map(|line| format!("; its stdout has lines that are no messages, such as `{line}`"))
         .unwrap_or_default();
-    let tools = parse_tools(list).unwrap_or_default();
+    let tools = Tool::parse_list(list).unwrap_or_default();
     let tokens = Tokenizer::MEASURE.counter().count(list);
     let count = counted(tools.len(), "tool");
     let message = format!(
@@ -194,7 +194,7 @@ fn own_tools(mut tools: Vec<Tool>, server: &ClientServer, config: &Config) -> Ve
 
 /// Reports a server that lists the tools of a profile and does not have it.
 fn offer_profile(server: &ClientServer, started: &Started, config: &Config) -> Option<Finding> {
-    let profile = offered_profile::for_tools(&started.tools)?;
+    let profile = profile_for(&started.tools)?;
     let has_it = |(_, settings): (&str, &Settings)| {
         settings
             .iter()

@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
+use portion_check::Tool;
 use portion_check::{KnownValues, Observation};
 use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
@@ -18,7 +19,6 @@ use serde_json::{Map, Value};
 use self::comparison::{Comparison, Reply};
 use self::selection::{Call, lacks_arguments, select};
 use super::CommandResult;
-use super::offered_profile::parse_tools;
 use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
 use crate::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     show_progress("starting the server");
     let mut direct =
         Client::start_as("portion-try", Command::new(server.executable()).args(args), options.timeout)?;
-    let tools = parse_tools(direct.tools().get())
+    let tools = Tool::parse_list(direct.tools().get())
         .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
     let mut plan = select(tools, options)?;
     let mut known = KnownValues::default();

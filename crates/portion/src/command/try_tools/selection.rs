@@ -64,7 +64,6 @@ mod tests {
     use portion_check::KnownValues;
 
     use super::*;
-    use crate::command::offered_profile::parse_tools;
 
     #[derive(Parser)]
     struct Line {
@@ -81,7 +80,7 @@ mod tests {
     fn check(tools: &str, line: &[&str], expect: Result<&[&str], &str>) {
         let words = ["try"].iter().chain(line).chain(&["--", "x"]);
         let options = Line::try_parse_from(words).expect("a command line").options;
-        match (select(parse_tools(tools).expect("JSON"), &options), expect) {
+        match (select(Tool::parse_list(tools).expect("JSON"), &options), expect) {
             (Ok(mut plan), Ok(expect)) => {
                 let calls = std::iter::from_fn(|| plan.next(&KnownValues::default()));
                 assert_eq!(calls.map(|(tool, _)| tool.name).collect::<Vec<_>>(), expect, "{line:?}");

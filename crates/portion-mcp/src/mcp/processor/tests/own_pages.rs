@@ -1,5 +1,6 @@
 //! A call of a tool with a pushdown serves what the call without it would have served, or more, whatever the server does.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_core::cursor::Scope;
@@ -142,6 +143,27 @@ fn a_tool_without_a_list_is_called_once_from_then_on() {
         assert_eq!(texts(&talk.call("list_rows", &json!({"limit": 3})))[0], "no list");
         assert_eq!(talk.asked().len(), count);
     }
+}
+
+#[test]
+fn a_larger_page_that_failed_is_tried_again_after_some_calls() {
+    let has_failed = AtomicBool::new(false);
+    let talk = Talk::new(&[("preset", "limit-offset")], &["limit", "offset"], move |arguments, _| {
+        let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(10);
+        if !has_failed.swap(true, Ordering::Relaxed) {
+            return json!({"content": [{"type": "text", "text": "out of order"}], "isError": true});
+        }
+        let rows: Vec<_> = (0..limit).map(|id| json!({"id": id})).collect();
+        text_result(&json!({"items": rows, "total": 500}).to_string())
+    });
+    let mut limits = Vec::new();
+    for _ in 0..60 {
+        assert!(!is_error(&talk.call("list_rows", &json!({}))));
+        limits.push(talk.asked()[0]["limit"].as_u64());
+    }
+    // Pages that are fetched ahead of a reply are not among these: each call asks first.
+    assert_eq!(limits.iter().filter(|limit| limit.is_none()).count(), 50, "{limits:?}");
+    assert_eq!((limits[0], limits[1], limits[51]), (Some(100), None, Some(100)));
 }
 
 #[test]

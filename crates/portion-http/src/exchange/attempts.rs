@@ -1,0 +1,129 @@
+//! Requests for pages of a list that the API pages by itself.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+use portion_core::paging::PagingRole;
+use portion_core::payload::Payload;
+use portion_core::view::Request;
+use portion_gateway::call::{Fault, ReuseKey};
+use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
+use portion_json::scan::quote;
+
+use super::Exchange;
+use super::received::Received;
+use crate::body::Body;
+use crate::paging::{base_arguments, name_of, rate_limited, value_of};
+
+impl Exchange<'_> {
+    /// Prepares to fetch the pages of the list. The order of the request becomes a parameter of the API if it has one.
+    pub(super) fn begin_paging(&mut self, request: &mut Request) {
+        let (Some(paging), Some(source)) = (&self.paging, &self.caller.page_source) else { return };
+        let mut arguments = base_arguments(&self.target.path, &self.target.rest);
+        let mut own = base_arguments(&self.target.path, &self.own_query);
+        if let Some(argument) = &paging.pushdown.sort
+            && let Some(sort) = request.sort.take()
+        {
+            arguments = with_argument(&arguments, argument, quote(&sort));
+            own = with_argument(&own, argument, quote(&sort));
+            let key = format!("{}?{} {sort}{}", self.target.path, self.query.canonical_rest(), self.variant);
+            self.reuse_key = self.reuse_key.map(|_| ReuseKey::new(&self.endpoint, &key));
+        }
+        // The client's own size is asked for, unless the result is of the whole list.
+        let policy = &self.caller.effective_policy.policy;
+        let needs_all = request.selects_from_whole() || policy.render_options.default_sort.is_some();
+        let limit = request.limit.filter(|_| !needs_all).zip(paging.names.limit.clone());
+        let unset = limit.as_ref().filter(|(_, name)| value_of(&self.own_query, name).is_none());
+        if let Some((limit, name)) = unset {
+            own = with_argument(&own, name, limit.to_string());
+        }
+        let call = PagedCall {
+            tool: self.endpoint.name.clone(),
+            arguments,
+            pushdown: Arc::clone(&paging.pushdown),
+            names: paging.names.clone(),
+            source: Arc::clone(source),
+            first: FirstPage::Chosen { start: 0, size: paging.pushdown.page_size },
+        };
+        let value_of = |name: &str| {
+            let of_limit = unset.filter(|(_, own)| **own == *name).map(|(limit, _)| limit.to_string());
+            value_of(&self.own_query, name).or(of_limit)
+        };
+        let conditions = (policy, &*self.caller.rule);
+        self.other_attempts = call.attempts(own, value_of, request, conditions, limit.is_some()).into();
+        self.next_attempt();
+    }
+
+    /// Returns the call for the pages of a list of which the API sent the first one. The request names a page or an offset, or that
+    /// page links to the next one. The pages of the request are as large as the client says, or as those of the API.
+    pub(super) async fn stated_call(&self, page: &Payload, request: &mut Request) -> Option<PagedCall> {
+        let pages = self.pages.as_ref()?;
+        if page.is_error || request.selects_from_whole() {
+            return None;
+        }
+        let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.target.rest));
+        let (control, source) = (self.position_control, Arc::clone(pages) as _);
+        let leads_here = |url: &str| self.target.is_of_list(url);
+        let (call, is_proven) = PagedCall::of_first_page(page, control, target, source, leads_here)?;
+        let policy = &self.caller.effective_policy.policy;
+        if !is_proven {
+            control.filter(|_| call.lacks_items(request, policy))?;
+            let second = self.read(pages.send(&call.second_arguments()).await.ok()?).await.ok()?;
+            if !call.is_another_page(page, &second.payload) {
+                return None;
+            }
+        }
+        if control.is_some() {
+            request.limit = request.limit.or(call.page_size(policy));
+        }
+        Some(call)
+    }
+
+    /// Returns the size of a page that a parameter of the API has.
+    pub(super) fn own_page_size(&self) -> Option<u32> {
+        let is_limit = |name: &str| PagingRole::of(name) == Some(PagingRole::Limit);
+        let names = self.target.rest.split('&').map(name_of);
+        let size = names
+            .filter(|name| is_limit(name))
+            .find_map(|name| value_of(&self.target.rest, &name)?.parse().ok());
+        let most = self.caller.effective_policy.policy.max_page_size as u32;
+        size.filter(|size| *size > 0).map(|size: u32| size.min(most))
+    }
+
+    /// Takes the next request to make, and what its response needs. Returns false if there is none.
+    pub(super) fn next_attempt(&mut self) -> bool {
+        let Some(call) = self.other_attempts.pop_front() else { return false };
+        if call.is_own() {
+            self.paging_arguments = self.own_paging_arguments.clone();
+        }
+        self.caller.paged_call = Some(call);
+        true
+    }
+
+    /// Returns true if the response may be worse than that to the client's own request.
+    pub(super) fn is_worse(&self, received: &Result<Received, Box<Response<Body>>>) -> bool {
+        let Some(call) = self.caller.paged_call.as_ref().filter(|call| !call.is_own()) else { return false };
+        let (status, headers, is_worse) = match received {
+            Ok(Received { head, payload, .. }) => (head.status, &head.headers, call.is_worse(payload)),
+            Err(response) => (response.status(), response.headers(), !response.status().is_redirection()),
+        };
+        // What is refused to the client, or for its rate, is so whatever the page.
+        let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+            || rate_limited(status, headers).is_some();
+        is_worse && !is_refused
+    }
+
+    /// Requests the first page of the present attempt.
+    pub(super) async fn send_attempt(&self) -> Result<Response<Body>, Fault> {
+        let arguments = self.caller.paged_call.as_ref().map(|call| call.first_arguments());
+        let response = match self.pages.as_ref().zip(arguments) {
+            Some((pages, arguments)) => pages.send(&arguments).await,
+            None => Err(PageError::Closed),
+        };
+        response.map_err(|error| {
+            tracing::warn!(endpoint = %self.endpoint.name, %error, "a page of the upstream was not read");
+            let fault = Fault::upstream_invalid("no response to the request for the page");
+            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
+        })
+    }
+}
