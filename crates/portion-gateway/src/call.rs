@@ -68,7 +68,7 @@ pub struct Caller {
     pub upstream: Option<Arc<str>>,
     /// Request for follow-ups, as replies name it.
     pub read_call: ReadCall,
-    /// Listed name of the query tool, if there is one.
+    /// Listed name of the query tool, or over HTTP of the parameter of a query, if there is one.
     pub query_tool: Option<Arc<str>>,
     /// Prefix of read URIs, followed by a cursor, if the reply is the contents of a resource.
     pub read_uri: Option<&'static str>,

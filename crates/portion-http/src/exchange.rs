@@ -123,6 +123,7 @@ impl<'a> Exchange<'a> {
             SplitQuery::new(sent_query, names, |parameter| paging.is_own(parameter) || is_owned(parameter))
         });
         caller.owns_scope = is_authenticated;
+        caller.query_tool = control_names.query().filter(|_| takes_controls).map(Arc::from);
         if let Some(paging) = &paging {
             let policy = &caller.effective_policy.policy;
             paging.translate(&mut query, policy);

@@ -17,7 +17,7 @@ pub struct Context<'a> {
     pub issue_cursor: &'a dyn Fn(Position) -> Option<CursorToken>,
     /// Request for further pages.
     pub read_call: FollowUpCall<'a>,
-    /// Name of the tool that answers queries, if there is one.
+    /// Name of the tool that answers queries, or over HTTP of the parameter, if there is one.
     pub query_tool: Option<&'a str>,
     /// Set if the reply is the contents of a resource, where base64 is marked as such: prefix of the URIs for
     /// further pages, completed by a cursor.

@@ -160,7 +160,7 @@ impl QueryTables {
         Self { tables, is_text: true }
     }
 
-    /// Returns the arguments of a query, as an example. `rows` says which records are in the table, if the result says
+    /// Returns a query, as an example. `rows` says which records are in the table, if the result says
     /// that there are more.
     pub(super) fn example(&self, rows: Option<usize>) -> String {
         let mut names: Vec<String> = self.tables.iter().map(QueryTable::written).collect();
@@ -175,7 +175,7 @@ impl QueryTables {
         let text = if self.is_text { "text or " } else { "" };
         let last = names.pop().unwrap_or_default();
         let or = if names.is_empty() { "" } else { " or " };
-        format!("query: {text}SELECT … FROM {}{or}{last}", names.join(", "))
+        format!("{text}SELECT … FROM {}{or}{last}", names.join(", "))
     }
 
     /// Returns the tables with their columns: `{"items":"","leaves":"path,key,value,type"}`. The columns of `items` are
@@ -212,49 +212,49 @@ mod tests {
 
     #[test]
     fn tables_are_named_with_their_columns() {
-        check("[{\"id\":1},{\"id\":2}]", "query: SELECT … FROM items or leaves(path,key,value,type)");
+        check("[{\"id\":1},{\"id\":2}]", "SELECT … FROM items or leaves(path,key,value,type)");
         check(
             "{\"data\":{\"pets\":[{\"id\":1},{\"id\":2}]}}",
-            "query: SELECT … FROM items (= /data/pets) or leaves(path,key,value,type)",
+            "SELECT … FROM items (= /data/pets) or leaves(path,key,value,type)",
         );
-        check("[\"a\",\"b\"]", "query: SELECT … FROM items(value) or leaves(path,key,value,type)");
+        check("[\"a\",\"b\"]", "SELECT … FROM items(value) or leaves(path,key,value,type)");
         let numbers = (0..300).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
         check(
             &format!("{{\"pop\":[{numbers}],\"n\":1}}"),
-            "query: SELECT … FROM items('/pop') (column value) or leaves(path,key,value,type)",
+            "SELECT … FROM items('/pop') (column value) or leaves(path,key,value,type)",
         );
         check(
             &format!("{{\"a\":[{numbers},1],\"b\":{{\"c\":[{numbers}]}}}}"),
-            "query: SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
+            "SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
         );
-        check("{\"a\":{\"b\":[]}}", "query: SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
+        check("{\"a\":{\"b\":[]}}", "SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
         check(
             r#"{"unit":"C","hourly":{"time":["00:00","01:00","02:00","03:00"],"wind":[1,2,3,4]}}"#,
-            "query: SELECT … FROM items('/hourly')(time,wind) or leaves(path,key,value,type)",
+            "SELECT … FROM items('/hourly')(time,wind) or leaves(path,key,value,type)",
         );
         check(
             r#"{"hourly":{"at":["00:00","01:00","02:00","03:00"],"n":[1,2,3,4]},"daily":{"at":[1,2,3,4],"n":[1,2,3,4]}}"#,
-            "query: SELECT … FROM items('/hourly')(at,n), items('/daily')(at,n) or leaves(path,key,value,type)",
+            "SELECT … FROM items('/hourly')(at,n), items('/daily')(at,n) or leaves(path,key,value,type)",
         );
         check(
             r#"{"range":"A1:B3","values":[["name","age"],["Ann","31"],["Bob","4"]]}"#,
-            "query: SELECT … FROM items(name,age) (= /values below the first row) or leaves(path,key,value,type)",
+            "SELECT … FROM items(name,age) (= /values below the first row) or leaves(path,key,value,type)",
         );
-        check("{\"id\":1}\n{\"id\":2}\n", "query: SELECT … FROM items or lines(number,text)");
+        check("{\"id\":1}\n{\"id\":2}\n", "SELECT … FROM items or lines(number,text)");
         check(
             "<html><body><h1>A</h1><p>x</p></body></html>",
-            "query: text or SELECT … FROM sections(title,text,start_line) or lines",
+            "text or SELECT … FROM sections(title,text,start_line) or lines",
         );
-        check("id,name\n1,a\n2,b\n3,c\n", "query: text or SELECT … FROM items or lines");
+        check("id,name\n1,a\n2,b\n3,c\n", "text or SELECT … FROM items or lines");
         let tables = "# Sizes\n\n| name | size |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n| x |\n|---|\n| 1 |\n";
         check(
             tables,
-            "query: text or SELECT … FROM sections(title,text,start_line), items (+1 more: SHOW TABLES) or lines",
+            "text or SELECT … FROM sections(title,text,start_line), items (+1 more: SHOW TABLES) or lines",
         );
         // The columns of a small table are not described.
         check(
             &format!("{tables}\n{}", "Words about sizes. ".repeat(20)),
-            "query: text or SELECT … FROM sections(title,text,start_line), items(name,size number) (+1 more: SHOW TABLES) or lines",
+            "text or SELECT … FROM sections(title,text,start_line), items(name,size number) (+1 more: SHOW TABLES) or lines",
         );
         check(
             "<html><body><table><tr><th>City</th><th>Day</th></tr><tr><td>Oslo</td><td>2024-05-01</td></tr></table></body></html>",

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
+use crate::render::FollowUpCall;
 use crate::render::envelope_type::EnvelopeType;
 use crate::render::portion::PortionKind;
 use crate::render::query_tables::QueryTables;
@@ -68,8 +69,14 @@ impl Notice<'_> {
             self.query_tool.zip(self.query_tables()).filter(|_| is_new && self.start_cursor.is_some());
         // Where the upstream counts more records, a query does not read those.
         let rows = self.rendering.total_count.filter(|_| self.rendering.meta.upstream_total.is_some());
-        let query =
-            query.map(|(tool, tables)| ("query", format!("{tool}(cursor, {})", tables.example(rows))));
+        let query = query.map(|(name, tables)| {
+            let example = tables.example(rows);
+            let call = match self.read_call {
+                FollowUpCall::Tool(_) => format!("{name}(cursor, query: {example})"),
+                FollowUpCall::Http(_) => format!("{}&{name}={example}", self.read_call.with("cursor")),
+            };
+            ("query", call)
+        });
         let uri = self
             .read_uri
             .zip(self.next_cursor.as_ref())

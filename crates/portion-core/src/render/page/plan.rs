@@ -323,7 +323,9 @@ impl<'a> Planner<'a> {
             }
             if choice.field_count.is_some() {
                 let order = &self.order().paths;
-                let place = |path: &str| order.iter().position(|own| is_path_within(path, own));
+                // A list of lists is written whole for the fields in it.
+                let holds = |path: &str, own: &str| is_path_within(path, own) || is_path_within(own, path);
+                let place = |path: &str| order.iter().position(|own| holds(path, own));
                 let new = costs.fields.iter().skip(places.len());
                 let new: Vec<usize> = new.map(|field| place(&field.path).unwrap_or(usize::MAX)).collect();
                 places.extend(new);
@@ -405,7 +407,8 @@ impl MeasuredRecords {
     }
 }
 
-/// Returns true if a selection has a field, alone or with an object that contains it.
+/// Returns true if a selection has a field, alone, with an object that contains it, or for a field in it.
 fn selects(kept: &FieldSelection, path: &str) -> bool {
-    path.match_indices('.').any(|(dot, _)| kept.selects(&path[..dot])) || kept.selects(path)
+    let is_around = path.match_indices('.').any(|(dot, _)| kept.selects(&path[..dot]));
+    is_around || kept.selects(path) || kept.selects_below(path)
 }
