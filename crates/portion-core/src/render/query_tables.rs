@@ -258,12 +258,12 @@ mod tests {
         );
         check(
             "<html><body><table><tr><th>City</th><th>Day</th></tr><tr><td>Oslo</td><td>2024-05-01</td></tr></table></body></html>",
-            "query: text or SELECT … FROM items or lines",
+            "text or SELECT … FROM items or lines",
         );
         check(
             "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-            "query: text or SELECT … FROM items(path,added,removed,start_line,end_line,text) or lines",
+            "text or SELECT … FROM items(path,added,removed,start_line,end_line,text) or lines",
         );
-        check("Some words.", "query: text or SELECT … FROM lines(number,text)");
+        check("Some words.", "text or SELECT … FROM lines(number,text)");
     }
 }
