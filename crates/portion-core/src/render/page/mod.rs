@@ -6,6 +6,7 @@ mod examples;
 mod field_order;
 mod fields;
 mod finish;
+mod measured;
 mod oversized_item;
 mod plan;
 mod table;
@@ -14,7 +15,7 @@ mod write;
 
 use builder::{PageBuilder, WrittenItems};
 pub(super) use costs::Cost;
-pub(super) use plan::MeasuredLists;
+pub(super) use measured::MeasuredLists;
 
 use super::budget::RemainingBudget;
 use super::list_wrapper::ListWrapper;

@@ -3,29 +3,26 @@
 //! A page that names its size keeps it while the main fields fit: what identifies a record and what it is about. Any other page
 //! shows at least [`MIN_RECORDS`] records, then more fields of these, then more records.
 
-use std::cell::{OnceCell, Ref, RefCell};
+use std::cell::{OnceCell, Ref};
 use std::rc::Rc;
 
 use portion_json::projection::{FieldSelection, is_path_within};
 use portion_json::scan::JsonKind;
-use portion_json::span::Span;
-use portion_tokens::TokenCounter;
 
 use super::builder::{PageBuilder, WrittenItems};
-use super::costs::{Cost, RecordCost, RecordCosts};
+use super::costs::Cost;
 use super::field_order::FieldOrder;
+use super::measured::{ELISION_LIMITS, ListStart, MeasuredList, MeasuredRecords};
 use super::table_costs::TableCosts;
 use crate::render::budget::RemainingBudget;
 use crate::render::plan::Plan;
 use crate::render::row_format::RowFormat;
-use crate::snapshot::{Layout, ListItem};
+use crate::snapshot::Layout;
 use crate::stage_name::StageName;
 use crate::view::RequestedFields;
 
 /// Records that a page of no fixed size shows before it shows more fields of them.
 const MIN_RECORDS: usize = 10;
-/// Characters kept of long strings, in the order of attempts.
-const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
 /// A table may cost this much of what the records cost, in percent.
 const MAX_TABLE_COST_PERCENT: u64 = 95;
 /// Tokens, in thousandths, in a notice that reports a table.
@@ -72,31 +69,6 @@ struct Choice {
     item_count: usize,
 }
 
-/// What is known of the lists of a reply: each is measured once, however often the reply is rendered.
-#[derive(Default)]
-pub(in crate::render) struct MeasuredLists(RefCell<Vec<(ListKey, Rc<MeasuredList>)>>);
-
-/// A list from one of its items on: its text, its span, the item, its order, and whether noise is left out.
-type ListKey = (usize, Span, usize, Option<usize>, bool);
-
-/// A list, as far as it was measured.
-struct MeasuredList {
-    order: OnceCell<FieldOrder>,
-    records: RefCell<MeasuredRecords>,
-}
-
-/// The records that were measured so far.
-struct MeasuredRecords {
-    items: Vec<ListItem>,
-    costs: RecordCosts,
-    /// Their costs with each elision limit.
-    elided: [Vec<RecordCost>; ELISION_LIMITS.len()],
-    /// Place of each field in the order, or the largest number if it is not in it.
-    places: Vec<usize>,
-    /// True if the list ended early: its text is not loaded yet.
-    lacks_items: bool,
-}
-
 /// A page to be planned.
 struct Planner<'a> {
     page: &'a PageBuilder<'a>,
@@ -104,33 +76,6 @@ struct Planner<'a> {
     requested: RowFormat,
     list: Rc<MeasuredList>,
     wrapper: OnceCell<Cost>,
-}
-
-impl MeasuredLists {
-    fn list_of(&self, page: &PageBuilder<'_>, counter: &dyn TokenCounter) -> Rc<MeasuredList> {
-        let (text, order) = (page.rows.text.loaded().as_ptr(), page.rows.order.map(|order| order.as_ptr()));
-        let key = (
-            text.addr(),
-            page.rows.list.span,
-            page.first_item,
-            order.map(<*const u32>::addr),
-            page.noise.is_empty(),
-        );
-        let mut known = self.0.borrow_mut();
-        if let Some((_, list)) = known.iter().find(|(own, _)| *own == key) {
-            return Rc::clone(list);
-        }
-        let records = MeasuredRecords {
-            items: Vec::new(),
-            costs: RecordCosts::new(counter),
-            elided: Default::default(),
-            places: Vec::new(),
-            lacks_items: false,
-        };
-        let list = Rc::new(MeasuredList { order: OnceCell::new(), records: RefCell::new(records) });
-        known.push((key, Rc::clone(&list)));
-        list
-    }
 }
 
 impl PageBuilder<'_> {
@@ -154,7 +99,8 @@ impl PageBuilder<'_> {
 impl<'a> Planner<'a> {
     fn new(page: &'a PageBuilder<'a>, room: &RemainingBudget<'a>) -> Self {
         let requested = page.requested_format();
-        let list = page.target.lists.list_of(page, room.counter);
+        let start = ListStart::new(page.rows, page.first_item, &page.noise);
+        let list = page.target.lists.list_at(start, room.counter);
         Self { page, room: *room, requested, list, wrapper: OnceCell::new() }
     }
 
@@ -286,7 +232,7 @@ impl<'a> Planner<'a> {
         if as_table {
             let measured = self.measured(choice);
             let keeps = self.keeps(choice, &measured);
-            let records = measured.records(choice);
+            let records = measured.records(choice.elision, choice.item_count);
             if records.len() < choice.item_count {
                 return Cost::IMPOSSIBLE;
             }
@@ -298,7 +244,7 @@ impl<'a> Planner<'a> {
             let next = (done + BATCH).min(choice.item_count);
             let measured = self.measured(Choice { item_count: next, ..choice });
             let keeps = self.keeps(choice, &measured);
-            let records = measured.records(Choice { item_count: next, ..choice });
+            let records = measured.records(choice.elision, next);
             if records.len() < next {
                 return Cost::IMPOSSIBLE;
             }
@@ -396,14 +342,6 @@ impl<'a> Planner<'a> {
         let omitted_fields = omitted.map(|(field, _)| field.path.clone()).collect();
         let main_count = choice.field_count.map_or(0, |count| self.order().main_count.min(count));
         PagePlan { format, item_count: choice.item_count, cost, omitted_fields, main_count }
-    }
-}
-
-impl MeasuredRecords {
-    /// Returns the records of a choice.
-    fn records(&self, choice: Choice) -> &[RecordCost] {
-        let all = choice.elision.checked_sub(1).map_or(&self.costs.records, |at| &self.elided[at]);
-        all.get(..choice.item_count).unwrap_or(all)
     }
 }
 
