@@ -3,6 +3,7 @@
 use portion_tokens::estimate_size;
 
 use super::notice::NoticeText;
+use super::page::Cost;
 use super::portion::Piece;
 use super::reply_limits::NOTICE_COPIES;
 use super::walk::{PartWalk, ReplyContent};
@@ -51,10 +52,8 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
                 bill.uncharged_tokens += bill.token_cost(piece.body.as_str(), true);
             } else {
                 let planned = content.planned_cost_of(piece).filter(|_| walk.is_draft && !is_quoted);
-                bill.charged_tokens += planned.map_or_else(
-                    || walk.piece_tokens(piece, is_quoted, &bill.cursors),
-                    |cost| cost.whole_tokens(),
-                );
+                bill.charged_tokens += planned
+                    .map_or_else(|| walk.piece_tokens(piece, is_quoted, &bill.cursors), Cost::whole_tokens);
             }
         }
         bill

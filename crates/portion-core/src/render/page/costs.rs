@@ -223,13 +223,8 @@ impl RecordCosts {
             let quote = usize::from(is_string);
             let (start, end) = (span.start as usize + quote, (span.end as usize).saturating_sub(quote));
             let gap = value.get(written..key_start).unwrap_or_default();
-            let (field, container) = match path {
-                "" => (None, 0),
-                _ => {
-                    let field = self.field(rows, path, gap);
-                    (Some(field), self.fields[field].container)
-                }
-            };
+            let field = (!path.is_empty()).then(|| self.field(rows, path, gap));
+            let container = field.map_or(0, |field| self.fields[field].container);
             text.push(gap);
             text.end_part(0);
             text.push(value.get(key_start..start).unwrap_or_default());
@@ -259,8 +254,8 @@ impl RecordCosts {
     fn set_costs(&mut self, first: usize, text: &MeasuredText, counter: &dyn TokenCounter) {
         let costs = counter.part_costs(&text.text, &text.ends);
         let mut parts = costs.iter().zip(&text.uncounted).map(|(cost, uncounted)| {
-            let counted = MAX_COUNTED_BYTES as u64;
-            u64::from(*cost) + u64::from(*cost) * *uncounted as u64 * (100 + ESTIMATE_MARGIN) / 100 / counted
+            let estimated = u64::from(*cost) * *uncounted as u64 / MAX_COUNTED_BYTES as u64;
+            u64::from(*cost) + estimated * (100 + ESTIMATE_MARGIN) / 100
         });
         let mut next = || parts.next().unwrap_or_default();
         let has_keys = self.records.iter().any(|record| record.key.bytes > 0);
@@ -297,8 +292,8 @@ impl RecordCosts {
         let is_row = matches!(rows.list.layout, Layout::Table { .. });
         let around = path.rfind('.').filter(|_| !is_row).map_or("", |dot| &path[..dot]);
         let container = self.containers.iter().position(|(known, _)| known == around).unwrap_or_else(|| {
-            let outer = self.containers.iter().filter(|(known, _)| is_inside(around, known));
-            let listed = outer.filter_map(|(_, list)| list.clone()).next();
+            let mut outer = self.containers.iter().filter(|(known, _)| is_inside(around, known));
+            let listed = outer.find_map(|(_, list)| list.clone());
             let listed = listed.or_else(|| gap.ends_with("[{").then(|| around.to_owned()));
             self.containers.push((around.to_owned(), listed));
             self.containers.len() - 1

@@ -144,9 +144,9 @@ impl<'a> Planner<'a> {
         let as_requested = || {
             let shortened = elisions.clone().map(|elision| all(elision, wanted)).find(|choice| fits(*choice));
             let fewer = || {
-                let counted =
+                let mut counted =
                     elisions.clone().map(|elision| self.most_items(all(elision, wanted), 0, as_table));
-                counted.flatten().find(|choice| choice.item_count > 0)
+                counted.find(|choice| choice.item_count > 0)
             };
             shortened.or_else(fewer)
         };
@@ -169,22 +169,22 @@ impl<'a> Planner<'a> {
             if fits(fields(main, elision, least)) {
                 let useful = self.order().useful_count.max(main);
                 let choice = self.most_fields(fields(main, elision, least), useful, as_table);
-                let choice = self.most_items(choice, least, as_table)?;
+                let choice = self.most_items(choice, least, as_table);
                 let is_complete = choice.item_count == wanted && choice.field_count == Some(useful);
                 let every = self.order().paths.len();
                 return Some(if is_complete { self.most_fields(choice, every, as_table) } else { choice });
             }
         }
-        let last = *elisions.end();
+        let shortest = *elisions.end();
         if page.must_hold_all {
             // As many of the main fields as fit for all records, down to the first.
             let choice =
-                (1..main).rev().map(|count| fields(count, last, wanted)).find(|choice| fits(*choice));
-            let fewer = || self.most_items(fields(1, last, wanted), 0, as_table);
-            return choice.or_else(fewer).filter(|choice| choice.item_count > 0);
+                (1..main).rev().map(|count| fields(count, shortest, wanted)).find(|choice| fits(*choice));
+            let fewer = || self.most_items(fields(1, shortest, wanted), 0, as_table);
+            return Some(choice.unwrap_or_else(fewer)).filter(|choice| choice.item_count > 0);
         }
-        let fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
-        fewer.flatten().find(|choice| choice.item_count > 0)
+        let mut fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
+        fewer.find(|choice| choice.item_count > 0)
     }
 
     /// Returns the fields to choose from. They are found in records of the whole list, which are read only if they are needed.
@@ -212,14 +212,14 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the choice with as many records as fit, of which `least` are known to.
-    fn most_items(&self, choice: Choice, least: usize, as_table: bool) -> Option<Choice> {
+    fn most_items(&self, choice: Choice, least: usize, as_table: bool) -> Choice {
         let with = |item_count| Choice { item_count, ..choice };
         let (mut fits, mut exceeds) = (least, self.page.wanted_count + 1);
         while exceeds > fits + 1 {
             let middle = fits.midpoint(exceeds);
             if self.fits(with(middle), as_table) { fits = middle } else { exceeds = middle }
         }
-        Some(with(fits))
+        with(fits)
     }
 
     fn fits(&self, choice: Choice, as_table: bool) -> bool {
@@ -277,9 +277,9 @@ impl<'a> Planner<'a> {
                 places.extend(new);
             }
             if let Some(at) = choice.elision.checked_sub(1) {
-                for nth in elided[at].len()..costs.records.len() {
-                    let pointer = format!("{}{}", page.target.pointer, page.rows.pointer_to(&items[nth]));
-                    let of = (&costs.records[nth], &items[nth]);
+                let known = elided[at].len();
+                for of in costs.records.iter().zip(items.iter()).skip(known) {
+                    let pointer = format!("{}{}", page.target.pointer, page.rows.pointer_to(of.1));
                     let limit = (ELISION_LIMITS[at], pointer.as_str());
                     elided[at].push(costs.elided(of, page.rows, &page.noise, limit, counter));
                 }

@@ -103,15 +103,12 @@ impl TableCosts<'_> {
                 continue;
             }
             let cost = cell.named.plus(cell.opening);
-            match row.last_mut().filter(|value| value.column == column) {
-                Some(value) => {
-                    value.cost += cost;
-                    value.hash = HASHER.hash_one((value.hash, at, cell.hash));
-                }
-                None => {
-                    let cost = cost.plus(self.costs.separator);
-                    row.push(Value { column, cost, hash: cell.hash, is_null: false });
-                }
+            if let Some(value) = row.last_mut().filter(|value| value.column == column) {
+                value.cost += cost;
+                value.hash = HASHER.hash_one((value.hash, at, cell.hash));
+            } else {
+                let cost = cost.plus(self.costs.separator);
+                row.push(Value { column, cost, hash: cell.hash, is_null: false });
             }
         }
         row
