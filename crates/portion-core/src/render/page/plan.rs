@@ -1,7 +1,7 @@
 //! Chooses what a page shows, by arithmetic: its fields, how far strings are shortened, and how many records.
 //!
-//! A page that names its size keeps it while the main fields fit: what identifies a record and what it is about. Any other page
-//! shows at least [`MIN_RECORDS`] records, then more fields of these, then more records.
+//! A page keeps its size while the main fields fit: what identifies a record and what it is about. More fields follow. Where they
+//! do not fit, a page whose size nobody named shows at least [`MIN_RECORDS`] records, then more fields of these, then more records.
 
 use std::cell::{OnceCell, Ref};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use crate::snapshot::Layout;
 use crate::stage_name::StageName;
 use crate::view::RequestedFields;
 
-/// Records that a page of no fixed size shows before it shows more fields of them.
+/// Records that a page shows before it shows more fields of them, if its own number does not fit.
 const MIN_RECORDS: usize = 10;
 /// A table may cost this much of what the records cost, in percent.
 const MAX_TABLE_COST_PERCENT: u64 = 95;
@@ -161,9 +161,9 @@ impl<'a> Planner<'a> {
             return as_requested();
         }
         let is_fixed = page.fixed_count.is_some() || page.target.view.limit.is_some();
-        let least = if is_fixed { wanted } else { wanted.min(MIN_RECORDS) };
         let main = self.order().main_count.max(1);
         let fields = |count, elision, item_count| Choice { field_count: Some(count), elision, item_count };
+        let least = if is_fixed || fits(fields(main, 0, wanted)) { wanted } else { wanted.min(MIN_RECORDS) };
         // The main fields of the least number of records, then more fields, then more records.
         for elision in elisions.clone() {
             if fits(fields(main, elision, least)) {
