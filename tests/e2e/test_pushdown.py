@@ -237,7 +237,8 @@ def test_a_query_in_the_first_call_reads_all_pages(peer, tool):
     pending = Reply(peer.call("portion_query", cursor=cursor, query="SELECT count(*) AS n FROM items WHERE status = 'pending'"))
     assert json.loads(pending.text) == [{"n": 250}]
     assert ids(Reply(peer.call("portion_read", cursor=cursor, offset=490, limit=5)), tool) == [491, 492, 493, 494, 495]
-    assert calls(peer, tool) == []
+    # Pages of other lists may still be fetched.
+    assert [call for call in calls(peer, tool) if "total" not in call] == []
 
 
 def test_a_query_sees_the_whole_list(peer):

@@ -67,7 +67,8 @@ def test_v3_1_a_threshold_changed_in_the_running_server_is_what_the_next_replies
     assert budget(before) == 2000
     portion.write("tokenBudgetThreshold: 8000\n")
     after = portion.until(lambda: (shown := ask()) and budget(shown) == 8000 and shown, "8,000 tokens")
-    assert len(records(after, "data", "items")[0]) > len(records(before, "data", "items")[0])
+    shown, wider = (len(json.dumps(records(reply, "data", "items"))) for reply in (before, after))
+    assert wider > 1.3 * shown
 
 
 def test_v3_2_paging_switched_on_for_one_endpoint_leaves_others_unchanged(configured):
@@ -231,7 +232,8 @@ def test_v8_in_the_shadow_one_endpoint_is_as_it_was_and_what_it_would_be_is_reco
         assert front.call("search_bookings").kind == "page", "others are shaped"
     plain, shadow = record.requests(2, "--endpoint", endpoint)
     assert (shadow["outcome"], shadow["shadowOutcome"]) == ("unshaped", plain["outcome"]) == ("unshaped", "paginated")
-    assert shadow["shadowTokens"] == pytest.approx(shaped.cost, rel=0.05)
+    # Without cursors, the notice leaves room for a column more.
+    assert shadow["shadowTokens"] == pytest.approx(shaped.cost, rel=0.1)
     assert shadow["estimatedTokens"] == pytest.approx(tokens.count(PAYLOAD), rel=0.05)
 
 

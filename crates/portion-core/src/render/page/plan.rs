@@ -169,10 +169,7 @@ impl<'a> Planner<'a> {
             if fits(fields(main, elision, least)) {
                 let useful = self.order().useful_count.max(main);
                 let choice = self.most_fields(fields(main, elision, least), useful, as_table);
-                let choice = self.most_items(choice, least, as_table);
-                let is_complete = choice.item_count == wanted && choice.field_count == Some(useful);
-                let every = self.order().paths.len();
-                return Some(if is_complete { self.most_fields(choice, every, as_table) } else { choice });
+                return Some(self.most_items(choice, least, as_table));
             }
         }
         let shortest = *elisions.end();

@@ -39,8 +39,8 @@ fn payments_keep_their_date_and_amount() {
             "memo": "m".repeat(120), "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z",
         })
     };
-    // All records fit, so some of the values that are the same in all of them do as well.
-    check(payment, &["id", "date", "description", "amount", "currency", "account", "category"]);
+    // Values that are the same in all records say nothing of one.
+    check(payment, &["id", "date", "description", "amount", "category"]);
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn bookings_keep_their_dates_and_price() {
             "notes": "long notes ".repeat(20), "createdOn": "2026-01-01T00:00:00Z", "phone": format!("+{n}"),
         })
     };
-    let about = ["id", "reference", "status", "guestName", "guestFirstName", "arrivalDate", "departureDate"];
-    check(booking, &[&about[..], &["totalPrice", "currency", "listingName", "nights", "phone"]].concat());
+    let about = ["id", "reference", "status", "guestName", "arrivalDate", "departureDate", "totalPrice"];
+    check(booking, &[&about[..], &["listingName", "nights", "phone"]].concat());
 }
 
 #[test]
