@@ -213,7 +213,7 @@ def condensed(peer, name):
     return first, columns
 
 
-ROOMY = ["--tokenizer o200k", "--rows auto --token-budget-threshold 3200", "--token-budget-threshold 5000", "--token-budget-threshold 8000"]
+ROOMY = ["--tokenizer o200k", "--rows auto --token-budget-threshold 2600", "--token-budget-threshold 5000", "--token-budget-threshold 8000"]
 BOOKINGS = ["bookings", "bookings with two equal columns", "bookings of returning guests"]
 
 
