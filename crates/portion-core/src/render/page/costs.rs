@@ -57,6 +57,8 @@ pub(super) struct Cell {
     pub hash: u64,
     pub is_null: bool,
     is_string: bool,
+    /// True if it ends in a space, which may share a token with what follows.
+    ends_in_space: bool,
     bytes: usize,
 }
 
@@ -230,6 +232,7 @@ impl RecordCosts {
             text.push(value.get(key_start..start).unwrap_or_default());
             text.end_part(0);
             text.push_value(value.get(start..end).unwrap_or_default());
+            let last = value.as_bytes().get(end.wrapping_sub(1)).copied();
             written = end;
             let opens = container != before && container != 0;
             before = container;
@@ -241,7 +244,8 @@ impl RecordCosts {
             let named = Cost { tokens: 0, bytes: bare.bytes + name.len() as u64 + 2 };
             let (hash, bytes) = (HASHER.hash_one(value), value.len());
             let is_null = value == "null";
-            cells.push(Cell { field, named, bare, opening, hash, is_null, is_string, bytes });
+            let ends_in_space = is_string && last == Some(b' ');
+            cells.push(Cell { field, named, bare, opening, hash, is_null, is_string, ends_in_space, bytes });
         });
         text.push_value(value.get(written..).unwrap_or_default());
         let key = item.key.map_or(0, |key| escaped_len(rows.slice(key)) as u64 + 2);
@@ -266,9 +270,10 @@ impl RecordCosts {
             }
             for cell in &mut record.cells {
                 let (gap, name, value) = (next(), next(), next());
+                let value = value + if cell.ends_in_space { self.comma.tokens } else { 0 };
                 // The gap before the first value in a container opens it. Other gaps belong to the value.
                 let opens = cell.opening.bytes > 0;
-                cell.opening.tokens = if opens { gap + self.separator.tokens } else { 0 };
+                cell.opening.tokens = if opens { gap } else { 0 };
                 cell.named.tokens = name + value + if opens { 0 } else { gap };
                 cell.bare.tokens =
                     value + if cell.is_string { self.separator.tokens } else { self.comma.tokens };

@@ -113,7 +113,7 @@ impl<'a> Planner<'a> {
             return None;
         }
         let choice = self.choose(true).filter(|choice| choice.item_count > 1)?;
-        let (table, records) = (self.cost(choice, true), self.cost(choice, false));
+        let (table, records) = (self.cost(choice, true), self.records_cost(choice, false));
         let saves = (table.tokens + TABLE_NOTICE_COST) * 100 <= records.tokens * MAX_TABLE_COST_PERCENT;
         saves.then(|| self.plan(choice, true))
     }
@@ -225,7 +225,6 @@ impl<'a> Planner<'a> {
 
     /// Returns what a choice costs, or as soon as it exceeds the budget, a part of that.
     fn cost(&self, choice: Choice, as_table: bool) -> Cost {
-        let mut sum = self.wrapper_cost(choice);
         if as_table {
             let measured = self.measured(choice);
             let keeps = self.keeps(choice, &measured);
@@ -234,10 +233,16 @@ impl<'a> Planner<'a> {
                 return Cost::IMPOSSIBLE;
             }
             let (costs, counter) = (&measured.costs, self.room.counter);
-            return sum.plus(TableCosts { costs, records, keeps: &keeps, counter }.total());
+            let table = TableCosts { costs, records, keeps: &keeps, counter };
+            return self.wrapper_cost(choice).plus(table.total());
         }
-        let mut done = 0;
-        while done < choice.item_count && sum.is_within(&self.room) {
+        self.records_cost(choice, true)
+    }
+
+    /// Returns what the records of a choice cost with their wrapper. `stops`: true to end as soon as that exceeds the budget.
+    fn records_cost(&self, choice: Choice, stops: bool) -> Cost {
+        let (mut sum, mut done) = (self.wrapper_cost(choice), 0);
+        while done < choice.item_count && (!stops || sum.is_within(&self.room)) {
             let next = (done + BATCH).min(choice.item_count);
             let measured = self.measured(Choice { item_count: next, ..choice });
             let keeps = self.keeps(choice, &measured);
