@@ -32,6 +32,15 @@ def stored(snapshots):
     return until(lambda: list(snapshots.glob(f"{'?' * 64}/*/fields")), "it is stored")
 
 
+def is_replaced_by_a_file(directory):
+    shutil.rmtree(directory, ignore_errors=True)
+    try:
+        directory.write_text("")
+    except IsADirectoryError:
+        return False
+    return True
+
+
 def test_files_that_cannot_be_written_are_told_until_they_can(instance, snapshots):
     with instance() as one:
         caller = Caller(one)
@@ -40,8 +49,8 @@ def test_files_that_cannot_be_written_are_told_until_they_can(instance, snapshot
         assert one.health()["store"]["backend"] == {"available": True, "problem": None, "failures": 0}
         # Nothing can be written while a file is in place of the directory for temporary files.
         temporary = snapshots / "tmp"
-        shutil.rmtree(temporary)
-        temporary.write_text("")
+        # A write that goes on makes the directory anew.
+        until(lambda: is_replaced_by_a_file(temporary), "the directory is gone")
         first = lawful(caller.call("list_bookings"))
         until(lambda: not one.is_connected(), "the store is lost")
         health = one.health()
