@@ -5,6 +5,9 @@ use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
+/// Characters kept of long strings, in the order of attempts.
+pub(crate) const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
+
 /// One container on the path to the current value. It is small, because a document may consist of a million levels.
 enum PathFrame {
     Array { index: u32 },

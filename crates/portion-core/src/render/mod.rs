@@ -54,7 +54,6 @@ mod page;
 mod pass_through;
 mod piece_cost;
 mod pieces;
-mod plan;
 mod portion;
 mod query_tables;
 mod rank;
@@ -78,8 +77,7 @@ pub use context::Context;
 pub use exempt::is_exempt;
 pub use follow_up_call::FollowUpCall;
 pub use notice_key::nested_notice_key;
-pub use plan::Plan;
-pub use portion::{Piece, PieceBody, Portion, PortionKind};
+pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind};
 pub use rank::rank;
 pub use upstream_paging::{UpstreamRest, upstream_rest};
 

@@ -8,8 +8,7 @@ use super::budget::RemainingBudget;
 use super::follow_up_call::FollowUpCall;
 use super::meta::{NameList, RenderingMeta};
 use super::page::{Cost, MeasuredLists};
-use super::plan::Plan;
-use super::portion::PortionKind;
+use super::portion::{Plan, PortionKind};
 use super::query_tables::QueryTables;
 use crate::cursor::{CursorToken, PartOffset, Position};
 use crate::paging::PagingArgument;
@@ -65,7 +64,7 @@ pub(super) struct RenderTarget<'a> {
     pub upstream_list: Option<&'a UpstreamList>,
     /// True if the caller gave the size of the reply, which a chunk of text then may use up.
     pub has_explicit_size: bool,
-    /// What was measured of the lists of the reply.
+    /// Costs of the lists of the reply, as far as they were measured.
     pub lists: &'a MeasuredLists,
     /// True if only the notice of the reply is wanted: planned records need not be written.
     pub is_draft: bool,

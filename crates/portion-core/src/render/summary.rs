@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::columnar::Columns;
-use super::elide::elide;
+use super::elide::{ELISION_LIMITS, elide};
 use super::meta::NameList;
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
@@ -33,8 +33,6 @@ use crate::view::{
     sections,
 };
 
-/// Characters kept of long strings, in the order of attempts.
-const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
 /// Limits for answers, where a string often is the whole content.
 const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 /// Estimated cost of a shortened string, in tokens.

@@ -3,7 +3,7 @@
 use super::costs::Cost;
 use crate::noise::NoiseFields;
 use crate::render::list_wrapper::ListWrapper;
-use crate::render::plan::Plan;
+use crate::render::portion::Plan;
 use crate::render::rendering::RenderTarget;
 use crate::render::row_format::RowFormat;
 use crate::snapshot::OrderedList;

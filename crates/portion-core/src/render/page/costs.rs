@@ -78,6 +78,8 @@ pub(super) struct RecordCosts {
     pub records: Vec<RecordCost>,
     /// Names of the columns of tables.
     pub columns: Vec<String>,
+    /// Costs of these names.
+    pub name_costs: Vec<Cost>,
     /// Cost of what is between two strings, and between two other values.
     pub separator: Cost,
     pub comma: Cost,
@@ -135,6 +137,7 @@ impl RecordCosts {
             fields: Vec::new(),
             records: Vec::new(),
             columns: Vec::new(),
+            name_costs: Vec::new(),
             separator: Cost::of("\",\"", counter),
             comma: Cost::of(",", counter),
             field_index: HashMap::with_hasher(HASHER),
@@ -155,6 +158,8 @@ impl RecordCosts {
         let (mut measured, first) = (MeasuredText::default(), self.records.len());
         items.iter().for_each(|item| self.add(rows, item, noise, &mut measured));
         self.set_costs(first, &measured, counter);
+        let new = self.columns.iter().skip(self.name_costs.len()).map(|name| Cost::of(name, counter));
+        self.name_costs.extend(new.collect::<Vec<_>>());
     }
 
     /// Returns what a record costs with these fields, by index.

@@ -1,4 +1,4 @@
-//! What was measured of the lists of a reply.
+//! Keeps what was measured of the lists of a reply.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -9,12 +9,10 @@ use portion_tokens::TokenCounter;
 use super::costs::{RecordCost, RecordCosts};
 use super::field_order::FieldOrder;
 use crate::noise::NoiseFields;
+use crate::render::elide::ELISION_LIMITS;
 use crate::snapshot::{ListItem, OrderedList};
 
-/// Characters kept of long strings, in the order of attempts.
-pub(super) const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
-
-/// What is known of the lists of a reply: each is measured once, however often the reply is rendered.
+/// The lists of a reply, as far as they are known: each is measured once, however often the reply is rendered.
 #[derive(Default)]
 pub(in crate::render) struct MeasuredLists(RefCell<Vec<(ListStart, Rc<MeasuredList>)>>);
 

@@ -4,6 +4,7 @@
 //! do not fit, a page whose size nobody named shows at least [`MIN_RECORDS`] records, then more fields of these, then more records.
 
 use std::cell::{OnceCell, Ref};
+use std::ops::Range;
 use std::rc::Rc;
 
 use portion_json::projection::{FieldSelection, is_path_within};
@@ -12,10 +13,11 @@ use portion_json::scan::JsonKind;
 use super::builder::{PageBuilder, WrittenItems};
 use super::costs::Cost;
 use super::field_order::FieldOrder;
-use super::measured::{ELISION_LIMITS, ListStart, MeasuredList, MeasuredRecords};
+use super::measured::{ListStart, MeasuredList, MeasuredRecords};
 use super::table_costs::TableCosts;
 use crate::render::budget::RemainingBudget;
-use crate::render::plan::Plan;
+use crate::render::elide::ELISION_LIMITS;
+use crate::render::portion::Plan;
 use crate::render::row_format::RowFormat;
 use crate::snapshot::Layout;
 use crate::stage_name::StageName;
@@ -30,7 +32,7 @@ const TABLE_NOTICE_COST: u64 = 8_000;
 /// Records that are measured at once.
 const BATCH: usize = 10;
 
-/// What a page shows.
+/// The content of a page, chosen before it is written.
 #[derive(Clone, Debug)]
 pub(super) struct PagePlan {
     pub format: RowFormat,
@@ -142,7 +144,9 @@ impl<'a> Planner<'a> {
             return None;
         }
         let as_requested = || {
-            let shortened = elisions.clone().map(|elision| all(elision, wanted)).find(|choice| fits(*choice));
+            // Unshortened, they do not fit.
+            let shorter = elisions.clone().skip(1);
+            let shortened = shorter.map(|elision| all(elision, wanted)).find(|choice| fits(*choice));
             let fewer = || {
                 let mut counted =
                     elisions.clone().map(|elision| self.most_items(all(elision, wanted), 0, as_table));
@@ -200,23 +204,13 @@ impl<'a> Planner<'a> {
     /// Returns the choice with as many more fields as fit, at most `most`.
     fn most_fields(&self, choice: Choice, most: usize, as_table: bool) -> Choice {
         let with = |count| Choice { field_count: Some(count), ..choice };
-        let (mut fits, mut exceeds) = (choice.field_count.unwrap_or(0), most + 1);
-        while exceeds - fits > 1 {
-            let middle = fits.midpoint(exceeds);
-            if self.fits(with(middle), as_table) { fits = middle } else { exceeds = middle }
-        }
-        with(fits)
+        with(largest(choice.field_count.unwrap_or(0)..most + 1, |count| self.fits(with(count), as_table)))
     }
 
     /// Returns the choice with as many records as fit, of which `least` are known to.
     fn most_items(&self, choice: Choice, least: usize, as_table: bool) -> Choice {
         let with = |item_count| Choice { item_count, ..choice };
-        let (mut fits, mut exceeds) = (least, self.page.wanted_count + 1);
-        while exceeds > fits + 1 {
-            let middle = fits.midpoint(exceeds);
-            if self.fits(with(middle), as_table) { fits = middle } else { exceeds = middle }
-        }
-        with(fits)
+        with(largest(least..self.page.wanted_count + 1, |count| self.fits(with(count), as_table)))
     }
 
     fn fits(&self, choice: Choice, as_table: bool) -> bool {
@@ -345,6 +339,17 @@ impl<'a> Planner<'a> {
         let main_count = choice.field_count.map_or(0, |count| self.order().main_count.min(count));
         PagePlan { format, item_count: choice.item_count, cost, omitted_fields, main_count }
     }
+}
+
+/// Returns the largest number of a range that fits. The first one is known to fit, and numbers above one that does not fit do
+/// not either.
+fn largest(range: Range<usize>, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut fitting, mut exceeding) = (range.start, range.end);
+    while exceeding > fitting + 1 {
+        let middle = fitting.midpoint(exceeding);
+        if fits(middle) { fitting = middle } else { exceeding = middle }
+    }
+    fitting
 }
 
 /// Returns true if a selection has a field, alone, with an object that contains it, or for a field in it.

@@ -75,7 +75,7 @@ impl TableCosts<'_> {
         }
         let mut shown: Vec<usize> = Vec::new();
         for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.value_count > 0) {
-            sum += Cost::of(&self.costs.columns[at], self.counter).plus(separator);
+            sum += self.costs.name_costs[at].plus(separator);
             if column.constant.is_some() && column.value_count == rows.len() {
                 let first = rows.first().and_then(|row| row.iter().find(|value| value.column == at));
                 sum += first.map_or(separator, |value| value.cost);
@@ -134,8 +134,7 @@ impl TableCosts<'_> {
         if sum != Cost::default() {
             sum += Cost::of(ABSENT, self.counter);
             let marked = shown.iter().filter(|column| columns[**column].value_count < rows.len());
-            let name = |column: &usize| Cost::of(&self.costs.columns[*column], self.counter);
-            marked.for_each(|column| sum += name(column).plus(self.costs.separator));
+            marked.for_each(|column| sum += self.costs.name_costs[*column].plus(self.costs.separator));
         }
         sum
     }

@@ -29,7 +29,7 @@ pub(super) struct PartWalk<'a> {
     pub cx: &'a Context<'a>,
     /// True if this is the first reply, which has a separate `structuredContent`.
     pub is_first_reply: bool,
-    /// What was measured of the lists of the reply.
+    /// Costs of the lists of the reply, as far as they were measured.
     pub lists: &'a MeasuredLists,
     /// Facts about the whole.
     pub description: Option<&'a Description>,
