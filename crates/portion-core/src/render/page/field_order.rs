@@ -126,7 +126,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     dates.sort_by_key(|(order, _)| *order);
     // Money before counts.
     amounts.sort_by_key(|field| std::cmp::Reverse(field_names::importance(&field.path)));
-    let leading: HashSet<&str> = dates
+    let mut leading: HashSet<&str> = dates
         .into_iter()
         .map(|(_, field)| field)
         .take(MAX_LEADING_DATES)
@@ -134,6 +134,14 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
         .chain(contents(&fields, &values, records).into_iter().take(MAX_LEADING_CONTENTS))
         .map(|field| field.path.as_str())
         .collect();
+    let bytes =
+        |field: &Field| values.get(&field.path).map_or(0, |own| own.iter().map(String::len).sum::<usize>());
+    let others = || fields.iter().copied().filter(|field| !spare.contains(field.path.as_str()));
+    if leading.is_empty() && !others().any(|field| field.rank == FieldRank::Name) {
+        // Identities alone say nothing: the longest text does.
+        let texts = others().filter(|field| (FieldRank::Important..FieldRank::Noise).contains(&field.rank));
+        leading.extend(texts.max_by_key(|field| bytes(field)).map(|field| field.path.as_str()));
+    }
     let tier = |field: &&Field| match field.path.as_str() {
         path if spare.contains(path) => Tier::Redundant,
         _ if field.rank <= FieldRank::Status => Tier::Core,
@@ -141,13 +149,11 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
         _ => Tier::Other,
     };
     // A prefix of the fields is shown, so expensive ones come after cheap ones.
-    let bytes = |field: &&Field| match field.rank {
-        FieldRank::LongText | FieldRank::Container => {
-            values.get(&field.path).map_or(0, |values| values.iter().map(String::len).sum())
-        }
-        _ => 0_usize,
+    let long = |field: &Field| match field.rank {
+        FieldRank::LongText | FieldRank::Container => bytes(field),
+        _ => 0,
     };
-    fields.sort_by_key(|field| (tier(field), bytes(field)));
+    fields.sort_by_key(|field| (tier(field), long(field)));
     fields.into_iter().map(|field| (field, tier(&field))).collect()
 }
 

@@ -100,6 +100,26 @@ proptest! {
     }
 }
 
+/// Records of an identity and one long value show both.
+#[test]
+fn identities_are_not_shown_alone() {
+    for (name, words, count) in
+        [("trace", 800, 30), ("note", 60, 300), ("isNew", 1, 9_000), ("payload", 4_000, 12)]
+    {
+        let record =
+            |id: usize| format!("{{\"id\":{id},\"{name}\":\"{}{id}\"}}", "seven words ".repeat(words));
+        let text = format!("[{}]", (0..count).map(record).collect::<Vec<_>>().join(","));
+        for budget in [1_000, 2_000, 4_000] {
+            let reply = first(&text, budget, &Request::default()).expect("shaped");
+            assert!(
+                reply.text().contains(&format!("\"{name}\":\"seven")),
+                "{name} at {budget}: {}",
+                reply.text()
+            );
+        }
+    }
+}
+
 /// The records cost no more than planned, and little less.
 #[test]
 fn a_plan_is_close_to_the_cost() {
