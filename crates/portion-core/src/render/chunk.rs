@@ -1,10 +1,11 @@
 //! Renders chunks and line ranges of a text.
 
 use portion_json::span::Span;
-use portion_text::chunk::{ChunkLimits, cut};
-use portion_tokens::estimate_size;
+use portion_text::chunk::{ChunkLimits, TextKind, cut};
+use portion_tokens::{TextSize, TokenCounter, estimate_size};
 
 use super::budget::RemainingBudget;
+use super::line_costs::LineCosts;
 use super::meta::{ChunkCount, NameList};
 use super::portion::PortionKind;
 use super::query_tables::QueryTables;
@@ -30,11 +31,19 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
         target.required_count.filter(|_| size.is_some() || target.pagination.is_some()).map(|of| of as usize);
     // If the caller gave the size of the reply, the chunk may use all of it.
     let usual = !range && !target.has_explicit_size;
-    let is_sample = usual && of.is_none() && size.is_none() && target.is_sample();
+    // The lines of a log or a table are much alike: a few tell what they hold, and facts tell the rest.
+    let is_repetitive = matches!(index.chunker.kind(), TextKind::Log | TextKind::Table);
+    let is_sample = usual
+        && of.is_none()
+        && size.is_none()
+        && (target.is_sample() || is_repetitive && target.may_be_sample());
     let tokens = ChunkTokens::new(target, room.tokens, usual && of.is_none(), is_sample);
     let max_lines = of.or(size).unwrap_or(if usual { target.policy.chunk_lines } else { usize::MAX });
-    let limits =
-        |max_tokens| ChunkLimits { counter: room.counter, max_tokens, max_lines, max_bytes: room.bytes };
+    // A first reply states the size of the text and its number of chunks: both follow from the costs of its lines.
+    let costs = (target.is_first() && text.len() <= MAX_EXACT_BYTES)
+        .then(|| LineCosts::new(text, room.counter, target.measured.lines_of(text, room.counter)));
+    let counter = costs.as_ref().map_or(room.counter, |costs| costs as &dyn TokenCounter);
+    let limits = |max_tokens| ChunkLimits { counter, max_tokens, max_lines, max_bytes: room.bytes };
     let end = if from < to { cut(text, from, to, index.chunker, &limits(tokens.this)) } else { to };
     let mut rendering = Rendering::new(
         if range { PortionKind::Range } else { PortionKind::Chunk },
@@ -68,12 +77,14 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
     rendering.meta.total_bytes = Some(text.len());
     rendering.meta.is_past_end = from >= to;
     if target.is_first() {
+        let exact = costs.map(|costs| TextSize { tokens: costs.total_tokens(), is_exact: true });
+        rendering.meta.total_tokens = exact.or_else(|| Some(estimate_size(room.counter, text)));
         describe_text(target, index, room, &mut rendering);
     }
     rendering
 }
 
-/// Adds facts of the whole text: its tables for queries, its tokens and its headings.
+/// Adds facts of the whole text: its tables for queries and its headings.
 fn describe_text(
     target: &RenderTarget<'_>,
     index: &LineIndex,
@@ -81,7 +92,6 @@ fn describe_text(
     rendering: &mut Rendering,
 ) {
     rendering.query_tables = rendering.next.map(|_| QueryTables::of_text(&target.subject.text, index));
-    rendering.meta.total_tokens = Some(estimate_size(room.counter, &target.subject.text));
     if let Some(range) = target.view.range.filter(|range| !range.is_line_range) {
         let others = same_headings(target.subject, range.span);
         let names = NameList::new(others, max_name_chars(room));
@@ -114,9 +124,7 @@ impl ChunkTokens {
         // The first chunk and the description of the whole take the tokens of a chunk together.
         let described = if target.is_first() { target.described_tokens } else { 0 };
         let (this, later) = match (is_sample, is_usual) {
-            (true, _) => {
-                (target.policy.reply_target / SAMPLE_SHARE, target.policy.reply_target / SAMPLE_SHARE)
-            }
+            (true, _) => (target.policy.reply_target / SAMPLE_SHARE, size),
             (false, true) => (size.saturating_sub(described).max(size / 2), size),
             (false, false) => (most, most),
         };
@@ -124,9 +132,9 @@ impl ChunkTokens {
     }
 }
 
-/// Longest text, in bytes, whose chunks are counted exactly.
-const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;
-/// Most chunks that are counted. Each of them is cut, and a reply is rendered several times.
+/// Longest text, in bytes, whose tokens and chunks are counted exactly.
+const MAX_EXACT_BYTES: usize = 128 << 10;
+/// Most chunks that are counted. Each of them is cut.
 const MAX_COUNTED_CHUNKS: usize = 64;
 
 /// Returns the number of chunks. It is exact at the last chunk and for short texts of few chunks; otherwise it is
@@ -149,7 +157,7 @@ fn total_chunks(
     };
     // Few chunks are cut in advance: an exact count costs less than a reader's wrong estimate.
     if let crate::snapshot::Structure::Text(index) = &target.subject.structure
-        && to - start <= MAX_EXACT_COUNT_BYTES
+        && to - start <= MAX_EXACT_BYTES
         && target.is_first()
         && estimate(chunks, at) <= MAX_COUNTED_CHUNKS
     {

@@ -231,7 +231,7 @@ mod tests {
     use crate::render::budget::RemainingBudget;
     use crate::render::candidate::Candidate;
     use crate::render::notice::Detail;
-    use crate::render::page::MeasuredLists;
+    use crate::render::page::Measured;
     use crate::render::portion::Portion;
     use crate::render::reply_limits::{NoticeSize, ReplyLimits};
     use crate::render::walk::PartWalk;
@@ -276,8 +276,8 @@ mod tests {
             query_tool: None,
             read_uri: None,
         };
-        let lists = MeasuredLists::default();
-        let walk = PartWalk::new(&snapshot, &asked, &cx, true, &lists);
+        let measured = Measured::default();
+        let walk = PartWalk::new(&snapshot, &asked, &cx, true, &measured);
         let limits = ReplyLimits::for_reply(&snapshot, &asked, policy, true);
         let usual = limits.budget_without_notice(Detail::Full, NoticeSize::WithNames, None, counter, 0);
         // The whole limits are always too much, because the notice needs space.

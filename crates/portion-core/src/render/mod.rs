@@ -45,6 +45,7 @@ mod fitting;
 mod follow_up_call;
 mod inline_parts;
 mod item_costs;
+mod line_costs;
 mod list_wrapper;
 mod meta;
 mod notice;

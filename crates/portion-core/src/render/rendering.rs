@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::budget::RemainingBudget;
 use super::follow_up_call::FollowUpCall;
 use super::meta::{NameList, RenderingMeta};
-use super::page::{Cost, MeasuredLists};
+use super::page::{Cost, Measured};
 use super::portion::{Plan, PortionKind};
 use super::query_tables::QueryTables;
 use crate::cursor::{CursorToken, PartOffset, Position};
@@ -64,8 +64,8 @@ pub(super) struct RenderTarget<'a> {
     pub upstream_list: Option<&'a UpstreamList>,
     /// True if the caller gave the size of the reply, which a chunk of text then may use up.
     pub has_explicit_size: bool,
-    /// Costs of the lists of the reply, as far as they were measured.
-    pub lists: &'a MeasuredLists,
+    /// Costs of the lists and texts of the reply, as far as they were measured.
+    pub measured: &'a Measured,
     /// True if only the notice of the reply is wanted: planned records need not be written.
     pub is_draft: bool,
     /// The limits.
@@ -97,8 +97,12 @@ impl RenderTarget<'_> {
 
     /// Returns true if it is shown as a sample of the whole.
     pub(super) fn is_sample(&self) -> bool {
-        self.policy.first_rows == FirstRows::Sample
-            && self.allows_sample
+        self.policy.first_rows == FirstRows::Sample && self.may_be_sample()
+    }
+
+    /// Returns true if it is the first reply to a plain request, which the caller gave no size.
+    pub(super) fn may_be_sample(&self) -> bool {
+        self.allows_sample
             && self.view.is_whole_list()
             && !self.is_singled_out
             && !self.is_answer

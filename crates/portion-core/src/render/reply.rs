@@ -7,7 +7,7 @@ use super::description::Description;
 use super::fitting::Attempts;
 use super::notice::Detail;
 use super::numbered_pages::Unshown;
-use super::page::MeasuredLists;
+use super::page::Measured;
 use super::pass_through;
 use super::portion::Portion;
 use super::query_tables::QueryTables;
@@ -34,8 +34,8 @@ pub(super) fn render(
     let description = Description::for_request(snapshot, asked, cx, tokens, fresh);
     let description = description.as_ref();
     let tables = QueryTables::of_blocks_in(snapshot, asked, fresh);
-    let lists = MeasuredLists::default();
-    let walk = PartWalk::new(snapshot, asked, cx, fresh, &lists).with_unshown(unshown.told.as_ref());
+    let measured = Measured::default();
+    let walk = PartWalk::new(snapshot, asked, cx, fresh, &measured).with_unshown(unshown.told.as_ref());
     let walk = PartWalk { description, block_tables: tables.as_ref(), ..walk };
     let charged = walk.with_unshown(unshown.charged.as_ref());
     let mut all = Attempts::new(&charged, limits).written_by(&walk);
@@ -74,8 +74,8 @@ pub(super) fn render_whole(
         ..ReplyLimits::for_reply(snapshot, asked, cx.policy, true)
     };
     let tables = QueryTables::of_blocks_in(snapshot, asked, true);
-    let lists = MeasuredLists::default();
-    let walk = PartWalk::for_whole(snapshot, asked, cx, &lists);
+    let measured = Measured::default();
+    let walk = PartWalk::for_whole(snapshot, asked, cx, &measured);
     let walk = PartWalk { block_tables: tables.as_ref(), ..walk };
     let room = RemainingBudget { counter: cx.counter, tokens: limits.tokens, bytes: limits.bytes };
     let mut drafts = ATTEMPTS.iter().map(|(detail, _)| Candidate::render(&walk, room, limits, *detail));

@@ -1,7 +1,8 @@
-//! Keeps what was measured of the lists of a reply.
+//! Keeps what was measured of the lists and texts of a reply.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use portion_json::span::Span;
 use portion_tokens::TokenCounter;
@@ -10,11 +11,16 @@ use super::costs::{RecordCost, RecordCosts};
 use super::field_order::FieldOrder;
 use crate::noise::NoiseFields;
 use crate::render::elide::ELISION_LIMITS;
+use crate::render::line_costs::LineTotals;
 use crate::snapshot::{ListItem, OrderedList};
 
-/// The lists of a reply, as far as they are known: each is measured once, however often the reply is rendered.
+/// The lists and texts of a reply, as far as they are known: each is measured once, however often the reply is rendered.
 #[derive(Default)]
-pub(in crate::render) struct MeasuredLists(RefCell<Vec<(ListStart, Rc<MeasuredList>)>>);
+pub(in crate::render) struct Measured {
+    lists: RefCell<Vec<(ListStart, Rc<MeasuredList>)>>,
+    /// Costs of the lines of texts, by their addresses.
+    texts: RefCell<Vec<(usize, Arc<LineTotals>)>>,
+}
 
 /// A list from one of its items on.
 #[derive(PartialEq, Eq)]
@@ -56,10 +62,21 @@ impl ListStart {
     }
 }
 
-impl MeasuredLists {
+impl Measured {
+    /// Returns the costs of the lines of a text.
+    pub(in crate::render) fn lines_of(&self, text: &str, counter: &dyn TokenCounter) -> Arc<LineTotals> {
+        let (mut known, address) = (self.texts.borrow_mut(), text.as_ptr().addr());
+        if let Some((_, lines)) = known.iter().find(|(own, _)| *own == address) {
+            return Arc::clone(lines);
+        }
+        let lines = Arc::new(LineTotals::new(text, counter));
+        known.push((address, Arc::clone(&lines)));
+        lines
+    }
+
     /// Returns what is known of a list.
     pub(super) fn list_at(&self, start: ListStart, counter: &dyn TokenCounter) -> Rc<MeasuredList> {
-        let mut known = self.0.borrow_mut();
+        let mut known = self.lists.borrow_mut();
         if let Some((_, list)) = known.iter().find(|(own, _)| *own == start) {
             return Rc::clone(list);
         }

@@ -15,7 +15,7 @@ mod write;
 
 use builder::{PageBuilder, WrittenItems};
 pub(super) use costs::Cost;
-pub(super) use measured::MeasuredLists;
+pub(super) use measured::Measured;
 
 use super::budget::RemainingBudget;
 use super::list_wrapper::ListWrapper;

@@ -102,7 +102,7 @@ impl<'a> Planner<'a> {
     fn new(page: &'a PageBuilder<'a>, room: &RemainingBudget<'a>) -> Self {
         let requested = page.requested_format();
         let start = ListStart::new(page.rows, page.first_item, &page.noise);
-        let list = page.target.lists.list_at(start, room.counter);
+        let list = page.target.measured.list_at(start, room.counter);
         Self { page, room: *room, requested, list, wrapper: OnceCell::new() }
     }
 

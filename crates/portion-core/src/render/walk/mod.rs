@@ -11,7 +11,7 @@ pub(super) use content::{RenderedPart, ReplyContent};
 use super::budget::RemainingBudget;
 use super::context::Context;
 use super::description::Description;
-use super::page::MeasuredLists;
+use super::page::Measured;
 use super::query_tables::QueryTables;
 use super::rendering::RenderTarget;
 use super::upstream_paging;
@@ -29,8 +29,8 @@ pub(super) struct PartWalk<'a> {
     pub cx: &'a Context<'a>,
     /// True if this is the first reply, which has a separate `structuredContent`.
     pub is_first_reply: bool,
-    /// Costs of the lists of the reply, as far as they were measured.
-    pub lists: &'a MeasuredLists,
+    /// Costs of the lists and texts of the reply, as far as they were measured.
+    pub measured: &'a Measured,
     /// Facts about the whole.
     pub description: Option<&'a Description>,
     /// Tables of blocks that are records.
@@ -58,7 +58,7 @@ impl<'a> PartWalk<'a> {
         asked: &'a ResolvedRequest,
         cx: &'a Context<'a>,
         fresh: bool,
-        lists: &'a MeasuredLists,
+        measured: &'a Measured,
     ) -> Self {
         // The envelope promises a list of records.
         let is_wrapped = cx.policy.render_options.envelope == EnvelopeMode::Wrap;
@@ -71,7 +71,7 @@ impl<'a> PartWalk<'a> {
             charges_cursors: true,
             cx,
             is_first_reply: fresh,
-            lists,
+            measured,
             description: None,
             block_tables: None,
             is_whole: false,
@@ -103,9 +103,9 @@ impl<'a> PartWalk<'a> {
         snapshot: &'a Snapshot,
         asked: &'a ResolvedRequest,
         cx: &'a Context<'a>,
-        lists: &'a MeasuredLists,
+        measured: &'a Measured,
     ) -> Self {
-        Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, lists) }
+        Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, measured) }
     }
 
     /// Renders the text form of the reply.
@@ -176,7 +176,7 @@ impl<'a> PartWalk<'a> {
             transport_page: self.snapshot.transport_page(),
             upstream_list: self.snapshot.upstream_list().filter(|_| !singled_out),
             has_explicit_size: self.request.has_explicit_size,
-            lists: self.lists,
+            measured: self.measured,
             is_draft: self.is_draft,
             policy: self.cx.policy,
         }

@@ -75,6 +75,11 @@ impl TokenCounter for Metered {
         self.bytes.fetch_add(len, Ordering::Relaxed);
         len
     }
+
+    fn part_costs(&self, text: &str, ends: &[usize]) -> Vec<u32> {
+        self.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        Tokenizer::Len4.counter().part_costs(text, ends)
+    }
 }
 
 /// Checks that the smallest reply to a text counts few times the bytes of the text.
