@@ -105,18 +105,22 @@ impl TokenCounter for LineCosts<'_> {
     }
 
     fn prefix_within(&self, text: &str, limit: usize) -> usize {
-        let found = self.lines_of(text).and_then(|part| {
-            let (first, before) = self.first_whole_line(&part, limit)?;
-            Some((part, first, before))
-        });
-        let Some((part, first, before)) = found else { return self.counter.prefix_within(text, limit) };
-        let cost_up_to = |line: usize| before + self.total_before(line) - self.total_before(first);
+        let Some(part) = self.lines_of(text) else { return self.counter.prefix_within(text, limit) };
+        let head = &text[..self.lines.ends[part.first] - part.start];
+        if self.line_start(part.first) < part.start {
+            let fitting = self.counter.prefix_within(head, limit);
+            if fitting < head.len() {
+                return fitting;
+            }
+        }
+        let Some((first, before)) = self.first_whole_line(&part, limit) else { return 0 };
+        let cost_up_to = |total: u64| before + total - self.total_before(first);
         let allowed = (limit as u64).saturating_mul(1000);
-        let lines = self.lines.totals[first..part.ended]
-            .partition_point(|total| before + total - self.total_before(first) <= allowed);
-        let (line, left) = (first + lines, allowed.saturating_sub(cost_up_to(first + lines)) / 1000);
-        let (start, end) =
-            (self.line_start(line), self.lines.ends.get(line).map_or(part.end, |end| part.end.min(*end)));
+        let line = first
+            + self.lines.totals[first..part.ended].partition_point(|total| cost_up_to(*total) <= allowed);
+        let left = allowed.saturating_sub(cost_up_to(self.total_before(line))) / 1000;
+        let start = self.line_start(line);
+        let end = self.lines.ends.get(line).map_or(part.end, |end| part.end.min(*end));
         start - part.start + self.counter.prefix_within(&self.text[start..end], left as usize)
     }
 }
