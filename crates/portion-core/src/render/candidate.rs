@@ -14,6 +14,9 @@ use crate::cursor::{CursorToken, Position};
 use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields};
 
+/// A number with as many digits as budgets have.
+const LONG_FIGURE: &str = "9999";
+
 /// A rendered reply with its measurements.
 pub(super) struct Candidate {
     pub portion: Portion,
@@ -179,23 +182,28 @@ impl<'a> Forms<'a> {
         detail: Detail,
     ) -> WrittenForms {
         let style = walk.cx.policy.render_options.metadata_style;
-        let (mut structured, mut envelope) = (None, None);
+        let digits = walk.cx.counter.count(LONG_FIGURE);
         // Duplicate forms share one notice, which reports the cost of the more expensive.
-        let (text, mut tokens) = notice.settle_cost(detail, |text| {
-            let duplicate = self.structured.as_ref().filter(|form| form.separate_content().is_none());
-            structured = duplicate.map(|form| structured::merge_notice(walk, form, &self.text, text));
-            envelope = self.envelope.map(|_| envelope::wrap(notice.rendering, &text.object, style));
-            let as_text = costs.text_tokens(envelope.as_ref(), text);
-            structured.as_ref().map_or(as_text, |json| costs.structured_tokens(json).max(as_text))
-        });
-        if let (Some(form), Some(own)) = (&self.structured, own_notice) {
-            let (_, cost) = own.settle_cost(detail, |text| {
-                let merged = structured::merge_notice(walk, form, &self.text, text);
-                costs.structured_tokens(structured.insert(merged))
-            });
-            tokens = tokens.max(cost);
-        }
-        WrittenForms { notice: text, structured, envelope, tokens }
+        let duplicate = self.structured.as_ref().filter(|form| form.separate_content().is_none());
+        let (text, (structured, envelope), tokens) = notice.stating_cost(
+            detail,
+            (costs.content_tokens(), digits),
+            |text| {
+                let structured = duplicate.map(|form| structured::merge_notice(walk, form, &self.text, text));
+                (structured, self.envelope.map(|_| envelope::wrap(notice.rendering, &text.object, style)))
+            },
+            |text, (structured, envelope)| {
+                let as_text = costs.text_tokens(envelope.as_ref(), text);
+                structured.as_ref().map_or(as_text, |json| costs.structured_tokens(json).max(as_text))
+            },
+        );
+        let Some((form, own)) = self.structured.as_ref().zip(own_notice) else {
+            return WrittenForms { notice: text, structured, envelope, tokens };
+        };
+        let merged = |text: &NoticeText| structured::merge_notice(walk, form, &self.text, text);
+        let (_, structured, own_tokens) =
+            own.stating_cost(detail, (0, digits), merged, |_, json| costs.structured_tokens(json));
+        WrittenForms { notice: text, structured: Some(structured), envelope, tokens: tokens.max(own_tokens) }
     }
 }
 

@@ -59,11 +59,16 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         bill
     }
 
+    /// Tokens of the pieces of the text form, without its envelope or its notice.
+    pub(super) fn content_tokens(&self) -> usize {
+        self.charged_tokens + self.uncharged_tokens
+    }
+
     /// Tokens of the text form, with its envelope or its notice.
     pub(super) fn text_tokens(&self, enveloped: Option<&String>, notice: &NoticeText) -> usize {
         let (shown, free) = enveloped
             .map_or((&notice.model_text, false), |json| (json, self.envelope_uncharged == Some(true)));
-        self.charged_tokens + self.uncharged_tokens + self.token_cost(shown, free)
+        self.content_tokens() + self.token_cost(shown, free)
     }
 
     /// Tokens of the structured form.

@@ -7,7 +7,7 @@ use super::context::Context;
 use super::exempt::is_exempt;
 use super::reply_limits::ENVELOPE_BYTES;
 use crate::policy::Policy;
-use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
+use crate::snapshot::{IndexedText, Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 
 /// Returns true if the payload needs no notice about replaced bytes or redacted fields, and is what the upstream sent: a list
@@ -69,12 +69,12 @@ fn form_cost(parts: &[&Part], most: usize, cx: &Context<'_>) -> Option<usize> {
     let mut left = most;
     let mut below_all = true;
     for part in parts {
-        // A long list passes only in a small payload, so no more of it is counted.
-        let left_for_it =
-            if may_be_below_threshold(part, cx) { left } else { left.min(cx.policy.full_below) };
-        let cost = cost_within(part, left_for_it, cx)?;
+        let threshold =
+            part.indexed_text().map_or(usize::MAX, |subject| max_whole_tokens(subject, cx.policy));
+        // A part above its threshold passes only in a small payload, so no more of it is counted.
+        let cost = cost_within(part, left.min(threshold.max(cx.policy.full_below)), cx)?;
         left -= cost;
-        below_all &= is_below_threshold(part, cost, cx);
+        below_all &= cost <= threshold;
     }
     let cost = most - left;
     (below_all || cost <= cx.policy.full_below).then_some(cost)
@@ -89,21 +89,13 @@ fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
     }
 }
 
-/// Returns false if a part is above the threshold of its kind whatever it costs.
-fn may_be_below_threshold(part: &Part, cx: &Context<'_>) -> bool {
-    match part.indexed_text().map(|subject| &subject.structure) {
-        Some(Structure::List(list)) => list.len() <= cx.policy.default_page_size,
-        _ => true,
-    }
-}
-
-fn is_below_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
-    let policy = cx.policy;
-    let Some(subject) = part.indexed_text() else { return true };
+/// Returns the tokens up to which a part is shown whole, by its kind.
+pub(super) fn max_whole_tokens(subject: &IndexedText, policy: &Policy) -> usize {
     match &subject.structure {
-        Structure::List(_) => may_be_below_threshold(part, cx) && cost <= policy.token_budget_threshold,
-        Structure::Object(_) => cost <= policy.summarize_above,
-        Structure::Text(_) => cost <= policy.chunk_above,
+        Structure::List(list) if list.len() > policy.default_page_size => policy.full_below,
+        Structure::List(_) => policy.token_budget_threshold,
+        Structure::Object(_) => policy.summarize_above,
+        Structure::Text(_) => policy.chunk_above,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Renders a list, an object or a text by its structure.
 
 use super::budget::RemainingBudget;
+use super::pass_through::max_whole_tokens;
 use super::rendering::{RenderTarget, Rendering};
 use super::{chunk, page, summary};
 use crate::snapshot::Structure;
@@ -27,14 +28,8 @@ pub(super) fn render_whole_if_small(
     if asked || !target.is_first() || target.wanted_count.is_some() {
         return None;
     }
-    let policy = target.policy;
-    let threshold = match &target.subject.structure {
-        _ if view.is_section => usize::MAX,
-        Structure::List(list) if list.len() > policy.default_page_size => policy.full_below,
-        Structure::List(_) => policy.token_budget_threshold,
-        Structure::Object(_) => policy.summarize_above,
-        Structure::Text(_) => policy.chunk_above,
-    };
+    let threshold =
+        if view.is_section { usize::MAX } else { max_whole_tokens(target.subject, target.policy) };
     // A long text cannot fit, and is not read.
     if target.subject.text.len() > room.bytes || !room.with_max_tokens(threshold).fits(&target.subject.text) {
         return None;

@@ -26,26 +26,30 @@ impl Notice<'_> {
         NoticeText { object, full_text, model_text }
     }
 
-    /// Returns the notice with the cost of the reply that contains it, and that cost.
+    /// Returns the notice with the cost of the reply that contains it, the forms that it is in, and that cost.
     ///
-    /// The cost depends on its own digits in the notice, so it is counted, written and counted again. A third
-    /// round would only change a digit.
-    pub(in crate::render) fn settle_cost(
+    /// The cost is that of a reply whose notice states a larger one. `content`: the cost without the notice. `digits`: tokens by
+    /// which the notice may cost more because of other figures.
+    pub(in crate::render) fn stating_cost<F>(
         &self,
         detail: Detail,
-        mut cost: impl FnMut(&NoticeText) -> usize,
-    ) -> (NoticeText, usize) {
-        let mut stated = self.budget;
-        let mut notice = self.write(stated, detail);
-        let mut actual = cost(&notice);
-        for _ in 0..2 {
-            if actual == stated {
+        (content, digits): (usize, usize),
+        forms: impl Fn(&NoticeText) -> F,
+        cost: impl Fn(&NoticeText, &F) -> usize,
+    ) -> (NoticeText, F, usize) {
+        let warned =
+            self.warning_threshold.map_or(self.budget, |share| (self.budget as f64 * share) as usize);
+        let unwarned = Some(warned.saturating_sub(1)).filter(|largest| *largest >= content);
+        let mut tokens = self.budget;
+        for largest in unwarned.into_iter().chain([self.budget]) {
+            let notice = self.write(largest, detail);
+            tokens = cost(&notice, &forms(&notice)) + digits;
+            if tokens <= largest {
                 break;
             }
-            stated = actual;
-            notice = self.write(stated, detail);
-            actual = cost(&notice);
         }
-        (notice, actual)
+        let notice = self.write(tokens, detail);
+        let forms = forms(&notice);
+        (notice, forms, tokens)
     }
 }
