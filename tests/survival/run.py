@@ -183,8 +183,8 @@ def lost(results, cut, kept):
         "replies above 4,000 tokens": max(lean_costs) <= 4000,
         "mean reply by default": sum(costs) / len(costs) <= 2400,
         "follow-ups": sum(other.failed.values()) <= 0.05 * len(other.follow_ups),
-        # Two entries of one log are longer than a chunk may be.
-        "boundaries": not cut or (cut["bad"] <= 2 and not cut["over"] and not cut["lost"] and cut["fill"] >= 0.95),
+        # Two entries of one log are longer than a chunk may be. The first chunk of a log is a few entries.
+        "boundaries": not cut or (cut["bad"] <= 2 and not cut["over"] and not cut["lost"] and cut["fill"] >= 0.94),
         "scored chunks": kept is None or kept >= 0.84,
     }
     return [name for name, holds in held.items() if not holds]

@@ -139,7 +139,7 @@ impl Policy {
     /// Returns how many of `tokens` tokens of a first reply are for the description of the whole: a large
     /// share if replies have a low target, a small one if they show a page.
     pub(crate) fn description_tokens(&self, tokens: usize) -> usize {
-        if self.reply_target < self.token_budget_threshold { tokens / 4 } else { tokens / 8 }
+        if self.reply_target < self.token_budget_threshold { tokens / 5 } else { tokens / 8 }
     }
 
     /// Returns the share of a budget of `tokens` tokens from which a reply suggests a narrower call;

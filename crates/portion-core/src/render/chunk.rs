@@ -2,6 +2,7 @@
 
 use portion_json::span::Span;
 use portion_text::chunk::{ChunkLimits, TextKind, cut};
+use portion_text::log_entry::entries;
 use portion_tokens::{TextSize, TokenCounter, estimate_size};
 
 use super::budget::RemainingBudget;
@@ -45,6 +46,11 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
     let counter = costs.as_ref().map_or(room.counter, |costs| costs as &dyn TokenCounter);
     let limits = |max_tokens| ChunkLimits { counter, max_tokens, max_lines, max_bytes: room.bytes };
     let end = if from < to { cut(text, from, to, index.chunker, &limits(tokens.this)) } else { to };
+    let end = if is_sample && !target.is_sample() {
+        first_entry_end(text, index, &limits(tokens.later)).max(end)
+    } else {
+        end
+    };
     let mut rendering = Rendering::new(
         if range { PortionKind::Range } else { PortionKind::Chunk },
         text[from..end].to_owned(),
@@ -82,6 +88,14 @@ pub(super) fn render(target: &RenderTarget<'_>, index: &LineIndex, room: &Remain
         describe_text(target, index, room, &mut rendering);
     }
     rendering
+}
+
+/// Returns the end of the first entry of a log, or 0 if it is no log or the entry is too long.
+fn first_entry_end(text: &str, index: &LineIndex, limits: &ChunkLimits<'_>) -> usize {
+    let first = entries(text, index.chunker).and_then(|mut entries| entries.next());
+    let end = first.map_or(0, |entry| entry.span.end as usize);
+    let is_within = end <= limits.max_bytes / 2 && limits.counter.fits(&text[..end], limits.max_tokens);
+    if is_within { end } else { 0 }
 }
 
 /// Adds facts of the whole text: its tables for queries and its headings.
