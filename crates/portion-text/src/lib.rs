@@ -19,6 +19,7 @@ pub mod glob;
 pub mod html;
 pub mod log_entry;
 pub mod name_words;
+pub mod notation;
 pub mod printable;
 pub mod repeated;
 pub mod spelling;

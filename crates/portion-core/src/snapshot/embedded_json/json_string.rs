@@ -3,6 +3,7 @@
 use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
+use portion_text::notation;
 
 use super::locate::{MIN_SHARE_PERCENT, locate_json};
 use super::{JsonOrigin, describe_nulls};
@@ -67,31 +68,38 @@ fn is_majority(text: &str, value: Span) -> bool {
 }
 
 fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedText, JsonOrigin)> {
-    if !is_majority(text, value) || !value.slice(text).contains(['[', '{']) {
+    if !is_majority(text, value) {
         return None;
     }
     let inside = unescape(value.slice(text));
-    let mut replaced = 0;
+    let (mut replaced, mut name) = (0, "JSON");
     let mut subject = IndexedText::from_payload(Slice::new(inside));
     if !subject.is_json() {
-        let located = locate_json(&subject.text)?;
-        replaced = located.non_finite_count();
-        let json = located.with_nulls(&subject.text).0;
-        subject =
-            IndexedText::from_payload(json.map_or_else(|| subject.text.subslice(located.span), Slice::new));
+        let json = if let Some(located) = locate_json(&subject.text) {
+            replaced = located.non_finite_count();
+            located
+                .with_nulls(&subject.text)
+                .0
+                .map_or_else(|| subject.text.subslice(located.span), Slice::new)
+        } else {
+            let found = notation::read(&subject.text)?;
+            name = found.notation;
+            Slice::new(found.json)
+        };
+        subject = IndexedText::from_payload(json);
     }
     let location =
         if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
     let description =
-        format!("JSON in {location}{}; raw=true returns the original", describe_nulls(replaced));
-    let short_description = format!("JSON in a string{}", describe_nulls(replaced));
+        format!("{name} in {location}{}; raw=true returns the original", describe_nulls(replaced));
+    let short_description = format!("{name} in a string{}", describe_nulls(replaced));
     let holder = Some(EnclosingString { pointer, span: value });
     let origin = || JsonOrigin {
         text: text.clone(),
         description,
         short_description,
         enclosing_string: holder,
-        has_replacements: replaced > 0,
+        has_replacements: replaced > 0 || name != "JSON",
         offset_map: None,
     };
     subject.is_json().then(|| (subject, origin()))

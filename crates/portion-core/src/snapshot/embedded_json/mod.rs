@@ -1,5 +1,5 @@
 //! Finds JSON in text that is not JSON as a whole: after words, in a Markdown fence, behind a byte
-//! order mark, with `NaN` and `Infinity`, or in a JSON string.
+//! order mark, with `NaN` and `Infinity`, or in a JSON string. Data in other notations are read as JSON.
 //!
 //! The text itself is kept, so that `raw` has its bytes. The work is linear in the size of the text: a
 //! few offsets are tried, and each is read once.
@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use portion_json::span::Span;
+use portion_text::notation::{self, FoundData};
 
 use super::indexed_text::{IndexedText, Structure};
 use super::slice::Slice;
@@ -60,7 +61,9 @@ impl JsonOrigin {
 /// Finds JSON in text that is not JSON, or in a string or object that holds JSON as a string.
 pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
     match form {
-        Structure::Text(_) => find_in_text(text).or_else(|| json_string::find_in_string(text)),
+        Structure::Text(_) => find_in_text(text)
+            .or_else(|| json_string::find_in_string(text))
+            .or_else(|| find_in_notation(text)),
         Structure::Object(members) => json_string::find_in_member(text, members),
         Structure::List(_) => None,
     }
@@ -90,7 +93,7 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let offset_map = Some((start as usize, shorter.into()));
     let origin = JsonOrigin {
         text: text.clone(),
-        description: describe_surroundings(before, after, located.non_finite_count()),
+        description: describe_surroundings("JSON in text", before, after, located.non_finite_count()),
         short_description: describe_briefly(before, located.non_finite_count()),
         enclosing_string: None,
         has_replacements: located.non_finite_count() > 0,
@@ -99,9 +102,25 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     subject.is_json().then_some((subject, origin))
 }
 
-/// Describes the text around the JSON.
-fn describe_surroundings(before: &str, after: &str, replaced: usize) -> String {
-    let mut description = String::from("JSON in text");
+/// Returns the data of a text in another notation, such as Python literals or YAML, as JSON.
+fn find_in_notation(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
+    let FoundData { notation, span, json } = notation::read(text)?;
+    let before = &text[..span.start as usize];
+    let origin = JsonOrigin {
+        text: text.clone(),
+        description: describe_surroundings(notation, before, "", 0),
+        short_description: notation.to_owned(),
+        enclosing_string: None,
+        has_replacements: true,
+        offset_map: None,
+    };
+    let subject = IndexedText::from_payload(Slice::new(json));
+    subject.is_json().then_some((subject, origin))
+}
+
+/// Describes data and the text around them.
+fn describe_surroundings(found: &str, before: &str, after: &str, replaced: usize) -> String {
+    let mut description = found.to_owned();
     if before.starts_with('\u{feff}') {
         description.push_str(" after a byte order mark");
     }

@@ -1,0 +1,43 @@
+//! Notations of data other than JSON, each read as JSON.
+//!
+//! Many servers return rows as their language prints them. Read as JSON, such a text is a list with columns. A notation is one file
+//! and one line in [`NOTATIONS`]. Each reader is total and linear, and does not recurse.
+//!
+//! ```
+//! use portion_text::notation::read;
+//!
+//! let found = read("[{'id': 1, 'paid': True, 'total': Decimal('9.50')}]").expect("Python literals");
+//! assert_eq!(found.json, r#"[{"id":1,"paid":true,"total":9.50}]"#);
+//! assert_eq!(found.notation, "Python literals");
+//! assert!(read("- milk\n- bread\n").is_none());
+//! ```
+
+mod python;
+mod yaml;
+
+use portion_json::span::Span;
+
+/// Data that were found in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundData {
+    /// Name of the notation, for readers.
+    pub notation: &'static str,
+    /// Place of the data in the text.
+    pub span: Span,
+    /// The data as JSON: one value, or one on each line.
+    pub json: String,
+}
+
+/// Reads a text of one notation. Returns the place of the data in the text, and the data as JSON.
+type Reader = fn(&str) -> Option<(Span, String)>;
+
+/// All notations: their names and their readers.
+const NOTATIONS: &[(&str, Reader)] = &[("Python literals", python::read), ("YAML", yaml::read)];
+
+/// Reads a text that is data in one of the notations. Returns `None` for other texts, JSON included.
+pub fn read(text: &str) -> Option<FoundData> {
+    NOTATIONS.iter().find_map(|(notation, reader)| {
+        let (span, json) = reader(text)?;
+        Some(FoundData { notation, span, json })
+    })
+}

@@ -1,0 +1,436 @@
+//! Reads Python literals, as `str` and `repr` print them: the rows of most database servers.
+//!
+//! Tuples and sets become lists, `None` becomes null, `Decimal('1.5')` the number, `datetime.datetime(…)` an ISO 8601 time, bytes a text.
+//! Any other call of one text, such as `UUID('…')`, becomes that text. Keys that are no texts become texts.
+
+use std::fmt::Write as _;
+
+use portion_json::scan::{is_json, quote};
+use portion_json::span::Span;
+
+/// Starts of data behind words.
+const STARTS: [&str; 6] = ["[{", "[(", "{'", "['", "({", "(("];
+/// Longest text before the data, in bytes.
+const MAX_WORDS: usize = 200;
+
+/// Reads a text of Python literals: one, or one on each line, after a few words at most.
+pub(super) fn read(text: &str) -> Option<(Span, String)> {
+    let head = &text[..text.floor_char_boundary(MAX_WORDS)];
+    let start = STARTS.iter().filter_map(|opening| head.find(opening)).min()?;
+    let mut reader = Reader::new(text, start);
+    loop {
+        reader.container()?;
+        reader.skip_space();
+        if reader.at == text.len() {
+            break;
+        }
+        // The next value is on a line of its own.
+        text[..reader.at].trim_end_matches([' ', '\t']).ends_with('\n').then_some(())?;
+        reader.out.push('\n');
+    }
+    let end = text.trim_end().len();
+    Some((Span::new(start, end), reader.out))
+}
+
+/// A container that is not closed yet.
+struct Open {
+    /// The byte that closes it.
+    closing: u8,
+    /// Offset of its opening bracket in the output.
+    place: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A list or a tuple; a set, once its first value is read.
+    List,
+    /// A set or a dictionary: what follows its first value decides.
+    Braces,
+    Dictionary {
+        /// True if a key waits for its value.
+        has_key: bool,
+    },
+}
+
+/// A position in the text, with the JSON of what is before it.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    out: String,
+    open: Vec<Open>,
+    /// Offset of the last scalar in the output; none if a container was read since.
+    last_scalar: Option<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, at: usize) -> Self {
+        Self { text, at, out: String::new(), open: Vec::new(), last_scalar: None }
+    }
+
+    /// Reads one container with all that it contains.
+    fn container(&mut self) -> Option<()> {
+        self.skip_space();
+        self.opens().then_some(())?;
+        while let Some(closing) = self.open.last().map(|open| open.closing) {
+            self.skip_space();
+            if self.peek()? == closing {
+                self.close()?;
+            } else if !self.opens() {
+                self.last_scalar = Some(self.out.len());
+                self.scalar()?;
+                self.after_value()?;
+            }
+        }
+        Some(())
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    /// Opens a container, if there is one.
+    fn opens(&mut self) -> bool {
+        let (closing, bracket, kind) = match self.peek() {
+            Some(b'[') => (b']', '[', Kind::List),
+            Some(b'(') => (b')', '[', Kind::List),
+            Some(b'{') => (b'}', '{', Kind::Braces),
+            _ => return false,
+        };
+        self.open.push(Open { closing, place: self.out.len(), kind });
+        self.out.push(bracket);
+        self.at += 1;
+        true
+    }
+
+    /// Closes the innermost container.
+    fn close(&mut self) -> Option<()> {
+        let open = self.open.pop()?;
+        self.at += 1;
+        // A comma may follow the last value.
+        self.out.truncate(self.out.strip_suffix(',').unwrap_or(&self.out).len());
+        self.out.push(match open.kind {
+            Kind::List => ']',
+            Kind::Braces | Kind::Dictionary { has_key: false } => '}',
+            Kind::Dictionary { has_key: true } => return None,
+        });
+        self.last_scalar = None;
+        if self.open.is_empty() { Some(()) } else { self.after_value() }
+    }
+
+    /// Reads the comma or the colon behind a value. At the end of its container there is nothing to read.
+    fn after_value(&mut self) -> Option<()> {
+        self.skip_space();
+        let next = self.peek()?;
+        let open = self.open.last_mut()?;
+        let ends = next == open.closing;
+        match (next, open.kind) {
+            (b':', Kind::Braces | Kind::Dictionary { has_key: false }) => {
+                open.kind = Kind::Dictionary { has_key: true };
+                self.at += 1;
+                return self.make_key();
+            }
+            (b',', Kind::List) => {}
+            (_, Kind::List) if ends => {}
+            (_, Kind::Braces) if ends || next == b',' => {
+                open.kind = Kind::List;
+                self.out.replace_range(open.place..=open.place, "[");
+            }
+            (_, Kind::Dictionary { has_key: true }) if ends || next == b',' => {
+                open.kind = Kind::Dictionary { has_key: false };
+            }
+            _ => return None,
+        }
+        if !ends {
+            self.at += 1;
+            self.out.push(',');
+        }
+        Some(())
+    }
+
+    /// Turns the last scalar into a key.
+    fn make_key(&mut self) -> Option<()> {
+        let start = self.last_scalar?;
+        let key = self.out.get(start..)?;
+        if !key.starts_with('"') {
+            let key = quote(key);
+            self.out.truncate(start);
+            self.out.push_str(&key);
+        }
+        self.out.push(':');
+        Some(())
+    }
+
+    /// Reads a value that contains no others.
+    fn scalar(&mut self) -> Option<()> {
+        match self.peek()? {
+            b'\'' | b'"' => self.string(),
+            b'-' | b'+' | b'.' | b'0'..=b'9' => self.number(),
+            _ => self.word(),
+        }
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let end =
+            self.rest().find([',', ']', ')', '}', ':', ' ', '\n', '\r', '\t']).unwrap_or(self.rest().len());
+        let number = self.rest()[..end].to_owned();
+        self.at += end;
+        if matches!(number.as_str(), "-inf" | "+inf") {
+            self.out.push_str("null");
+            return Some(());
+        }
+        is_number(&number).then(|| self.out.push_str(&number))
+    }
+
+    /// Reads a name, a call, or a text with a prefix.
+    fn word(&mut self) -> Option<()> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        let end = self.rest().find(|c| !is_name(c)).unwrap_or(self.rest().len());
+        let name = self.rest()[..end].to_owned();
+        self.at += end;
+        match (name.as_str(), self.peek()) {
+            ("True", _) => self.out.push_str("true"),
+            ("False", _) => self.out.push_str("false"),
+            ("None" | "nan" | "NaN" | "inf" | "NaT" | "Ellipsis", _) => self.out.push_str("null"),
+            ("b" | "u" | "rb" | "B" | "U", Some(b'\'' | b'"')) => return self.string(),
+            (name, Some(b'(')) if !name.is_empty() => return self.call(name),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Reads a call as one value.
+    fn call(&mut self, name: &str) -> Option<()> {
+        let inside = self.arguments()?;
+        let kind = name.rsplit('.').next().unwrap_or(name);
+        let mut argument = Reader::new(&inside, 0);
+        let is_text =
+            inside.starts_with(['\'', '"']) && argument.string().is_some() && argument.at == inside.len();
+        let text = || argument.out.get(1..argument.out.len() - 1).unwrap_or_default();
+        match kind {
+            "datetime" | "date" | "time" | "Timestamp" if !is_text => {
+                self.out.push_str(&quote(&time(kind, &inside)?));
+            }
+            "Decimal" | "int64" | "float64" | "int32" | "float32" if is_text && is_number(text()) => {
+                self.out.push_str(text());
+            }
+            _ if is_number(&inside) => self.out.push_str(&inside),
+            _ if is_text => self.out.push_str(&argument.out),
+            _ => self.out.push_str(&quote(&format!("{name}({inside})"))),
+        }
+        Some(())
+    }
+
+    /// Reads what is between the brackets of a call.
+    fn arguments(&mut self) -> Option<String> {
+        let start = self.at + 1;
+        let mut depth = 0_usize;
+        loop {
+            match self.peek()? {
+                b'\'' | b'"' => {
+                    let before = self.out.len();
+                    self.string()?;
+                    self.out.truncate(before);
+                    continue;
+                }
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return self.text.get(start..self.at - 1).map(|inside| inside.trim().to_owned());
+            }
+        }
+    }
+
+    /// Reads a text in quotes.
+    fn string(&mut self) -> Option<()> {
+        let mark = char::from(self.peek()?);
+        let mut value = String::new();
+        let mut chars = self.text.get(self.at + 1..)?.char_indices();
+        let length = loop {
+            let (at, c) = chars.next()?;
+            match c {
+                c if c == mark => break at,
+                '\\' => value.extend(escaped(&mut chars)?),
+                // A text in a literal has no line breaks.
+                '\n' => return None,
+                c => value.push(c),
+            }
+        };
+        self.at += length + 2;
+        self.out.push_str(&quote(&value));
+        Some(())
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(text)
+}
+
+/// Reads what follows a backslash. Returns `None` within for a line break that is no part of the text.
+fn escaped(chars: &mut std::str::CharIndices<'_>) -> Option<Option<char>> {
+    let (_, escape) = chars.next()?;
+    let mut code = |digits: usize, radix: u32| {
+        let mut code = 0_u32;
+        for _ in 0..digits {
+            code = code.checked_mul(radix)?.checked_add(chars.next()?.1.to_digit(radix)?)?;
+        }
+        // A lone surrogate is no character.
+        Some(Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)))
+    };
+    match escape {
+        'n' => Some(Some('\n')),
+        't' => Some(Some('\t')),
+        'r' => Some(Some('\r')),
+        '\\' | '\'' | '"' => Some(Some(escape)),
+        'a' => Some(Some('\u{7}')),
+        'b' => Some(Some('\u{8}')),
+        'f' => Some(Some('\u{c}')),
+        'v' => Some(Some('\u{b}')),
+        '0' => Some(Some('\0')),
+        'x' => code(2, 16),
+        'u' => code(4, 16),
+        'U' => code(8, 16),
+        '\n' => Some(None),
+        _ => None,
+    }
+}
+
+/// Returns a time as ISO 8601, from the arguments of its call: `2025, 1, 31, 9, 30, tzinfo=datetime.timezone.utc`.
+fn time(kind: &str, arguments: &str) -> Option<String> {
+    let (numbers, zone) = match arguments.find("tzinfo") {
+        Some(at) => (arguments[..at].trim_end_matches([' ', ',']), Some(&arguments[at..])),
+        None => (arguments, None),
+    };
+    let parts: Vec<u32> = numbers.split(',').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
+    let mut written = String::new();
+    let clock = if kind == "time" {
+        parts.as_slice()
+    } else {
+        let [year, month, day, clock @ ..] = parts.as_slice() else { return None };
+        let _ = write!(written, "{year:04}-{month:02}-{day:02}");
+        if kind == "date" {
+            return clock.is_empty().then_some(written);
+        }
+        written.push('T');
+        clock
+    };
+    let at = |index: usize| clock.get(index).copied().unwrap_or_default();
+    let _ = write!(written, "{:02}:{:02}:{:02}", at(0), at(1), at(2));
+    if at(3) > 0 {
+        let _ = write!(written, ".{:06}", at(3));
+    }
+    if let Some(zone) = zone {
+        written.push_str(&offset(zone)?);
+    }
+    Some(written)
+}
+
+/// Returns the offset of a time zone: `tzinfo=datetime.timezone(datetime.timedelta(seconds=7200))`.
+fn offset(zone: &str) -> Option<String> {
+    if zone.ends_with("utc") || zone.contains("UTC") {
+        return Some("Z".to_owned());
+    }
+    let number = |name: &str| {
+        let value = &zone[zone.find(name)? + name.len()..];
+        value[..value.find([')', ','])?].trim().parse::<i64>().ok()
+    };
+    let seconds = number("seconds=").or_else(|| number("timedelta(0, "))?;
+    let seconds = seconds + 86_400 * number("days=").unwrap_or_default();
+    let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
+    Some(format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use portion_json::scan::is_json;
+
+    fn check(text: &str, json: &str) {
+        let (_, read) = read(text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(read, json, "{text}");
+        assert!(read.lines().all(is_json), "{read}");
+    }
+
+    #[test]
+    fn literals_become_json() {
+        check("[{'id': 1, 'ok': True, 'x': None, 'r': 1e-05}]", r#"[{"id":1,"ok":true,"x":null,"r":1e-05}]"#);
+        check("[('a', 1), ('b\\n', -2.5)]", r#"[["a",1],["b\n",-2.5]]"#);
+        check(
+            "[(1,), (), {}, set(), {1, 2}, {'k': {3}}]".replace("set(), ", "").as_str(),
+            r#"[[1],[],{},[1,2],{"k":[3]}]"#,
+        );
+        check(
+            "{'it': \"O'Brien\", \"q\": 'say \\\"hi\\\"', 'e': '\\xe9\\u00fc\\U0001f600'}",
+            "{\"it\":\"O'Brien\",\"q\":\"say \\\"hi\\\"\",\"e\":\"éü😀\"}",
+        );
+        check("{'b': b'\\x00raw', 'n': nan, 'm': -inf}", "{\"b\":\"\\u0000raw\",\"n\":null,\"m\":null}");
+        check(
+            "{'a': {1: 'x', None: 2, (True): 3}}".replace("(True)", "True").as_str(),
+            r#"{"a":{"1":"x","null":2,"true":3}}"#,
+        );
+    }
+
+    #[test]
+    fn calls_become_values() {
+        check("[{'v': Decimal('12.50'), 'd': Decimal('NaN')}]", r#"[{"v":12.50,"d":"NaN"}]"#);
+        check(
+            "[(datetime.datetime(2025, 1, 2, 3, 4), datetime.date(2025, 12, 31), datetime.time(9, 30, 5, 7))]",
+            r#"[["2025-01-02T03:04:00","2025-12-31","09:30:05.000007"]]"#,
+        );
+        check(
+            "[(datetime.datetime(2025, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc),)]",
+            r#"[["2025-01-02T03:04:05Z"]]"#,
+        );
+        check(
+            "[(datetime.datetime(2025, 1, 2, 3, 4, tzinfo=datetime.timezone(datetime.timedelta(days=-1, seconds=68400))),)]",
+            r#"[["2025-01-02T03:04:00-05:00"]]"#,
+        );
+        check(
+            "[{'u': UUID('0-1'), 't': datetime.timedelta(days=1), 'n': np.int64(7)}]",
+            r#"[{"u":"0-1","t":"datetime.timedelta(days=1)","n":7}]"#,
+        );
+    }
+
+    #[test]
+    fn values_may_stand_on_lines_and_behind_words() {
+        check("{'a': 1}\n{'a': 2}\n", "{\"a\":1}\n{\"a\":2}");
+        check("Found 2 rows:\n[{'a': 1}, {'a': 2}]", r#"[{"a":1},{"a":2}]"#);
+    }
+
+    #[test]
+    fn other_texts_are_no_literals() {
+        for text in [
+            "",
+            "(see above)",
+            "['a', b]",
+            "[{'a': 1}",
+            "[{'a' 1}]",
+            "[{'a': 1}] and more",
+            "{'a', 'b': 1}",
+            "{'a': 1, 'b'}",
+            "[{'a':}]",
+            "[{'a': f()}]]",
+            "[('x' 'y')]",
+            "x = [('a', 1)]\nfor y in x:\n    pass",
+            "[{'a': <object>}]",
+            "[('\\q',)]",
+            "[{'a': lambda: 1}]",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        // Nothing recurses.
+        let deep = format!("[({}{})]", "(".repeat(200_000), ")".repeat(200_000));
+        assert!(read(&deep).is_some_and(|(_, json)| json.len() == deep.len()));
+    }
+}

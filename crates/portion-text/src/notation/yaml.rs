@@ -1,0 +1,180 @@
+//! Reads YAML that is a list of records, some documents of records, or an object that is mostly such a list.
+//!
+//! Other YAML stays text: settings are read by their lines. So does YAML with aliases or tags, which a copy would multiply or lose.
+
+use portion_json::containers::{items, members};
+use portion_json::scan::{JsonKind, is_json, quote};
+use portion_json::span::Span;
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// Longest text that is read. Parsing takes about ten times as long as for JSON.
+const MAX_BYTES: usize = 16 << 20;
+/// Levels of a document.
+const MAX_DEPTH: usize = 128;
+/// Share of an object that its list of records takes, in percent.
+const MIN_LIST_PERCENT: usize = 50;
+
+/// Reads a text of YAML that holds records.
+pub(super) fn read(text: &str) -> Option<(Span, String)> {
+    if text.len() > MAX_BYTES || !may_be_records(text) {
+        return None;
+    }
+    let mut documents = documents(text)?;
+    let json = if documents.len() == 1 { documents.pop()? } else { format!("[{}]", documents.join(",")) };
+    let all = Span::new(0, json.len());
+    let holds_records = match JsonKind::of_value(&json) {
+        JsonKind::Array => are_records(&json, all),
+        _ => members(&json, all).any(|member| {
+            member.value.len() * 100 >= json.len() * MIN_LIST_PERCENT && are_records(&json, member.value)
+        }),
+    };
+    holds_records.then(|| (Span::new(0, text.trim_end().len()), json))
+}
+
+/// Returns true if the first line with content begins a record, a document or an object.
+fn may_be_records(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.next().is_some_and(|line| {
+        let content = line.trim_start_matches("- ");
+        let name = content.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with(' '));
+        line == "---" || line == "-" || name.is_some_and(|(name, _)| !name.contains(['"', '{', '<', '*']))
+    })
+}
+
+/// Returns true if a value is a list of at least two objects, most of which have the first key of the first one.
+fn are_records(json: &str, list: Span) -> bool {
+    if JsonKind::of_value(list.slice(json)) != JsonKind::Array {
+        return false;
+    }
+    let first_key = |record: Span| Some(members(json, record).next()?.key.slice(json));
+    let Some(key) = items(json, list).next().and_then(first_key) else { return false };
+    let has_key = |record: Span| members(json, record).any(|member| member.key.slice(json) == key);
+    let (mut records, mut alike) = (0, 0);
+    for record in items(json, list) {
+        if JsonKind::of_value(record.slice(json)) != JsonKind::Object {
+            return false;
+        }
+        records += 1;
+        alike += usize::from(has_key(record));
+    }
+    records > 1 && alike * 2 > records
+}
+
+/// Returns the documents of a text as JSON.
+fn documents(text: &str) -> Option<Vec<String>> {
+    let (mut documents, mut out) = (Vec::new(), String::new());
+    // For each open container, true for an object; and the number of values and keys in it.
+    let mut open: Vec<(bool, usize)> = Vec::new();
+    for event in Parser::new_from_str(text) {
+        let (event, _) = event.ok()?;
+        match &event {
+            Event::SequenceStart(0, None) | Event::MappingStart(0, None) | Event::Scalar(_, _, 0, None) => {
+                if let Some((is_object, count)) = open.last_mut() {
+                    let is_key = *is_object && *count % 2 == 0;
+                    out.push_str(if *is_object && !is_key {
+                        ":"
+                    } else if *count > 0 {
+                        ","
+                    } else {
+                        ""
+                    });
+                    *count += 1;
+                    if is_key {
+                        let Event::Scalar(key, ..) = &event else { return None };
+                        out.push_str(&quote(key));
+                        continue;
+                    }
+                }
+                match &event {
+                    Event::Scalar(value, style, ..) => out.push_str(&scalar(value, *style)),
+                    Event::MappingStart(..) => {
+                        out.push('{');
+                        open.push((true, 0));
+                    }
+                    _ => {
+                        out.push('[');
+                        open.push((false, 0));
+                    }
+                }
+                if open.len() > MAX_DEPTH {
+                    return None;
+                }
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let (is_object, _) = open.pop()?;
+                out.push(if is_object { '}' } else { ']' });
+            }
+            Event::DocumentEnd => documents.push(std::mem::take(&mut out)),
+            Event::DocumentStart(_) | Event::StreamStart | Event::StreamEnd | Event::Nothing => {}
+            // A copy of an alias may be large without end, and a tag changes what a value is.
+            Event::Alias(_) | Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
+                return None;
+            }
+        }
+    }
+    documents.retain(|document| document != "null");
+    (!documents.is_empty()).then_some(documents)
+}
+
+/// Returns a scalar as JSON, by the core schema of YAML 1.2. A number that JSON writes otherwise stays a text.
+fn scalar(value: &str, style: ScalarStyle) -> String {
+    let is_number = || value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
+    match value {
+        _ if style != ScalarStyle::Plain => quote(value),
+        "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
+        "true" | "True" | "TRUE" => "true".to_owned(),
+        "false" | "False" | "FALSE" => "false".to_owned(),
+        _ if is_number() => value.to_owned(),
+        _ => quote(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use portion_json::scan::is_json;
+
+    fn check(text: &str, json: Option<&str>) {
+        let found = read(text).map(|(_, json)| json);
+        assert_eq!(found.as_deref(), json, "{text}");
+        assert!(found.is_none_or(|json| is_json(&json)), "{text}");
+    }
+
+    #[test]
+    fn records_are_read() {
+        let list = r#"[{"id":1,"on":true,"at":null},{"id":2,"tags":["a","01"]}]"#;
+        check("- id: 1\n  on: true\n  at:\n- id: 2\n  tags: [a, '01']\n", Some(list));
+        check(
+            "# pods\n---\nkind: A\nn: 1.5\n---\nkind: B\nn: 0x1\n",
+            Some(r#"[{"kind":"A","n":1.5},{"kind":"B","n":"0x1"}]"#),
+        );
+        check(
+            "total: 2\nitems:\n- name: a\n- name: b\n",
+            Some(r#"{"total":2,"items":[{"name":"a"},{"name":"b"}]}"#),
+        );
+        check(
+            "- name: a\n  text: |\n    one\n    two\n- name: b\n  text: x\n",
+            Some("[{\"name\":\"a\",\"text\":\"one\\ntwo\\n\"},{\"name\":\"b\",\"text\":\"x\"}]"),
+        );
+    }
+
+    #[test]
+    fn other_texts_stay_texts() {
+        for text in [
+            "",
+            "---",
+            "- milk\n- bread\n",
+            "- Note: one\n- Bene: two\n- And: three\n",
+            "name: app\nport: 80\n",
+            "Note: see below.\n\nThe rest.\n",
+            "- a: &x 1\n- a: *x\n",
+            "- a: !Ref b\n- a: c\n",
+            "- a: 1\n  - b: 2\n",
+            "# Title\n\n- **Bold**: text\n- **More**: text\n",
+            "- a: 1\n",
+        ] {
+            check(text, None);
+        }
+        check(&format!("- a: {}\n- a: 1\n", "[".repeat(100_000)), None);
+    }
+}
