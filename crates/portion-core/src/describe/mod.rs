@@ -26,9 +26,12 @@ use serde_json::{Map, Value};
 use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
-use crate::snapshot::{FieldType, IndexedText, Structure};
+use crate::snapshot::{FieldType, IndexedText, Structure, main_text};
 pub(crate) use fields_by_type::fields_by_type;
 pub use object::outline;
+
+/// Tokens of the name of a text that is described.
+const NAME_TOKENS: usize = 12;
 
 /// Operator's preferences for described fields.
 #[derive(Clone, Copy, Default)]
@@ -64,7 +67,14 @@ pub(crate) fn describe(
             let missing = preferences.missing.cloned().unwrap_or_default();
             list.facts(text, &missing).describe_selected(counter, tokens, preferences.preferred, &noise)
         }
-        Structure::Object(members) => object::describe(text, members, counter, tokens, preferences),
+        Structure::Object(members) => match main_text(text, members) {
+            // An object that is mostly one text is described by that.
+            Some((pointer, inner)) => {
+                let facts = describe(&inner, counter, tokens.saturating_sub(NAME_TOKENS), preferences);
+                Map::from_iter([(pointer[1..].replace('/', "."), facts.into())])
+            }
+            None => object::describe(text, members, counter, tokens, preferences),
+        },
         Structure::Text(index) => text::describe(text, index, counter, tokens),
     }
 }

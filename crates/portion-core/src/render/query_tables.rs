@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
 use crate::snapshot::{
-    ColumnArrays, Layout, LineIndex, List, Snapshot, column_list, header_row, record_blocks,
+    ColumnArrays, IndexedText, Layout, LineIndex, List, Snapshot, Structure, column_list, header_row,
+    record_blocks,
 };
 use crate::view::ResolvedRequest;
 
@@ -15,6 +16,8 @@ pub(super) struct QueryTables {
     tables: Vec<QueryTable>,
     /// True if the result is a text, in which a search finds words as well.
     is_text: bool,
+    /// Pointer of the value that the tables are of, if it is not the whole.
+    pub path: Option<String>,
 }
 
 /// A table and its columns.
@@ -57,7 +60,7 @@ impl QueryTable {
 impl QueryTables {
     /// Returns the tables of an answer.
     pub(super) fn of_answer() -> Self {
-        Self { tables: vec![QueryTable::new("items", "")], is_text: false }
+        Self { tables: vec![QueryTable::new("items", "")], is_text: false, path: None }
     }
 
     /// Returns the tables of a JSON list. The columns of `items` are the fields of its records, or the names in its first row;
@@ -88,7 +91,11 @@ impl QueryTables {
             Layout::Array | Layout::Map => Some(QueryTable::new("leaves", LEAVES)),
         };
         let siblings = sibling_lists(text, list).into_iter().map(|path| QueryTable::at_path(&path));
-        Self { tables: std::iter::once(items).chain(siblings).chain(others).collect(), is_text: false }
+        Self {
+            tables: std::iter::once(items).chain(siblings).chain(others).collect(),
+            is_text: false,
+            path: None,
+        }
     }
 
     /// Returns the tables of a JSON object, in which these are the paths of lists of records, and of lists of values.
@@ -99,13 +106,17 @@ impl QueryTables {
         };
         let records = records.iter().map(|path| QueryTable::at_path(path));
         let lists = records.chain(values.iter().map(with_column));
-        Self { tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
+        Self {
+            tables: lists.chain([QueryTable::new("leaves", LEAVES)]).collect(),
+            is_text: false,
+            path: None,
+        }
     }
 
     /// Returns the tables of an object of columns.
     pub(super) fn of_columns(names: &[String]) -> Self {
         let items = QueryTable::new("items", column_list(names, MAX_COLUMN_CHARS));
-        Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false }
+        Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false, path: None }
     }
 
     /// Returns the tables of an object with objects of columns in it, at these paths.
@@ -116,7 +127,11 @@ impl QueryTables {
             columns: column_list(&arrays.names(text), MAX_COLUMN_CHARS),
             ..if path.is_empty() { QueryTable::new("items", "") } else { QueryTable::at_path(path) }
         });
-        Self { tables: tables.chain([QueryTable::new("leaves", LEAVES)]).collect(), is_text: false }
+        Self {
+            tables: tables.chain([QueryTable::new("leaves", LEAVES)]).collect(),
+            is_text: false,
+            path: None,
+        }
     }
 
     /// Returns the tables of a first reply to blocks that are records.
@@ -133,7 +148,7 @@ impl QueryTables {
         let columns = column_list(&blocks.first()?.names(), MAX_COLUMN_CHARS);
         let note = Some(format!("= {} blocks", blocks.len()));
         let items = QueryTable { note, ..QueryTable::new("items", columns) };
-        Some(Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false })
+        Some(Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false, path: None })
     }
 
     /// Returns the tables of a text.
@@ -157,7 +172,13 @@ impl QueryTables {
             tables.push(table);
         }
         tables.push(QueryTable::new("lines", LINES));
-        Self { tables, is_text: true }
+        Self { tables, is_text: true, path: None }
+    }
+
+    /// Returns the tables of a text in a member of an object.
+    pub(super) fn of_member(pointer: String, subject: &IndexedText) -> Option<Self> {
+        let Structure::Text(index) = &subject.structure else { return None };
+        Some(Self { path: Some(pointer), ..Self::of_text(&subject.text, index) })
     }
 
     /// Returns a query, as an example. `rows` says which records are in the table, if the result says

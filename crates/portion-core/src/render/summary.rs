@@ -26,7 +26,8 @@ use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{
-    ColumnArrays, Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
+    ColumnArrays, Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, main_text,
+    visit_fields,
 };
 use crate::view::{
     CustomSection, NestedObject, RequestedFields, Section, SectionScope, core_object, custom_sections,
@@ -169,6 +170,10 @@ fn render_summary(
     rendering.query_tables = target.is_first().then(|| {
         if let Some(columns) = &columns {
             return QueryTables::of_columns(&columns.names());
+        }
+        let member = main_text(text, members).and_then(|(path, inner)| QueryTables::of_member(path, &inner));
+        if let Some(tables) = member {
+            return tables;
         }
         let records = record_lists(text, &pointer, &core);
         let columns = if records.is_empty() { ColumnArrays::find_in(text, "", members) } else { Vec::new() };

@@ -47,6 +47,7 @@ pub use column_arrays::ColumnArrays;
 pub use derived::DerivedData;
 pub(crate) use duplicates::block_place;
 pub(crate) use embedded_json::locate_json;
+pub(crate) use embedded_json::main_text;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};

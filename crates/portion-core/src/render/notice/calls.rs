@@ -71,9 +71,16 @@ impl Notice<'_> {
         let rows = self.rendering.total_count.filter(|_| self.rendering.meta.upstream_total.is_some());
         let query = query.map(|(name, tables)| {
             let example = tables.example(rows);
+            let path = tables.path.as_ref();
             let call = match self.read_call {
-                FollowUpCall::Tool(_) => format!("{name}(cursor, query: {example})"),
-                FollowUpCall::Http(_) => format!("{}&{name}={example}", self.read_call.with("cursor")),
+                FollowUpCall::Tool(_) => {
+                    let path = path.map_or_else(String::new, |path| format!("path={path}, "));
+                    format!("{name}(cursor, {path}query: {example})")
+                }
+                FollowUpCall::Http(_) => {
+                    let path = path.map_or_else(String::new, |path| format!("&path={path}"));
+                    format!("{}{path}&{name}={example}", self.read_call.with("cursor"))
+                }
             };
             ("query", call)
         });

@@ -7,10 +7,12 @@ use portion_text::notation;
 
 use super::locate::{MIN_SHARE_PERCENT, locate_json};
 use super::{JsonOrigin, describe_nulls};
-use crate::snapshot::{IndexedText, ObjectIndex, Slice};
+use crate::snapshot::{IndexedText, ObjectIndex, Slice, Structure};
 
 /// Maximum bytes around the string, because they are repeated in every reply.
 const MAX_SURROUNDING_BYTES: usize = 1 << 10;
+/// Smallest string that is described as a text, in bytes.
+const MIN_TEXT_BYTES: usize = 2 << 10;
 /// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;
 
@@ -42,6 +44,21 @@ pub(super) fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> 
 
 /// Finds JSON in a string that makes up most of an object, or of an object nested in it.
 pub(super) fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, JsonOrigin)> {
+    let (pointer, value) = main_string(text, members)?;
+    parse_string(text, value, pointer)
+}
+
+/// Finds the text in a string that makes up most of an object: its pointer, and the text. Short ones are not looked at.
+pub(crate) fn main_text(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
+    let (pointer, value) = main_string(text, members).filter(|(_, value)| value.len() >= MIN_TEXT_BYTES)?;
+    let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
+    (is_majority(text, value) && matches!(subject.structure, Structure::Text(_)))
+        .then_some((pointer, subject))
+}
+
+/// Returns the pointer and the span of the largest member of an object, or of the object that makes up most of it, if that is a
+/// string.
+fn main_string(text: &str, members: &ObjectIndex) -> Option<(String, Span)> {
     if members.span.len() != text.trim().len() {
         return None;
     }
@@ -51,7 +68,7 @@ pub(super) fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(Ind
         let member = *members.listed.iter().max_by_key(|member| member.value.len())?;
         pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
         match member.kind {
-            JsonKind::String => return parse_string(text, member.value, pointer),
+            JsonKind::String => return Some((pointer, member.value)),
             JsonKind::Object if is_majority(text, member.value) => {
                 inner =
                     ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)).ok()?;

@@ -16,6 +16,7 @@ use portion_text::notation::{self, FoundData};
 use super::indexed_text::{IndexedText, Structure};
 use super::slice::Slice;
 pub use json_string::EnclosingString;
+pub(crate) use json_string::main_text;
 pub(crate) use locate::locate_json;
 
 /// Maximum characters of the preceding text that the description quotes.
