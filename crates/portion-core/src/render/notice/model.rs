@@ -82,6 +82,12 @@ impl Notice<'_> {
             MetaKey::TotalTokens if is_minimal => return None,
             // A first reply names all fields.
             MetaKey::Condensed if is_for_model => meta.condensed.as_ref()?.total_count().into(),
+            // A program need not ask if a page has all fields.
+            MetaKey::Condensed
+                if self.kind() == PortionKind::Page && meta.served > Some(0) && meta.condensed.is_none() =>
+            {
+                Value::Array(Vec::new())
+            }
             MetaKey::Omitted
                 if !meta.omitted_members.is_empty()
                     && (is_minimal || is_for_model && !self.is_first_reply) =>
