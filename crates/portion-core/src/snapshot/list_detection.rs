@@ -1,8 +1,9 @@
 //! Finds the list in a JSON text.
 //!
 //! APIs wrap their lists: `{"status":"ok","data":{"total":500,"items":[…]}}`. The list is the largest
-//! array on the way down, if it makes up most of the object around it. An object with an id of its own is
-//! a record that happens to hold a list, and requires a larger share.
+//! array on the way down, if it makes up most of the object around it, beside an object with facts about
+//! the page. An object with an id of its own is a record that happens to hold a list, and requires a larger
+//! share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +18,7 @@ use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
 use super::profile::ListProfile;
+use super::upstream_page::holds_page_facts;
 
 /// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;
@@ -169,10 +171,13 @@ fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> 
     if members.len() > ObjectIndex::MAX_LISTED {
         return None;
     }
-    let (at, member) = members.listed.iter().enumerate().max_by_key(|(_, member)| member.value.len())?;
+    let listed = members.listed.iter().enumerate();
+    let (facts, others): (Vec<_>, Vec<_>) = listed.partition(|(_, member)| holds_page_facts(text, member));
+    let (at, member) = others.into_iter().max_by_key(|(_, member)| member.value.len())?;
+    let beside_facts = members.span.len() - facts.iter().map(|(_, member)| member.value.len()).sum::<usize>();
     // Half is most of an envelope; a record keeps its list unless it holds almost nothing else.
     let percent = if has_identity(text, members) { 90 } else { 50 };
-    let most = member.value.len() * 100 >= members.span.len() * percent;
+    let most = member.value.len() * 100 >= beside_facts * percent;
     // A path refers to the first of duplicate keys, so no other one can be addressed.
     let name = unescape(member.key.slice(text));
     let first = || members.listed.iter().position(|other| key_matches(text, other.key, &name)) == Some(at);
@@ -291,4 +296,31 @@ fn is_map(text: &str, members: &ObjectIndex) -> bool {
 fn are_similar(a: &[&str], b: &[&str]) -> bool {
     let shared = a.iter().filter(|key| b.binary_search(key).is_ok()).count();
     shared * 2 >= a.len().max(b.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::detect_json;
+    use crate::snapshot::Structure;
+
+    fn check(text: &str, expect: Option<&str>) {
+        let found = match detect_json(text) {
+            Some(Structure::List(list)) => Some(list.pointer.clone()),
+            _ => None,
+        };
+        assert_eq!(found.as_deref(), expect, "{text}");
+    }
+
+    #[test]
+    fn facts_about_the_page_do_not_weigh() {
+        let facts = format!(r#"{{"hasMore":true,"note":"{}","fields":["id","name"]}}"#, "long ".repeat(20));
+        let list = r#"[{"id":1,"name":"Ada"},{"id":2,"name":"Ben"}]"#;
+        check(&format!(r#"{{"items":{list},"nextCursor":"x","meta":{facts}}}"#), Some("/items"));
+        check(&format!(r#"{{"data":{{"rows":{list},"pagination":{facts}}}}}"#), Some("/data/rows"));
+        // A record keeps its list, and an object of content is what it is named after.
+        check(&format!(r#"{{"id":7,"text":"{facts_len:0100}","tags":{list},"meta":{facts}}}"#, facts_len = 0), None);
+        let content = format!(r#"{{"hasMore":true,"items":{list}}}"#);
+        check(&format!(r#"{{"filters":[{{"a":1}}],"page":{content}}}"#), Some("/page/items"));
+        check(&format!(r#"{{"related":{list},"page":{{"title":"a page","text":{facts:?}}}}}"#), None);
+    }
 }

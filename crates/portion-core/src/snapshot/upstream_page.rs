@@ -192,6 +192,28 @@ pub(crate) fn is_page_object(name: &str) -> bool {
     PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
 }
 
+/// Returns true for an object that holds facts about a page rather than content: it has a boolean that says if there is more,
+/// and objects and lists of objects are the smaller part of it.
+pub(super) fn holds_page_facts(text: &str, member: &Member) -> bool {
+    let name_of = |member: &Member| name_words::split_name(&unescape(member.key.slice(text))).join(" ");
+    if member.kind != JsonKind::Object || !is_page_object(&name_of(member)) {
+        return false;
+    }
+    let Ok(inside) = ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)) else {
+        return false;
+    };
+    let says_if_more = |inner: &Member| {
+        matches!(PageRole::of(&name_of(inner), inner.kind), Some(PageRole::HasNext | PageRole::IsLast))
+    };
+    let is_content = |inner: &&Member| match inner.kind {
+        JsonKind::Object => true,
+        JsonKind::Array => inner.value.slice(text)[1..].trim_start().starts_with(['{', '[']),
+        _ => false,
+    };
+    let content: usize = inside.listed.iter().filter(is_content).map(|inner| inner.value.len()).sum();
+    inside.len() <= MAX_MEMBERS && inside.listed.iter().any(says_if_more) && 2 * content < member.value.len()
+}
+
 /// Paging information of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamPage {

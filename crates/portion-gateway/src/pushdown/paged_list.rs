@@ -32,7 +32,7 @@ pub(crate) struct PagedList {
     /// The first page.
     first_page: Payload,
     /// Path of the list in the first page; `None` if its JSON is in a string.
-    path: Option<Arc<str>>,
+    pub(super) path: Option<Arc<str>>,
     /// Places of the list in the first page.
     carriers: Vec<Carrier>,
     /// True if the upstream gave each item a text block of its own, besides `structuredContent`.
