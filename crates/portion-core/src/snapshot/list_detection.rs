@@ -318,7 +318,10 @@ mod tests {
         check(&format!(r#"{{"items":{list},"nextCursor":"x","meta":{facts}}}"#), Some("/items"));
         check(&format!(r#"{{"data":{{"rows":{list},"pagination":{facts}}}}}"#), Some("/data/rows"));
         // A record keeps its list, and an object of content is what it is named after.
-        check(&format!(r#"{{"id":7,"text":"{facts_len:0100}","tags":{list},"meta":{facts}}}"#, facts_len = 0), None);
+        check(
+            &format!(r#"{{"id":7,"text":"{facts_len:0100}","tags":{list},"meta":{facts}}}"#, facts_len = 0),
+            None,
+        );
         let content = format!(r#"{{"hasMore":true,"items":{list}}}"#);
         check(&format!(r#"{{"filters":[{{"a":1}}],"page":{content}}}"#), Some("/page/items"));
         check(&format!(r#"{{"related":{list},"page":{{"title":"a page","text":{facts:?}}}}}"#), None);
