@@ -18,12 +18,14 @@ use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
 use super::profile::ListProfile;
-use super::upstream_page::holds_page_facts;
+use super::upstream_page::{holds_page_facts, is_page_fact};
 
 /// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;
 /// Minimum members for an object of similar objects to be a map.
 const MIN_MAP_MEMBERS: usize = 8;
+/// Maximum bytes of a page without items.
+const MAX_EMPTY_PAGE_BYTES: usize = 1024;
 /// Names of members that identify the object around them.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
 /// Names of the members that hold columns, and of those that hold the rows.
@@ -122,8 +124,10 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
     let mut members = root;
     let mut outermost = None;
     loop {
-        if let Some((inner, layout)) = detect_table(text, &members).or_else(|| dominant_array(text, &members))
-        {
+        let found = detect_table(text, &members)
+            .or_else(|| dominant_array(text, &members))
+            .or_else(|| empty_page(text, &members));
+        if let Some((inner, layout)) = found {
             let member = members.listed[inner];
             if let Some(items) = members.take_item_offsets(text, inner) {
                 pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
@@ -198,6 +202,20 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> 
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => false,
     };
     (is_list && !holds_groups(text, &members.listed[at])).then_some((at, Layout::Array))
+}
+
+/// Finds the list of a page without items: the only array of an object that states facts about a page, or nothing, and little
+/// else.
+fn empty_page(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
+    let arrays = || members.listed.iter().enumerate().filter(|(_, member)| member.kind == JsonKind::Array);
+    let (at, array) = arrays().next()?;
+    let is_empty = array.value.slice(text)[1..].trim_start().starts_with(']');
+    let is_page = is_empty
+        && arrays().count() == 1
+        && members.span.len() <= MAX_EMPTY_PAGE_BYTES
+        && (members.len() == 1 || members.listed.iter().any(|member| is_page_fact(text, member)))
+        && !has_identity(text, members);
+    is_page.then_some((at, Layout::Array))
 }
 
 /// Returns true if an object has an id.
@@ -324,6 +342,27 @@ mod tests {
         );
         let content = format!(r#"{{"hasMore":true,"items":{list}}}"#);
         check(&format!(r#"{{"filters":[{{"a":1}}],"page":{content}}}"#), Some("/page/items"));
+        // A page without items.
+        for page in [
+            r#"{"items":[]}"#,
+            r#"{"items":[],"nextCursor":null}"#,
+            r#"{"status":"success","result":[],"count":0,"limit":100,"offset":7}"#,
+            r#"{"data":{"rows":[ ],"pagination":{"has_more":false}}}"#,
+        ] {
+            let place = if page.contains("items") {
+                "/items"
+            } else if page.contains("result") {
+                "/result"
+            } else {
+                "/data/rows"
+            };
+            check(page, Some(place));
+        }
+        for object in
+            [r#"{"name":"Ada","tags":[]}"#, r#"{"id":7,"count":0,"tags":[]}"#, r#"{"a":[],"b":[],"count":0}"#]
+        {
+            check(object, None);
+        }
         check(&format!(r#"{{"related":{list},"page":{{"title":"a page","text":{facts:?}}}}}"#), None);
     }
 }
