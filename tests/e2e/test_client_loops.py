@@ -317,6 +317,18 @@ def test_a_number_that_the_api_does_not_take_loses_nothing():
         assert "the same page again" in response.text
 
 
+@pytest.mark.parametrize("body", [{"rows": []}, {"rows": [], "total": 0}, {"status": "success", "rows": [], "meta": {"has_more": False}}], ids=str)
+def test_an_empty_result_is_a_page_without_rows(body):
+    with RestStub({"GET /rows": lambda _: body}) as api:
+        with proxied(api) as url:
+            assert get(f"{url}/rows") == body
+            for asked in ({"page": 2}, {"offset": 5}, {"limit": 3, "page": 99}):
+                assert get(f"{url}/rows", **asked)["rows"] == []
+        with proxied(api, "--envelope", "wrap") as url:
+            page = get(f"{url}/rows", limit=3)
+            assert (page["items"], page["nextCursor"], page["meta"]["totalCount"]) == ([], None, 0)
+
+
 def test_a_list_without_pages_is_asked_for_once(numbered):
     api, url = numbered
     before = len(api.asked)
