@@ -178,6 +178,8 @@ class Numbered(RestStub):
             "/relative": lambda at: {"rows": at.rows, "next": urlsplit(at.link(at.page + 1))._replace(scheme="", netloc="").geturl() if at.more else None},
             "/header": lambda at: Response(at.rows, headers={"Link": f'<{at.link(at.page + 1)}>; rel="next"'} if at.more else {}),
             "/total": lambda at: {"rows": at.rows, "total": 500},
+            "/number": lambda at: {"rows": at.rows, "next_page": at.page + 1 if at.more else None},
+            "/offset": lambda at: {"rows": at.rows, "next_offset": at.page * at.size if at.more else None},
             "/more": lambda at: {"rows": at.rows, "has_more": at.more},
             "/bare": lambda at: at.rows,
             "/zero": lambda at: {"rows": at.rows, "number": at.page - 1, "totalPages": at.pages, "last": not at.more},
@@ -188,9 +190,11 @@ class Numbered(RestStub):
         path = urlsplit(request.target).path
         first = 0 if path == "/zero" else 1
         page, size = int(request.query.get("page", first)) + 1 - first, int(request.query.get("per_page", 90))
+        if path == "/offset":
+            page = int(request.query.get("offset", 0)) // size + 1
         rows = [{"id": number, "note": f"Row {number} of many, with a text. " * 3} for number in range((page - 1) * size, min(page * size, 500))]
         link = lambda number: f"{self.url}{path}?page={number}"  # noqa: E731
-        return form(SimpleNamespace(rows=rows, page=page, pages=-(-500 // size), more=page * size < 500, link=link))
+        return form(SimpleNamespace(rows=rows, page=page, size=size, pages=-(-500 // size), more=page * size < 500, link=link))
 
     def _whole(self, _request):
         return [{"id": number} for number in range(500)]
@@ -200,6 +204,7 @@ ENDS = {
     "/meta": [lambda body, n: body["meta"]["next_page"] is None, lambda body, n: not body["meta"]["has_more"], lambda body, n: n >= body["meta"]["total_pages"]],
     "/flat": [lambda body, n: n >= body["total_pages"]],
     "/links": [lambda body, n: body["next"] is None],
+    "/number": [lambda body, n: body["next_page"] is None],
     "/relative": [lambda body, n: body["next"] is None],
     "/header": [lambda body, n: not body],
     "/total": [lambda body, n: not body["rows"]],
@@ -266,6 +271,64 @@ def test_s2_the_cursors_of_a_page_by_number_lead_to_the_end(numbered):
         assert [row["id"] for row in seen] == list(range(50, 500)), path
 
 
+@pytest.mark.parametrize("path", ["/meta", "/number", "/offset", "/links"])
+@pytest.mark.parametrize("size", [90, 20])
+def test_s2_the_cursors_of_a_plain_call_lead_to_the_end(numbered, path, size):
+    api, url = numbered
+    # Without its limits, a page of 20 rows would pass as it is, and its own members would lead on.
+    with proxied(api, "--token-budget-threshold", "600", "--reply-target", "600") as url:
+        response, seen = requests.get(f"{url}{path}", {"per_page": size}, timeout=60), []
+        while True:
+            assert response.status_code == 200, response.text
+            seen += response.json()["rows"]
+            if "next" not in response.links:
+                break
+            response = requests.get(url + response.links["next"]["url"], timeout=60)
+        check(seen, "id", 500)
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+def test_s2_numbers_go_on_after_a_plain_call_where_pages_are_small_but_long(numbered, is_known):
+    """A first page that does not pass as it is holds no rows of the page by the next number."""
+    api, _ = numbered
+    with proxied(api, "--token-budget-threshold", "600", "--reply-target", "600", "--full-below", "300") as url:
+        for path in ("/number", "/meta", "/links"):
+            seen, number = [], 1
+            while number < MOST_REQUESTS:
+                body = get(url + path, is_known, per_page=20, **({"page": number} if number > 1 else {}))
+                seen += body["rows"]
+                number += 1
+                if ENDS[path][0](body, number - 1):
+                    break
+            check(seen, "id", 500)
+
+
+def test_a_number_that_the_api_does_not_take_loses_nothing():
+    """The name of an argument is only supposed: an API that ignores it serves its first page, whole, and the rest is said to be missing."""
+    rows = [{"id": number, "note": f"Row {number} of many, with a text. " * 3} for number in range(90)]
+    with RestStub({"GET /rows": lambda _: {"rows": rows, "next_page": 2}}) as api, proxied(api) as url:
+        response, seen = requests.get(f"{url}/rows", timeout=60), []
+        while True:
+            seen += [row["id"] for row in response.json()["rows"]]
+            if "next" not in response.links:
+                break
+            response = requests.get(url + response.links["next"]["url"], timeout=60)
+        assert seen == list(range(90))
+        assert "the same page again" in response.text
+
+
+@pytest.mark.parametrize("body", [{"rows": []}, {"rows": [], "total": 0}, {"status": "success", "rows": [], "meta": {"has_more": False}}], ids=str)
+def test_an_empty_result_is_a_page_without_rows(body):
+    with RestStub({"GET /rows": lambda _: body}) as api:
+        with proxied(api) as url:
+            assert get(f"{url}/rows") == body
+            for asked in ({"page": 2}, {"offset": 5}, {"limit": 3, "page": 99}):
+                assert get(f"{url}/rows", **asked)["rows"] == []
+        with proxied(api, "--envelope", "wrap") as url:
+            page = get(f"{url}/rows", limit=3)
+            assert (page["items"], page["nextCursor"], page["meta"]["totalCount"]) == ([], None, 0)
+
+
 def test_a_list_without_pages_is_asked_for_once(numbered):
     api, url = numbered
     before = len(api.asked)
@@ -299,6 +362,25 @@ def test_a_limit_is_asked_of_an_api_that_pages_in_another_way(tmp_path, pushdown
         assert [row["id"] for row in get(f"{url}/links", limit=10)["rows"]] == list(range(10))
         assert [row["id"] for row in get(f"{url}/links", limit=10, page=2)["rows"]] == list(range(10, 20))
         assert [request.query["per_page"] for request in api.asked] == ["10", "10"]
+
+
+def test_a_limit_is_asked_of_an_api_that_pages_by_cursors(tmp_path):
+    def answer(request):
+        first, size = int(request.query.get("cursor", "c0")[1:]), int(request.query.get("per_page", 90))
+        end = min(first + size, 300)
+        return {"rows": [{"id": number} for number in range(first, end)], "next_cursor": f"c{end}" if end < 300 else None}
+
+    config = tmp_path / "portion.yaml"
+    config.write_text("endpoints:\n  GET /rows: {pushdown: {preset: cursor, limit: per_page}}\n")
+    with RestStub({"GET /rows": answer}) as api, proxied(api, "--config", str(config)) as url:
+        page = get(f"{url}/rows", limit=10)
+        assert [row["id"] for row in page["rows"]] == list(range(10))
+        assert [request.query for request in api.asked] == [{"per_page": "10"}]
+        seen, cursor = page["rows"], page["next_cursor"]
+        while cursor:
+            page = get(f"{url}/rows", cursor=cursor)
+            seen, cursor = seen + page["rows"], page["next_cursor"]
+        check(seen, "id", 300)
 
 
 def test_a_small_list_keeps_what_the_api_says_of_its_page():

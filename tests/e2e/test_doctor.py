@@ -337,7 +337,9 @@ def test_try_shows_both(machine):
     told = json.loads(machine.portion("try", "--json", "--tool", "list_bookings", "--", *FIXTURE).partition("fixture:")[0])
     (call,) = told["calls"]
     assert call["directly"]["tokens"] == tokens.count(corpus.bookings())
-    assert call["directly"]["bytes"] > 15 * call["portion"]["bytes"]
+    # A page uses its budget of tokens, whatever its bytes.
+    assert call["directly"]["tokens"] > 20 * call["portion"]["tokens"]
+    assert call["directly"]["bytes"] > 17 * call["portion"]["bytes"]
     text = machine.portion("try", "--tool", "list_bookings", "--", *FIXTURE)
     assert "72,449 tokens" in text and " times fewer" in text and "BK-0001" in text
     assert all(len(line) <= 80 for line in text.splitlines())

@@ -151,7 +151,7 @@ def test_structured_content_matches_the_listed_schema(outer, inner):
             if tool in schemas and not result.get("isError"):
                 jsonschema.validate(result["structuredContent"], schemas[tool])
                 checked += 1
-        assert checked >= 20
+        assert checked > 20
 
 
 def test_a_list_of_an_api_is_walked_by_the_links_of_the_inner_proxy():

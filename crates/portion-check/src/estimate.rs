@@ -2,7 +2,7 @@
 
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::policy::Policy;
-use portion_core::render::{Context, FirstReply, first_reply};
+use portion_core::render::{Context, FirstReply, PieceBody, first_reply};
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
@@ -21,8 +21,8 @@ pub struct Estimate {
 impl Estimate {
     /// Measures a result.
     pub fn of(observation: &Observation) -> Self {
-        let counter = Tokenizer::MEASURE.counter();
-        let direct = observation.shown().into_iter().map(|text| counter.count(text)).sum();
+        let count = |text: &str| Tokenizer::MEASURE.counter().count(text);
+        let direct = observation.shown().into_iter().map(count).sum();
         let policy = Policy::default();
         let snapshot = capture(observation.payload());
         let Ok(resolved) = resolve(&snapshot, None, &Request::default(), &policy) else {
@@ -35,7 +35,7 @@ impl Estimate {
         };
         let context = Context {
             policy: &policy,
-            counter,
+            counter: Tokenizer::default().counter(),
             issue_cursor: &mint,
             read_call: "portion_read".into(),
             query_tool: Some("portion_query"),
@@ -43,7 +43,13 @@ impl Estimate {
         };
         let portion = match first_reply(&snapshot, &resolved, &context) {
             FirstReply::Untouched { .. } => direct,
-            FirstReply::Portion(portion) => portion.tokens().min(direct),
+            FirstReply::Portion(portion) => {
+                let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
+                    PieceBody::Text(text) => Some(text.as_str()),
+                    PieceBody::Block(_) | PieceBody::Base64(_) => None,
+                });
+                texts.chain(portion.separate_notice()).map(count).sum::<usize>().min(direct)
+            }
         };
         Self { direct, portion }
     }

@@ -16,6 +16,7 @@ use portion_core::view::Request;
 use portion_policy::client::ClientProfile;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
+use portion_policy::pushdown::PagingStyle;
 
 use crate::effective_policy::EffectivePolicy;
 pub use crate::fault::Fault;
@@ -194,6 +195,22 @@ impl Caller {
         if policy == self.effective_policy.policy {
             return self;
         }
+        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
+        Self { effective_policy, ..self }
+    }
+
+    /// Narrows the page size to that of the upstream, where its pages are numbered and nothing is configured, so that the next
+    /// page by number goes on.
+    #[must_use]
+    pub(crate) fn within_upstream_page(self) -> Self {
+        let policy = &self.effective_policy.policy;
+        let numbered = |call: &&Arc<PagedCall>| matches!(call.pushdown.style, PagingStyle::Page(..));
+        let size = self.paged_call.as_ref().filter(numbered).and_then(|call| call.page_size(policy));
+        let Some(size) = size.map(|size| size as usize).filter(|size| *size < policy.default_page_size)
+        else {
+            return self;
+        };
+        let policy = Policy { default_page_size: size, ..policy.clone() };
         let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
         Self { effective_policy, ..self }
     }

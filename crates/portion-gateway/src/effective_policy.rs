@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
-use portion_core::snapshot::Snapshot;
 use portion_tokens::{BYTE_COUNTER, Factor, ReferenceCounter, TokenCounter, Tokenizer};
 
 /// Limits, counter and redaction rules for replies to one client.
@@ -71,17 +70,15 @@ impl EffectivePolicy {
         }
     }
 
-    /// Returns true if the texts of a snapshot exceed the token budget threshold.
-    pub fn exceeds_threshold(&self, snapshot: &Snapshot) -> bool {
-        let parts = snapshot.parts().iter().filter(|part| part.duplicate.is_none());
+    /// Returns true if texts exceed the token budget threshold together.
+    pub fn exceeds_threshold<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> bool {
         let mut left = self.policy.token_budget_threshold;
-        for part in parts.filter(|part| part.indexed_text().is_some()) {
-            match catch_unwind(AssertUnwindSafe(|| self.counter.count_within(part.text(), left))) {
-                Ok(Some(tokens)) => left -= tokens,
-                _ => return true,
-            }
-        }
-        false
+        texts.any(|text| {
+            let counted = catch_unwind(AssertUnwindSafe(|| self.counter.count_within(text, left)));
+            let tokens = counted.unwrap_or_default();
+            left -= tokens.unwrap_or_default();
+            tokens.is_none()
+        })
     }
 
     /// Returns a policy without limits that only redacts.

@@ -283,7 +283,12 @@ fn audit_rendering(job: &RenderJob, rendered: &RenderOutcome) -> Option<CountSam
 
 /// Returns the size of a payload in bytes.
 pub(crate) fn payload_bytes(payload: &Payload) -> usize {
-    payload.blocks.iter().map(|block| content_text(&block.content).len()).sum()
+    payload_texts(payload).map(str::len).sum()
+}
+
+/// Yields the texts of a payload.
+pub(crate) fn payload_texts(payload: &Payload) -> impl Iterator<Item = &str> {
+    payload.blocks.iter().map(|block| content_text(&block.content))
 }
 
 fn content_text(content: &Content) -> &str {

@@ -13,6 +13,7 @@ use portion_core::redact::RedactionRules;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions};
 use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
 use portion_policy::pushdown::Pushdown;
+use portion_text::name_words::split_name;
 use portion_tokens::Factor;
 
 use super::Cascade;
@@ -78,7 +79,7 @@ impl Cascade<'_> {
                 .unwrap_or_default(),
             envelope: self.choice("envelope").and_then(EnvelopeMode::from_name).unwrap_or_default(),
             list_path: self.text("items").map(Arc::from),
-            summary_fields: self.names("summaryFields").unwrap_or_default().into(),
+            summary_fields: in_both_spellings(&self.names("summaryFields").unwrap_or_default()).into(),
             summary_only: self.boolean("summaryOnly") == Some(true),
             sections: self.sections(),
             default_sort: self.text("sort").map(Arc::from),
@@ -93,7 +94,7 @@ impl Cascade<'_> {
         match self.value("sections") {
             Some(Value::Sections(sections)) => sections
                 .iter()
-                .map(|(name, fields)| NamedSection { name: name.clone(), fields: fields.clone() })
+                .map(|(name, fields)| NamedSection { name: name.clone(), fields: in_both_spellings(fields) })
                 .collect(),
             _ => Arc::default(),
         }
@@ -184,5 +185,53 @@ impl Cascade<'_> {
             Some(Value::Choice("none")) => AdvertisePolicy::None,
             _ => AdvertisePolicy::Lists,
         }
+    }
+}
+
+/// Returns dotted paths, each followed by itself in the other spelling of its words: `guestName` is `guest_name`, too.
+fn in_both_spellings(paths: &[String]) -> Vec<String> {
+    let respelled = |step: &str| {
+        let words = split_name(step);
+        let is_snake = words.join("_") == step;
+        if is_snake && words.len() > 1 {
+            let rest = words[1..].iter().flat_map(|word| {
+                word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1))
+            });
+            words[0].chars().chain(rest).collect()
+        } else if step.chars().all(char::is_alphanumeric) {
+            words.join("_")
+        } else {
+            step.to_owned()
+        }
+    };
+    let mut both = Vec::with_capacity(2 * paths.len());
+    for path in paths {
+        let other = path.split('.').map(respelled).collect::<Vec<_>>().join(".");
+        both.push(path.clone());
+        both.extend(Some(other).filter(|other| other != path));
+    }
+    both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_both_spellings;
+
+    #[test]
+    fn paths_are_known_in_both_spellings() {
+        let given = ["id", "guestName", "check_in_date", "price.basePrice", "a b", "é_ü"].map(str::to_owned);
+        let expect = [
+            "id",
+            "guestName",
+            "guest_name",
+            "check_in_date",
+            "checkInDate",
+            "price.basePrice",
+            "price.base_price",
+            "a b",
+            "é_ü",
+            "éÜ",
+        ];
+        assert_eq!(in_both_spellings(&given), expect);
     }
 }

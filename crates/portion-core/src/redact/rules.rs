@@ -99,7 +99,7 @@ impl RedactionRules {
 
     /// Parses a comma-separated list of names with `*` for any characters, dotted paths (`guest.phone` is
     /// the `phone` of any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not
-    /// matter.
+    /// matter, nor do separators of words in a name without `*`.
     ///
     /// # Errors
     /// If a name is empty, matches all names, or misspells a preset.

@@ -1,8 +1,9 @@
 //! Finds the list in a JSON text.
 //!
 //! APIs wrap their lists: `{"status":"ok","data":{"total":500,"items":[…]}}`. The list is the largest
-//! array on the way down, if it makes up most of the object around it. An object with an id of its own is
-//! a record that happens to hold a list, and requires a larger share.
+//! array on the way down, if it makes up most of the object around it, beside an object with facts about
+//! the page. An object with an id of its own is a record that happens to hold a list, and requires a larger
+//! share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,11 +18,14 @@ use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
 use super::profile::ListProfile;
+use super::upstream_page::{holds_page_facts, is_page_fact};
 
 /// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;
 /// Minimum members for an object of similar objects to be a map.
 const MIN_MAP_MEMBERS: usize = 8;
+/// Maximum bytes of a page without items.
+const MAX_EMPTY_PAGE_BYTES: usize = 1024;
 /// Names of members that identify the object around them.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
 /// Names of the members that hold columns, and of those that hold the rows.
@@ -120,8 +124,10 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
     let mut members = root;
     let mut outermost = None;
     loop {
-        if let Some((inner, layout)) = detect_table(text, &members).or_else(|| dominant_array(text, &members))
-        {
+        let found = detect_table(text, &members)
+            .or_else(|| dominant_array(text, &members))
+            .or_else(|| empty_page(text, &members));
+        if let Some((inner, layout)) = found {
             let member = members.listed[inner];
             if let Some(items) = members.take_item_offsets(text, inner) {
                 pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
@@ -169,10 +175,13 @@ fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> 
     if members.len() > ObjectIndex::MAX_LISTED {
         return None;
     }
-    let (at, member) = members.listed.iter().enumerate().max_by_key(|(_, member)| member.value.len())?;
+    let listed = members.listed.iter().enumerate();
+    let (facts, others): (Vec<_>, Vec<_>) = listed.partition(|(_, member)| holds_page_facts(text, member));
+    let (at, member) = others.into_iter().max_by_key(|(_, member)| member.value.len())?;
+    let beside_facts = members.span.len() - facts.iter().map(|(_, member)| member.value.len()).sum::<usize>();
     // Half is most of an envelope; a record keeps its list unless it holds almost nothing else.
     let percent = if has_identity(text, members) { 90 } else { 50 };
-    let most = member.value.len() * 100 >= members.span.len() * percent;
+    let most = member.value.len() * 100 >= beside_facts * percent;
     // A path refers to the first of duplicate keys, so no other one can be addressed.
     let name = unescape(member.key.slice(text));
     let first = || members.listed.iter().position(|other| key_matches(text, other.key, &name)) == Some(at);
@@ -193,6 +202,20 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> 
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => false,
     };
     (is_list && !holds_groups(text, &members.listed[at])).then_some((at, Layout::Array))
+}
+
+/// Finds the list of a page without items: the only array of an object that states facts about a page, or nothing, and little
+/// else.
+fn empty_page(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
+    let arrays = || members.listed.iter().enumerate().filter(|(_, member)| member.kind == JsonKind::Array);
+    let (at, array) = arrays().next()?;
+    let is_empty = array.value.slice(text)[1..].trim_start().starts_with(']');
+    let is_page = is_empty
+        && arrays().count() == 1
+        && members.span.len() <= MAX_EMPTY_PAGE_BYTES
+        && (members.len() == 1 || members.listed.iter().any(|member| is_page_fact(text, member)))
+        && !has_identity(text, members);
+    is_page.then_some((at, Layout::Array))
 }
 
 /// Returns true if an object has an id.
@@ -291,4 +314,55 @@ fn is_map(text: &str, members: &ObjectIndex) -> bool {
 fn are_similar(a: &[&str], b: &[&str]) -> bool {
     let shared = a.iter().filter(|key| b.binary_search(key).is_ok()).count();
     shared * 2 >= a.len().max(b.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::detect_json;
+    use crate::snapshot::Structure;
+
+    fn check(text: &str, expect: Option<&str>) {
+        let found = match detect_json(text) {
+            Some(Structure::List(list)) => Some(list.pointer.clone()),
+            _ => None,
+        };
+        assert_eq!(found.as_deref(), expect, "{text}");
+    }
+
+    #[test]
+    fn facts_about_the_page_do_not_weigh() {
+        let facts = format!(r#"{{"hasMore":true,"note":"{}","fields":["id","name"]}}"#, "long ".repeat(20));
+        let list = r#"[{"id":1,"name":"Ada"},{"id":2,"name":"Ben"}]"#;
+        check(&format!(r#"{{"items":{list},"nextCursor":"x","meta":{facts}}}"#), Some("/items"));
+        check(&format!(r#"{{"data":{{"rows":{list},"pagination":{facts}}}}}"#), Some("/data/rows"));
+        // A record keeps its list, and an object of content is what it is named after.
+        check(
+            &format!(r#"{{"id":7,"text":"{facts_len:0100}","tags":{list},"meta":{facts}}}"#, facts_len = 0),
+            None,
+        );
+        let content = format!(r#"{{"hasMore":true,"items":{list}}}"#);
+        check(&format!(r#"{{"filters":[{{"a":1}}],"page":{content}}}"#), Some("/page/items"));
+        // A page without items.
+        for page in [
+            r#"{"items":[]}"#,
+            r#"{"items":[],"nextCursor":null}"#,
+            r#"{"status":"success","result":[],"count":0,"limit":100,"offset":7}"#,
+            r#"{"data":{"rows":[ ],"pagination":{"has_more":false}}}"#,
+        ] {
+            let place = if page.contains("items") {
+                "/items"
+            } else if page.contains("result") {
+                "/result"
+            } else {
+                "/data/rows"
+            };
+            check(page, Some(place));
+        }
+        for object in
+            [r#"{"name":"Ada","tags":[]}"#, r#"{"id":7,"count":0,"tags":[]}"#, r#"{"a":[],"b":[],"count":0}"#]
+        {
+            check(object, None);
+        }
+        check(&format!(r#"{{"related":{list},"page":{{"title":"a page","text":{facts:?}}}}}"#), None);
+    }
 }

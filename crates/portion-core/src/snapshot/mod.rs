@@ -245,6 +245,12 @@ impl Snapshot {
         &self.parts
     }
 
+    /// Yields the texts of the parts, each once if several parts repeat it.
+    pub fn distinct_texts(&self) -> impl Iterator<Item = &str> {
+        let parts = self.parts.iter().filter(|part| part.duplicate.is_none());
+        parts.filter(|part| part.indexed_text().is_some()).map(Part::text)
+    }
+
     /// Returns the index of `structuredContent`, if the snapshot has it and it is not shown as text.
     pub fn structured_part(&self) -> Option<usize> {
         self.parts.iter().position(|part| part.address == STRUCTURED_CONTENT).filter(|_| !self.is_text_only)

@@ -192,6 +192,42 @@ pub(crate) fn is_page_object(name: &str) -> bool {
     PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
 }
 
+/// Returns true for a member that only pages have: a total, a next page, an object about the page.
+pub(super) fn is_page_fact(text: &str, member: &Member) -> bool {
+    let name = words_of(text, member);
+    let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
+    let is_total = member.kind == JsonKind::Number && (is(TOTAL_NAMES) || is(AMBIGUOUS_TOTAL_NAMES));
+    let role = PageRole::of(&name, member.kind);
+    is_total || role.is_some_and(PageRole::is_certain) || holds_page_facts(text, member)
+}
+
+/// Returns true for an object that holds facts about a page rather than content: it has a boolean that says if there is more,
+/// and objects and lists of objects are the smaller part of it.
+pub(super) fn holds_page_facts(text: &str, member: &Member) -> bool {
+    if member.kind != JsonKind::Object || !is_page_object(&words_of(text, member)) {
+        return false;
+    }
+    let Ok(inside) = ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)) else {
+        return false;
+    };
+    let says_if_more = |inner: &Member| {
+        let role = PageRole::of(&words_of(text, inner), inner.kind);
+        matches!(role, Some(PageRole::HasNext | PageRole::IsLast))
+    };
+    let is_content = |inner: &&Member| match inner.kind {
+        JsonKind::Object => true,
+        JsonKind::Array => inner.value.slice(text)[1..].trim_start().starts_with(['{', '[']),
+        _ => false,
+    };
+    let content: usize = inside.listed.iter().filter(is_content).map(|inner| inner.value.len()).sum();
+    inside.len() <= MAX_MEMBERS && inside.listed.iter().any(says_if_more) && 2 * content < member.value.len()
+}
+
+/// Returns the name of a member, as words.
+fn words_of(text: &str, member: &Member) -> String {
+    name_words::split_name(&unescape(member.key.slice(text))).join(" ")
+}
+
 /// Paging information of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamPage {

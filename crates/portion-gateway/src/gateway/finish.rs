@@ -109,7 +109,7 @@ pub(super) fn is_refused(context: &RequestContext, job: &RenderJob) -> bool {
     if !context.caller.rule.config().refuses_oversized || !is_asked_whole || is_answer {
         return false;
     }
-    context.caller.effective_policy.exceeds_threshold(&job.snapshot)
+    context.caller.effective_policy.exceeds_threshold(job.snapshot.distinct_texts())
 }
 
 /// Returns true if the store accepted it; logs the reason otherwise.

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use portion_core::cursor::{Position, SnapshotId};
 use portion_core::paging::requested_count;
 use portion_core::payload::Payload;
+use portion_core::policy::MetadataMode;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, View};
 
 use crate::call::{Caller, Fault, Reply, ReuseKey, SnapshotQuery};
+use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
 use crate::paged_call::FirstPage;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
-use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes};
+use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes, payload_texts};
 use crate::served_pages::ServedPage;
 use crate::store::{NewSnapshot, StoredSnapshot};
 
@@ -41,7 +43,6 @@ impl Gateway {
         reuse: Option<ReuseKey>,
     ) -> Reply {
         let context = self.within_limits(context, &payload);
-        let context = self.without_list_of_untouched(context, &payload, &request).await;
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
         let page_key = reuse.filter(|_| is_page && requested_count(&payload.paging_arguments).is_some());
         let ReplySource { payload, request, fetch, need, reuse } =
@@ -124,29 +125,10 @@ impl Gateway {
         Box::pin(self.answer_query(context, (held, Position::default()), request, (query, handle))).await
     }
 
-    /// Leaves the pages after a first one out of a call whose result passes as it is: its own members say how it goes on.
-    async fn without_list_of_untouched(
-        &self,
-        context: RequestContext,
-        payload: &Payload,
-        request: &Request,
-    ) -> RequestContext {
-        let first = context.caller.paged_call.as_ref().map(|call| &call.first);
-        let most = context.caller.effective_policy.policy.default_page_size;
-        if !matches!(first, Some(FirstPage::Plain { size }) if *size <= most) || request.is_continuation() {
-            return context;
-        }
-        let alone = RequestContext {
-            caller: Caller { paged_call: None, ..context.caller.clone() },
-            ..context.clone()
-        };
-        let made = self.render_fresh(&alone, (payload.clone(), None), request, (None, Need::All)).await;
-        if matches!(made, Ok((_, RenderOutcome::Untouched { .. }))) { alone } else { context }
-    }
-
     /// Narrows the policy of a caller for a reply from a payload.
     fn within_limits(&self, context: RequestContext, payload: &Payload) -> RequestContext {
-        let caller = context.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(payload));
+        let caller = context.caller.within_session_budget().within_upstream_page();
+        let caller = caller.with_unshaped_byte_limit(payload_bytes(payload));
         let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
         RequestContext { caller, ..context }
     }
@@ -194,6 +176,14 @@ impl Gateway {
             // A call for another page is equal, but what was stored does not have it.
             return ReplySource { payload: page, request, fetch: None, need, reuse: None };
         };
+        if matches!(call.first, FirstPage::Plain { .. })
+            && passes_as_received(&page, begun.len(), &request, &caller.effective_policy)
+        {
+            // Its own members say how the list goes on.
+            begun.abandon();
+            let payload = Payload { list_path: begun.list_path(), ..page };
+            return ReplySource { payload, request, fetch: None, need, reuse };
+        }
         let skipped = begun.skipped();
         let request = call.request_in_list(request, skipped, begun.len());
         let need = Need::of_first_reply(&request, skipped, policy, Some(call));
@@ -323,6 +313,20 @@ impl Gateway {
         fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
         fetch.to_payload(need)
     }
+}
+
+/// Returns true if a page of `items` items is so small that it passes as received.
+fn passes_as_received(
+    page: &Payload,
+    items: usize,
+    request: &Request,
+    effective_policy: &EffectivePolicy,
+) -> bool {
+    let policy = &effective_policy.policy;
+    request.is_plain()
+        && policy.render_options.metadata != MetadataMode::Always
+        && items <= policy.default_page_size
+        && !effective_policy.exceeds_threshold(payload_texts(page))
 }
 
 /// Removes the fields of a request if the list has no items because it ends before the requested ones: no item can tell

@@ -39,7 +39,9 @@ pub struct OwnPage {
 pub(super) enum OwnPosition {
     /// The caller's arguments select no page.
     First,
-    /// This many items before it.
+    /// This many items before it, as the tool's argument says that the caller gave.
+    Given(usize),
+    /// This many items before it, as the caller said by another name.
     Index(usize),
     /// This many pages before it.
     Page(usize),
@@ -62,7 +64,7 @@ impl OwnPage {
         let given = call.names.page.as_deref().filter(|name| value_of(name).is_some());
         let wanted = request.first_item(request.limit.map_or(default_page_size, |limit| limit as usize));
         let position = match (given, &call.pushdown.style) {
-            (Some(name), PagingStyle::Offset(_)) => number(name).map(OwnPosition::Index),
+            (Some(name), PagingStyle::Offset(_)) => number(name).map(OwnPosition::Given),
             (Some(name), PagingStyle::Page(_, start)) => {
                 number(name).and_then(|page| page.checked_sub(*start as usize)).map(OwnPosition::Page)
             }
@@ -103,6 +105,10 @@ impl OwnPage {
         let skipped = match self.position {
             OwnPosition::First | OwnPosition::Page(0) => Some(0),
             OwnPosition::Index(index) => Some(index),
+            // An upstream with items after the end does not apply the offset: its page is served as it is.
+            OwnPosition::Given(index) => {
+                Some(index).filter(|index| received == 0 || total.is_none_or(|total| *index < total))
+            }
             OwnPosition::Page(pages) if goes_on || self.size == Some(received) => Some(pages * received),
             // The last page may be short.
             OwnPosition::Page(_) => total.and_then(|total| total.checked_sub(received)),

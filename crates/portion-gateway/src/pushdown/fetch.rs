@@ -99,6 +99,11 @@ impl Fetch {
         self.list().skipped()
     }
 
+    /// Returns the path of the list in its first page, if it has one.
+    pub(crate) fn list_path(&self) -> Option<Arc<str>> {
+        self.list().path.clone()
+    }
+
     /// Returns the number of fetched items.
     pub(crate) fn len(&self) -> usize {
         self.list().len()

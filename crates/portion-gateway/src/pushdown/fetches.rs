@@ -170,9 +170,9 @@ impl Fetches {
         if need == Need::All && extent.fetched >= pushdown.max_fetch {
             return false;
         }
-        let payload = payload_of(&held.snapshot);
+        let fetched = (payload_of(&held.snapshot), !held.snapshot.redacted().is_empty());
         let Some(list) =
-            PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), payload, state, need)
+            PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), fetched, state, need)
         else {
             return false;
         };

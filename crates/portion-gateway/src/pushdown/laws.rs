@@ -192,7 +192,8 @@ proptest! {
             let more = extent.fetched + bound;
             most = more;
             let need = Need::Items(more);
-            list = PagedList::resume(Arc::clone(&call.pushdown), None, payload, &state, need).expect("a list");
+            let pushdown = Arc::clone(&call.pushdown);
+            list = PagedList::resume(pushdown, None, (payload, false), &state, need).expect("a list");
             fetch_all(&mut list, &upstream);
             resumed += 1;
             prop_assert!(resumed < 300, "{:?} {:?}", upstream, list.to_payload(None).upstream_list);
@@ -318,6 +319,34 @@ fn an_upstream_that_misbehaves_ends_the_fetch() {
     // After an empty page, the same cursor may give more.
     let (empty, last) = (r#"{"items":[],"next":"a","has_more":true}"#, r#"{"items":[{"id":2}],"next":null}"#);
     check("cursor", &[same, empty, last], None);
+}
+
+#[test]
+fn a_list_with_redacted_items_ends_where_the_upstream_ignores_the_offset() {
+    let page = |count: usize| {
+        let items = [json!({"id": 1, "mail": "a@b"}), json!({"id": 2, "mail": "c@d"})];
+        let text = json!({"items": items, "total": 9, "stamp": count}).to_string();
+        Payload { blocks: vec![Block::new("/0", Content::Text(text))], ..Payload::default() }
+    };
+    let call = paged_call("offset", 2, 2);
+    let mut list = PagedList::begin(&call, None, page(0)).expect("a list");
+    for count in 1.. {
+        while list.next_arguments().is_some() {
+            list.add_page(&page(count));
+        }
+        let mut fetched = list.to_payload(None);
+        let extent = fetched.upstream_list.clone().expect("an extent");
+        assert_eq!(extent.fetched, 2);
+        let Some(state) = extent.continuation else {
+            assert_eq!(extent.stop_reason.as_deref(), Some("the upstream returns the same page again"));
+            return;
+        };
+        assert!(count < 4, "no endless list");
+        let Content::Text(text) = &mut fetched.blocks[0].content else { panic!("no text") };
+        *text = text.replace('@', "#");
+        let pushdown = Arc::clone(&call.pushdown);
+        list = PagedList::resume(pushdown, None, (fetched, true), &state, Need::Items(4)).expect("a list");
+    }
 }
 
 #[test]

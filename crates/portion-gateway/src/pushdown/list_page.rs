@@ -35,6 +35,8 @@ pub(crate) struct PageFacts {
     pub total: Option<usize>,
     pub has_more: Option<bool>,
     pub next: NextPage,
+    /// Usual name of the argument that takes what leads to the next page, where that is a number.
+    pub next_argument: Option<&'static str>,
     /// Number of the page, or of the items before it, where it is selected by that.
     pub position: Option<u64>,
 }
@@ -154,6 +156,17 @@ impl<'a> Root<'a> {
         })
     }
 
+    /// Returns the usual name of the argument that takes the number in the member that leads to the next page.
+    fn next_argument(&self, next: &NextPage) -> Option<&'static str> {
+        let NextPage::Value(number) = next else { return None };
+        let leads = |json: &str| json == number && JsonKind::of_value(json) == JsonKind::Number;
+        match self.named(NEXT_NAMES, leads)?.0 {
+            "nextPage" | "next_page" => Some("page"),
+            "nextOffset" | "next_offset" => Some("offset"),
+            _ => None,
+        }
+    }
+
     /// Returns the number of the page, or of the items before it, by the style of the paging.
     fn position(&self, style: &PagingStyle) -> Option<u64> {
         let role = match style {
@@ -221,7 +234,8 @@ impl PageFacts {
             (None, Some(_)) if !has_other_form => NextPage::End,
             _ => root.next_page(&pushdown.style),
         };
-        Self { total, has_more, next, position: root.position(&pushdown.style) }
+        let next_argument = root.next_argument(&next);
+        Self { total, has_more, next, next_argument, position: root.position(&pushdown.style) }
     }
 }
 
@@ -304,7 +318,9 @@ mod tests {
 
     fn check(text: &str, pushdown: &Pushdown, expect: Option<(usize, PageFacts)>) {
         // The position is that of the style, which these pages do not have.
-        let read = |page: ListPage| (page.items.len(), PageFacts { position: None, ..page.facts });
+        let read = |page: ListPage| {
+            (page.items.len(), PageFacts { position: None, next_argument: None, ..page.facts })
+        };
         let (found, expect) = (ListPage::parse(text, pushdown).map(read), expect);
         assert_eq!(found, expect, "{text}");
     }
@@ -312,7 +328,7 @@ mod tests {
     #[test]
     fn finds_the_list_and_the_facts_about_it() {
         let auto = Pushdown::default();
-        let facts = |total, has_more, next| PageFacts { total, has_more, next, position: None };
+        let facts = |total, has_more, next| PageFacts { total, has_more, next, ..PageFacts::default() };
         let unknown = || NextPage::Unknown;
         check("[1,2]", &auto, Some((2, facts(None, None, unknown()))));
         check("[1,2] x", &auto, None);

@@ -32,7 +32,7 @@ pub(crate) struct PagedList {
     /// The first page.
     first_page: Payload,
     /// Path of the list in the first page; `None` if its JSON is in a string.
-    path: Option<Arc<str>>,
+    pub(super) path: Option<Arc<str>>,
     /// Places of the list in the first page.
     carriers: Vec<Carrier>,
     /// True if the upstream gave each item a text block of its own, besides `structuredContent`.
@@ -40,8 +40,8 @@ pub(crate) struct PagedList {
     /// Items as JSON, separated by commas.
     pub(super) items: String,
     pub(super) item_count: usize,
-    /// Hash of each id, with that of its last item; `None` if the items have no unique ids.
-    pub(super) seen_ids: Option<HashMap<u64, u64>>,
+    /// Hash of each id, with that of its last item unless that was redacted; `None` if the items have no unique ids.
+    pub(super) seen_ids: Option<HashMap<u64, Option<u64>>>,
     /// Items of the upstream's list before the first fetched one.
     skipped: usize,
     /// Items received, duplicates included, and items skipped.
@@ -117,12 +117,14 @@ impl PagedList {
         }
         list.next = first;
         list.received_count += list.skipped;
-        // Some upstreams repeat the last page after the end.
+        // Some upstreams repeat a page after the end.
         if list.skipped > 0 && facts.total.is_some_and(|total| total <= list.skipped) {
             list.items.clear();
             list.item_count = 0;
+            list.end = Some(ListEnd::Complete);
+        } else {
+            list.advance(&facts, received, last_id);
         }
-        list.advance(&facts, received, last_id);
         Some(list)
     }
 
@@ -133,11 +135,12 @@ impl PagedList {
     }
 
     /// Continues with a list that was fetched in part. `state`: its
-    /// [`continuation`](UpstreamList::continuation). Returns `None` for a list of another server.
+    /// [`continuation`](UpstreamList::continuation). `is_redacted`: true if its items are not as the upstream wrote them. Returns
+    /// `None` for a list of another server.
     pub(crate) fn resume(
         pushdown: Arc<Pushdown>,
         upstream: Option<Arc<str>>,
-        fetched: Payload,
+        (fetched, is_redacted): (Payload, bool),
         state: &str,
         need: Need,
     ) -> Option<Self> {
@@ -165,6 +168,10 @@ impl PagedList {
         list.total = number("total").map(|total| total as usize);
         list.has_changed = state["changed"].as_bool()?;
         (list.page_count, list.productive_pages) = (1, 2);
+        list.last_page_hash = number("last");
+        if is_redacted {
+            list.seen_ids.iter_mut().flat_map(HashMap::values_mut).for_each(|hash| *hash = None);
+        }
         list.page_size = number("size")? as usize;
         list.fetches_ahead = state["ahead"].as_bool()?;
         let ahead = if list.fetches_ahead || need == Need::All { list.max_items } else { 0 };
@@ -387,6 +394,7 @@ impl PagedList {
             "total": self.total,
             "changed": self.has_changed,
             "size": self.page_size,
+            "last": self.last_page_hash,
             "ahead": self.fetches_ahead,
             "names": [self.names.limit.as_deref(), self.names.page.as_deref()],
             "arguments": self.base_arguments,
@@ -408,8 +416,8 @@ impl PagedList {
             let json = item.slice(text);
             if let (Some(seen), Some(ids)) = (&mut self.seen_ids, &ids) {
                 let hash = hash_of(json);
-                match seen.insert(ids[at], hash) {
-                    Some(known) if known == hash => continue,
+                match seen.insert(ids[at], Some(hash)) {
+                    Some(known) if known.is_none_or(|known| known == hash) => continue,
                     // It changed between two pages, or the id is not unique: both items are kept.
                     Some(_) => self.has_changed = true,
                     None => {}

@@ -17,7 +17,7 @@ use crate::paged_call::{FirstPage, PageRequest, PageSource, PagedCall, PagingNam
 impl PagedCall {
     /// Returns the call of which `page` is the first page, if the list may go on, and true if the page proves that the argument
     /// selects its pages. Without a proof, the [second page](Self::second_arguments) has to be another one. `argument`: the
-    /// argument by which the caller selects pages; `None`: that of the link to the next page. `leads_here` returns true for a
+    /// argument by which the caller selects pages; `None`: that of what leads to the next page. `leads_here` returns true for a
     /// URL of the same list.
     pub fn of_first_page(
         page: &Payload,
@@ -28,6 +28,7 @@ impl PagedCall {
     ) -> Option<(Self, bool)> {
         let found = FoundPage::find_primary(page, &argument.and_then(by_argument).unwrap_or_default())?.page;
         let (size, facts) = (found.items.len(), found.facts.with_link(page.next_link()));
+        let argument = facts.next_argument.or(argument);
         let has_all = || facts.total.is_some_and(|total| total <= size);
         if size == 0 || !facts.goes_on().unwrap_or_else(|| !has_all()) {
             return None;

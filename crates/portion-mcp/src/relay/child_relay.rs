@@ -122,15 +122,8 @@ impl<L: MessageProcessor + 'static> ChildRelay<L> {
     async fn on_client_left(&self, child: &mut Child) -> RelayOutcome {
         let client_left_at = Instant::now();
         let responses = timeout(RESPONSE_GRACE, async {
-            loop {
-                self.wait_until(|processor| !processor.has_held_messages()).await;
-                // A held message is released by a server message and is queued only after that message has passed the gate.
-                let _ = timeout(EXIT_GRACE, self.state.server_gate.wait_until_idle()).await;
-                // That message may be a page of a list whose next page is requested.
-                if !self.state.processor.has_held_messages() {
-                    break;
-                }
-            }
+            let RelayState { processor, server_gate, server_progress, .. } = &*self.state;
+            server_gate.wait_until_released(&**processor, server_progress).await;
             self.close_server();
             self.wait_until(|processor| processor.pending_count() == 0).await;
         });

@@ -4,6 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
+use crate::message_processor::MessageProcessor;
+
 /// Interval at which a waiting task checks the gate.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -30,6 +34,21 @@ impl DirectionGate {
     pub(super) async fn wait_until_idle(&self) {
         while self.is_busy() {
             tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Waits until no message is held back that a message of this direction releases. `progress` is notified after each of these.
+    pub(super) async fn wait_until_released(&self, processor: &impl MessageProcessor, progress: &Notify) {
+        loop {
+            while processor.has_held_messages() {
+                progress.notified().await;
+            }
+            // A released message is queued only after the message that released it has passed the gate.
+            self.wait_until_idle().await;
+            // That message may be a page of a list whose next page is requested.
+            if !processor.has_held_messages() {
+                return;
+            }
         }
     }
 

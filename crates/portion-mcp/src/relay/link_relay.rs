@@ -182,17 +182,7 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
         }
         let client_left_at = Instant::now();
         let responses = async {
-            loop {
-                while self.processor.has_held_messages() {
-                    self.server_progress.notified().await;
-                }
-                // A held message is released by a server message and is queued only after that message has passed the gate.
-                self.server_gate.wait_until_idle().await;
-                // That message may be a page of a list whose next page is requested.
-                if !self.processor.has_held_messages() {
-                    break;
-                }
-            }
+            self.server_gate.wait_until_released(&*self.processor, &self.server_progress).await;
             self.close_server();
             self.server_done.wait().await;
         };

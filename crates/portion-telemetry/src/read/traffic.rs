@@ -10,7 +10,7 @@ use super::{Endpoint, Filter, ReadError, TrafficStats};
 pub struct Traffic {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// Name of the counter of its newest request; empty if that is not stored any more.
+    /// Names of the counters of its newest 1,000 requests, separated by commas; empty if none is stored any more.
     pub counter: String,
     /// Statistics of its requests.
     pub stats: TrafficStats,
@@ -24,7 +24,9 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traff
     let mut found = Vec::with_capacity(tallies.len());
     let mut named = transaction.prepare(
         "SELECT upstream, kind, name,
-            ifnull((SELECT counter FROM requests WHERE endpoint = endpoints.id ORDER BY at DESC LIMIT 1), '')
+            ifnull((SELECT group_concat(counter, ', ') FROM (SELECT DISTINCT counter FROM
+                (SELECT counter FROM requests WHERE endpoint = endpoints.id ORDER BY at DESC LIMIT 1000)
+                ORDER BY counter)), '')
         FROM endpoints WHERE id = ?",
     )?;
     for (id, tally) in tallies {

@@ -99,6 +99,14 @@ fn what_the_byte_limit_left_is_counted_by_what_it_is() {
 }
 
 #[test]
+fn an_endpoint_names_each_counter_of_its_figures() {
+    let place = Place::new();
+    place.record([page(0), RequestServed { counter: "claude", ..page(1) }, page(2)]);
+    let found = place.reader().endpoints(&Filter::default()).expect("it can be read");
+    assert_eq!(found[0].counter, "claude, o200k");
+}
+
+#[test]
 fn figures_of_endpoints() {
     let found = place().reader().endpoints(&Filter::default()).expect("it can be read");
     let expect = "\

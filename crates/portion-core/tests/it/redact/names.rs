@@ -26,6 +26,16 @@ fn secrets_without_names() {
 }
 
 #[test]
+fn separators_of_words_do_not_matter_in_a_name_without_wildcards() {
+    check(
+        "guestEmail,stay.door_code,*code",
+        r#"{"guest_email":"a","GUEST-EMAIL":"b","stay":{"doorCode":"c"},"zipCode":"d","zip_cod_e":"e"}"#,
+        r#"{"guest_email":"[redacted]","GUEST-EMAIL":"[redacted]","stay":{"doorCode":"[redacted]"},"zipCode":"[redacted]","zip_cod_e":"e"}"#,
+        &["guest_email", "GUEST-EMAIL", "stay.doorCode", "zipCode"],
+    );
+}
+
+#[test]
 fn more_keys_of_pairs() {
     check_secrets(
         r#"{"Parameters":[{"ParameterKey":"DBPassword","ParameterValue":"x"},{"ParameterKey":"Size","ParameterValue":"y"}]}"#,

@@ -210,7 +210,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if is_plain_file
         && matches!(reply, FirstReply::Portion(_))
         && rule.config().refuses_oversized
-        && effective_policy.exceeds_threshold(&snapshot)
+        && effective_policy.exceeds_threshold(snapshot.distinct_texts())
     {
         let cursor = issue_cursor(Position::default());
         return print_refusal(options, &snapshot, &rule, policy, cursor);
