@@ -18,6 +18,8 @@ use crate::snapshot::{Layout, ListItem, OrderedList, cell_spans, visit_fields};
 const MAX_COUNTED_BYTES: usize = 2048;
 /// Percent that are added to an estimate.
 const ESTIMATE_MARGIN: u64 = 10;
+/// Largest cost of the preview of a record: one short member, in a few objects.
+const MAX_PREVIEW: Cost = Cost { tokens: 80_000, bytes: 400 };
 /// Values of a record that are told apart. Further ones are always written.
 const MAX_CELLS: usize = 4096;
 const HASHER: FixedState = FixedState::with_seed(5);
@@ -112,6 +114,10 @@ impl Cost {
         Self { tokens, bytes }
     }
 
+    fn at_most(self, most: Self) -> Self {
+        Self { tokens: self.tokens.min(most.tokens), bytes: self.bytes.min(most.bytes) }
+    }
+
     /// Returns the whole tokens.
     pub(in crate::render) fn whole_tokens(self) -> usize {
         self.tokens.div_ceil(1000) as usize
@@ -167,9 +173,10 @@ impl RecordCosts {
         let mut sum = record.base;
         // The start of a container is written with the first value in it that is kept.
         let (mut opening, mut opened) = (Cost::default(), 0);
+        let (mut left_out, mut is_empty) = (Cost::default(), true);
         for cell in &record.cells {
             let Some(field) = cell.field else {
-                sum += cell.named;
+                (sum, is_empty) = (sum.plus(cell.named), false);
                 continue;
             };
             let container = self.fields.get(field).map_or(0, |field| field.container);
@@ -179,9 +186,13 @@ impl RecordCosts {
             if keeps.get(field) == Some(&true) {
                 sum += cell.named;
                 sum += std::mem::take(&mut opening);
+                is_empty = false;
+            } else {
+                left_out += cell.named.plus(cell.opening);
             }
         }
-        sum
+        // Without a field that is kept, a preview of the record is written.
+        if is_empty { sum.plus(left_out.at_most(MAX_PREVIEW)) } else { sum }
     }
 
     /// Returns the costs of a measured record with strings above `above` characters shortened. `pointer`: that of the record.
