@@ -248,7 +248,7 @@ mod tests {
             &format!("{{\"a\":[{numbers},1],\"b\":{{\"c\":[{numbers}]}}}}"),
             "SELECT … FROM items('/a') (column value), items('/b/c') (column value) or leaves(path,key,value,type)",
         );
-        check("{\"a\":{\"b\":[]}}", "SELECT … FROM items('/a/b') or leaves(path,key,value,type)");
+        check("{\"a\":{\"b\":[]}}", "SELECT … FROM items (= /a/b) or leaves(path,key,value,type)");
         check(
             r#"{"unit":"C","hourly":{"time":["00:00","01:00","02:00","03:00"],"wind":[1,2,3,4]}}"#,
             "SELECT … FROM items('/hourly')(time,wind) or leaves(path,key,value,type)",
