@@ -62,6 +62,29 @@ def test_raw_is_what_the_server_printed(peer, database):
     assert read == printed
 
 
+def table(records, before, between, after, rule):
+    """Records as a program prints them on a terminal, below a rule if there is one."""
+    written = [[str(value).replace("\n", " ") for value in record.values()] for record in records]
+    widths = [max(map(len, column)) for column in zip(records[0], *written, strict=True)]
+    line = lambda cells: before + between.join(map(str.ljust, cells, widths)) + after
+    return line(records[0]), rule(widths), map(line, written)
+
+
+def psql(records):
+    names, rule, rows = table(records, " ", " | ", " ", lambda widths: "+".join("-" * (width + 2) for width in widths))
+    return "\n".join([names, rule, *rows, f"({len(records)} rows)", ""])
+
+
+def mysql(records):
+    names, rule, rows = table(records, "| ", " | ", " |", lambda widths: f"+{'+'.join('-' * (width + 2) for width in widths)}+")
+    return "\n".join([rule, names, rule, *rows, rule, f"{len(records)} rows in set (0.01 sec)", ""])
+
+
+def kubectl(records):
+    names, _, rows = table(records, "", "   ", "", lambda widths: "")
+    return "\n".join([names.upper(), *rows, ""])
+
+
 def shaped(tmp_path, text, *options):
     file = tmp_path / "rows.txt"
     file.write_text(text)
@@ -69,7 +92,11 @@ def shaped(tmp_path, text, *options):
     return subprocess.run(command, capture_output=True, text=True, check=True, env={"HOME": str(tmp_path)}).stdout
 
 
-@pytest.mark.parametrize("write", [str, lambda rows: "\n".join(map(str, rows)), yaml.safe_dump, yaml.safe_dump_all], ids=["one", "lines", "yaml", "documents"])
+def lines(records):
+    return "\n".join(map(str, records))
+
+
+@pytest.mark.parametrize("write", [str, lines, yaml.safe_dump, yaml.safe_dump_all, psql, mysql, kubectl])
 def test_each_way_to_print_records_is_counted(tmp_path, write):
     records = [dict(zip(("id", "name", "paid", "total", "note"), row, strict=True)) for row in rows()]
     told = shaped(tmp_path, write(records))
@@ -77,7 +104,7 @@ def test_each_way_to_print_records_is_counted(tmp_path, write):
 
 
 @pytest.mark.parametrize("secret", ["hunter2-Zq81xx", "it's-Zq81xx"])
-@pytest.mark.parametrize("write", [str, yaml.safe_dump])
+@pytest.mark.parametrize("write", [str, yaml.safe_dump, psql, kubectl])
 def test_secrets_in_them_are_hidden(tmp_path, write, secret):
     records = [{"user": f"user{number}", "password": f"{secret}{number}", "note": "words " * 9} for number in range(90)]
     assert "Zq81" not in shaped(tmp_path, write(records), "--redact", "secrets")

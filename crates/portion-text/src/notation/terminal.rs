@@ -1,0 +1,205 @@
+//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql` in a box, and columns such as those of `kubectl`
+//! and `docker`.
+//!
+//! Rules and the number of rows below are no records. A value is a text as it is written, without the spaces around it; the values of a
+//! column of numbers are numbers, and nothing is null.
+
+use std::borrow::Cow;
+
+use portion_json::scan::{is_json, quote};
+use portion_json::span::Span;
+
+use crate::unique_names::UniqueNames;
+
+/// Lines that may stand before a table, such as a prompt.
+const MAX_LINES_BEFORE: usize = 4;
+/// Fewer records are no table.
+const MIN_ROWS: usize = 3;
+
+/// Reads a text that is one table.
+pub(super) fn read(text: &str) -> Option<(Span, String)> {
+    let mut first = text.lines().take(MAX_LINES_BEFORE + 2);
+    if !first.any(|line| is_rule(line.trim()) || is_header(line)) {
+        return None;
+    }
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let (start, table) = (0..=MAX_LINES_BEFORE).find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
+    let offset = lines[start].as_ptr().addr() - text.as_ptr().addr();
+    Some((Span::new(offset, text.trim_end().len()), table.to_json()))
+}
+
+/// A table with as many values in each row as there are names.
+struct Table<'a> {
+    names: Vec<&'a str>,
+    rows: Vec<Vec<Cow<'a, str>>>,
+}
+
+impl<'a> Table<'a> {
+    fn read(lines: &[&'a str]) -> Option<Self> {
+        let table = Self::boxed(lines).or_else(|| Self::ruled(lines)).or_else(|| Self::in_columns(lines))?;
+        let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
+        (is_named && table.rows.len() >= MIN_ROWS).then_some(table)
+    }
+
+    /// Reads a table in a box: a rule, the names, a rule, the rows, and a rule.
+    fn boxed(lines: &[&'a str]) -> Option<Self> {
+        let [top, names, below, rows @ ..] = lines else { return None };
+        let inside = |line: &'a str| {
+            Some(line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').collect::<Vec<_>>())
+        };
+        let is_rule = |line: &str| line.starts_with('+') && is_rule(line);
+        if !is_rule(top) || top != below {
+            return None;
+        }
+        let end = rows.iter().position(|line| line == top)?;
+        let names = inside(names)?;
+        let rows = rows[..end].iter().map(|line| inside(line));
+        // What follows says how many rows there are.
+        (lines.len() - end - 4 <= 2).then(|| Self::of(names, rows))?
+    }
+
+    /// Reads a table with a rule below its names, and their number below the rows.
+    fn ruled(lines: &[&'a str]) -> Option<Self> {
+        let [names, rule, rows @ ..] = lines else { return None };
+        if !is_rule(rule.trim())
+            || !rule.contains('+')
+            || rule.matches('+').count() != names.matches('|').count()
+        {
+            return None;
+        }
+        let end = rows.len() - rows.iter().rev().take(2).filter(|line| is_row_count(line)).count();
+        let names: Vec<&str> = names.split('|').collect();
+        Self::of(names, rows[..end].iter().map(|line| Some(line.split('|').collect())))
+    }
+
+    /// Reads columns that begin below their names, which are in capitals and two spaces or more apart.
+    fn in_columns(lines: &[&'a str]) -> Option<Self> {
+        let (names, rows) = lines.split_first()?;
+        if !is_header(names) {
+            return None;
+        }
+        let begins = |at: &usize| names[..*at].ends_with("  ") && !names[*at..].starts_with(' ');
+        let starts: Vec<usize> = std::iter::once(0).chain((2..names.len()).filter(begins)).collect();
+        let cells = |line: &'a str| {
+            let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
+            let cell = |(start, end): (&usize, usize)| {
+                let end = end.min(line.len());
+                let cell = line.get(*start.min(&end)..end)?;
+                // A value that reaches into the next column stands in none.
+                (end == line.len() || cell.ends_with(' ')).then_some(cell)
+            };
+            starts.iter().zip(ends).map(cell).collect::<Option<Vec<_>>>()
+        };
+        Self::of(cells(names)?, rows.iter().map(|line| cells(line).filter(|_| !line.is_empty())))
+    }
+
+    /// Returns the table of these cells. A cell that ends in `+` goes on in the next line.
+    fn of(names: Vec<&'a str>, lines: impl Iterator<Item = Option<Vec<&'a str>>>) -> Option<Self> {
+        let names: Vec<&str> = names.into_iter().map(str::trim).collect();
+        let mut rows: Vec<Vec<Cow<'a, str>>> = Vec::new();
+        let mut goes_on = false;
+        for cells in lines {
+            let cells = cells.filter(|cells| cells.len() == names.len())?;
+            let part = |cell: &'a str| cell.strip_suffix('+').unwrap_or(cell).trim();
+            if let Some(row) = rows.last_mut().filter(|_| goes_on) {
+                for (value, cell) in row.iter_mut().zip(&cells).filter(|(_, cell)| !part(cell).is_empty()) {
+                    *value = format!("{value}\n{}", part(cell)).into();
+                }
+            } else {
+                rows.push(cells.iter().map(|cell| part(cell).into()).collect());
+            }
+            goes_on = cells.iter().any(|cell| cell.ends_with('+'));
+        }
+        Some(Self { names, rows })
+    }
+
+    fn to_json(&self) -> String {
+        let is_number =
+            |value: &str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
+        let is_null = |value: &str| matches!(value, "" | "NULL");
+        let all_numbers =
+            |column: usize| self.rows.iter().all(|row| is_null(&row[column]) || is_number(&row[column]));
+        let are_numbers: Vec<bool> = (0..self.names.len()).map(all_numbers).collect();
+        let mut unique = UniqueNames::default();
+        let names: Vec<String> = self.names.iter().map(|name| quote(&unique.unique(name))).collect();
+        let member = |(at, value): (usize, &Cow<'_, str>)| {
+            let value = match value.as_ref() {
+                value if is_null(value) => "null".to_owned(),
+                value if are_numbers[at] => value.to_owned(),
+                value => quote(value),
+            };
+            format!("{}:{value}", names[at])
+        };
+        let record = |row: &Vec<Cow<'_, str>>| {
+            format!("{{{}}}", row.iter().enumerate().map(member).collect::<Vec<_>>().join(","))
+        };
+        format!("[{}]", self.rows.iter().map(record).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// Returns true for names of columns in capitals, two spaces or more apart.
+fn is_header(line: &str) -> bool {
+    let may_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || " _-/()%.:".contains(c);
+    line.starts_with(|c: char| c.is_ascii_uppercase()) && line.contains("  ") && line.chars().all(may_name)
+}
+
+/// Returns true for a line of dashes, crossed by pluses.
+fn is_rule(line: &str) -> bool {
+    line.contains('-') && line.bytes().all(|byte| matches!(byte, b'-' | b'+'))
+}
+
+/// Returns true for a line such as `(300 rows)`, and for one that says how long that took.
+fn is_row_count(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty()
+        || line.starts_with("Time:")
+        || line.starts_with('(') && (line.ends_with(" rows)") || line == "(1 row)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    fn check(text: &str, json: Option<&str>) {
+        assert_eq!(read(text).map(|(_, json)| json).as_deref(), json, "{text}");
+    }
+
+    #[test]
+    fn psql() {
+        let records = r#"[{"id":1,"name":"a\nb","zip":"01"},{"id":2,"name":null,"zip":"x | y"},{"id":3,"name":"c","zip":"2"}]"#;
+        let text = " id | name | zip \n----+------+------\n  1 | a   +| 01\n    | b    | \n  2 |      | x ! y\n  3 | c    | 2\n(3 rows)\n";
+        check(&text.replace('!', "/"), Some(&records.replace(" | ", " / ")));
+        check(&format!("shop=# select\n{}", text.replace('!', "/")), Some(&records.replace(" | ", " / ")));
+        // A bar in a value makes one column more.
+        check(&text.replace('!', "|"), None);
+    }
+
+    #[test]
+    fn mysql() {
+        let rule = "+----+-------+";
+        let text = format!(
+            "{rule}\n| id | name  |\n{rule}\n|  1 | one   |\n|  2 | NULL  |\n|  3 | three |\n{rule}\n3 rows in set (0.00 sec)\n"
+        );
+        check(&text, Some(r#"[{"id":1,"name":"one"},{"id":2,"name":null},{"id":3,"name":"three"}]"#));
+        check(&text.replace("|  3 | three |\n", ""), None);
+    }
+
+    #[test]
+    fn columns() {
+        let text = "NAME    READY   LAST SEEN\npod-a   1/1     3d\npod-b   0/1     \npod-c   1/1     2h\n";
+        check(
+            text,
+            Some(
+                r#"[{"NAME":"pod-a","READY":"1/1","LAST SEEN":"3d"},{"NAME":"pod-b","READY":"0/1","LAST SEEN":null},{"NAME":"pod-c","READY":"1/1","LAST SEEN":"2h"}]"#,
+            ),
+        );
+        check("NAME    READY\nthis is a sentence\nand another one\nand one more\n", None);
+        check("NOTES\nfirst\nsecond\nthird\n", None);
+    }
+
+    #[test]
+    fn documents_are_no_tables() {
+        check("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n", None);
+        check("Title\n-----\n\nSome text | more\n", None);
+    }
+}
