@@ -21,7 +21,6 @@ use portion_policy::listing::ListingStyle;
 
 use crate::remote::{RemoteArgs, RemoteServer};
 use crate::rest::{self, RestServer};
-use crate::temporary_files::overflow_opener;
 use crate::usage_error::UsageError;
 use crate::{allocator, oauth, watchdog};
 
@@ -184,7 +183,7 @@ impl Server {
             }
             Self::Command(program) => {
                 watchdog::register();
-                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT, overflow: None })
+                Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
             }
             Self::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
         })
@@ -213,7 +212,7 @@ impl Server {
             Self::Command(program) => {
                 let program = allocator::with_user_environment(program);
                 let message_limit = factory.max_server_message_bytes;
-                let connector = ChildConnector { program, message_limit, overflow: overflow_opener(config) };
+                let connector = ChildConnector { program, message_limit };
                 Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))
             }
             Self::Rest(rest) => {

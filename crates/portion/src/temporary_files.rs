@@ -1,14 +1,8 @@
-//! Temporary files without a name: of snapshots that the memory has no room for, and of very long messages.
+//! Temporary files without a name, of snapshots that the memory has no room for.
 
 use std::path::PathBuf;
 
-use portion_config::Config;
 use portion_gateway::store::spill::{FileOpener, unlinked_in};
-
-/// Returns an opener of temporary files for very long messages of servers, unless `snapshotDisk` is off.
-pub(crate) fn overflow_opener(config: &Config) -> Option<FileOpener> {
-    (config.snapshot_disk() > 0).then(opener)
-}
 
 /// Returns an opener of temporary files in the first directory that can be written. `/tmp` is the last choice, because it is
 /// in memory on many systems.

@@ -74,7 +74,6 @@ mod tests {
         let connector = ChildConnector {
             program: Program::new("sh", ["-c", "echo boom >&2; read line; exit 3"]),
             message_limit: 1024,
-            overflow: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let error = runtime

@@ -11,7 +11,7 @@
 //! use portion_mcp::upstream::stdio::Program;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let server = ChildConnector { program: Program::new("my-server", [""; 0]), message_limit: 256 << 20, overflow: None };
+//! let server = ChildConnector { program: Program::new("my-server", [""; 0]), message_limit: 256 << 20 };
 //! let mut client = Client::connect(&server, Duration::from_secs(60)).await?;
 //! let result = client.call_tool("search", r#"{"query":"grapple"}"#).await?;
 //! client.close(Duration::from_millis(500)).await;

@@ -1,8 +1,7 @@
 //! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
-//! A message keeps its bytes; one over 32 MiB is compressed until it is complete, and may go to a file. A message over the limit is dropped
-//! while it arrives: only its id is kept, or those of a batch, so that each request can be answered with an error, and the
-//! stream continues with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
+//! A message keeps its bytes. One over the limit is dropped while it arrives: only its id is kept, or those of a batch, so that each
+//! request can be answered with an error, and the stream continues with the next line. Reading is blocking on purpose: a thread that blocks in `read` forwards a small
 //! message without waking another thread, which keeps the added latency in microseconds.
 //!
 //! ```
@@ -14,31 +13,23 @@
 //! ```
 
 mod batch_members;
-mod compressed_line;
 mod dropped_line;
 mod id_scanner;
 mod line_breaks;
-mod overflow_file;
 #[cfg(test)]
 mod tests;
 
 use std::io::{self, Read};
 
-use memchr::memchr;
-use portion_gateway::store::spill::FileOpener;
-
 pub(crate) use batch_members::response_ids;
-use compressed_line::CompressedLine;
 pub use dropped_line::{DroppedLine, DroppedMessage};
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;
+use memchr::memchr;
 
 /// Bytes read at once. Measured best between 256 and 512 KiB: large enough for few calls on a 1 MiB pipe, small
 /// enough to stay in the second-level cache.
 const DEFAULT_READ_CHUNK: usize = 256 * 1024;
-
-/// Largest line that is kept as it comes. A longer one is compressed until it is complete.
-const UNCOMPRESSED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Largest number of messages in a batch: each is answered by itself, and the responses form one message again.
 pub(crate) const MAX_BATCH_MESSAGES: usize = 1000;
@@ -61,9 +52,6 @@ pub enum Frame {
 pub struct FrameReader<R> {
     source: R,
     max_frame_bytes: usize,
-    /// [`UNCOMPRESSED_BYTES`], or less in tests.
-    uncompressed_bytes: usize,
-    overflow: Option<FileOpener>,
     /// Allocated at the first read.
     buffer: Vec<u8>,
     read_chunk: usize,
@@ -76,16 +64,7 @@ impl<R: Read> FrameReader<R> {
     /// Creates a reader of frames of at most `limit` bytes.
     pub fn new(source: R, limit: usize) -> Self {
         let (buffer, read_chunk) = (Vec::new(), DEFAULT_READ_CHUNK);
-        Self {
-            source,
-            max_frame_bytes: limit,
-            uncompressed_bytes: UNCOMPRESSED_BYTES,
-            overflow: None,
-            buffer,
-            read_chunk,
-            unread_range: 0..0,
-            is_over: false,
-        }
+        Self { source, max_frame_bytes: limit, buffer, read_chunk, unread_range: 0..0, is_over: false }
     }
 
     /// Reads at most `bytes` at once: saves memory if there are many streams and most are idle.
@@ -94,34 +73,23 @@ impl<R: Read> FrameReader<R> {
         Self { read_chunk: bytes, ..self }
     }
 
-    /// Keeps what is left of a very long line after compression in a temporary file, encrypted, where it exceeds 32 MiB.
-    #[must_use]
-    pub fn with_overflow(self, overflow: Option<FileOpener>) -> Self {
-        Self { overflow, ..self }
-    }
-
     fn read_frame(&mut self) -> io::Result<Option<Frame>> {
         let mut line = PartialLine::Buffered(Vec::new());
         while !self.is_over {
             let fresh = &self.buffer[self.unread_range.clone()];
-            let limits = LineLimits {
-                bytes: self.max_frame_bytes,
-                uncompressed: self.uncompressed_bytes,
-                overflow: self.overflow.as_ref(),
-            };
             if let Some(at) = memchr(b'\n', fresh) {
-                line = line.append(&fresh[..at], &limits)?;
+                line = line.append(&fresh[..at], self.max_frame_bytes);
                 self.unread_range.start += at + 1;
-                if let Some(frame) = line.finish()? {
+                if let Some(frame) = line.finish() {
                     return Ok(Some(frame));
                 }
                 line = PartialLine::Buffered(Vec::new());
             } else {
-                line = line.append(fresh, &limits)?;
+                line = line.append(fresh, self.max_frame_bytes);
                 self.refill()?;
             }
         }
-        line.finish()
+        Ok(line.finish())
     }
 
     fn refill(&mut self) -> io::Result<()> {
@@ -175,86 +143,45 @@ fn scan_ids(line: &[u8]) -> (Vec<Box<str>>, bool) {
     scanner.finish_single_with_all_ids()
 }
 
-/// Limits of a line.
-struct LineLimits<'r> {
-    bytes: usize,
-    /// Bytes from which on a line is compressed.
-    uncompressed: usize,
-    overflow: Option<&'r FileOpener>,
-}
-
 /// A line that is still being read.
 enum PartialLine {
     Buffered(Vec<u8>),
-    /// A very long line. It may still exceed the limit.
-    Compressed(CompressedLine),
-    TooLarge {
-        id_scanner: Box<IdScanner>,
-        bytes: u64,
-    },
+    TooLarge { id_scanner: Box<IdScanner>, bytes: u64 },
 }
 
 impl PartialLine {
-    /// Appends a piece. Compresses a line that exceeds `limits.uncompressed`, and drops one that exceeds `limits.bytes`.
-    fn append(self, piece: &[u8], limits: &LineLimits<'_>) -> io::Result<Self> {
-        let LineLimits { bytes: limit, uncompressed, overflow } = *limits;
-        Ok(match self {
-            Self::Buffered(line) if line.len() + piece.len() > limit => {
-                let mut id_scanner = Box::<IdScanner>::default();
-                id_scanner.feed(&line);
-                Self::too_large(id_scanner, line.len(), piece)
-            }
-            Self::Buffered(mut line) if line.len() + piece.len() <= uncompressed => {
-                reserve_line(&mut line, piece.len(), limit.min(uncompressed));
+    /// Appends a piece, and drops a line that exceeds `limit` bytes.
+    fn append(self, piece: &[u8], limit: usize) -> Self {
+        match self {
+            Self::Buffered(mut line) if line.len() + piece.len() <= limit => {
+                reserve_line(&mut line, piece.len(), limit);
                 line.extend_from_slice(piece);
                 Self::Buffered(line)
             }
             Self::Buffered(line) => {
-                let mut compressed = CompressedLine::new(overflow.cloned());
-                compressed.push(&line)?;
-                compressed.push(piece)?;
-                Self::Compressed(compressed)
-            }
-            Self::Compressed(line) if line.len() + piece.len() > limit => {
-                let (mut id_scanner, bytes) = (Box::<IdScanner>::default(), line.len());
-                line.for_each_piece(|piece| id_scanner.feed(piece))?;
-                Self::too_large(id_scanner, bytes, piece)
-            }
-            Self::Compressed(mut line) => {
-                line.push(piece)?;
-                Self::Compressed(line)
+                let mut id_scanner = Box::<IdScanner>::default();
+                id_scanner.feed(&line);
+                id_scanner.feed(piece);
+                Self::TooLarge { id_scanner, bytes: (line.len() + piece.len()) as u64 }
             }
             Self::TooLarge { mut id_scanner, bytes } => {
                 id_scanner.feed(piece);
                 Self::TooLarge { id_scanner, bytes: bytes + piece.len() as u64 }
             }
-        })
+        }
     }
 
-    /// Drops a line that exceeds the limit with this piece. Only its ids are kept.
-    fn too_large(mut id_scanner: Box<IdScanner>, bytes: usize, piece: &[u8]) -> Self {
-        id_scanner.feed(piece);
-        Self::TooLarge { id_scanner, bytes: (bytes + piece.len()) as u64 }
-    }
-
-    fn finish(self) -> io::Result<Option<Frame>> {
+    fn finish(self) -> Option<Frame> {
         let mut line = match self {
             Self::Buffered(line) => line,
-            Self::Compressed(compressed) => {
-                let mut line = Vec::with_capacity(compressed.len() + 1);
-                compressed.for_each_piece(|piece| line.extend_from_slice(piece))?;
-                line
-            }
-            Self::TooLarge { id_scanner, bytes } => {
-                return Ok(Some(Frame::TooLarge(id_scanner.finish(bytes))));
-            }
+            Self::TooLarge { id_scanner, bytes } => return Some(Frame::TooLarge(id_scanner.finish(bytes))),
         };
         if line.iter().all(u8::is_ascii_whitespace) {
-            return Ok(None);
+            return None;
         }
         strip_byte_order_mark(&mut line);
         line.shrink_to(line.len() + 1);
-        Ok(Some(Frame::Message(line)))
+        Some(Frame::Message(line))
     }
 }
 

@@ -1,9 +1,5 @@
-//! Tests of lines as frames: limits, compression, and reads of any size.
+//! Tests of lines as frames: limits, and reads of any size.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use portion_gateway::store::spill::unlinked_in;
 use proptest::prelude::*;
 
 use super::*;
@@ -22,12 +18,6 @@ impl Read for Drip<'_> {
 
 fn frames(input: &[u8], step: usize, limit: usize) -> Vec<Frame> {
     FrameReader::new(Drip(input, step), limit).map(|frame| frame.expect("drip never fails")).collect()
-}
-
-/// The same where a line over `uncompressed_bytes` is compressed.
-fn compressed_frames(input: &[u8], step: usize, limit: usize, uncompressed_bytes: usize) -> Vec<Frame> {
-    let frames = FrameReader { uncompressed_bytes, ..FrameReader::new(Drip(input, step), limit) };
-    frames.map(|frame| frame.expect("drip never fails")).collect()
 }
 
 fn message(text: &str) -> Frame {
@@ -105,56 +95,6 @@ fn an_id_is_found_in_what_is_not_json() {
     assert_eq!(scan_id(b"garbage"), (None, false));
 }
 
-#[test]
-fn what_a_compressed_line_has_no_room_for_in_memory_is_in_the_file() {
-    let opened = Arc::new(AtomicBool::new(false));
-    let (is_opened, open) = (Arc::clone(&opened), unlinked_in(vec![std::env::temp_dir()]));
-    let open: FileOpener = Arc::new(move || {
-        is_opened.store(true, Ordering::Relaxed);
-        open()
-    });
-    let mut seed = 1_u32;
-    // Random bytes do not compress.
-    let line: Vec<u8> = (0..40 << 20)
-        .map(|_| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 24) as u8 | 0x80
-        })
-        .collect();
-    let reader = FrameReader { uncompressed_bytes: 1, ..FrameReader::new(&line[..], usize::MAX) };
-    let frames: Vec<Frame> =
-        reader.with_overflow(Some(open)).map(|frame| frame.expect("it can be read")).collect();
-    assert!(frames == [Frame::Message(line)]);
-    assert!(opened.load(Ordering::Relaxed));
-}
-
-#[test]
-fn a_line_is_compressed_or_dropped_when_it_exceeds_a_limit() {
-    let limits = LineLimits { bytes: 8, uncompressed: 4, overflow: None };
-    let check = |pieces: &[&str], expect: &str| {
-        let append = |line: PartialLine, piece: &&str| {
-            line.append(piece.as_bytes(), &limits).expect("memory takes everything")
-        };
-        let line = pieces.iter().fold(PartialLine::Buffered(Vec::new()), append);
-        let (state, bytes) = match line {
-            PartialLine::Buffered(line) => ("buffered", line.len() as u64),
-            PartialLine::Compressed(line) => ("compressed", line.len() as u64),
-            PartialLine::TooLarge { bytes, .. } => ("too large", bytes),
-        };
-        assert_eq!(format!("{state}: {bytes}"), expect, "{pieces:?}");
-    };
-    check(&[], "buffered: 0");
-    check(&["1234"], "buffered: 4");
-    check(&["12", "34"], "buffered: 4");
-    check(&["12345"], "compressed: 5");
-    check(&["1234", "5"], "compressed: 5");
-    check(&["1234", "5678"], "compressed: 8");
-    check(&["12345", "678"], "compressed: 8");
-    check(&["1234", "56789"], "too large: 9");
-    check(&["12345", "6789"], "too large: 9");
-    check(&["123456789", "0"], "too large: 10");
-}
-
 /// Yields one result per read, and records the sizes of the buffers.
 struct Steps<'a>(Vec<io::Result<&'a [u8]>>, Vec<usize>);
 
@@ -219,14 +159,6 @@ proptest! {
         let input: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
         let expect: Vec<_> = lines.iter().map(|line| message(line)).collect();
         prop_assert_eq!(frames(input.as_bytes(), step, 41), expect);
-    }
-
-    #[test]
-    fn compression_changes_no_frame(
-        input in prop::collection::vec(byte(), 0..400),
-        step in 1_usize..50, limit in 0_usize..60, uncompressed in 0_usize..40,
-    ) {
-        prop_assert_eq!(compressed_frames(&input, step, limit, uncompressed), frames(&input, step, limit));
     }
 
     #[test]

@@ -10,8 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use portion_gateway::store::spill::FileOpener;
-
 use super::group_registry;
 use super::process_group::{self, TerminationSignal};
 pub use super::program::{Program, SpawnError};
@@ -116,13 +114,6 @@ impl Child {
             is_reaped,
             server_exit: None,
         })
-    }
-
-    /// Keeps very long messages in temporary files while they arrive: see [`FrameReader::with_overflow`].
-    #[must_use]
-    pub fn with_overflow(mut self, overflow: Option<FileOpener>) -> Self {
-        self.output = self.output.take().map(|output| output.with_overflow(overflow));
-        self
     }
 
     /// Returns the process id, which is also the id of its group.

@@ -30,7 +30,6 @@ use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
-use crate::temporary_files::overflow_opener;
 use crate::usage_error::UsageError;
 use crate::watchdog;
 
@@ -143,10 +142,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             }
             Server::Command(program) => {
                 match Child::spawn(&allocator::with_user_environment(program), message_limit) {
-                    Ok(child) => {
-                        let child = child.with_overflow(overflow_opener(&setup.config));
-                        Ok(report_exit(relay(processor, child, front).await))
-                    }
+                    Ok(child) => Ok(report_exit(relay(processor, child, front).await)),
                     Err(error) => {
                         crate::terminal::print_stderr!("portion: {error}");
                         Ok(report_exit(serve_unavailable(processor, error.to_string(), front).await))

@@ -29,7 +29,7 @@
 //! use portion_mcp::upstream::stdio::Program;
 //!
 //! let program = Program::new("my-server", ["--stdio"]);
-//! let connector = ChildConnector { program, message_limit: 64 << 20, overflow: None };
+//! let connector = ChildConnector { program, message_limit: 64 << 20 };
 //! let bridge = Bridge::new(Arc::new(connector), factory, BridgeLimits::default());
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:8765").await?;
 //! let guard = OriginGuard::new(listener.local_addr()?, Vec::new(), Vec::new());

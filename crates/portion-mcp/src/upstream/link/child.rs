@@ -11,8 +11,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use portion_gateway::store::spill::FileOpener;
-
 #[cfg(unix)]
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -43,8 +41,6 @@ pub struct ChildConnector {
     pub program: Program,
     /// Largest message accepted, in bytes.
     pub message_limit: usize,
-    /// Opens temporary files for very long messages: see [`FrameReader::with_overflow`].
-    pub overflow: Option<FileOpener>,
 }
 
 /// State of the pipes, set by their reader and writer.
@@ -61,9 +57,8 @@ struct PipeState {
 impl Connector for ChildConnector {
     fn connect(&self) -> ConnectFuture<'_> {
         Box::pin(async {
-            let Self { program, message_limit, overflow } = self.clone();
-            let start =
-                move || Child::spawn(&program, message_limit).map(|child| child.with_overflow(overflow));
+            let Self { program, message_limit } = self.clone();
+            let start = move || Child::spawn(&program, message_limit);
             let started =
                 tokio::task::spawn_blocking(start).await.map_err(|error| ConnectError(error.to_string()))?;
             let child = started.map_err(|error| ConnectError(error.to_string()))?;
@@ -197,11 +192,7 @@ mod tests {
     /// nothing and keeps the outbox.
     fn check(script: &str, input: Option<&[&str]>, expect: &[&str]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let connector = ChildConnector {
-            program: Program::new("sh", ["-c", script]),
-            message_limit: 1024,
-            overflow: None,
-        };
+        let connector = ChildConnector { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
         let events = runtime.block_on(async {
             let Link { outbox, mut inbox } = connector.connect().await.expect("starts");
             for message in input.unwrap_or_default() {
@@ -238,11 +229,8 @@ mod tests {
     #[test]
     fn an_error_of_starting_says_what_to_fix() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let connector = ChildConnector {
-            program: Program::new("no-such-server", [""; 0]),
-            message_limit: 1024,
-            overflow: None,
-        };
+        let connector =
+            ChildConnector { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
         let error = runtime.block_on(connector.connect()).expect_err("there is none").to_string();
         assert!(error.contains("`no-such-server`: not found on PATH"), "{error}");
     }

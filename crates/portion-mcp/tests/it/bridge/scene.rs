@@ -65,8 +65,7 @@ impl Scene {
             EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let gateway = Arc::new(Gateway::new(GatewayParts::new(rules, Arc::new(store), [7; 32])));
         let processor_factory = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
-        let connector =
-            ChildConnector { program: Program::new(program, args), message_limit: LIMIT, overflow: None };
+        let connector = ChildConnector { program: Program::new(program, args), message_limit: LIMIT };
         let backend: Arc<dyn Backend> = Arc::new(Bridge::new(Arc::new(connector), processor_factory, limits));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
