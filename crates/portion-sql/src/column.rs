@@ -62,7 +62,7 @@ pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
 
 /// Beginning of the declared type of a column of numbers that are written as texts; the numbers of the table and of the
 /// column follow.
-pub(crate) const WRITTEN_TYPE_PREFIX: &str = "WRITTEN(";
+pub(crate) const WRITTEN_TYPE_PREFIX: &str = "WRITTEN";
 
 /// Beginning of the collation of a column of codes, by which a number equals the only code that it is written for. The
 /// number of the column and the name of the table follow.
@@ -201,9 +201,12 @@ impl ColumnDef {
             _ if redacted => REDACTED_TYPE.into(),
             _ if self.is_record => RECORD_TYPE.into(),
             kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE.into(),
-            _ if self.has_written_numbers() => format!("{WRITTEN_TYPE_PREFIX}{table},{column})"),
+            _ if self.has_written_numbers() => {
+                let affinity = if self.has_affinity() { "" } else { " BLOB" };
+                format!("{WRITTEN_TYPE_PREFIX}{affinity}({table},{column})")
+            }
             kinds if kinds.intersects(ValueKinds::TEXT) && is_numeric => {
-                if self.has_codes { "BLOB" } else { "NUMERIC" }.into()
+                if self.has_affinity() { "NUMERIC" } else { "BLOB" }.into()
             }
             kinds if is_numeric && kinds.intersects(ValueKinds::ROUNDED) => ROUNDED_TYPE.into(),
             _ if is_numeric => "NUMERIC".into(),
@@ -225,6 +228,13 @@ impl ColumnDef {
             }
         };
         format!("\"{name}\" {named}{kind}{hidden}{collation}")
+    }
+
+    /// Returns true if values are compared with the column in its type.
+    pub(crate) fn has_affinity(&self) -> bool {
+        let is_mixed = self.kinds.intersects(ValueKinds::TEXT) && self.kinds.intersects(ValueKinds::NUMERIC);
+        let is_open = self.is_written || is_mixed && !self.has_written_numbers();
+        !(self.has_codes && is_open || self.kinds.intersects(ValueKinds::CONTAINER))
     }
 
     /// Returns the names of the kinds of its values: `integer|null`; of texts that are something else in SQL, what they are.

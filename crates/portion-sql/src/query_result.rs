@@ -252,7 +252,7 @@ impl<'c> ResultWriter<'c> {
 
 /// Returns the numbers of the table and of the column in a declared type.
 fn written_column(declared: &str) -> Option<(usize, usize)> {
-    let numbers = declared.strip_prefix(WRITTEN_TYPE_PREFIX)?.strip_suffix(')')?;
+    let (_, numbers) = declared.strip_prefix(WRITTEN_TYPE_PREFIX)?.strip_suffix(')')?.split_once('(')?;
     let (table, column) = numbers.split_once(',')?;
     Some((table.parse().ok()?, column.parse().ok()?))
 }

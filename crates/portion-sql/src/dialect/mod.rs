@@ -7,6 +7,7 @@
 mod calls;
 mod casts;
 mod catalog_statement;
+mod checks;
 mod clauses;
 mod column_uses;
 mod conditions;
@@ -20,6 +21,7 @@ mod token;
 mod words;
 
 pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
+pub(crate) use checks::with_checks;
 pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
 pub(crate) use literals::ComparedType;

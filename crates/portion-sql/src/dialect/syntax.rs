@@ -70,9 +70,43 @@ pub(super) fn parse(sql: &str) -> Option<Query> {
         if is_large || nesting(tokens.iter().map(|token| &token.token)) > MAX_NESTING {
             return None;
         }
-        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
+        let tokens = with_distinct(tokens.into_iter().map(|token| token.token));
+        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
         query_of(parser)
     })
+}
+
+/// Returns tokens in which `a IS b` of SQLite, which the parser does not read, is `a IS NOT DISTINCT FROM b`.
+fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
+    let tokens: Vec<Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+    let is_word = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.iter().any(|of| word.value.eq_ignore_ascii_case(of)));
+    let mut written = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        written.push(token.clone());
+        at += 1;
+        let is_negated = is_word(tokens.get(at), &["not"]);
+        let value = tokens.get(at + usize::from(is_negated));
+        let others = [
+            "null",
+            "true",
+            "false",
+            "unknown",
+            "distinct",
+            "json",
+            "nfc",
+            "nfd",
+            "nfkc",
+            "nfkd",
+            "normalized",
+        ];
+        if is_word(Some(token), &["is"]) && value.is_some() && !is_word(value, &others) {
+            let words = if is_negated { &["distinct", "from"][..] } else { &["not", "distinct", "from"] };
+            written.extend(words.iter().map(|word| Token::make_keyword(word)));
+            at += usize::from(is_negated);
+        }
+    }
+    written
 }
 
 /// Returns the deepest nesting of a statement.

@@ -6,7 +6,7 @@ use rusqlite::hooks::{AuthAction, Authorization};
 
 /// Functions without side effects that finish quickly. Excluded are functions that are random, make blobs
 /// of any size, load code, or take the product of two lengths.
-const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist current_date current_time \
+const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce compared concat concat_ws cos count cume_dist current_date current_time \
     current_timestamp date datetime degrees dense_rank exp first_value floor format glob group_concat hex if \
     ifnull iif instr json json_array json_array_length json_each json_error_position json_extract \
     json_group_array json_group_object json_insert json_object json_pretty json_quote json_remove \

@@ -95,7 +95,7 @@ impl QueryRun<'_> {
                 let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
                 let mut empty_reason = empty_reason;
                 let type_hints: Vec<String> =
-                    self.hint(&opened, &renamed, shown_records).into_iter().collect();
+                    self.hint(&opened, (&prepared, &renamed), shown_records).into_iter().collect();
                 if let Some(reason) = &mut empty_reason {
                     reason.hints.truncate(usize::from(type_hints.is_empty()));
                 }
@@ -110,7 +110,7 @@ impl QueryRun<'_> {
     fn hint(
         &self,
         opened: &QueryConnection,
-        renamed: &[(String, String)],
+        (prepared, renamed): (&str, &[(String, String)]),
         shown_records: usize,
     ) -> Option<String> {
         let sql = self.query.sql;
@@ -121,12 +121,23 @@ impl QueryRun<'_> {
         };
         self.tree()
             .and_then(dialect::impossible_condition)
+            .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))
             .or_else(|| opened.usage.unread.hint())
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(unlisted)
             .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
+    }
+
+    /// Returns what to write if the statement compared a text with a number, as which people would read the text.
+    fn mismatch(&self, opened: &QueryConnection, prepared: &str) -> Option<String> {
+        let is_typed = |name: &str| self.has_typed_column(name);
+        let checked = self.with_tree(prepared, |tree| dialect::with_checks(tree, &is_typed))?;
+        let mut statement = empty::prepare(&opened.connection, &checked, self.query.params)?;
+        let mut rows = statement.raw_query();
+        while let Ok(Some(_)) = rows.next() {}
+        opened.usage.mismatch()
     }
 
     /// Returns the SELECT for a statement about tables and columns, or the statement itself.

@@ -5,6 +5,7 @@
 //! replaced by functions that are linear or check the deadline. Functions of other dialects are added.
 
 mod aggregates;
+mod compared;
 mod conversions;
 mod dates;
 mod formats;
@@ -83,6 +84,7 @@ pub(crate) fn register(
     conversions::register(connection, usage)?;
     formats::register(connection)?;
     aggregates::register(connection)?;
+    compared::register(connection, usage)?;
     samples::register(connection, deadline, limits)?;
     for (name, function) in UNARY_MATH {
         let is_whole = ["ceil", "ceiling", "floor", "trunc"].contains(&name);

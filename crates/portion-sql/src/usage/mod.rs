@@ -5,7 +5,7 @@ mod redaction;
 mod rounding;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rusqlite::hooks::AuthAction;
 
@@ -26,6 +26,8 @@ pub(crate) struct StatementUsage {
     /// Texts that it read as numbers although they are none.
     pub(crate) unread: UnreadNumbers,
     met_missing: AtomicBool,
+    /// Advice for a text that was compared with a number.
+    mismatch: OnceLock<String>,
 }
 
 impl StatementUsage {
@@ -40,6 +42,16 @@ impl StatementUsage {
         if is_missing {
             self.met_missing.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Records advice for a text that was compared with a number.
+    pub(crate) fn record_mismatch(&self, advice: String) {
+        let _ = self.mismatch.set(advice);
+    }
+
+    /// Returns the advice for a text that was compared with a number.
+    pub(crate) fn mismatch(&self) -> Option<String> {
+        self.mismatch.get().cloned()
     }
 
     /// Returns true if a number was met that stands for a missing value.

@@ -209,14 +209,29 @@ fn decimal_commas_units_and_containers_that_are_used_as_numbers_are_told() {
 #[test]
 fn texts_of_functions_that_are_compared_with_numbers_are_told() {
     let days = r#"[{"d":"2020-05-01","c":"us"},{"d":"2021-06-01","c":null},{"d":"2021-07-01","c":"de"}]"#;
-    for call in ["strftime('%Y', d)", "substr(d, 6, 2)", "to_char(d, 'YYYY')"] {
-        for condition in [format!("{call} = 2021"), format!("{call} IN (5, 7)"), format!("2020 < {call}")] {
+    for (call, text) in
+        [("strftime('%Y', d)", "2021"), ("left(d, 4)", "2021"), ("to_char(d, 'YYYY')", "2021")]
+    {
+        let told = |condition: String| {
             let sql = format!("SELECT count(*) AS n FROM items WHERE {condition}");
-            let told = answer(days, &sql, &[]).expect(&sql).type_hints;
-            assert!(
-                told[0].contains("is a text, which is greater than every number: write CAST("),
-                "{sql}: {told:?}"
+            answer(days, &sql, &[]).expect(&sql).type_hints.join("; ")
+        };
+        for condition in [format!("{call} = 2021"), format!("{call} IN (5, 2021)"), format!("2021 <> {call}")]
+        {
+            let expect = format!(
+                "{call} is the text '{text}', which equals no number: write '{text}' in place of 2021"
             );
+            assert_eq!(told(condition.clone()), expect, "{condition}");
+        }
+        for condition in
+            [format!("{call} < 2021"), format!("2021 > {call}"), format!("{call} BETWEEN 2019 AND 2022")]
+        {
+            let expect =
+                format!("{call} is a text, which is greater than every number: write CAST({call} AS REAL)");
+            assert_eq!(told(condition.clone()), expect, "{condition}");
+        }
+        for right in [format!("{call} = '2021'"), format!("{call} = 1999"), format!("{call} > 1999")] {
+            assert_eq!(told(right.clone()), "", "{right}");
         }
     }
     check(days, "SELECT count(*) AS n FROM items WHERE year(d) = 2021", r#"[{"n":2}]"#);
@@ -548,6 +563,70 @@ fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
 }
 
 #[test]
+fn expressions_of_codes_that_are_compared_with_numbers_are_told() {
+    let rows = r#"[{"zip":"01005","n":1005,"d":{"id":"7"}},{"zip":"94105","n":2,"d":{"id":"8"}},{"zip":null,"n":3,"d":null}]"#;
+    let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
+    for expression in [
+        "ifnull(zip, 0)",
+        "coalesce(zip, n)",
+        "nullif(zip, '')",
+        "CASE WHEN zip IS NULL THEN 0 ELSE zip END",
+        "trim(zip)",
+        "zip || ''",
+        "(SELECT trim(zip))",
+    ] {
+        for sql in [
+            format!("SELECT count(*) FROM items WHERE {expression} = 1005"),
+            format!("SELECT sum(CASE WHEN {expression} IN (5, 1005) THEN 1 ELSE 0 END) FROM items"),
+            format!("SELECT CASE {expression} WHEN 1005 THEN 1 END AS x FROM items"),
+            format!("WITH a AS (SELECT {expression} AS z FROM items) SELECT count(*) FROM a WHERE z <> 1005"),
+        ] {
+            let told = hints(&sql);
+            assert!(
+                told.ends_with(
+                    " is the text '01005', which equals no number: write '01005' in place of 1005"
+                ),
+                "{sql}: {told}"
+            );
+        }
+        assert_eq!(hints(&format!("SELECT count(*) FROM items WHERE {expression} = '01005'")), "");
+        assert_eq!(hints(&format!("SELECT count(*) FROM items WHERE {expression} = 77")), "");
+    }
+    let told = hints("SELECT n FROM items GROUP BY n HAVING max(zip) = 94105");
+    assert_eq!(told, "max(zip) is the text '94105', which equals no number: write '94105' in place of 94105");
+    let told = hints("SELECT count(*) FROM items WHERE item ->> '$.n' = '1005'");
+    assert_eq!(told, "item ->> '$.n' is a number, which equals no text: write 1005 without quotes");
+    let bound = answer(rows, "SELECT count(*) FROM items WHERE trim(zip) = :zip", &[("zip", "94105")]);
+    assert_eq!(bound.expect("an answer").type_hints.len(), 1);
+    check(rows, "SELECT count(*) AS n FROM items a JOIN items b ON trim(a.zip) = b.n", r#"[{"n":1}]"#);
+}
+
+#[test]
+fn values_of_leaves_are_equal_as_they_are_written() {
+    let leaves = r#"{"versions":["1.10","1.1","1.9"],"v":[{"n":"329.5"},{"n":"99.5"}],"zip":"02139"}"#;
+    let count = |condition: &str| {
+        let sql = format!("SELECT count(*) AS n FROM leaves WHERE {condition}");
+        let found = answer(leaves, &sql, &[]).expect(&sql);
+        (found.json, found.type_hints.len())
+    };
+    let one = |hints| (r#"[{"n":1}]"#.to_owned(), hints);
+    for condition in [
+        "value = '1.1'",
+        "value = '1.10'",
+        "value = 329.5",
+        "value IN (99.5, 7)",
+        "value > 100 AND typeof(value) <> 'text'",
+    ] {
+        assert_eq!(count(condition), one(0), "{condition}");
+    }
+    for condition in ["value = '329.5'", "value = 2139"] {
+        assert_eq!(count(condition), (r#"[{"n":0}]"#.to_owned(), 1), "{condition}");
+    }
+    check(leaves, "SELECT max(value) AS v FROM leaves WHERE key = 'n'", r#"[{"v":329.5}]"#);
+    check(leaves, "SELECT value FROM leaves WHERE key = 'n' LIMIT 1", r#"[{"value":"329.5"}]"#);
+}
+
+#[test]
 fn texts_of_booleans_are_booleans() {
     let rows = r#"[{"id":1,"ok":"true"},{"id":2,"ok":"false"},{"id":3,"ok":"true"},{"id":4,"ok":null}]"#;
     for condition in ["ok", "ok = true", "ok IS TRUE", "NOT ok = false", "ok IN (1)"] {
@@ -580,6 +659,9 @@ fn texts_of_booleans_are_booleans() {
             "CAST(ok AS TEXT) = 'true'",
             "ok::text <> 'false'",
             "ok = true",
+            "ok IS 'true'",
+            "ok IS NOT 'false' AND ok IS NOT NULL",
+            "ok IS NOT DISTINCT FROM 'true'",
             "ok",
             "ok IN (SELECT ok FROM items WHERE ok = 'true')",
         ] {
