@@ -1,6 +1,7 @@
 //! Columns of a table: names, forms and SQLite declarations.
 
 use portion_text::column_form::{CellNumber, ColumnForm, DateOrder, FormLearner};
+use portion_text::unique_names::UniqueNames;
 
 use crate::cell::Cell;
 use crate::value_kinds::ValueKinds;
@@ -132,6 +133,14 @@ impl ColumnDef {
         self
     }
 
+    /// Adds the columns that every list of records has: the record and its index.
+    pub(crate) fn push_record_columns(columns: &mut Vec<Self>, names: &mut UniqueNames, rows: usize) {
+        let mut record = Self::new(names.unique_builtin("item"), ValueKinds::OBJECT, rows).into_hidden();
+        record.is_record = true;
+        columns.push(record);
+        columns.push(Self::new(names.unique_builtin("_index"), ValueKinds::INTEGER, rows).into_hidden());
+    }
+
     pub(crate) fn into_hidden(mut self) -> Self {
         self.is_hidden = true;
         self
@@ -200,7 +209,7 @@ impl ColumnDef {
         let kind: String = match self.kinds {
             _ if redacted => REDACTED_TYPE.into(),
             _ if self.is_record => RECORD_TYPE.into(),
-            kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE.into(),
+            kinds if kinds.intersects(ValueKinds::CONTAINER) && !self.is_written => JSON_TYPE.into(),
             _ if self.has_written_numbers() => {
                 let affinity = if self.has_affinity() { "" } else { " BLOB" };
                 format!("{WRITTEN_TYPE_PREFIX}{affinity}({table},{column})")
@@ -234,7 +243,7 @@ impl ColumnDef {
     pub(crate) fn has_affinity(&self) -> bool {
         let is_mixed = self.kinds.intersects(ValueKinds::TEXT) && self.kinds.intersects(ValueKinds::NUMERIC);
         let is_open = self.is_written || is_mixed && !self.has_written_numbers();
-        !(self.has_codes && is_open || self.kinds.intersects(ValueKinds::CONTAINER))
+        !(self.has_codes && is_open || !self.is_written && self.kinds.intersects(ValueKinds::CONTAINER))
     }
 
     /// Returns the names of the kinds of its values: `integer|null`; of texts that are something else in SQL, what they are.

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use portion_text::column_form::{code_number, plain_number, read_time};
+use portion_text::column_form::{DateOrder, code_number, plain_number, read_time};
 use portion_text::timestamp::Timestamp;
 use rusqlite::types::ValueRef;
 
@@ -251,19 +251,60 @@ fn compare_numbers(integer: i64, real: f64) -> Ordering {
 }
 
 /// Compares two texts of a column.
-pub(crate) fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
+fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
     match comparison {
         Comparison::Binary => a.cmp(b),
         Comparison::NoCase => {
             let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
             lower(a).cmp(&lower(b))
         }
-        Comparison::Time(_) if a == b => Ordering::Equal,
-        Comparison::Time(_) if have_one_form(a, b) => a.cmp(b),
-        Comparison::Time(order) => match (read_time(a, order), read_time(b, order)) {
-            (Some(a), Some(b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),
-            _ => a.cmp(b),
-        },
+        Comparison::Time(order) => compare_times(a, b, |text| moment(text, order)),
+    }
+}
+
+/// A time as seconds and nanoseconds; `None` for another text.
+type Moment = Option<(i64, u32)>;
+
+fn moment(text: &str, order: DateOrder) -> Moment {
+    read_time(text, order).map(|time| (time.seconds, time.nanos))
+}
+
+fn compare_times(a: &str, b: &str, mut moment: impl FnMut(&str) -> Moment) -> Ordering {
+    if a == b || have_one_form(a, b) {
+        return a.cmp(b);
+    }
+    match (moment(a), moment(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => a.cmp(b),
+    }
+}
+
+/// Most times that are remembered for a statement.
+const MAX_KNOWN_TIMES: usize = 1 << 16;
+
+/// Compares the texts of times in a statement, each of which is read once.
+pub(crate) struct TimeComparison {
+    order: DateOrder,
+    known: Mutex<HashMap<Box<str>, Moment>>,
+}
+
+impl TimeComparison {
+    pub(crate) fn new(order: DateOrder) -> Self {
+        Self { order, known: Mutex::default() }
+    }
+
+    pub(crate) fn compare(&self, a: &str, b: &str) -> Ordering {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        compare_times(a, b, |text| {
+            if let Some(known) = known.get(text) {
+                return *known;
+            }
+            let moment = moment(text, self.order);
+            if known.len() < MAX_KNOWN_TIMES {
+                known.insert(text.into(), moment);
+            }
+            moment
+        })
     }
 }
 

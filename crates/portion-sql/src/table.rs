@@ -254,11 +254,13 @@ impl OpenTable {
         Some(codes)
     }
 
-    /// Returns the text as it is written of rows whose value in a column is a number, if all of them are written alike.
+    /// Returns the text as it is written of a row whose value in a column is a number; if the row is not known, of those with the
+    /// number, if all of them are written alike.
     pub(crate) fn written_text(
         &self,
         column: usize,
         number: &Cell<'_>,
+        row: Option<usize>,
         deadline: &QueryDeadline,
     ) -> Option<String> {
         let value = match number {
@@ -266,8 +268,13 @@ impl OpenTable {
             Cell::Real(n) => ValueRef::Real(*n),
             Cell::Text(_) | Cell::Null => return None,
         };
-        let index = self.index(column, Comparison::Binary, deadline)?;
-        let IndexLookup::Rows(found) = index.lookup(value) else { return None };
+        let found = match row.and_then(|row| u32::try_from(row).ok()) {
+            Some(row) => vec![row],
+            None => match self.index(column, Comparison::Binary, deadline)?.lookup(value) {
+                IndexLookup::Rows(found) => found,
+                IndexLookup::Unknown => return None,
+            },
+        };
         let mut row = self.rows.new_row(ColumnSet::of(column));
         let mut written: Option<String> = None;
         for at in found.into_iter().take(MAX_COMPARED_SPELLINGS) {

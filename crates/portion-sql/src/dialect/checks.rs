@@ -1,26 +1,30 @@
-//! Writes a statement that also says which of its comparisons are between a text and a number.
+//! Writes a statement that also says which of its comparisons are between a text and a number, and which numbers it sorts
+//! as texts.
 //!
 //! A column is compared in its type. The value of an expression has none, so that a text in it equals no number. Only the
 //! values tell: the statement is run a second time for them, and its answer is not used.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, InTarget, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget, OrderBy, OrderByKind,
+    Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::literals::is_comparison;
 use super::syntax::{Tree, column_name, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.
-const NUMBERS: &str =
-    "count sum avg total length len abs round date_part datediff year month day hour rank row_number";
+const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day hour rank row_number";
+
+/// Functions whose texts have the order of what they mean.
+const ORDERED: &str = "strftime date datetime date_trunc to_date to_timestamp lower upper";
 
 /// Returns the statement with each comparison of values without a type in a call of `compared`; `None` if there are none.
 /// `is_typed`: returns true for the name of a column with a type.
 pub(crate) fn with_checks(tree: &Tree, is_typed: &dyn Fn(&str) -> bool) -> Option<String> {
-    let mut aliases = Aliases(HashSet::new());
+    let mut aliases = Aliases(HashMap::new());
     let _ = Visit::visit(&tree.0, &mut aliases);
     let mut query = tree.0.clone();
     let mut checks = Checks { is_typed, aliases: aliases.0, is_changed: false };
@@ -28,8 +32,8 @@ pub(crate) fn with_checks(tree: &Tree, is_typed: &dyn Fn(&str) -> bool) -> Optio
     checks.is_changed.then(|| query.to_string())
 }
 
-/// Names that the statement gives to expressions, in lower case.
-struct Aliases(HashSet<String>);
+/// Names that the statement gives to expressions, in lower case, and true for numbers.
+struct Aliases(HashMap<String, bool>);
 
 impl Visitor for Aliases {
     type Break = ();
@@ -39,7 +43,7 @@ impl Visitor for Aliases {
             if let SelectItem::ExprWithAlias { expr, alias } = item
                 && column_name(expr).is_none()
             {
-                self.0.insert(alias.value.to_lowercase());
+                self.0.insert(alias.value.to_lowercase(), is_numeric(expr));
             }
         }
         ControlFlow::Continue(())
@@ -48,7 +52,7 @@ impl Visitor for Aliases {
 
 struct Checks<'a> {
     is_typed: &'a dyn Fn(&str) -> bool,
-    aliases: HashSet<String>,
+    aliases: HashMap<String, bool>,
     is_changed: bool,
 }
 
@@ -57,7 +61,7 @@ impl Checks<'_> {
     fn is_typed(&self, expr: &Expr, is_order: bool) -> bool {
         column_name(expr).is_some_and(|name| {
             let tail = name.rsplit('.').next().unwrap_or(&name).to_lowercase();
-            !self.aliases.contains(&tail) && (is_order || (self.is_typed)(&name))
+            self.aliases.get(&tail).copied().unwrap_or_else(|| is_order || (self.is_typed)(&name))
         })
     }
 
@@ -78,6 +82,24 @@ impl Checks<'_> {
         let operands = all().map(|side| format!("{side}, {}", quoted_text(&side.to_string())));
         let operands = operands.collect::<Vec<_>>().join(", ");
         Some(raw(format!("compared('{op}', {comparison}, {operands})")))
+    }
+}
+
+impl Checks<'_> {
+    /// Writes a call around an expression whose order matters.
+    fn check_order(&mut self, expr: &mut Expr) {
+        let is_known = match &*expr {
+            Expr::Function(call) => {
+                let name = call.name.to_string().to_ascii_lowercase();
+                ORDERED.split(' ').any(|known| known == name)
+            }
+            _ => false,
+        };
+        if is_known || self.is_typed(expr, true) || is_numeric(expr) || literal(expr).is_some() {
+            return;
+        }
+        self.is_changed = true;
+        *expr = raw(format!("sorted({expr}, {})", quoted_text(&expr.to_string())));
     }
 }
 
@@ -135,6 +157,20 @@ impl VisitorMut for Checks<'_> {
         };
         if let Some(call) = call {
             *expr = call;
+        }
+        if let Expr::Function(call) = expr
+            && ["min", "max"].contains(&&*call.name.to_string().to_ascii_lowercase())
+            && let FunctionArguments::List(list) = &mut call.args
+            && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_mut_slice()
+        {
+            self.check_order(value);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let Some(OrderBy { kind: OrderByKind::Expressions(terms), .. }) = &mut query.order_by {
+            terms.iter_mut().for_each(|term| self.check_order(&mut term.expr));
         }
         ControlFlow::Continue(())
     }

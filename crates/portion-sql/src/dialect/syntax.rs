@@ -1,8 +1,8 @@
 //! Parses statements, and reads and writes parts of their trees.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Statement, Value, Visit,
-    Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, SetExpr,
+    Statement, Value, Visit, Visitor,
 };
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
@@ -138,6 +138,19 @@ fn query_of(mut parser: Parser<'_>) -> Option<Query> {
         (Some(Statement::Query(query)), None) => Some(*query),
         _ => None,
     }
+}
+
+/// Returns true for a statement whose rows are those of one table in their order, each as it is read.
+pub(crate) fn is_scan(tree: &Tree) -> bool {
+    let SetExpr::Select(select) = &*tree.0.body else { return false };
+    let is_group = |group: &GroupByExpr| !matches!(group, GroupByExpr::Expressions(by, _) if by.is_empty());
+    let mut has_calls = false;
+    for_each_expr(&select.projection, |expr| has_calls |= matches!(expr, Expr::Function(_)));
+    let is_changed = is_group(&select.group_by) || select.having.is_some() || select.distinct.is_some();
+    !has_calls
+        && !is_changed
+        && tree.0.order_by.is_none()
+        && select.from.iter().all(|from| from.joins.is_empty())
 }
 
 /// Returns an expression that is written as given: a call, a name, a text, or anything in parentheses.

@@ -1,32 +1,73 @@
-//! The function `compared`, by which a statement says that it compared texts with numbers.
+//! The functions `compared` and `sorted`, by which a statement says that it compared or sorted texts as other values than they
+//! mean.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_text::column_form::code_number;
+use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Result};
 
-use super::{PURE, function_error, owned_value, text_value};
+use super::{Registry, add, function_error, owned_value, text_value};
 use crate::usage::StatementUsage;
 
 /// Maximum characters of an operand that are shown.
 const MAX_CHARS: usize = 60;
 
-pub(super) fn register(connection: &Connection, usage: &Arc<StatementUsage>) -> Result<()> {
-    let usage = Arc::clone(usage);
-    connection.create_scalar_function("compared", -1, PURE, move |context| {
+pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {
+    let (usage, noted, order) = (Arc::clone(usage), Arc::clone(usage), Arc::new(TextOrder::default()));
+    add(registry, "compared", -1, move |context| {
         if context.len() < 6 {
             return Err(function_error("compared takes a comparison and its operands"));
         }
         match mismatch(context) {
             None => Ok(owned_value(context.get_raw(1))),
             Some(advice) => {
-                usage.record_mismatch(advice);
+                noted.record_mismatch(advice);
                 Err(function_error("a text was compared with a number"))
             }
         }
+    })?;
+    add(registry, "sorted", 2, move |context| {
+        if let (Some(expression), ValueRef::Text(text)) = (text_value(context.get_raw(1)), context.get_raw(0))
+        {
+            let text = String::from_utf8_lossy(text);
+            let number = text.trim().parse().ok().filter(|n: &f64| n.is_finite());
+            if let Some((a, b)) = order.record(&expression, &text, number) {
+                usage.record_mismatch(format!(
+                    "{expression} sorts as text ('{a}' before '{b}'): write CAST({expression} AS REAL)"
+                ));
+            }
+        }
+        Ok(owned_value(context.get_raw(0)))
     })
+}
+
+/// The last texts that are numbers of each expression that is sorted.
+#[derive(Default)]
+struct TextOrder(Mutex<HashMap<String, Option<(String, f64)>>>);
+
+impl TextOrder {
+    /// Records a text; returns two texts whose order is not that of their numbers, if all texts so far are numbers.
+    fn record(&self, expression: &str, text: &str, number: Option<f64>) -> Option<(String, String)> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = match (number, known.get(expression)) {
+            (_, Some(None)) => return None,
+            (None, _) => {
+                known.insert(expression.to_owned(), None);
+                return None;
+            }
+            (Some(number), _) => number,
+        };
+        let this = (text.to_owned(), number);
+        let Some(last) = known.insert(expression.to_owned(), Some(this.clone())).flatten() else {
+            return None;
+        };
+        let is_less = last.0 < this.0;
+        let (less, more) = if is_less { (last, this) } else { (this, last) };
+        (less.1 > more.1).then_some((less.0, more.0))
+    }
 }
 
 /// Returns what to write if the comparison has another result than that of the numbers which are meant. The arguments are the

@@ -2,15 +2,46 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Error, ffi};
+use rusqlite::{Connection, Error, Result, ffi};
 
 /// Deterministic and without side effects.
 pub(super) const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
+
+/// A connection that gets functions: those whose names are wanted, which takes less time than all.
+#[derive(Clone, Copy)]
+pub(crate) struct Registry<'a> {
+    pub(crate) connection: &'a Connection,
+    /// The statement that names them; `None` for all.
+    pub(crate) wanted: Option<&'a HashSet<String>>,
+}
+
+impl Registry<'_> {
+    /// Yields those of some names, separated by spaces, that are wanted.
+    pub(super) fn wanted_of<'n>(self, names: &'n str) -> impl Iterator<Item = &'n str> {
+        names.split(' ').filter(move |name| self.wanted.is_none_or(|wanted| wanted.contains(*name)))
+    }
+}
+
+/// Registers a function under each of its names.
+pub(super) fn add<T: Into<Value>>(
+    registry: Registry<'_>,
+    names: &str,
+    arguments: i32,
+    function: impl Fn(&Context<'_>) -> Result<T> + Clone + Send + 'static,
+) -> Result<()> {
+    registry.wanted_of(names).try_for_each(|name| {
+        let function = function.clone();
+        registry
+            .connection
+            .create_scalar_function(name, arguments, PURE, move |context| function(context).map(Into::into))
+    })
+}
 
 /// Returns an argument as a number; `None` for NULL and for what is not a number.
 pub(super) fn number_argument(context: &Context<'_>, at: usize) -> Option<f64> {
