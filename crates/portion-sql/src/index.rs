@@ -227,7 +227,8 @@ impl<'a> SortKey<'a> {
     }
 }
 
-fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) -> Ordering {
+/// Compares two values as SQLite sorts them: NULL, numbers, texts.
+pub(crate) fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) -> Ordering {
     let class = |cell: &Cell<'_>| match cell {
         Cell::Null => 0,
         Cell::Integer(_) | Cell::Real(_) => 1,

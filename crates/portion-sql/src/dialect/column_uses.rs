@@ -4,11 +4,10 @@ use std::ops::ControlFlow;
 
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, InTarget, ObjectName, OrderByKind, Query, Select,
-    TableFactor, UnaryOperator, Value, Visit, Visitor,
+    BinaryOperator, Expr, InTarget, OrderByKind, Query, Select, UnaryOperator, Value, Visit, Visitor,
 };
 
-use super::syntax::{Tree, arguments, column_name, is_number, literal};
+use super::syntax::{Tree, arguments, column_name, for_each_expr, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,44 +159,22 @@ impl Visitor for Uses {
     }
 }
 
-/// Returns the calls of JSON functions and operators in a statement, and the first argument of each.
+/// Returns the calls of JSON functions and operators in the expressions of a statement, and the first argument of each.
 pub(crate) fn json_arguments(tree: &Tree) -> Vec<(String, String)> {
-    let mut calls = JsonCalls(Vec::new());
-    let _ = tree.0.visit(&mut calls);
-    calls.0
-}
-
-struct JsonCalls(Vec<(String, String)>);
-
-impl JsonCalls {
-    fn add(&mut self, name: &ObjectName, argument: Option<&Expr>) {
-        let name = name.to_string();
-        if let Some(argument) = argument.filter(|_| name.to_ascii_lowercase().starts_with("json")) {
-            self.0.push((format!("{name}({argument})"), argument.to_string()));
-        }
-    }
-}
-
-impl Visitor for JsonCalls {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: Some(args), .. } = table
-            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = args.args.first()
-        {
-            self.add(name, Some(argument));
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(call) => self.add(&call.name, arguments(call).first().copied()),
-            Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
-                self.0.push((format!("{left} {op}"), left.to_string()));
+    let mut calls = Vec::new();
+    for_each_expr(&tree.0, |expr| match expr {
+        Expr::Function(call) => {
+            let name = call.name.to_string();
+            if let Some(argument) =
+                arguments(call).first().filter(|_| name.to_ascii_lowercase().starts_with("json"))
+            {
+                calls.push((format!("{name}({argument})"), argument.to_string()));
             }
-            _ => {}
         }
-        ControlFlow::Continue(())
-    }
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
+            calls.push((format!("{left} {op}"), left.to_string()));
+        }
+        _ => {}
+    });
+    calls
 }

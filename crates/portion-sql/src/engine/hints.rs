@@ -189,7 +189,13 @@ pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String 
 
 /// Returns what is known of a text that is not JSON: the call, and a value.
 pub(super) fn malformed_json(run: &QueryRun<'_>) -> Option<(String, String)> {
-    let calls = dialect::json_arguments(run.tree()?);
+    let tables = run.table_uses().iter().filter(|used| used.table.to_ascii_lowercase().starts_with("json"));
+    let mut calls: Vec<(String, String)> = tables
+        .filter_map(|used| {
+            Some((format!("{}({})", used.table, used.argument.as_ref()?), used.argument.clone()?))
+        })
+        .collect();
+    calls.extend(dialect::json_arguments(run.tree()?));
     for (call, argument) in &calls {
         let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
         let full = argument.trim_matches('"');

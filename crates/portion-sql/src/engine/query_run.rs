@@ -77,11 +77,12 @@ impl<'a> QueryRun<'a> {
         let uses = self.table_uses();
         let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
         let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
-        let tables: Vec<_> = match qualifier.map(|used| (used.is_call, self.catalogue.table(&used.table))) {
-            Some((true, _)) => Vec::new(),
-            Some((false, Some(table))) => vec![table],
-            _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
-        };
+        let tables: Vec<_> =
+            match qualifier.map(|used| (used.argument.is_some(), self.catalogue.table(&used.table))) {
+                Some((true, _)) => Vec::new(),
+                Some((false, Some(table))) => vec![table],
+                _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
+            };
         let is_given = |wanted: &str| wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(tail);
         let meant = renamed.iter().find(|(given, _)| is_given(given)).map(|(_, column)| column);
         let is_named = |column: &str| is_given(column) || meant.is_some_and(|meant| column == meant);

@@ -8,6 +8,10 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result, ffi};
 
+use crate::cell::Cell;
+use crate::column::Comparison;
+use crate::index::compare_cells;
+
 /// Deterministic and without side effects.
 pub(super) const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
@@ -74,27 +78,14 @@ pub(super) fn owned_value(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Compares values as SQLite sorts them: NULL, numbers, texts, blobs.
+/// Compares values as SQLite sorts them: NULL, numbers, texts.
 pub(super) fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
-    let number = |value| match value {
-        ValueRef::Integer(n) => Some(n as f64),
-        ValueRef::Real(n) => Some(n),
-        _ => None,
+    let cell = |value| match value {
+        ValueRef::Integer(n) => Cell::Integer(n),
+        ValueRef::Real(n) => Cell::Real(n),
+        _ => text_value(value).map_or(Cell::Null, Cell::Text),
     };
-    let rank = |value| match value {
-        ValueRef::Null => 0,
-        ValueRef::Integer(_) | ValueRef::Real(_) => 1,
-        ValueRef::Text(_) => 2,
-        ValueRef::Blob(_) => 3,
-    };
-    match (a, b) {
-        (ValueRef::Integer(a), ValueRef::Integer(b)) => a.cmp(&b),
-        (ValueRef::Text(a), ValueRef::Text(b)) | (ValueRef::Blob(a), ValueRef::Blob(b)) => a.cmp(b),
-        _ => match (number(a), number(b)) {
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            _ => rank(a).cmp(&rank(b)),
-        },
-    }
+    compare_cells(&cell(a), &cell(b), Comparison::Binary)
 }
 
 pub(super) fn function_error(message: impl Into<String>) -> Error {
