@@ -263,11 +263,11 @@ impl OpenTable {
         if let Some(known) = map(&mut self.lock_kept()).get(&key) {
             return Some(Arc::clone(known));
         }
-        let (built, bytes) = build()?;
+        let (value, bytes) = build()?;
         let mut kept = self.lock_kept();
         kept.bytes += bytes;
-        map(&mut kept).insert(key, Arc::clone(&built));
-        Some(built)
+        map(&mut kept).insert(key, Arc::clone(&value));
+        Some(value)
     }
 
     /// Returns the text as it is written of a row whose value in a column is a number; if the row is not known, of those with the

@@ -57,12 +57,12 @@ pub(super) fn part(
     let found = found.filter(|part| part.builder.path_count() + paths.len() <= MAX_PATHS);
     let mut part =
         found.unwrap_or_else(|| KeptPart { subjects, prefix: prefix.map(str::to_owned), builder: build() });
-    let built = part.builder.part(snapshot, view, paths);
+    let tables = part.builder.part(snapshot, view, paths);
     parts.push(part);
     if parts.len() > MAX_PARTS {
         parts.remove(0);
     }
-    built
+    tables
 }
 
 /// Counts what is kept with a snapshot, and drops the rest once it is more than half of the payload.

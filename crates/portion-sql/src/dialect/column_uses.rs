@@ -58,7 +58,7 @@ impl Uses {
     fn add_comparison(&mut self, column: &Expr, value: &Expr, is_range: bool) {
         match literal(value) {
             Some(text) if is_range && Timestamp::parse(text).is_some() => {
-                self.add(column, ColumnUse::DateRange)
+                self.add(column, ColumnUse::DateRange);
             }
             Some(_) if is_range => self.add(column, ColumnUse::Range),
             None if matches!(value, Expr::Value(of) if matches!(of.value, Value::Boolean(_))) => {

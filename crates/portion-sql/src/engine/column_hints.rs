@@ -77,7 +77,7 @@ impl ValueCounts {
         let _ = table.find_in_column(at, HINT_ROWS, |cell| {
             match cell {
                 Cell::Integer(_) | Cell::Real(_) => {
-                    (counts.numbers, counts.plain) = (counts.numbers + 1, counts.plain + 1)
+                    (counts.numbers, counts.plain) = (counts.numbers + 1, counts.plain + 1);
                 }
                 Cell::Text(text) if functions::is_number(&text) => {
                     counts.numbers += 1;

@@ -109,7 +109,11 @@ impl QueryRun<'_> {
         let named = self.columns_named(name, &[]);
         match named.first().map(|(table, at)| &table.columns()[*at]) {
             Some(column) if column.is_boolean() => ComparedType::Boolean,
-            Some(column) if column.form == ColumnForm::Text && column.kinds.are_texts() => ComparedType::Text,
+            Some(column)
+                if column.form == ColumnForm::Text && column.kinds.are_texts() && column.has_codes =>
+            {
+                ComparedType::Text
+            }
             _ => ComparedType::Other,
         }
     }

@@ -1,6 +1,7 @@
 //! The functions `compared` and `sorted`, by which a statement says that it compared or sorted texts as other values than they
 //! mean.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,9 +62,7 @@ impl TextOrder {
             (Some(number), _) => number,
         };
         let this = (text.to_owned(), number);
-        let Some(last) = known.insert(expression.to_owned(), Some(this.clone())).flatten() else {
-            return None;
-        };
+        let last = known.insert(expression.to_owned(), Some(this.clone())).flatten()?;
         let is_less = last.0 < this.0;
         let (less, more) = if is_less { (last, this) } else { (this, last) };
         (less.1 > more.1).then_some((less.0, more.0))
@@ -78,7 +77,8 @@ fn mismatch(context: &Context<'_>) -> Option<String> {
     let value = Operand::of(context, 2)?;
     let others: Vec<Operand<'_>> = operands.skip(1).filter_map(|at| Operand::of(context, at)).collect();
     let is_true = matches!(context.get_raw(1), ValueRef::Integer(1));
-    let equal = others.iter().find(|other| value.is_text != other.is_text && value.number == other.number);
+    let is_equal = |other: &&Operand<'_>| value.number.partial_cmp(&other.number) == Some(Ordering::Equal);
+    let equal = others.iter().filter(|other| value.is_text != other.is_text).find(is_equal);
     let (meant, other) = match &*op {
         "=" | "IN" => (equal.is_some(), equal?),
         "<>" | "!=" | "NOT IN" => (equal.is_none(), equal?),

@@ -21,16 +21,16 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         }
         number
     };
-    let (integer, real) = (read.clone(), read.clone());
+    let (whole, fraction) = (read.clone(), read.clone());
     add(registry, "to_integer", 1, move |context| {
-        Ok(match integer(context) {
+        Ok(match whole(context) {
             Value::Real(n) if n.is_finite() && n.abs() < 9.2e18 => Value::Integer(n.round() as i64),
             Value::Integer(n) => Value::Integer(n),
             _ => Value::Null,
         })
     })?;
     add(registry, "to_real", 1, move |context| {
-        Ok(match real(context) {
+        Ok(match fraction(context) {
             Value::Integer(n) => Value::Real(n as f64),
             other => other,
         })

@@ -27,7 +27,7 @@ pub(crate) struct Registry<'a> {
 
 impl Registry<'_> {
     /// Yields those of some names, separated by spaces, that are wanted.
-    pub(super) fn wanted_of<'n>(self, names: &'n str) -> impl Iterator<Item = &'n str> {
+    pub(super) fn wanted_of(self, names: &str) -> impl Iterator<Item = &str> {
         names.split(' ').filter(move |name| self.wanted.is_none_or(|wanted| wanted.contains(*name)))
     }
 }

@@ -1,5 +1,6 @@
 //! Delimiter-separated values, and tables of documents, as `items`, one column per field.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use portion_core::snapshot::Slice;
@@ -64,7 +65,11 @@ impl RowSource for DocumentTableSource {
                 }
                 // An empty line would be no row.
                 let is_plain = !cell.is_empty() && !cell.contains(['"', '\n', '\r', CELL_SEPARATOR]);
-                text.push_str(&if is_plain { cell } else { format!("\"{}\"", cell.replace('"', "\"\"")) });
+                if is_plain {
+                    text.push_str(&cell);
+                } else {
+                    let _ = write!(text, "\"{}\"", cell.replace('"', "\"\""));
+                }
             }
             text.push('\n');
         }
