@@ -16,7 +16,8 @@ use super::literals::is_comparison;
 use super::syntax::{Tree, column_name, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.
-const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day hour rank row_number";
+const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day \
+    hour rank row_number";
 
 /// Functions whose texts have the order of what they mean.
 const ORDERED: &str = "strftime date datetime date_trunc to_date to_timestamp lower upper";
@@ -83,9 +84,7 @@ impl Checks<'_> {
         let operands = operands.collect::<Vec<_>>().join(", ");
         Some(raw(format!("compared('{op}', {comparison}, {operands})")))
     }
-}
 
-impl Checks<'_> {
     /// Writes a call around an expression whose order matters.
     fn check_order(&mut self, expr: &mut Expr) {
         let is_known = match &*expr {

@@ -248,7 +248,8 @@ impl LeafRows {
         let (Some((node, value)), Some(document)) = (self.leaves.get(leaf), self.document(leaf)) else {
             return false;
         };
-        let text = value.slice(&document.text).trim_matches('"');
+        let quoted = value.slice(&document.text).strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let Some(text) = quoted else { return false };
         text.ends_with('0')
             && self.forms.get(node.pattern as usize) == Some(&ColumnForm::Text)
             && matches!(plain_number(text), Some(CellNumber::Real(_)))

@@ -770,7 +770,7 @@ fn values_of_leaves_are_equal_as_they_are_written() {
     check(leaves, "SELECT max(value) AS v FROM leaves WHERE key = 'n'", r#"[{"v":329.5}]"#);
     check(leaves, "SELECT value FROM leaves WHERE key = 'n' LIMIT 1", r#"[{"value":"329.5"}]"#);
     // Empty arrays and objects are leaves too.
-    let empty = r#"{"a":[],"b":{},"ids":[{"id":"101"},{"id":"102"}]}"#;
+    let empty = r#"{"a":[],"b":{},"ids":[{"id":"101","cost":3.0},{"id":"102","cost":10.50}]}"#;
     check(empty, "SELECT path FROM leaves WHERE value = '101'", r#"[{"path":"/ids/0/id"}]"#);
     check(empty, "SELECT value FROM leaves WHERE path IN ('/a', '/b')", r#"[{"value":[]},{"value":{}}]"#);
 }
