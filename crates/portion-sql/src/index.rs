@@ -131,6 +131,8 @@ fn hash(key: impl Hash) -> u32 {
 pub(crate) struct NumberCodes {
     values: Arc<TypedColumn>,
     rows: HashMap<u64, u32>,
+    /// Bytes of the longest code.
+    longest: usize,
 }
 
 impl NumberCodes {
@@ -156,7 +158,10 @@ impl NumberCodes {
         let mut rows: HashMap<u64, u32> =
             rows.into_iter().filter_map(|(number, row)| Some((number, row?))).collect();
         rows.shrink_to_fit();
-        Some(Self { values, rows })
+        let length =
+            |row: &u32| if let Cell::Text(code) = values.value(*row as usize) { code.len() } else { 0 };
+        let longest = rows.values().map(length).max().unwrap_or_default();
+        Some(Self { values, rows, longest })
     }
 
     /// Returns true for a text that may be a number as people write it, without zeros before it.
@@ -167,7 +172,13 @@ impl NumberCodes {
 
     /// Returns the code that a number means, or the text itself.
     pub(crate) fn meant<'a>(&'a self, text: &'a str) -> Cow<'a, str> {
-        let number = plain_number(text).and_then(|_| without_fraction(text).parse().ok());
+        // A code is longer than the number that is written for it.
+        let may_mean = without_fraction(text).len() < self.longest;
+        let number = if may_mean {
+            plain_number(text).and_then(|_| without_fraction(text).parse().ok())
+        } else {
+            None
+        };
         let row = number.and_then(|number: u64| self.rows.get(&number));
         match row.map(|row| self.values.value(*row as usize)) {
             Some(Cell::Text(code)) => code,
