@@ -1,6 +1,7 @@
 //! Columns of a table: names, forms and SQLite declarations.
 
 use portion_text::column_form::{CellNumber, ColumnForm, DateOrder, FormLearner};
+use portion_text::unique_names::UniqueNames;
 
 use crate::cell::Cell;
 use crate::value_kinds::ValueKinds;
@@ -62,7 +63,7 @@ pub(crate) const NAMED_TYPE_PREFIX: &str = "LEAF ";
 
 /// Beginning of the declared type of a column of numbers that are written as texts; the numbers of the table and of the
 /// column follow.
-pub(crate) const WRITTEN_TYPE_PREFIX: &str = "WRITTEN(";
+pub(crate) const WRITTEN_TYPE_PREFIX: &str = "WRITTEN";
 
 /// Beginning of the collation of a column of codes, by which a number equals the only code that it is written for. The
 /// number of the column and the name of the table follow.
@@ -130,6 +131,14 @@ impl ColumnDef {
         self.has_codes = learner.has_codes();
         self.has_number_codes = learner.has_number_codes();
         self
+    }
+
+    /// Adds the columns that every list of records has: the record and its index.
+    pub(crate) fn push_record_columns(columns: &mut Vec<Self>, names: &mut UniqueNames, rows: usize) {
+        let mut record = Self::new(names.unique_builtin("item"), ValueKinds::OBJECT, rows).into_hidden();
+        record.is_record = true;
+        columns.push(record);
+        columns.push(Self::new(names.unique_builtin("_index"), ValueKinds::INTEGER, rows).into_hidden());
     }
 
     pub(crate) fn into_hidden(mut self) -> Self {
@@ -200,10 +209,13 @@ impl ColumnDef {
         let kind: String = match self.kinds {
             _ if redacted => REDACTED_TYPE.into(),
             _ if self.is_record => RECORD_TYPE.into(),
-            kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE.into(),
-            _ if self.has_written_numbers() => format!("{WRITTEN_TYPE_PREFIX}{table},{column})"),
+            kinds if kinds.intersects(ValueKinds::CONTAINER) && !self.is_written => JSON_TYPE.into(),
+            _ if self.has_written_numbers() => {
+                let affinity = if self.has_affinity() { "" } else { " BLOB" };
+                format!("{WRITTEN_TYPE_PREFIX}{affinity}({table},{column})")
+            }
             kinds if kinds.intersects(ValueKinds::TEXT) && is_numeric => {
-                if self.has_codes { "BLOB" } else { "NUMERIC" }.into()
+                if self.has_affinity() { "NUMERIC" } else { "BLOB" }.into()
             }
             kinds if is_numeric && kinds.intersects(ValueKinds::ROUNDED) => ROUNDED_TYPE.into(),
             _ if is_numeric => "NUMERIC".into(),
@@ -225,6 +237,13 @@ impl ColumnDef {
             }
         };
         format!("\"{name}\" {named}{kind}{hidden}{collation}")
+    }
+
+    /// Returns true if values are compared with the column in its type.
+    pub(crate) fn has_affinity(&self) -> bool {
+        let is_mixed = self.kinds.intersects(ValueKinds::TEXT) && self.kinds.intersects(ValueKinds::NUMERIC);
+        let is_open = self.is_written || is_mixed && !self.has_written_numbers();
+        !(self.has_codes && is_open || !self.is_written && self.kinds.intersects(ValueKinds::CONTAINER))
     }
 
     /// Returns the names of the kinds of its values: `integer|null`; of texts that are something else in SQL, what they are.

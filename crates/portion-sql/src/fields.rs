@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
+use portion_core::snapshot::Slice;
+
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table::VirtualTable;
-use crate::table_rows::{RowBuffer, RowSource, TableRows};
+use crate::table_rows::{FoundRows, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the columns of these tables.
 pub(crate) struct FieldsSource(pub(crate) Vec<Arc<VirtualTable>>);
 
-struct FieldRows {
-    rows: Vec<(String, ColumnDef)>,
-    columns: [ColumnDef; 4],
-}
+const COLUMNS: [(&str, ValueKinds); 4] = [
+    ("table_name", ValueKinds::TEXT),
+    ("name", ValueKinds::TEXT),
+    ("kind", ValueKinds::TEXT),
+    ("present", ValueKinds::INTEGER),
+];
 
 impl RowSource for FieldsSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
@@ -24,33 +28,16 @@ impl RowSource for FieldsSource {
             let columns = table.open(deadline)?;
             rows.extend(columns.columns().iter().map(|column| (table.name.clone(), column.clone())));
         }
-        let column = |name: &str, kinds| ColumnDef::new(name, kinds, rows.len());
-        let columns = [
-            column("table_name", ValueKinds::TEXT),
-            column("name", ValueKinds::TEXT),
-            column("kind", ValueKinds::TEXT),
-            column("present", ValueKinds::INTEGER),
-        ];
-        Some(Arc::new(FieldRows { rows, columns }))
+        let columns = FoundRows::<()>::columns(&COLUMNS, rows.len());
+        Some(Arc::new(FoundRows { text: Slice::new(String::new()), rows, columns, cell }))
     }
 }
 
-impl TableRows for FieldRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let Some((table, of)) = self.rows.get(row.index) else { return Cell::Null };
-        match column {
-            0 => Cell::text(table),
-            1 => Cell::text(&of.name),
-            2 => Cell::Text(of.kind_names().into()),
-            _ => Cell::from_count(of.present_count),
-        }
+fn cell<'a>(_: &'a str, (_, (table, of)): (usize, &'a (String, ColumnDef)), column: usize) -> Cell<'a> {
+    match column {
+        0 => Cell::text(table),
+        1 => Cell::text(&of.name),
+        2 => Cell::Text(of.kind_names().into()),
+        _ => Cell::from_count(of.present_count),
     }
 }

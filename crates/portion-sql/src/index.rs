@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use portion_text::column_form::{code_number, plain_number, read_time};
+use portion_text::column_form::{DateOrder, code_number, plain_number, read_time};
 use portion_text::timestamp::Timestamp;
 use rusqlite::types::ValueRef;
 
@@ -131,6 +131,8 @@ fn hash(key: impl Hash) -> u32 {
 pub(crate) struct NumberCodes {
     values: Arc<TypedColumn>,
     rows: HashMap<u64, u32>,
+    /// Bytes of the longest code.
+    longest: usize,
 }
 
 impl NumberCodes {
@@ -156,7 +158,10 @@ impl NumberCodes {
         let mut rows: HashMap<u64, u32> =
             rows.into_iter().filter_map(|(number, row)| Some((number, row?))).collect();
         rows.shrink_to_fit();
-        Some(Self { values, rows })
+        let length =
+            |row: &u32| if let Cell::Text(code) = values.value(*row as usize) { code.len() } else { 0 };
+        let longest = rows.values().map(length).max().unwrap_or_default();
+        Some(Self { values, rows, longest })
     }
 
     /// Returns true for a text that may be a number as people write it, without zeros before it.
@@ -167,7 +172,13 @@ impl NumberCodes {
 
     /// Returns the code that a number means, or the text itself.
     pub(crate) fn meant<'a>(&'a self, text: &'a str) -> Cow<'a, str> {
-        let number = plain_number(text).and_then(|_| without_fraction(text).parse().ok());
+        // A code is longer than the number that is written for it.
+        let may_mean = without_fraction(text).len() < self.longest;
+        let number = if may_mean {
+            plain_number(text).and_then(|_| without_fraction(text).parse().ok())
+        } else {
+            None
+        };
         let row = number.and_then(|number: u64| self.rows.get(&number));
         match row.map(|row| self.values.value(*row as usize)) {
             Some(Cell::Text(code)) => code,
@@ -227,7 +238,8 @@ impl<'a> SortKey<'a> {
     }
 }
 
-fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) -> Ordering {
+/// Compares two values as SQLite sorts them: NULL, numbers, texts.
+pub(crate) fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) -> Ordering {
     let class = |cell: &Cell<'_>| match cell {
         Cell::Null => 0,
         Cell::Integer(_) | Cell::Real(_) => 1,
@@ -251,19 +263,60 @@ fn compare_numbers(integer: i64, real: f64) -> Ordering {
 }
 
 /// Compares two texts of a column.
-pub(crate) fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
+fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
     match comparison {
         Comparison::Binary => a.cmp(b),
         Comparison::NoCase => {
             let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
             lower(a).cmp(&lower(b))
         }
-        Comparison::Time(_) if a == b => Ordering::Equal,
-        Comparison::Time(_) if have_one_form(a, b) => a.cmp(b),
-        Comparison::Time(order) => match (read_time(a, order), read_time(b, order)) {
-            (Some(a), Some(b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),
-            _ => a.cmp(b),
-        },
+        Comparison::Time(order) => compare_times(a, b, |text| moment(text, order)),
+    }
+}
+
+/// A time as seconds and nanoseconds; `None` for another text.
+type Moment = Option<(i64, u32)>;
+
+fn moment(text: &str, order: DateOrder) -> Moment {
+    read_time(text, order).map(|time| (time.seconds, time.nanos))
+}
+
+fn compare_times(a: &str, b: &str, mut moment: impl FnMut(&str) -> Moment) -> Ordering {
+    if a == b || have_one_form(a, b) {
+        return a.cmp(b);
+    }
+    match (moment(a), moment(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => a.cmp(b),
+    }
+}
+
+/// Most times that are remembered for a statement.
+const MAX_KNOWN_TIMES: usize = 1 << 16;
+
+/// Compares the texts of times in a statement, each of which is read once.
+pub(crate) struct TimeComparison {
+    order: DateOrder,
+    known: Mutex<HashMap<Box<str>, Moment>>,
+}
+
+impl TimeComparison {
+    pub(crate) fn new(order: DateOrder) -> Self {
+        Self { order, known: Mutex::default() }
+    }
+
+    pub(crate) fn compare(&self, a: &str, b: &str) -> Ordering {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        compare_times(a, b, |text| {
+            if let Some(known) = known.get(text) {
+                return *known;
+            }
+            let moment = moment(text, self.order);
+            if known.len() < MAX_KNOWN_TIMES {
+                known.insert(text.into(), moment);
+            }
+            moment
+        })
     }
 }
 

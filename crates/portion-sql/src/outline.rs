@@ -25,11 +25,15 @@ impl QueryError {
     /// Returns the column or table that a statement names and that does not exist.
     pub fn missing_name(&self) -> Option<&str> {
         let Self::Invalid { message, .. } = self else { return None };
-        let name =
-            ["no such column: ", "no such table: "].iter().find_map(|begin| message.strip_prefix(begin))?;
-        // For a quoted name, SQLite suggests a string literal.
-        Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
+        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin))
     }
+}
+
+/// Returns the name that does not exist, according to a message of SQLite with a beginning.
+pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str> {
+    let name = message.strip_prefix(begin)?;
+    // For a quoted name, SQLite suggests a string literal.
+    Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
 /// Returns the tables of a result with their columns and types, the nearest to a missing name first:

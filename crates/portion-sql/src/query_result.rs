@@ -153,10 +153,11 @@ impl<'c> ResultWriter<'c> {
         }
     }
 
-    /// Writes a row; returns false if it exceeds the limits.
+    /// Writes a row; returns false if it exceeds the limits. `row_of_table`: the row of the only table that it is, if known.
     pub(crate) fn write_row(
         &mut self,
         row: &Row<'_>,
+        row_of_table: Option<usize>,
         limits: &QueryLimits,
         deadline: &QueryDeadline,
     ) -> rusqlite::Result<bool> {
@@ -176,7 +177,7 @@ impl<'c> ResultWriter<'c> {
                 self.json.push_str(&column.json_key);
             }
             let value = row.get_ref(at)?;
-            match self.written_text(value, column.declared_type, deadline) {
+            match self.written_text(value, column.declared_type, row_of_table, deadline) {
                 Some(text) => self.json.push_str(&quote(&text)),
                 None => write_value(value, column.declared_type, &mut self.json),
             }
@@ -214,6 +215,7 @@ impl<'c> ResultWriter<'c> {
         &self,
         value: ValueRef<'_>,
         declared: DeclaredType,
+        row: Option<usize>,
         deadline: &QueryDeadline,
     ) -> Option<String> {
         let DeclaredType::Written((table, column)) = declared else { return None };
@@ -222,7 +224,7 @@ impl<'c> ResultWriter<'c> {
             ValueRef::Real(n) => Cell::Real(n),
             ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => return None,
         };
-        self.catalogue.tables.get(table)?.opened()?.written_text(column, &number, deadline)
+        self.catalogue.tables.get(table)?.opened()?.written_text(column, &number, row, deadline)
     }
 
     /// Returns true if the first row exceeded the limits.
@@ -252,7 +254,7 @@ impl<'c> ResultWriter<'c> {
 
 /// Returns the numbers of the table and of the column in a declared type.
 fn written_column(declared: &str) -> Option<(usize, usize)> {
-    let numbers = declared.strip_prefix(WRITTEN_TYPE_PREFIX)?.strip_suffix(')')?;
+    let (_, numbers) = declared.strip_prefix(WRITTEN_TYPE_PREFIX)?.strip_suffix(')')?.split_once('(')?;
     let (table, column) = numbers.split_once(',')?;
     Some((table.parse().ok()?, column.parse().ok()?))
 }
@@ -277,10 +279,10 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
             let text = String::from_utf8_lossy(bytes);
             let embedded = match declared {
                 DeclaredType::Record => is_json(&text),
-                DeclaredType::Json | DeclaredType::Expression => {
+                DeclaredType::Json | DeclaredType::Expression | DeclaredType::Written(_) => {
                     text.trim_start().starts_with(['{', '[']) && is_json(&text)
                 }
-                DeclaredType::Rounded | DeclaredType::Scalar | DeclaredType::Written(_) => false,
+                DeclaredType::Rounded | DeclaredType::Scalar => false,
             };
             if embedded {
                 out.push_str(text.trim());

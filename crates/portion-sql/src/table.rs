@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use portion_core::missing_codes::MissingCodes;
@@ -201,23 +202,21 @@ impl OpenTable {
         comparison: Comparison,
         deadline: &QueryDeadline,
     ) -> Option<Arc<ColumnIndex>> {
-        if let Some(index) = self.kept_index(column, comparison) {
-            return Some(index);
-        }
-        let index = if self.is_kept(column) {
-            let values = self.decode(&[column], deadline)?.pop()?;
-            ColumnIndex::build(
-                comparison,
-                (0..self.len()).map(|at| (!should_stop_at(at + 1, deadline)).then(|| values.value(at))),
-            )?
-        } else {
-            ColumnIndex::build(comparison, self.computed_values(column, deadline))?
-        };
-        let index = Arc::new(index);
-        let mut kept = self.lock_kept();
-        kept.bytes += index.heap_bytes();
-        kept.indexes.insert((column, comparison), Arc::clone(&index));
-        Some(index)
+        self.keep(
+            |kept| &mut kept.indexes,
+            (column, comparison),
+            || {
+                let index = if self.is_kept(column) {
+                    let values = self.decode(&[column], deadline)?.pop()?;
+                    let value = |at| (!should_stop_at(at + 1, deadline)).then(|| values.value(at));
+                    ColumnIndex::build(comparison, (0..self.len()).map(value))?
+                } else {
+                    ColumnIndex::build(comparison, self.computed_values(column, deadline))?
+                };
+                let bytes = index.heap_bytes();
+                Some((Arc::new(index), bytes))
+            },
+        )
     }
 
     /// Returns the rows in the order of a column, sorted once; `None` if the deadline was reached.
@@ -227,38 +226,57 @@ impl OpenTable {
         is_descending: bool,
         deadline: &QueryDeadline,
     ) -> Option<Arc<[u32]>> {
-        if let Some(order) = self.lock_kept().orders.get(&(column, is_descending)) {
-            return Some(Arc::clone(order));
-        }
-        let comparison = self.columns.get(column)?.comparison();
-        let values = self.decode(&[column], deadline)?.pop()?;
-        let order: Arc<[u32]> =
-            sorted_rows(self.len(), is_descending, comparison, |at| values.value(at)).into();
-        let mut kept = self.lock_kept();
-        kept.bytes += size_of_val(&*order);
-        kept.orders.insert((column, is_descending), Arc::clone(&order));
-        Some(order)
+        self.keep(
+            |kept| &mut kept.orders,
+            (column, is_descending),
+            || {
+                let comparison = self.columns.get(column)?.comparison();
+                let values = self.decode(&[column], deadline)?.pop()?;
+                let order = sorted_rows(self.len(), is_descending, comparison, |at| values.value(at));
+                let bytes = size_of_val(order.as_slice());
+                Some((order.into(), bytes))
+            },
+        )
     }
 
     /// Returns the codes of a column by their numbers, found on first use; `None` if the deadline was reached.
     pub(crate) fn number_codes(&self, column: usize, deadline: &QueryDeadline) -> Option<Arc<NumberCodes>> {
-        if let Some(codes) = self.lock_kept().codes.get(&column) {
-            return Some(Arc::clone(codes));
-        }
-        let values = self.decode(&[column], deadline)?.pop()?;
-        let codes = NumberCodes::build(values, self.len(), |at| should_stop_at(at + 1, deadline))?;
-        let codes = Arc::new(codes);
-        let mut kept = self.lock_kept();
-        kept.bytes += codes.heap_bytes();
-        kept.codes.insert(column, Arc::clone(&codes));
-        Some(codes)
+        self.keep(
+            |kept| &mut kept.codes,
+            column,
+            || {
+                let values = self.decode(&[column], deadline)?.pop()?;
+                let codes = NumberCodes::build(values, self.len(), |at| should_stop_at(at + 1, deadline))?;
+                let bytes = codes.heap_bytes();
+                Some((Arc::new(codes), bytes))
+            },
+        )
     }
 
-    /// Returns the text as it is written of rows whose value in a column is a number, if all of them are written alike.
+    /// Returns what is kept under a key, or builds it, with its size in bytes, and keeps it.
+    fn keep<K: Eq + Hash, T: ?Sized>(
+        &self,
+        map: fn(&mut Kept) -> &mut HashMap<K, Arc<T>>,
+        key: K,
+        build: impl FnOnce() -> Option<(Arc<T>, usize)>,
+    ) -> Option<Arc<T>> {
+        if let Some(known) = map(&mut self.lock_kept()).get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let (value, bytes) = build()?;
+        let mut kept = self.lock_kept();
+        kept.bytes += bytes;
+        map(&mut kept).insert(key, Arc::clone(&value));
+        Some(value)
+    }
+
+    /// Returns the text as it is written of a row whose value in a column is a number; if the row is not known, of those with the
+    /// number, if all of them are written alike.
     pub(crate) fn written_text(
         &self,
         column: usize,
         number: &Cell<'_>,
+        row: Option<usize>,
         deadline: &QueryDeadline,
     ) -> Option<String> {
         let value = match number {
@@ -266,8 +284,13 @@ impl OpenTable {
             Cell::Real(n) => ValueRef::Real(*n),
             Cell::Text(_) | Cell::Null => return None,
         };
-        let index = self.index(column, Comparison::Binary, deadline)?;
-        let IndexLookup::Rows(found) = index.lookup(value) else { return None };
+        let found = match row.and_then(|row| u32::try_from(row).ok()) {
+            Some(row) => vec![row],
+            None => match self.index(column, Comparison::Binary, deadline)?.lookup(value) {
+                IndexLookup::Rows(found) => found,
+                IndexLookup::Unknown => return None,
+            },
+        };
         let mut row = self.rows.new_row(ColumnSet::of(column));
         let mut written: Option<String> = None;
         for at in found.into_iter().take(MAX_COMPARED_SPELLINGS) {

@@ -8,6 +8,7 @@ use portion_json::span::Span;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
+use crate::value_kinds::ValueKinds;
 
 /// Rows that can be read in any order.
 pub(crate) trait TableRows: Send + Sync {
@@ -53,6 +54,45 @@ pub(crate) trait TableRows: Send + Sync {
     /// Returns the number of fields beyond the column limit.
     fn unlisted_field_count(&self) -> usize {
         0
+    }
+}
+
+/// Rows that are kept as they were found, with a function for their cells.
+pub(crate) struct FoundRows<R> {
+    pub(crate) text: Slice,
+    pub(crate) rows: Vec<R>,
+    pub(crate) columns: Vec<ColumnDef>,
+    /// Returns the cell of a row in a column. Takes the text, the row with its index, and the column.
+    pub(crate) cell: for<'a> fn(&'a str, (usize, &'a R), usize) -> Cell<'a>,
+}
+
+impl<R> FoundRows<R> {
+    /// Returns columns that have a value in every row.
+    pub(crate) fn columns(columns: &[(&str, ValueKinds)], rows: usize) -> Vec<ColumnDef> {
+        columns.iter().map(|(name, kinds)| ColumnDef::new(*name, *kinds, rows)).collect()
+    }
+}
+
+impl<R: Send + Sync> TableRows for FoundRows<R> {
+    fn columns(&self) -> &[ColumnDef] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn source_text(&self) -> Slice {
+        self.text.clone()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        size_of_val(self.rows.as_slice())
+    }
+
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        let found = self.rows.get(row.index);
+        found.map_or(Cell::Null, |found| (self.cell)(&self.text, (row.index, found), column))
     }
 }
 

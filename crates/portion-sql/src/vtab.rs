@@ -13,6 +13,7 @@ use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
+use portion_text::column_form::ColumnForm;
 use rusqlite::types::Null;
 use rusqlite::vtab::{
     Context, DistinctMode, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
@@ -124,6 +125,9 @@ unsafe impl VTab<'_> for TableHandle {
             let name = String::from_utf8_lossy(name);
             let mut declared = Vec::with_capacity(opened.columns().len());
             for (at, column) in opened.columns().iter().enumerate() {
+                if let ColumnForm::Time(order) = column.form {
+                    usage.record_date_order(order);
+                }
                 if let Some(collation) = column.code_collation(&name, at) {
                     // SAFETY: the connection is open during this call, and a borrowed one does not close it.
                     let borrowed = unsafe { Connection::from_handle(connection.handle())? };
@@ -179,6 +183,7 @@ unsafe impl VTab<'_> for TableHandle {
     }
 
     fn open(&mut self) -> Result<RowCursor> {
+        self.usage.record_cursor();
         Ok(RowCursor {
             base: sqlite3_vtab_cursor::default(),
             table: Arc::clone(&self.table),
@@ -305,9 +310,10 @@ unsafe impl VTabCursor for RowCursor {
             let column = usize::try_from(column).unwrap_or(usize::MAX);
             let Some(def) = self.table.columns().get(column) else { return context.set_result(Null) };
             if def.redaction == Redaction::Whole {
-                self.usage.redaction.mark_read();
+                self.usage.columns.mark_read();
             }
             let at = self.row_index().unwrap_or(usize::MAX);
+            self.usage.record_row(at);
             if let Some(Some(decoded)) = state.decoded.get(column) {
                 return set_cell(context, &decoded.value(at));
             }

@@ -25,8 +25,8 @@ use arrays::{
 use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
 use crate::records::{
-    ArraySource, BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListSource,
-    MapSource, ObjectSource,
+    BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListSource, RowKind,
+    ValueSource,
 };
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
@@ -110,7 +110,7 @@ pub(crate) fn build(
         let of_result = paths.iter().filter(move |table| table.result.as_deref() == result);
         of_result.map(|table| table.path.as_str()).collect::<Vec<_>>()
     };
-    catalogue.add_part(&*kept_parts::part(snapshot, view, None, &paths_of(None))?, snapshot);
+    catalogue.add_part(&kept_parts::part(snapshot, view, None, &paths_of(None))?, snapshot);
     for other in joined {
         let part =
             kept_parts::part(other.snapshot, other.view, Some(other.name), &paths_of(Some(other.name)))?;
@@ -155,15 +155,12 @@ struct CatalogueBuilder {
     redacted: Arc<[String]>,
     /// Name of the result, if it is another one than the main one.
     prefix: Option<String>,
+    /// Numbers of the tables and of the aliases that are not at paths which statements name.
+    own_counts: (usize, usize),
 }
 
 impl CatalogueBuilder {
-    fn build_part(
-        snapshot: &Snapshot,
-        view: &View,
-        prefix: Option<&str>,
-        paths: &[&str],
-    ) -> Result<CataloguePart, UnresolvedPath> {
+    fn of_view(snapshot: &Snapshot, view: &View, prefix: Option<&str>) -> Self {
         let mut builder = Self { prefix: prefix.map(str::to_owned), ..Self::default() };
         // The names of table-valued functions stay reserved.
         for reserved in ["json_each", "json_tree"] {
@@ -172,8 +169,35 @@ impl CatalogueBuilder {
         builder.redacted = snapshot.redacted().into();
         builder.catalogue.missing = snapshot.missing_codes().clone();
         builder.add_view(snapshot, view);
-        paths.iter().try_for_each(|path| builder.add_path(snapshot, view, path))?;
-        Ok(builder.catalogue)
+        builder.own_counts = (builder.catalogue.tables.len(), builder.catalogue.aliases.len());
+        builder
+    }
+
+    /// Returns the tables of the view and those at paths.
+    fn part(
+        &mut self,
+        snapshot: &Snapshot,
+        view: &View,
+        paths: &[&str],
+    ) -> Result<CataloguePart, UnresolvedPath> {
+        paths.iter().try_for_each(|path| self.add_path(snapshot, view, path))?;
+        let names: Vec<String> = paths.iter().map(|path| self.full_name(path)).collect();
+        let (tables, aliases) = self.own_counts;
+        let mut part = self.catalogue.clone();
+        let mut at = 0..;
+        part.tables.retain(|table| at.next() < Some(tables) || names.contains(&table.name));
+        let mut at = 0..;
+        part.aliases.retain(|(name, _)| at.next() < Some(aliases) || names.contains(name));
+        Ok(part)
+    }
+
+    fn tables(&self) -> &[Arc<VirtualTable>] {
+        &self.catalogue.tables
+    }
+
+    /// Returns the number of tables at paths.
+    fn path_count(&self) -> usize {
+        self.catalogue.tables.len() - self.own_counts.0
     }
 
     fn add_view(&mut self, snapshot: &Snapshot, view: &View) {
@@ -225,27 +249,31 @@ impl CatalogueBuilder {
             })?;
         let text = subject.text.clone();
         let value = span.slice(&text);
-        if value.starts_with('[') {
-            self.add_table(path, ArraySource { text: text.clone(), span });
-        } else if value.starts_with('{')
-            && is_object_of_objects(JsonReader::resume(&text, span.start as usize))
-        {
-            self.add_table(path, MapSource { text: text.clone(), span });
-        } else if value.starts_with('{') {
-            let object = ObjectIndex::parse(&mut JsonReader::resume(&text, span.start as usize)).ok();
-            match object.and_then(|object| ColumnArrays::detect(&text, &object.listed)) {
-                Some(arrays) => self.add_table(path, ColumnArraysSource { text: text.clone(), arrays }),
-                None => self.add_table(path, ObjectSource { text: text.clone(), span }),
-            };
-        }
+        let reader = || JsonReader::resume(&text, span.start as usize);
+        let kind = match value.as_bytes().first() {
+            Some(b'[') => RowKind::Array,
+            Some(b'{') if is_object_of_objects(reader()) => RowKind::Map,
+            Some(b'{') => RowKind::Object,
+            _ => return Ok(()),
+        };
+        let object = ObjectIndex::parse(&mut reader()).ok().filter(|_| kind == RowKind::Object);
+        match object.and_then(|object| ColumnArrays::detect(&text, &object.listed)) {
+            Some(arrays) => self.add_table(path, ColumnArraysSource { text: text.clone(), arrays }),
+            None => self.add_table(path, ValueSource { text: text.clone(), span, kind }),
+        };
         Ok(())
     }
 
     /// Returns the unique name of a table, after the name of the result that it belongs to.
     fn unique_name(&mut self, name: &str) -> String {
+        let name = self.full_name(name);
+        self.names.unique(&name)
+    }
+
+    fn full_name(&self, name: &str) -> String {
         match &self.prefix {
-            Some(prefix) => self.names.unique(&format!("{prefix}.{name}")),
-            None => self.names.unique(&table_name(name)),
+            Some(prefix) => format!("{prefix}.{name}"),
+            None => table_name(name),
         }
     }
 
@@ -323,7 +351,7 @@ impl CatalogueBuilder {
             self.add_alias(Some(empty.name), items);
         } else {
             let name = if self.add_column_arrays(text, span, None) { "record" } else { "items" };
-            let items = self.add_table(name, ObjectSource { text: text.clone(), span });
+            let items = self.add_table(name, ValueSource { text: text.clone(), span, kind: RowKind::Object });
             self.add_alias(last_step(path), items);
             let some = arrays.iter().filter(|array| array.first_kind.is_some());
             some.for_each(|array| self.add_array(text, array));
@@ -332,7 +360,10 @@ impl CatalogueBuilder {
             let is_alias =
                 self.catalogue.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(&map.name));
             if self.is_free(&map.name) && !is_alias {
-                self.add_table(&map.name, MapSource { text: text.clone(), span: map.span });
+                self.add_table(
+                    &map.name,
+                    ValueSource { text: text.clone(), span: map.span, kind: RowKind::Map },
+                );
             }
         }
     }
@@ -402,7 +433,8 @@ impl CatalogueBuilder {
             Some((text, list)) => {
                 self.add_table(name, ListSource { text: text.clone(), list: Arc::clone(list) })
             }
-            None => self.add_table(name, ArraySource { text: text.clone(), span: array.span }),
+            None => self
+                .add_table(name, ValueSource { text: text.clone(), span: array.span, kind: RowKind::Array }),
         }
     }
 

@@ -1,8 +1,5 @@
 //! Rewrites `DESCRIBE items` and `SHOW TABLES` to a SELECT over the table of all columns.
 
-use super::edits::Edits;
-use super::token::TokenKind;
-
 /// A statement about tables and columns.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CatalogStatement {
@@ -14,46 +11,46 @@ pub(crate) enum CatalogStatement {
 
 /// Reads a statement about tables and columns; `None` if it is another statement.
 pub(crate) fn parse(sql: &str) -> Option<CatalogStatement> {
-    let edits = Edits::new(sql);
-    let length = (0..edits.len()).rev().find(|at| !edits.is_sign(*at, ";")).map_or(0, |last| last + 1);
-    let (first, second) = (0, 1);
-    if edits.is_word(first, "show") {
-        let skipped = usize::from(edits.is_word_of(second, "all full"));
-        if edits.is_word(second + skipped, "tables") && length == 2 + skipped {
-            return Some(CatalogStatement::Tables);
+    let sql = sql.trim().trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+    let (first, rest) = next_word(sql);
+    match first.as_str() {
+        "show" => {
+            let (word, after) = next_word(rest);
+            let (word, rest) =
+                if ["all", "full"].contains(&&*word) { next_word(after) } else { (word, after) };
+            let (from, name) = next_word(rest);
+            match (word.as_str(), from.as_str()) {
+                ("tables", "") => Some(CatalogStatement::Tables),
+                ("columns" | "fields", "from" | "in") => columns(name),
+                _ => None,
+            }
         }
-        let is_columns = edits.is_word_of(second + skipped, "columns fields");
-        let table = 3 + skipped;
-        if is_columns && edits.is_word_of(2 + skipped, "from in") && length == table + 1 {
-            return name(&edits, table).map(CatalogStatement::Columns);
+        "pragma" => {
+            let (function, name) = rest.strip_suffix(')')?.split_once('(')?;
+            let is_columns = ["table_info", "table_xinfo"].contains(&&*function.trim().to_ascii_lowercase());
+            if is_columns { columns(name) } else { None }
         }
-        return None;
-    }
-    if edits.is_word(first, "pragma") {
-        let is_columns = edits.is_word_of(second, "table_info table_xinfo") && length == 5;
-        return if is_columns { name(&edits, 3).map(CatalogStatement::Columns) } else { None };
-    }
-    if !edits.is_word_of(first, "describe desc summarize") {
-        return None;
-    }
-    let table = second + usize::from(edits.is_word(second, "table") && length > 2);
-    match length {
-        1 => Some(CatalogStatement::Tables),
-        2 if edits.is_word(second, "tables") => Some(CatalogStatement::Tables),
-        length if length == table + 1 => name(&edits, table).map(CatalogStatement::Columns),
+        "describe" | "desc" | "summarize" => match next_word(rest) {
+            (word, "") if word.is_empty() || word == "tables" => Some(CatalogStatement::Tables),
+            (word, name) if word == "table" && !name.is_empty() => columns(name),
+            _ => columns(rest),
+        },
         _ => None,
     }
 }
 
-fn name(edits: &Edits<'_>, at: usize) -> Option<String> {
-    match edits.kind(at)? {
-        TokenKind::Word => Some(edits.text(at).to_owned()),
-        TokenKind::QuotedName | TokenKind::Text => {
-            let text = edits.text(at);
-            text.get(1..text.len().checked_sub(1)?).map(str::to_owned)
-        }
-        _ => None,
-    }
+/// Returns the first word of a text in lower case, and the rest.
+fn next_word(text: &str) -> (String, &str) {
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    (text[..end].to_ascii_lowercase(), text[end..].trim_start())
+}
+
+/// Returns the statement for the columns of a table; `None` if the text is no name.
+fn columns(name: &str) -> Option<CatalogStatement> {
+    let name = name.trim();
+    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'));
+    let quoted = ['"', '\'', '`'].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote));
+    quoted.or(is_word.then_some(name)).map(|name| CatalogStatement::Columns(name.to_owned()))
 }
 
 impl CatalogStatement {

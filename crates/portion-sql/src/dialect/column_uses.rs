@@ -2,26 +2,29 @@
 
 use std::ops::ControlFlow;
 
+use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, InTarget, ObjectName, OrderByKind, Query,
-    TableFactor, Visit, Visitor,
+    BinaryOperator, Expr, InTarget, OrderByKind, Query, Select, UnaryOperator, Value, Visit, Visitor,
 };
 
-use super::syntax::{Tree, arguments, column_name, is_number, literal};
+use super::syntax::{Tree, arguments, column_name, for_each_expr, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnUse {
     /// Equal to a number, or not.
     Equal,
-    /// Computed with, or compared with a number by `<` or `>`.
+    /// Compared with a number by `<` or `>`.
     Number,
-    /// Added up, or averaged.
+    /// Computed with, added up, or averaged.
     Sum,
     /// Sorted, or the least or greatest is taken.
     Order,
-    /// Compared with a text by `<` or `>`.
+    /// Compared with a text by `<` or `>`, and with a date.
     Range,
+    DateRange,
+    /// True or false by itself, or equal to `true`.
+    Condition,
     /// Read as a date by a function of SQLite, or of another dialect, which reads more forms.
     SqliteDate,
     Date,
@@ -54,7 +57,13 @@ impl Uses {
 
     fn add_comparison(&mut self, column: &Expr, value: &Expr, is_range: bool) {
         match literal(value) {
+            Some(text) if is_range && Timestamp::parse(text).is_some() => {
+                self.add(column, ColumnUse::DateRange);
+            }
             Some(_) if is_range => self.add(column, ColumnUse::Range),
+            None if matches!(value, Expr::Value(of) if matches!(of.value, Value::Boolean(_))) => {
+                self.add(column, ColumnUse::Condition);
+            }
             None if is_number(value) => {
                 self.add(column, if is_range { ColumnUse::Number } else { ColumnUse::Equal });
             }
@@ -63,8 +72,30 @@ impl Uses {
     }
 }
 
+impl Uses {
+    /// Adds the columns that are conditions by themselves.
+    fn add_conditions(&mut self, condition: &Expr) {
+        match condition {
+            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+                self.add_conditions(left);
+                self.add_conditions(right);
+            }
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } | Expr::Nested(expr) => self.add_conditions(expr),
+            Expr::IsTrue(expr) | Expr::IsNotTrue(expr) | Expr::IsFalse(expr) | Expr::IsNotFalse(expr) => {
+                self.add_conditions(expr);
+            }
+            _ => self.add(condition, ColumnUse::Condition),
+        }
+    }
+}
+
 impl Visitor for Uses {
     type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        select.selection.iter().for_each(|condition| self.add_conditions(condition));
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         if let Some(order) = &query.order_by
@@ -77,13 +108,21 @@ impl Visitor for Uses {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
+            Expr::Case { operand: None, conditions, .. } => {
+                conditions.iter().for_each(|when| self.add_conditions(&when.condition));
+            }
             Expr::Function(call) => {
+                call.filter.iter().for_each(|filter| self.add_conditions(filter));
                 let name = call.name.to_string().to_ascii_lowercase();
                 let is_of = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+                // A modifier says how SQLite reads numbers.
+                let is_modified =
+                    arguments(call).iter().any(|of| matches!(literal(of), Some("unixepoch" | "auto")));
                 for (at, argument) in arguments(call).into_iter().enumerate() {
                     match at {
                         0 if is_of(SUMS) => self.add(argument, ColumnUse::Sum),
                         0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
+                        _ if is_modified => {}
                         0 if is_of(SQLITE_DATES) => self.add(argument, ColumnUse::SqliteDate),
                         1 if name == "strftime" => self.add(argument, ColumnUse::SqliteDate),
                         _ if is_of(DATES) => self.add(argument, ColumnUse::Date),
@@ -96,8 +135,8 @@ impl Visitor for Uses {
                 | BinaryOperator::Divide
                 | BinaryOperator::Minus
                 | BinaryOperator::Plus => {
-                    self.add(left, ColumnUse::Number);
-                    self.add(right, ColumnUse::Number);
+                    self.add(left, ColumnUse::Sum);
+                    self.add(right, ColumnUse::Sum);
                 }
                 BinaryOperator::Eq | BinaryOperator::NotEq => {
                     self.add_comparison(left, right, false);
@@ -120,44 +159,22 @@ impl Visitor for Uses {
     }
 }
 
-/// Returns the calls of JSON functions and operators in a statement, and the first argument of each.
+/// Returns the calls of JSON functions and operators in the expressions of a statement, and the first argument of each.
 pub(crate) fn json_arguments(tree: &Tree) -> Vec<(String, String)> {
-    let mut calls = JsonCalls(Vec::new());
-    let _ = tree.0.visit(&mut calls);
-    calls.0
-}
-
-struct JsonCalls(Vec<(String, String)>);
-
-impl JsonCalls {
-    fn add(&mut self, name: &ObjectName, argument: Option<&Expr>) {
-        let name = name.to_string();
-        if let Some(argument) = argument.filter(|_| name.to_ascii_lowercase().starts_with("json")) {
-            self.0.push((format!("{name}({argument})"), argument.to_string()));
-        }
-    }
-}
-
-impl Visitor for JsonCalls {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: Some(args), .. } = table
-            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = args.args.first()
-        {
-            self.add(name, Some(argument));
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(call) => self.add(&call.name, arguments(call).first().copied()),
-            Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
-                self.0.push((format!("{left} {op}"), left.to_string()));
+    let mut calls = Vec::new();
+    for_each_expr(&tree.0, |expr| match expr {
+        Expr::Function(call) => {
+            let name = call.name.to_string();
+            if let Some(argument) =
+                arguments(call).first().filter(|_| name.to_ascii_lowercase().starts_with("json"))
+            {
+                calls.push((format!("{name}({argument})"), argument.to_string()));
             }
-            _ => {}
         }
-        ControlFlow::Continue(())
-    }
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
+            calls.push((format!("{left} {op}"), left.to_string()));
+        }
+        _ => {}
+    });
+    calls
 }

@@ -5,7 +5,7 @@ use sqlparser::ast::{
 };
 
 use super::literals::is_comparison;
-use super::syntax::{Tree, column_name, for_each_expr, is_number, literal, parse};
+use super::syntax::{Tree, column_name, for_each_expr, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;
@@ -188,25 +188,19 @@ impl HavingClause {
     }
 }
 
-/// Functions that return texts.
-const TEXT_FUNCTIONS: &str = "strftime date_format to_char left right split_part regexp_extract regexp_substr ltrim rtrim \
-    replace lower upper concat";
-
-/// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, of `lower(x)`
-/// or `upper(x)` with a text in the other case, or of the text of a function with a number.
+/// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, or of
+/// `lower(x)` or `upper(x)` with a text in the other case.
 pub(crate) fn impossible_condition(tree: &Tree) -> Option<String> {
     let mut found: Option<String> = None;
     for_each_expr(&tree.0, |expr| {
         let advice = match expr {
             _ if found.is_some() => None,
-            Expr::BinaryOp { left, op, right } if is_comparison(op) => null_comparison(left, op, right)
-                .or_else(|| case_comparison(left, op, right))
-                .or_else(|| number_comparison(left, right))
-                .or_else(|| number_comparison(right, left)),
-            Expr::In { expr, target: InTarget::List(values), .. } => values.first().and_then(|value| {
-                case_comparison(expr, &BinaryOperator::Eq, value).or_else(|| number_comparison(expr, value))
-            }),
-            Expr::Between { expr, low, .. } => number_comparison(expr, low),
+            Expr::BinaryOp { left, op, right } if is_comparison(op) => {
+                null_comparison(left, op, right).or_else(|| case_comparison(left, op, right))
+            }
+            Expr::In { expr, target: InTarget::List(values), .. } => {
+                values.first().and_then(|value| case_comparison(expr, &BinaryOperator::Eq, value))
+            }
             _ => None,
         };
         if advice.is_some() {
@@ -214,22 +208,6 @@ pub(crate) fn impossible_condition(tree: &Tree) -> Option<String> {
         }
     });
     found
-}
-
-/// Reads `substr(x, 1, 4) = 2024`: a text is greater than every number.
-fn number_comparison(call: &Expr, number: &Expr) -> Option<String> {
-    let is_text = match call {
-        Expr::Function(of) => {
-            let name = of.name.to_string().to_ascii_lowercase();
-            TEXT_FUNCTIONS.split_ascii_whitespace().any(|known| known == name)
-        }
-        Expr::Substring { .. } | Expr::Trim { .. } => true,
-        _ => false,
-    };
-    (is_text && is_number(number)).then(|| {
-        let call = shortened(call);
-        format!("{call} is a text, which is greater than every number: write CAST({call} AS REAL)")
-    })
 }
 
 fn shortened(expr: &Expr) -> String {

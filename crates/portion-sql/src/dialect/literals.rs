@@ -39,10 +39,13 @@ pub(super) fn rewrite(query: &mut Query, column_type: &dyn Fn(&str) -> ComparedT
     literals.is_changed
 }
 
-/// Returns true for digits that are no number in canonical form, or more than one holds.
+/// Returns true for digits that are no number in canonical form, or more than one holds: `02139`, `1.10`.
 fn is_code(digits: &str) -> bool {
-    let is_digits = digits.bytes().all(|b| b.is_ascii_digit());
-    is_digits && (digits.len() > 18 || digits.len() > 1 && digits.starts_with('0'))
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match digits.split_once('.') {
+        Some((whole, fraction)) => is_digits(whole) && is_digits(fraction) && fraction.ends_with('0'),
+        None => is_digits(digits) && (digits.len() > 18 || digits.len() > 1 && digits.starts_with('0')),
+    }
 }
 
 /// Columns by the names that inner statements give them, in lower case.

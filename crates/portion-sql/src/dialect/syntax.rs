@@ -1,8 +1,8 @@
 //! Parses statements, and reads and writes parts of their trees.
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Statement, Value, Visit,
-    Visitor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, SetExpr,
+    Statement, Value, Visit, Visitor,
 };
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
@@ -70,9 +70,43 @@ pub(super) fn parse(sql: &str) -> Option<Query> {
         if is_large || nesting(tokens.iter().map(|token| &token.token)) > MAX_NESTING {
             return None;
         }
-        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens_with_locations(tokens);
+        let tokens = with_distinct(tokens.into_iter().map(|token| token.token));
+        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
         query_of(parser)
     })
+}
+
+/// Returns tokens in which `a IS b` of SQLite, which the parser does not read, is `a IS NOT DISTINCT FROM b`.
+fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
+    let tokens: Vec<Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+    let is_word = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.iter().any(|of| word.value.eq_ignore_ascii_case(of)));
+    let mut written = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        written.push(token.clone());
+        at += 1;
+        let is_negated = is_word(tokens.get(at), &["not"]);
+        let value = tokens.get(at + usize::from(is_negated));
+        let others = [
+            "null",
+            "true",
+            "false",
+            "unknown",
+            "distinct",
+            "json",
+            "nfc",
+            "nfd",
+            "nfkc",
+            "nfkd",
+            "normalized",
+        ];
+        if is_word(Some(token), &["is"]) && value.is_some() && !is_word(value, &others) {
+            let words = if is_negated { &["distinct", "from"][..] } else { &["not", "distinct", "from"] };
+            written.extend(words.iter().map(|word| Token::make_keyword(word)));
+            at += usize::from(is_negated);
+        }
+    }
+    written
 }
 
 /// Returns the deepest nesting of a statement.
@@ -104,6 +138,19 @@ fn query_of(mut parser: Parser<'_>) -> Option<Query> {
         (Some(Statement::Query(query)), None) => Some(*query),
         _ => None,
     }
+}
+
+/// Returns true for a statement whose rows are those of one table in their order, each as it is read.
+pub(crate) fn is_scan(tree: &Tree) -> bool {
+    let SetExpr::Select(select) = &*tree.0.body else { return false };
+    let is_group = |group: &GroupByExpr| !matches!(group, GroupByExpr::Expressions(by, _) if by.is_empty());
+    let mut has_calls = false;
+    for_each_expr(&select.projection, |expr| has_calls |= matches!(expr, Expr::Function(_)));
+    let is_changed = is_group(&select.group_by) || select.having.is_some() || select.distinct.is_some();
+    !has_calls
+        && !is_changed
+        && tree.0.order_by.is_none()
+        && select.from.iter().all(|from| from.joins.is_empty())
 }
 
 /// Returns an expression that is written as given: a call, a name, a text, or anything in parentheses.

@@ -99,8 +99,8 @@ pub(crate) struct TableUse {
     pub(crate) table: String,
     /// Its alias, or its name.
     pub(crate) alias: String,
-    /// True for a function: `json_each(…)`.
-    pub(crate) is_call: bool,
+    /// The first argument of a function: `tags` of `json_each(tags)`; empty without one.
+    pub(crate) argument: Option<String>,
 }
 
 /// Returns the tables in the FROM clauses of a statement whose tables have names of their own, functions included.
@@ -116,15 +116,18 @@ impl Visitor for Uses {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        let (name, alias, is_call) = match factor {
-            TableFactor::Table { name, alias, args, .. } => (name, alias, args.is_some()),
-            TableFactor::Function { name, alias, .. } => (name, alias, true),
+        let (name, alias, args) = match factor {
+            TableFactor::Table { name, alias, args, .. } => {
+                (name, alias, args.as_ref().map(|args| &args.args))
+            }
+            TableFactor::Function { name, alias, args, .. } => (name, alias, Some(args)),
             _ => return ControlFlow::Continue(()),
         };
+        let argument = args.map(|args| args.first().map_or_else(String::new, ToString::to_string));
         let parts = name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str());
         let table = parts.collect::<Vec<_>>().join(".");
         let alias = alias.as_ref().map_or_else(|| table.clone(), |alias| alias.name.value.clone());
-        self.0.push(TableUse { table, alias, is_call });
+        self.0.push(TableUse { table, alias, argument });
         ControlFlow::Continue(())
     }
 }

@@ -6,13 +6,13 @@ use rusqlite::hooks::{AuthAction, Authorization};
 
 /// Functions without side effects that finish quickly. Excluded are functions that are random, make blobs
 /// of any size, load code, or take the product of two lengths.
-const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist current_date current_time \
+const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce compared concat concat_ws cos count cume_dist current_date current_time \
     current_timestamp date datetime degrees dense_rank exp first_value floor format glob group_concat hex if \
     ifnull iif instr json json_array json_array_length json_each json_error_position json_extract \
     json_group_array json_group_object json_insert json_object json_pretty json_quote json_remove \
     json_replace json_set json_tree json_type json_valid julianday lag last_value lead length like \
     likelihood likely ln log log10 log2 lower ltrim max min mod nth_value ntile nullif octet_length \
-    percent_rank pi pow power printf quote radians rank regexp replace round row_number rtrim sign sin sqrt strftime \
+    percent_rank pi pow power printf quote radians rank regexp replace round row_number rtrim sign sin sorted sqrt strftime \
     string_agg substr substring sum tan time timediff total trim trunc typeof unicode unistr unixepoch \
     unlikely upper \
     any_value approx_percentile arg_max arg_min bool_and bool_or booland_agg boolor_agg corr count_if countif covar_pop \

@@ -35,12 +35,23 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
             }
             match column_use {
                 ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
-                ColumnUse::Range => order_hint(&table, at),
-                ColumnUse::Order => {
-                    number_hint(run, &table, at, column_use).or_else(|| order_hint(&table, at))
-                }
-                ColumnUse::Equal | ColumnUse::Number | ColumnUse::Sum => {
-                    number_hint(run, &table, at, column_use)
+                ColumnUse::Condition => condition_hint(&table, at),
+                ColumnUse::Equal | ColumnUse::Sum => number_hint(run, &table, at, column_use),
+                ColumnUse::DateRange if column.is_numeric() => epoch_hint(&table, at),
+                ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
+                    let numbers = || number_hint(run, &table, at, column_use);
+                    let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
+                    match order_hint(&table, at) {
+                        Order::Told(hint) => Some(hint),
+                        Order::Known => None,
+                        Order::Unknown => {
+                            if is_number {
+                                numbers()
+                            } else {
+                                None
+                            }
+                        }
+                    }
                 }
             }
         })
@@ -52,6 +63,8 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
 struct ValueCounts {
     numbers: usize,
     texts: usize,
+    /// Numbers that SQLite reads too.
+    plain: usize,
     /// Least and most bytes of the texts that are numbers; the least is 0 if one is not digits alone.
     digits: Option<(usize, usize)>,
     /// The first text that is no number.
@@ -63,9 +76,12 @@ impl ValueCounts {
         let mut counts = Self::default();
         let _ = table.find_in_column(at, HINT_ROWS, |cell| {
             match cell {
-                Cell::Integer(_) | Cell::Real(_) => counts.numbers += 1,
+                Cell::Integer(_) | Cell::Real(_) => {
+                    (counts.numbers, counts.plain) = (counts.numbers + 1, counts.plain + 1);
+                }
                 Cell::Text(text) if functions::is_number(&text) => {
                     counts.numbers += 1;
+                    counts.plain += usize::from(text.trim().parse::<f64>().is_ok());
                     let is_digits = text.bytes().all(|b| b.is_ascii_digit());
                     let (least, most) = counts.digits.unwrap_or((usize::MAX, 0));
                     let least = least.min(if is_digits { text.len() } else { 0 });
@@ -127,6 +143,10 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
     if !is_computed && counts.digits.is_some_and(|(least, most)| least == most) {
         return None;
     }
+    // Sums read them as numbers.
+    if column_use == ColumnUse::Sum && counts.texts == 0 && counts.plain == counts.numbers {
+        return None;
+    }
     // Texts of one form are numbers.
     if counts.texts == 0 && column.form == ColumnForm::Number || !is_computed && counts.texts > counts.numbers
     {
@@ -156,17 +176,41 @@ fn written_hint(table: &OpenTable, at: usize, name: &str) -> Option<String> {
     Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
 }
 
+/// Returns a hint for a column of texts that is used as a condition: no text is true.
+fn condition_hint(table: &OpenTable, at: usize) -> Option<String> {
+    let column = &table.columns()[at];
+    let example = table.find_in_column(at, HINT_ROWS, |cell| match cell {
+        Cell::Text(text) => Some(shortened(&text)),
+        _ => None,
+    })?;
+    let name = quote_identifier(&column.name);
+    (column.form == ColumnForm::Text && column.kinds.are_texts())
+        .then(|| format!("{name} is text, which is neither true nor false: write {name} = '{example}'"))
+}
+
+/// Returns a hint for a column of numbers that is compared with a date: every number is less than every text.
+fn epoch_hint(table: &OpenTable, at: usize) -> Option<String> {
+    let name = quote_identifier(&table.columns()[at].name);
+    let number = first_time_number(table, at)?;
+    Some(format!("{name} has numbers ({number}), which are less than every text: write to_timestamp({name})"))
+}
+
+/// Returns the first number of a column if it may be a time: a date of digits, or seconds since 1970.
+fn first_time_number(table: &OpenTable, at: usize) -> Option<i64> {
+    let first = table.find_in_column(at, HINT_ROWS, |cell| match cell {
+        Cell::Integer(n) => Some(n),
+        Cell::Real(n) => Some(n as i64),
+        Cell::Text(_) | Cell::Null => None,
+    });
+    first.filter(|n| *n >= MIN_EPOCH_SECONDS || (19_000_101..=21_001_231).contains(n))
+}
+
 /// Returns a hint for a column that is read as a date, although its values are none, or are none for SQLite.
 fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
     let column = &table.columns()[at];
     let name = quote_identifier(&column.name);
-    if !column.kinds.intersects(ValueKinds::TEXT) {
-        let first = table.find_in_column(at, HINT_ROWS, |cell| match cell {
-            Cell::Integer(n) => Some(n),
-            Cell::Real(n) => Some(n as i64),
-            Cell::Text(_) | Cell::Null => None,
-        });
-        let number = first.filter(|n| column_use == ColumnUse::SqliteDate && *n >= MIN_EPOCH_SECONDS)?;
+    if column.is_numeric() || column.form.is_numeric() {
+        let number = first_time_number(table, at).filter(|_| column_use == ColumnUse::SqliteDate)?;
         return Some(format!(
             "SQLite's date functions read {number} as days: write to_timestamp({name}) in place of {name}"
         ));
@@ -174,7 +218,8 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
     let samples = first_texts(table, at);
     let first = samples.first()?;
     let example = shortened(first);
-    if samples.iter().any(|text| functions::is_date(text.trim())) {
+    let is_time = matches!(column.form, ColumnForm::Time(_));
+    if is_time || samples.iter().any(|text| functions::is_date(text.trim())) {
         let is_readable = column_use == ColumnUse::Date || functions::is_iso_date(first.trim());
         return (!is_readable).then(|| {
             format!("SQLite's date functions do not read '{example}': write to_timestamp({name}) in place of {name}")
@@ -201,30 +246,79 @@ fn first_texts(table: &OpenTable, at: usize) -> Vec<String> {
 
 /// Returns the call that reads texts in a format.
 fn date_call(name: &str, format: &str) -> String {
-    let function = if format.contains("HH24") { "to_timestamp" } else { "to_date" };
+    let function = if format.contains("HH") { "to_timestamp" } else { "to_date" };
     format!("{function}({name}, '{format}')")
 }
 
-/// Returns a hint for dates whose order as texts is not their order in time, and is not known from them.
-fn order_hint(table: &OpenTable, at: usize) -> Option<String> {
+/// What is known of the order of the texts of a column.
+enum Order {
+    /// It is another one than that of what they mean.
+    Told(String),
+    /// It is that of what they mean.
+    Known,
+    Unknown,
+}
+
+/// Finds texts whose order is not that of what they mean: dates, versions, and numbers with units.
+fn order_hint(table: &OpenTable, at: usize) -> Order {
     let column = &table.columns()[at];
-    if column.form != ColumnForm::Text || !column.kinds.intersects(ValueKinds::TEXT) {
-        return None;
+    if column.form != ColumnForm::Text || !column.kinds.are_texts() {
+        return Order::Unknown;
     }
-    let samples = first_texts(table, at);
-    let first = samples.first()?.trim();
+    let mut samples = first_texts(table, at);
+    let Some(first) = samples.first().map(|first| first.trim().to_owned()) else { return Order::Unknown };
     let name = quote_identifier(&column.name);
-    let call = if let Some(format) = numeric_date_format(&samples) {
-        date_call(&name, &format)
-    } else if first.get(..3).is_some_and(|month| month_number(month).is_some())
-        && first.get(3..4) == Some(" ")
-    {
-        let is_start = |column: &ColumnDef| column.name == "start_line";
-        if table.columns().iter().any(is_start) { "start_line" } else { "_index" }.to_owned()
-    } else {
-        return None;
+    let by_time = |call: String| {
+        Order::Told(format!(
+            "{name} sorts as text, not in the order of time ('{}'): use {call}",
+            shortened(&first)
+        ))
     };
-    Some(format!("{name} sorts as text, not in the order of time ('{}'): use {call}", shortened(first)))
+    if let Some(format) = numeric_date_format(&samples) {
+        return by_time(date_call(&name, &format));
+    }
+    if first.get(..3).is_some_and(|month| month_number(month).is_some()) && first.get(3..4) == Some(" ") {
+        let is_start = |column: &ColumnDef| column.name == "start_line";
+        return by_time(
+            if table.columns().iter().any(is_start) { "start_line" } else { "_index" }.to_owned(),
+        );
+    }
+    let (dates, others): (Vec<&String>, Vec<&String>) =
+        samples.iter().partition(|text| functions::is_date(text.trim()));
+    if let Some(other) = others.first().filter(|_| dates.len() > others.len()) {
+        return Order::Told(format!("{name} has dates and text ('{}'): use {name}::date", shortened(other)));
+    }
+    samples.sort();
+    let by_parts = |parts: fn(&str) -> Option<Vec<u64>>, advice: String| {
+        let meant: Vec<Vec<u64>> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
+        let wrong = meant.windows(2).position(|pair| pair[0] > pair[1]);
+        Some(wrong.map_or(Order::Known, |at| {
+            let (a, b) = (shortened(&samples[at]), shortened(&samples[at + 1]));
+            Order::Told(format!("{name} sorts as text ('{a}' before '{b}'): use {advice}"))
+        }))
+    };
+    let count = samples.iter().map(|text| text.split('.').count()).max().unwrap_or(2);
+    let part = |part| format!("CAST(split_part({name}, '.', {part}) AS INTEGER)");
+    let parts = (1..=count).map(part).collect::<Vec<_>>().join(", ");
+    by_parts(version_parts, parts)
+        .or_else(|| by_parts(measure_parts, format!("regexp_extract({name}, '-?[0-9.]+')::numeric")))
+        .unwrap_or(Order::Unknown)
+}
+
+/// Returns the parts of a version: `1.10` has two.
+fn version_parts(text: &str) -> Option<Vec<u64>> {
+    let parts: Option<Vec<u64>> = text.split('.').map(|part| part.parse().ok()).collect();
+    parts.filter(|parts| (2..=3).contains(&parts.len()))
+}
+
+/// Returns the number of a text such as `10 kg` or `50%`, in thousandths.
+fn measure_parts(text: &str) -> Option<Vec<u64>> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let number: f64 = text[..end].parse().ok()?;
+    let unit = text[end..].trim();
+    let is_unit = (1..=6).contains(&unit.chars().count())
+        && !unit.contains(|c: char| c.is_ascii_digit() || " -:/.".contains(c));
+    is_unit.then(|| vec![(number * 1e3) as u64])
 }
 
 /// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another one.
@@ -236,11 +330,14 @@ fn numeric_date_format(samples: &[String]) -> Option<String> {
         let separator = date.chars().find(|c| matches!(c, '.' | '/' | '-'))?;
         let fields: Vec<&str> = date.split(separator).collect();
         let [first, second, year] = fields[..] else { return None };
-        let is_date = first.len() == 2 && second.len() == 2 && year.len() == 4 && year.parse::<u32>().is_ok();
+        let are_short = (1..=2).contains(&first.len()) && (1..=2).contains(&second.len());
+        let is_date = are_short && year.len() == 4 && year.parse::<u32>().is_ok();
         let time = match (time.len(), time.replace(|c: char| c.is_ascii_digit(), "").as_str()) {
             (0, _) => "",
             (5, ":") => " HH24:MI",
             (8, "::") => " HH24:MI:SS",
+            (_, ": AM" | ": PM") => " HH12:MI AM",
+            (_, ":: AM" | ":: PM") => " HH12:MI:SS AM",
             _ => return None,
         };
         is_date.then(|| Some((separator, [first.parse().ok()?, second.parse().ok()?], time.to_owned())))?

@@ -1,5 +1,6 @@
 //! Opens a connection that can only read the tables of a catalogue.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +12,9 @@ use rusqlite::{Connection, OpenFlags, Result};
 
 use super::authorizer;
 use crate::catalogue::Catalogue;
-use crate::column::{Comparison, REDACTED_COLLATION, TIME_COLLATIONS};
-use crate::index::compare_texts;
+use crate::column::{REDACTED_COLLATION, TIME_COLLATIONS};
+use crate::functions::Registry;
+use crate::index::TimeComparison;
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::usage::StatementUsage;
 use crate::{functions, vtab};
@@ -53,6 +55,7 @@ pub(super) struct QueryConnection {
     pub(super) connection: Connection,
     /// Use of columns by the statement.
     pub(super) usage: Arc<StatementUsage>,
+    has_all_functions: Cell<bool>,
     value_count: Arc<AtomicUsize>,
     /// Dropped after the connection.
     _memory: ReleaseOnDrop,
@@ -71,6 +74,15 @@ impl Drop for ReleaseOnDrop {
 const MIN_VALUE_BYTES: usize = 16 << 10;
 
 impl QueryConnection {
+    /// Registers all functions, for a statement that was rewritten.
+    pub(super) fn add_functions(&self, deadline: &Arc<QueryDeadline>, limits: &QueryLimits) -> Result<()> {
+        if self.has_all_functions.replace(true) {
+            return Ok(());
+        }
+        let registry = Registry { connection: &self.connection, wanted: None };
+        functions::register(registry, deadline, limits, &self.usage)
+    }
+
     /// Limits the size of each value of a statement and returns the limit.
     ///
     /// SQLite checks deadline and memory only between steps of its program: a row of a thousand values of
@@ -83,9 +95,10 @@ impl QueryConnection {
     }
 }
 
-/// Opens a connection in memory with the tables of a catalogue.
+/// Opens a connection in memory with the tables of a catalogue, and with the functions that a statement names.
 pub(super) fn open(
     catalogue: &Catalogue,
+    sql: &str,
     deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
 ) -> Result<QueryConnection> {
@@ -97,14 +110,19 @@ pub(super) fn open(
         connection.set_db_config(switch, to)?;
     }
     let usage = Arc::new(StatementUsage::default());
-    functions::register(&connection, deadline, limits, &usage)?;
+    // Those in quotes too.
+    let words = sql.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map(str::to_ascii_lowercase);
+    let words: HashSet<String> = words.collect();
+    let registry = Registry { connection: &connection, wanted: Some(&words) };
+    functions::register(registry, deadline, limits, &usage)?;
     let compared = Arc::clone(&usage);
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
-        compared.redaction.mark_compared();
+        compared.columns.mark_compared();
         a.cmp(b)
     })?;
     for (name, order) in TIME_COLLATIONS {
-        connection.create_collation(name, move |a, b| compare_texts(a, b, Comparison::Time(order)))?;
+        let times = TimeComparison::new(order);
+        connection.create_collation(name, move |a, b| times.compare(a, b))?;
     }
     let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
     let own = catalogue.tables.iter().map(|table| (&table.name, table));
@@ -125,10 +143,17 @@ pub(super) fn open(
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         // Called for every column and every function that is named.
         counted.fetch_add(1, Ordering::Relaxed);
-        noted.record_action(&context.action, &tables);
+        noted.columns.record_action(&context.action, &tables);
         authorizer::authorize(&context.action, &names)
     }))?;
-    Ok(QueryConnection { connection, usage, value_count: values, _memory: ReleaseOnDrop })
+    let all = Cell::new(false);
+    Ok(QueryConnection {
+        connection,
+        usage,
+        has_all_functions: all,
+        value_count: values,
+        _memory: ReleaseOnDrop,
+    })
 }
 
 /// Stops the connection at the deadline or when it allocates too much. SQLite counts the memory of the

@@ -62,7 +62,11 @@ fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Opti
 }
 
 /// Prepares a statement with those of the given parameters that it uses.
-fn prepare<'c>(connection: &'c Connection, sql: &str, given: &[(String, String)]) -> Option<Statement<'c>> {
+pub(super) fn prepare<'c>(
+    connection: &'c Connection,
+    sql: &str,
+    given: &[(String, String)],
+) -> Option<Statement<'c>> {
     let mut statement = connection.prepare(sql).ok()?;
     let names: Vec<String> = (1..=statement.parameter_count())
         .filter_map(|at| statement.parameter_name(at).map(str::to_owned))

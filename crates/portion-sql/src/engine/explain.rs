@@ -10,6 +10,7 @@ use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
+use crate::outline::missing_name;
 use crate::value_kinds::ValueKinds;
 
 /// Converts an error of SQLite.
@@ -29,7 +30,8 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
         Error::SqliteFailure(_, Some(message)) => (message, None),
         other => (other.to_string(), None),
     };
-    if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted_fields))
+    if let Some(field) = missing_name(&message, "no such column: ")
+        .filter(|name| is_redacted(name, &catalogue.redacted_fields))
     {
         return QueryError::LeftOut { field: quote_identifier(field) };
     }
@@ -59,7 +61,9 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
         },
         _ => message,
     };
-    if let Some(array) = missing_column(&message).and_then(|name| array_around(name, catalogue)) {
+    if let Some(array) =
+        missing_name(&message, "no such column: ").and_then(|name| array_around(name, catalogue))
+    {
         hint = Some(hints::array_hint(catalogue, Some(&array)));
     }
     if message.starts_with("no such table: table_") && catalogue.unlisted_table_count > 0 {
@@ -82,13 +86,6 @@ fn array_around(name: &str, catalogue: &Catalogue) -> Option<String> {
         })
     };
     arrays.find(|column| is_inside(&column.name)).map(|column| column.name.clone())
-}
-
-/// Returns the column that does not exist, according to a message.
-fn missing_column(message: &str) -> Option<&str> {
-    let name = message.strip_prefix("no such column: ")?;
-    // For a quoted name, SQLite suggests a string literal.
-    Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
 /// Returns true if a name, with or without its table, is that of a redacted field: if its values were not
@@ -126,7 +123,7 @@ const SYNONYMS: [(&str, &str); 3] = [
 
 /// Suggests an existing name for a missing one, quoted for SQL. `used`: the tables that the statement reads.
 fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Option<String> {
-    let missing = |what: &str| message.strip_prefix(what).map(str::trim);
+    let missing = |what: &str| missing_name(message, what);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
         // A table of another number is another table.
@@ -149,8 +146,6 @@ fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Opti
     }
     let ambiguous = missing("ambiguous column name: ");
     let name = ambiguous.or_else(|| missing("no such column: "))?;
-    // For a quoted name, SQLite suggests a string literal.
-    let name = name.split(" - should this be").next().unwrap_or(name).trim_matches('"');
     // The column may be nested, or in another table.
     let last = name.rsplit('.').next().unwrap_or(name);
     let own = tables.split_last().map_or(tables, |(_, own)| own);

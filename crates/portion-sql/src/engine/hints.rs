@@ -6,16 +6,16 @@ use crate::dialect;
 use crate::error::quote_identifier;
 use crate::value_kinds::ValueKinds;
 
-/// Forms of other dialects, as words with one space between them, and what to write instead.
-const FORMS: [(&str, &str); 21] = [
+/// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
+const FORMS: [(&str, &str); 15] = [
     (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
-    (" cube ", "SQLite has no CUBE: join the groupings with UNION ALL"),
-    (" grouping sets ", "SQLite has no GROUPING SETS: join the groupings with UNION ALL"),
-    (" * exclude ", "name the columns: SQLite has no EXCLUDE"),
-    (" * except ( ", "name the columns: SQLite has no * EXCEPT"),
-    (" * replace ( ", "name the columns: SQLite has no * REPLACE"),
+    (" cube | grouping sets ", "SQLite has no CUBE and no GROUPING SETS: join the groupings with UNION ALL"),
+    (
+        " * exclude | * except ( | * replace ( ",
+        "name the columns: SQLite has no EXCLUDE, EXCEPT or REPLACE of *",
+    ),
     (" similar to ", "SQLite has no SIMILAR TO: use REGEXP 'pattern' or LIKE"),
     (
         " generate_series ( ",
@@ -35,35 +35,14 @@ const FORMS: [(&str, &str); 21] = [
     ),
     (" interval ", "write an interval as date(d, '+7 days') or d + INTERVAL '7 days'"),
     (
-        " information_schema . ",
-        "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items works too",
-    ),
-    (
-        " sqlite_master ",
-        "the columns of all tables are in fields(table_name, name, kind, present); SHOW TABLES works too",
-    ),
-    (
-        " sqlite_schema ",
-        "the columns of all tables are in fields(table_name, name, kind, present); SHOW TABLES works too",
-    ),
-    (
-        " pragma ",
-        "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items works too",
+        " information_schema . | sqlite_master | sqlite_schema | pragma ",
+        "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items and SHOW TABLES work too",
     ),
 ];
 
 /// Forms that take the elements of an array.
-const ARRAY_FORMS: [&str; 9] = [
-    " unnest ( ",
-    " flatten ( ",
-    " explode ( ",
-    " jsonb_array_elements ( ",
-    " json_array_elements ( ",
-    " jsonb_array_elements_text ( ",
-    " = any ( ",
-    " @ > ",
-    " && ",
-];
+const ARRAY_FORMS: &str = " unnest ( | flatten ( | explode ( | jsonb_array_elements ( | json_array_elements ( \
+    | jsonb_array_elements_text ( | = any ( | @ > | && ";
 
 /// Functions of these forms, with the array as their argument.
 const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_array_elements \
@@ -135,10 +114,11 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     {
         return Some("aggregates have no LIMIT: FROM (SELECT … ORDER BY … LIMIT 3)".to_owned());
     }
-    if ARRAY_FORMS.iter().any(|form| words.contains(form)) {
+    let has_form = |forms: &str| forms.split('|').any(|form| words.contains(form));
+    if has_form(ARRAY_FORMS) {
         return Some(array_hint(catalogue, dialect::argument_of(sql, ARRAY_FUNCTIONS).as_deref()));
     }
-    FORMS.iter().find(|(form, _)| words.contains(form)).map(|(_, hint)| (*hint).to_owned())
+    FORMS.iter().find(|(forms, _)| has_form(forms)).map(|(_, hint)| (*hint).to_owned())
 }
 
 /// Returns how to read the tables of a document that are not listed.
@@ -209,7 +189,13 @@ pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String 
 
 /// Returns what is known of a text that is not JSON: the call, and a value.
 pub(super) fn malformed_json(run: &QueryRun<'_>) -> Option<(String, String)> {
-    let calls = dialect::json_arguments(run.tree()?);
+    let tables = run.table_uses().iter().filter(|used| used.table.to_ascii_lowercase().starts_with("json"));
+    let mut calls: Vec<(String, String)> = tables
+        .filter_map(|used| {
+            Some((format!("{}({})", used.table, used.argument.as_ref()?), used.argument.clone()?))
+        })
+        .collect();
+    calls.extend(dialect::json_arguments(run.tree()?));
     for (call, argument) in &calls {
         let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
         let full = argument.trim_matches('"');

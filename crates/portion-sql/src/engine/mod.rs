@@ -24,6 +24,7 @@ use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
+use crate::usage::StatementUsage;
 use crate::{QueryError, SqlQuery, dialect, params};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
@@ -51,8 +52,8 @@ impl QueryRun<'_> {
             return Err(self.invalid_error("the statement has a NUL character".into()));
         }
         let sql = &*self.translate(sql)?;
-        let opened =
-            connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
+        let opened = connection::open(self.catalogue, sql, &self.deadline, self.limits)
+            .map_err(|e| self.explain(e))?;
         let PreparedQuery { mut statement, sql: prepared, renamed } = self.prepare(&opened, sql)?;
         let count_of_type = |is_wanted: &dyn Fn(&str) -> bool| {
             statement.columns().filter(|column| column.decl_type().is_some_and(is_wanted)).count()
@@ -63,7 +64,7 @@ impl QueryRun<'_> {
         let shown_records = count_of_type(&|kind| kind == RECORD_TYPE);
         let redacted_fields = &self.catalogue.redacted_fields;
         let taken =
-            opened.usage.redaction.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
+            opened.usage.columns.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
@@ -75,31 +76,31 @@ impl QueryRun<'_> {
             tables: explain::table_columns(self.catalogue, self.limits),
         })?;
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
-        match self.collect_rows(&mut statement) {
+        match self.collect_rows(&mut statement, &opened.usage) {
             Err(RowsError::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
                 Err(explain::value_too_large_error(value))
             }
             Err(RowsError::Sqlite(error)) => Err(self.explain(error)),
             Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
             Ok(answer) => {
-                if let Some(fields) = opened.usage.redaction.computed_columns(shown, &self.catalogue.tables) {
+                if let Some(fields) = opened.usage.columns.computed_redacted(shown, &self.catalogue.tables) {
                     return Err(QueryError::redacted(&fields));
                 }
-                let rounded = opened.usage.rounding.computed_columns(as_they_are, sql);
+                let rounded = opened.usage.columns.computed_rounded(as_they_are, sql);
                 drop(statement);
                 let is_empty =
-                    (answer.row_count == 0 || answer.is_blank) && !opened.usage.redaction.has_references();
+                    (answer.row_count == 0 || answer.is_blank) && !opened.usage.columns.has_redacted();
                 let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let empty_reason = is_empty.then(explain).flatten();
                 let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
                 let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
                 let mut empty_reason = empty_reason;
                 let type_hints: Vec<String> =
-                    self.hint(&opened, &renamed, shown_records).into_iter().collect();
+                    self.hint(&opened, (&prepared, &renamed), shown_records).into_iter().collect();
                 if let Some(reason) = &mut empty_reason {
                     reason.hints.truncate(usize::from(type_hints.is_empty()));
                 }
-                let redacted_fields = opened.usage.redaction.read_fields(redacted_fields);
+                let redacted_fields = opened.usage.columns.read_fields(redacted_fields);
                 let answer = answer.with_rounded(rounded);
                 Ok(QueryResult { empty_reason, missing, redacted_fields, type_hints, ..answer })
             }
@@ -110,7 +111,7 @@ impl QueryRun<'_> {
     fn hint(
         &self,
         opened: &QueryConnection,
-        renamed: &[(String, String)],
+        (prepared, renamed): (&str, &[(String, String)]),
         shown_records: usize,
     ) -> Option<String> {
         let sql = self.query.sql;
@@ -119,14 +120,30 @@ impl QueryRun<'_> {
             (lists_tables && self.catalogue.unlisted_table_count > 0)
                 .then(|| hints::unlisted_tables(self.catalogue))
         };
+        // Before the statement is run again.
+        let consequence = "a sum or cast counts it as 0, by its first digits, or as NULL";
+        let unread = opened.usage.unread.hint("number", consequence);
+        let unread = unread.or_else(|| opened.usage.unread_dates.hint("date", "it is read as NULL"));
         self.tree()
             .and_then(dialect::impossible_condition)
+            .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))
-            .or_else(|| opened.usage.unread.hint())
+            .or(unread)
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(unlisted)
             .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
+    }
+
+    /// Returns what to write if the statement compared a text with a number, as which people would read the text.
+    fn mismatch(&self, opened: &QueryConnection, prepared: &str) -> Option<String> {
+        let is_typed = |name: &str| self.has_typed_column(name);
+        let checked = self.with_tree(prepared, |tree| dialect::with_checks(tree, &is_typed))?;
+        opened.add_functions(&self.deadline, self.limits).ok()?;
+        let mut statement = empty::prepare(&opened.connection, &checked, self.query.params)?;
+        let mut rows = statement.raw_query();
+        while let Ok(Some(_)) = rows.next() {}
+        opened.usage.mismatch()
     }
 
     /// Returns the SELECT for a statement about tables and columns, or the statement itself.
@@ -147,11 +164,17 @@ impl QueryRun<'_> {
         }
     }
 
-    fn collect_rows(&self, statement: &mut Statement<'_>) -> Result<QueryResult, RowsError> {
+    fn collect_rows(
+        &self,
+        statement: &mut Statement<'_>,
+        usage: &StatementUsage,
+    ) -> Result<QueryResult, RowsError> {
+        let is_scan = self.tree().is_some_and(dialect::is_scan);
         let mut writing = ResultWriter::for_statement(statement, self.given_sql, self.catalogue);
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            if !writing.write_row(row, self.limits, &self.deadline)? {
+            let row_of_table = usage.current_row().filter(|_| is_scan);
+            if !writing.write_row(row, row_of_table, self.limits, &self.deadline)? {
                 break;
             }
         }

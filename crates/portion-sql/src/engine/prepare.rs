@@ -39,11 +39,14 @@ impl QueryRun<'_> {
             compared: &|name| self.compared_type(name),
         };
         'attempts: for attempt in 0.. {
-            opened.usage.reset();
+            opened.usage.columns.reset();
             let error = match connection.prepare(&sql) {
                 Ok(_) if !is_rewritten => {
                     is_rewritten = true;
                     let other = self.with_tree(&sql, |tree| dialect::rewrite_misread(tree, &types));
+                    if other.is_some() {
+                        opened.add_functions(&self.deadline, self.limits).map_err(|e| self.explain(e))?;
+                    }
                     match other.map(|other| (connection.prepare(&other).err(), other)) {
                         Some((None, other)) => sql = other,
                         // An index that counts from 0 in some dialects and from 1 in others.
@@ -73,6 +76,7 @@ impl QueryRun<'_> {
                 if is_reading && !is_rewritten && readings < MAX_READINGS {
                     readings += 1;
                     if let Some(other) = self.with_tree(&sql, |tree| Some(dialect::rewrite(tree, &types))) {
+                        opened.add_functions(&self.deadline, self.limits).map_err(|e| self.explain(e))?;
                         (sql, is_rewritten) = (other, true);
                         continue 'attempts;
                     }
@@ -105,7 +109,11 @@ impl QueryRun<'_> {
         let named = self.columns_named(name, &[]);
         match named.first().map(|(table, at)| &table.columns()[*at]) {
             Some(column) if column.is_boolean() => ComparedType::Boolean,
-            Some(column) if column.form == ColumnForm::Text && column.kinds.are_texts() => ComparedType::Text,
+            Some(column)
+                if column.form == ColumnForm::Text && column.kinds.are_texts() && column.has_codes =>
+            {
+                ComparedType::Text
+            }
             _ => ComparedType::Other,
         }
     }
@@ -172,7 +180,7 @@ mod tests {
             let limits = QueryLimits::default();
             let query = SqlQuery { sql, params: &[] };
             let deadline = Arc::new(QueryDeadline::new(&limits));
-            let opened = connection::open(&catalogue, &deadline, &limits).expect("a connection");
+            let opened = connection::open(&catalogue, sql, &deadline, &limits).expect("a connection");
             let run = QueryRun::new(&catalogue, &query, sql, &limits, deadline);
             let prepared = run.prepare(&opened, sql).map(|prepared| prepared.sql);
             assert_eq!(prepared.as_deref(), Ok(sql));

@@ -61,6 +61,12 @@ impl<'a> QueryRun<'a> {
         self.parsed.get_or_init(parse).as_ref()
     }
 
+    /// Returns true for the name of a column that is compared in its type: all of its values have one.
+    pub(super) fn has_typed_column(&self, name: &str) -> bool {
+        let named = self.columns_named(name, &[]);
+        !named.is_empty() && named.iter().all(|(table, at)| table.columns()[*at].has_affinity())
+    }
+
     /// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
     /// statement reads. `renamed`: names that were read as others.
     pub(super) fn columns_named(
@@ -71,11 +77,12 @@ impl<'a> QueryRun<'a> {
         let uses = self.table_uses();
         let (prefix, tail) = name.split_once('.').unwrap_or(("", name));
         let qualifier = uses.iter().find(|used| used.alias.eq_ignore_ascii_case(prefix));
-        let tables: Vec<_> = match qualifier.map(|used| (used.is_call, self.catalogue.table(&used.table))) {
-            Some((true, _)) => Vec::new(),
-            Some((false, Some(table))) => vec![table],
-            _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
-        };
+        let tables: Vec<_> =
+            match qualifier.map(|used| (used.argument.is_some(), self.catalogue.table(&used.table))) {
+                Some((true, _)) => Vec::new(),
+                Some((false, Some(table))) => vec![table],
+                _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
+            };
         let is_given = |wanted: &str| wanted.eq_ignore_ascii_case(name) || wanted.eq_ignore_ascii_case(tail);
         let meant = renamed.iter().find(|(given, _)| is_given(given)).map(|(_, column)| column);
         let is_named = |column: &str| is_given(column) || meant.is_some_and(|meant| column == meant);

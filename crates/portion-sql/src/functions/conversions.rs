@@ -4,54 +4,45 @@ use std::sync::Arc;
 
 use portion_text::column_form::{CellNumber, amount};
 use portion_text::timestamp::Timestamp;
+use rusqlite::Result;
+use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Result};
 
-use super::dates::moment;
-use super::{PURE, text_value};
+use super::dates::DateFunctions;
+use super::{Registry, add, text_value};
 use crate::usage::StatementUsage;
 
-pub(super) fn register(connection: &Connection, usage: &Arc<StatementUsage>) -> Result<()> {
+pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {
     let noted = Arc::clone(usage);
-    let read_number = move |value: ValueRef<'_>| {
-        let number = to_number(value);
-        if let (Value::Null, ValueRef::Text(text)) = (&number, value) {
+    let read = move |context: &Context<'_>| {
+        let number = to_number(context.get_raw(0));
+        if let (Value::Null, ValueRef::Text(text)) = (&number, context.get_raw(0)) {
             noted.unread.record(&String::from_utf8_lossy(text));
         }
         number
     };
-    let read = read_number.clone();
-    connection.create_scalar_function("to_integer", 1, PURE, move |context| {
-        Ok(match read(context.get_raw(0)) {
+    let (whole, fraction) = (read.clone(), read.clone());
+    add(registry, "to_integer", 1, move |context| {
+        Ok(match whole(context) {
             Value::Real(n) if n.is_finite() && n.abs() < 9.2e18 => Value::Integer(n.round() as i64),
             Value::Integer(n) => Value::Integer(n),
             _ => Value::Null,
         })
     })?;
-    let read = read_number.clone();
-    connection.create_scalar_function("to_real", 1, PURE, move |context| {
-        Ok(match read(context.get_raw(0)) {
+    add(registry, "to_real", 1, move |context| {
+        Ok(match fraction(context) {
             Value::Integer(n) => Value::Real(n as f64),
             other => other,
         })
     })?;
-    connection
-        .create_scalar_function("to_number", 1, PURE, move |context| Ok(read_number(context.get_raw(0))))?;
-    connection.create_scalar_function("to_boolean", 1, PURE, |context| Ok(to_boolean(context.get_raw(0))))?;
-    connection.create_scalar_function("to_date", 1, PURE, |context| {
-        Ok(moment(context, 0).map(Timestamp::write_date))
+    add(registry, "to_number", 1, move |context| Ok(read(context)))?;
+    add(registry, "to_boolean", 1, |context| Ok(to_boolean(context.get_raw(0))))?;
+    let dates = DateFunctions { registry, usage };
+    dates.add("to_date", 1, |call| Ok(call.moment(0).map(Timestamp::write_date)))?;
+    dates.add("to_timestamp from_unixtime", 1, |call| {
+        Ok(call.moment(0).map(|moment| Timestamp { is_date: false, ..moment }.write()))
     })?;
-    for name in ["to_timestamp", "from_unixtime"] {
-        connection.create_scalar_function(name, 1, PURE, |context| {
-            let moment = moment(context, 0);
-            Ok(moment.map(|moment| Timestamp { is_date: false, ..moment }.write()))
-        })?;
-    }
-    for name in ["epoch", "unix_timestamp"] {
-        connection
-            .create_scalar_function(name, 1, PURE, |context| Ok(moment(context, 0).map(|m| m.seconds)))?;
-    }
-    Ok(())
+    dates.add("epoch unix_timestamp", 1, |call| Ok(call.moment(0).map(|moment| moment.seconds)))
 }
 
 fn to_number(value: ValueRef<'_>) -> Value {

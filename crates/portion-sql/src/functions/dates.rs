@@ -1,80 +1,111 @@
 //! Date functions of other dialects. Values with a zone are converted to UTC, as `date()` of SQLite does.
 
-use portion_text::column_form::{DateOrder, read_time};
+use std::sync::Arc;
+
+use portion_text::column_form::read_time;
 use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
+use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Result};
 
 use super::units::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
-use super::{PURE, function_error, number_argument, text_value};
+use super::{Registry, add, function_error, number_argument, text_value};
+use crate::usage::StatementUsage;
 
 /// Parts of a date that are functions of their own.
 const PARTS: [&str; 8] = ["year", "quarter", "month", "week", "day", "hour", "minute", "second"];
 
-pub(super) fn register(connection: &Connection) -> Result<()> {
+pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {
+    let dates = DateFunctions { registry, usage };
     for part in PARTS {
-        connection
-            .create_scalar_function(part, 1, PURE, move |context| Ok(part_of(part, moment(context, 0))))?;
+        dates.add(part, 1, move |call| Ok(part_of(part, call.moment(0))))?;
     }
-    for name in ["date_trunc", "datetrunc", "timestamp_trunc", "datetime_trunc"] {
-        connection.create_scalar_function(name, 2, PURE, truncate)?;
-    }
-    for name in ["date_part", "datepart"] {
-        connection.create_scalar_function(name, 2, PURE, date_part)?;
-    }
-    for name in ["datediff", "date_diff", "timestamp_diff", "datetime_diff"] {
-        connection.create_scalar_function(name, -1, PURE, |context| difference(context, count_boundaries))?;
-    }
-    connection
-        .create_scalar_function("timestampdiff", 3, PURE, |context| difference(context, count_units))?;
-    connection.create_scalar_function("date_minus", 2, PURE, |context| date_sum(context, -1))?;
-    connection.create_scalar_function("date_plus", 2, PURE, |context| date_sum(context, 1))?;
-    for name in ["date_shift", "date_add", "adddate"] {
-        connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, 1))?;
-    }
-    for name in ["date_sub", "subdate"] {
-        connection.create_scalar_function(name, 2, PURE, |context| shift_by_text(context, -1))?;
-    }
-    connection.create_scalar_function("date_sub", 3, PURE, |context| difference(context, count_units))?;
-    for name in ["dateadd", "timestampadd", "date_add"] {
-        connection.create_scalar_function(name, 3, PURE, shift_by_unit)?;
-    }
-    connection.create_scalar_function("timezone", 2, PURE, |context| {
-        let (Some(zone), Some(moment)) = (text_value(context.get_raw(0)), moment(context, 1)) else {
+    dates.add("date_trunc datetrunc timestamp_trunc datetime_trunc", 2, truncate)?;
+    dates.add("date_part datepart", 2, date_part)?;
+    dates.add("datediff date_diff timestamp_diff datetime_diff", -1, |call| {
+        difference(call, count_boundaries)
+    })?;
+    dates.add("timestampdiff", 3, |call| difference(call, count_units))?;
+    dates.add("date_minus", 2, |call| date_sum(call, -1))?;
+    dates.add("date_plus", 2, |call| date_sum(call, 1))?;
+    dates.add("date_shift date_add adddate", 2, |call| shift_by_text(call, 1))?;
+    dates.add("date_sub subdate", 2, |call| shift_by_text(call, -1))?;
+    dates.add("date_sub", 3, |call| difference(call, count_units))?;
+    dates.add("dateadd timestampadd date_add", 3, shift_by_unit)?;
+    dates.add("timezone", 2, |call| {
+        let (Some(zone), Some(moment)) = (text_value(call.get_raw(0)), call.moment(1)) else {
             return Ok(None);
         };
         let moved = moment.in_zone(&zone).ok_or_else(|| function_error(format!("unknown zone {zone}")))?;
         Ok(Some(moved.write()))
     })?;
-    connection.create_scalar_function("last_day", 1, PURE, |context| {
+    dates.add("last_day", 1, |call| {
         let last = |moment: Timestamp| {
             let date = moment.date();
             Timestamp::from_days(CivilDate { day: date.days_of_month(), ..date }.days()).write()
         };
-        Ok(moment(context, 0).map(last))
+        Ok(call.moment(0).map(last))
     })?;
-    connection.create_scalar_function("monthname", 1, PURE, |context| {
-        Ok(moment(context, 0).and_then(|moment| MONTHS.get(moment.date().month as usize - 1).copied()))
+    let name = |names: &[&str], at: i64| names.get(at as usize).map(|name| (*name).to_owned());
+    dates.add("monthname", 1, move |call| {
+        Ok(call.moment(0).and_then(|moment| name(&MONTHS, moment.date().month - 1)))
     })?;
-    connection.create_scalar_function("dayname", 1, PURE, |context| {
-        Ok(moment(context, 0).and_then(|moment| WEEKDAYS.get(weekday(moment) as usize).copied()))
-    })?;
-    Ok(())
+    dates
+        .add("dayname", 1, move |call| Ok(call.moment(0).and_then(|moment| name(&WEEKDAYS, weekday(moment)))))
 }
 
-/// Reads a date. A text that is no date is NULL, as for `date()`.
-pub(super) fn moment(context: &Context<'_>, at: usize) -> Option<Timestamp> {
-    let moment = match context.get_raw(at) {
-        ValueRef::Integer(n) => compact_date(&n.to_string()).or_else(|| Timestamp::from_epoch(n as f64)),
-        ValueRef::Real(n) => Timestamp::from_epoch(n),
-        ValueRef::Text(bytes) => {
-            let text = std::str::from_utf8(bytes).ok()?.trim();
-            read_time(text, DateOrder::Unknown).or_else(|| compact_date(text))
-        }
-        ValueRef::Null | ValueRef::Blob(_) => None,
-    };
-    moment.filter(|moment| moment.is_in_range())
+/// A connection that gets functions of dates.
+#[derive(Clone, Copy)]
+pub(super) struct DateFunctions<'a> {
+    pub(super) registry: Registry<'a>,
+    pub(super) usage: &'a Arc<StatementUsage>,
+}
+
+impl DateFunctions<'_> {
+    /// Adds a function under each of its names.
+    pub(super) fn add<T: Into<Value>>(
+        self,
+        names: &str,
+        arguments: i32,
+        function: impl Fn(&DateCall<'_>) -> Result<T> + Copy + Send + 'static,
+    ) -> Result<()> {
+        let usage = Arc::clone(self.usage);
+        add(self.registry, names, arguments, move |context| function(&DateCall { context, usage: &usage }))
+    }
+}
+
+/// A call of a function of dates.
+pub(super) struct DateCall<'a> {
+    context: &'a Context<'a>,
+    usage: &'a StatementUsage,
+}
+
+impl<'a> std::ops::Deref for DateCall<'a> {
+    type Target = Context<'a>;
+
+    fn deref(&self) -> &Context<'a> {
+        self.context
+    }
+}
+
+impl DateCall<'_> {
+    /// Reads a date; numeric ones in the order of the columns. A text that is no date is NULL, as for `date()`, and is recorded.
+    pub(super) fn moment(&self, at: usize) -> Option<Timestamp> {
+        let moment = match self.get_raw(at) {
+            ValueRef::Integer(n) => compact_date(&n.to_string()).or_else(|| Timestamp::from_epoch(n as f64)),
+            ValueRef::Real(n) => Timestamp::from_epoch(n),
+            ValueRef::Text(bytes) => {
+                let text = std::str::from_utf8(bytes).ok()?.trim();
+                let read = read_time(text, self.usage.date_order()).or_else(|| compact_date(text));
+                if read.is_none() {
+                    self.usage.unread_dates.record(text);
+                }
+                read
+            }
+            ValueRef::Null | ValueRef::Blob(_) => None,
+        };
+        moment.filter(|moment| moment.is_in_range())
+    }
 }
 
 /// Reads a date of digits from 1900 to 2100: `20240131`. As seconds since 1970, it would be a day of August 1970.
@@ -85,8 +116,8 @@ fn compact_date(text: &str) -> Option<Timestamp> {
 }
 
 /// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.
-fn date_sum(context: &Context<'_>, sign: i64) -> Result<Value> {
-    let number = |at: usize| match context.get_raw(at) {
+fn date_sum(call: &DateCall<'_>, sign: i64) -> Result<Value> {
+    let number = |at: usize| match call.get_raw(at) {
         ValueRef::Integer(n) => Some(Value::Integer(n)),
         ValueRef::Real(n) => Some(Value::Real(n)),
         ValueRef::Text(text) => {
@@ -100,7 +131,7 @@ fn date_sum(context: &Context<'_>, sign: i64) -> Result<Value> {
         Value::Real(n) => *n,
         _ => 0.0,
     };
-    let text_of = |at: usize| text_value(context.get_raw(at)).unwrap_or_default();
+    let text_of = |at: usize| text_value(call.get_raw(at)).unwrap_or_default();
     match (number(0), number(1)) {
         (Some(Value::Integer(a)), Some(Value::Integer(b))) => {
             let sum = if sign < 0 { a.checked_sub(b) } else { a.checked_add(b) };
@@ -108,15 +139,15 @@ fn date_sum(context: &Context<'_>, sign: i64) -> Result<Value> {
         }
         (Some(a), Some(b)) => Ok(Value::Real(real(&a) + sign as f64 * real(&b))),
         (None, Some(days)) => {
-            Ok(moment(context, 0).and_then(|date| shift_days(date, sign as f64 * real(&days))).into())
+            Ok(call.moment(0).and_then(|date| shift_days(date, sign as f64 * real(&days))).into())
         }
         (Some(days), None) if sign > 0 => {
-            Ok(moment(context, 1).and_then(|date| shift_days(date, real(&days))).into())
+            Ok(call.moment(1).and_then(|date| shift_days(date, real(&days))).into())
         }
-        _ => match (moment(context, 0), moment(context, 1)) {
+        _ => match (call.moment(0), call.moment(1)) {
             (Some(a), Some(b)) if sign < 0 => Ok(days_between(a, b)),
             (Some(_), Some(_)) => Err(function_error("a sum of two dates")),
-            (Some(_), None) if text_of(1).contains(' ') => Ok(shift_by_text(context, sign)?.into()),
+            (Some(_), None) if text_of(1).contains(' ') => Ok(shift_by_text(call, sign)?.into()),
             _ => Ok(Value::Null),
         },
     }
@@ -141,9 +172,9 @@ fn days_between(a: Timestamp, b: Timestamp) -> Value {
 }
 
 /// `date_trunc(unit, time)`, or with the arguments exchanged.
-fn truncate(context: &Context<'_>) -> Result<Option<String>> {
-    let Some((unit, at)) = unit_and_time(context) else { return Ok(None) };
-    let Some(moment) = moment(context, at) else { return Ok(None) };
+fn truncate(call: &DateCall<'_>) -> Result<Option<String>> {
+    let Some((unit, at)) = unit_and_time(call) else { return Ok(None) };
+    let Some(moment) = call.moment(at) else { return Ok(None) };
     let date = moment.date();
     let first = |year, month| Some(Timestamp::from_days(CivilDate { year, month, day: 1 }.days()));
     let start = match unit.as_str() {
@@ -171,17 +202,17 @@ fn truncate(context: &Context<'_>) -> Result<Option<String>> {
 }
 
 /// Returns the unit among two arguments, and the index of the other one.
-fn unit_and_time(context: &Context<'_>) -> Option<(String, usize)> {
-    let first = unit_name(&text_value(context.get_raw(0))?);
+fn unit_and_time(call: &DateCall<'_>) -> Option<(String, usize)> {
+    let first = unit_name(&text_value(call.get_raw(0))?);
     if is_unit(&first) {
         return Some((first, 1));
     }
-    let second = unit_name(&text_value(context.get_raw(1))?);
+    let second = unit_name(&text_value(call.get_raw(1))?);
     if is_unit(&second) { Some((second, 0)) } else { Some((first, 1)) }
 }
 
-fn date_part(context: &Context<'_>) -> Result<Value> {
-    let Some(part) = text_value(context.get_raw(0)) else { return Ok(Value::Null) };
+fn date_part(call: &DateCall<'_>) -> Result<Value> {
+    let Some(part) = text_value(call.get_raw(0)) else { return Ok(Value::Null) };
     let part = unit_name(&part);
     let known = ["dow", "isodow", "doy", "epoch", "decade", "century", "isoyear", "millisecond", "dayofweek"];
     if !PARTS.contains(&part.as_str()) && !known.contains(&part.as_str()) {
@@ -190,7 +221,7 @@ fn date_part(context: &Context<'_>) -> Result<Value> {
             part.chars().take(40).collect::<String>()
         )));
     }
-    Ok(part_of(&part, moment(context, 1)))
+    Ok(part_of(&part, call.moment(1)))
 }
 
 fn part_of(part: &str, moment: Option<Timestamp>) -> Value {
@@ -239,12 +270,12 @@ pub(super) fn iso_week(days: i64) -> (i64, i64) {
 type CountUnits = fn(&str, Timestamp, Timestamp) -> Option<i64>;
 
 /// `datediff(a, b)` is `a - b` in days; `datediff(unit, a, b)` is `b - a`; `date_diff(a, b, unit)` is `a - b`.
-fn difference(context: &Context<'_>, count: CountUnits) -> Result<Option<i64>> {
-    let unit_at = |at: usize| match context.get_raw(at) {
-        ValueRef::Text(_) => text_value(context.get_raw(at)).map(|text| unit_name(&text)),
+fn difference(call: &DateCall<'_>, count: CountUnits) -> Result<Option<i64>> {
+    let unit_at = |at: usize| match call.get_raw(at) {
+        ValueRef::Text(_) => text_value(call.get_raw(at)).map(|text| unit_name(&text)),
         _ => None,
     };
-    let (unit, from, to) = match context.len() {
+    let (unit, from, to) = match call.len() {
         2 => ("day".to_owned(), 1, 0),
         3 => match (unit_at(0), unit_at(2)) {
             (Some(unit), _) if is_unit(&unit) => (unit, 1, 2),
@@ -258,7 +289,7 @@ fn difference(context: &Context<'_>, count: CountUnits) -> Result<Option<i64>> {
             ));
         }
     };
-    let both = moment(context, from).zip(moment(context, to));
+    let both = call.moment(from).zip(call.moment(to));
     Ok(both.and_then(|(from, to)| count(&unit, from, to)))
 }
 
@@ -293,8 +324,8 @@ fn count_units(unit: &str, from: Timestamp, to: Timestamp) -> Option<i64> {
 }
 
 /// `date_add(time, '7 days')`; a number is a number of days.
-fn shift_by_text(context: &Context<'_>, sign: i64) -> Result<Option<String>> {
-    let (Some(mut shifted), Some(text)) = (moment(context, 0), text_value(context.get_raw(1))) else {
+fn shift_by_text(call: &DateCall<'_>, sign: i64) -> Result<Option<String>> {
+    let (Some(mut shifted), Some(text)) = (call.moment(0), text_value(call.get_raw(1))) else {
         return Ok(None);
     };
     let text = text.trim();
@@ -321,13 +352,13 @@ fn unknown_interval(text: &str) -> rusqlite::Error {
 }
 
 /// `dateadd(unit, count, time)`.
-fn shift_by_unit(context: &Context<'_>) -> Result<Option<String>> {
-    let Some(unit) = text_value(context.get_raw(0)) else { return Ok(None) };
+fn shift_by_unit(call: &DateCall<'_>) -> Result<Option<String>> {
+    let Some(unit) = text_value(call.get_raw(0)) else { return Ok(None) };
     let unit = unit_name(&unit);
     if !is_unit(&unit) {
         return Err(unknown_unit(&unit));
     }
-    let (Some(count), Some(moment)) = (number_argument(context, 1), moment(context, 2)) else {
+    let (Some(count), Some(moment)) = (number_argument(call, 1), call.moment(2)) else {
         return Ok(None);
     };
     Ok(shift(moment, &unit, count as i64).map(Timestamp::write))

@@ -1,77 +1,25 @@
 //! Formats of dates: those of Postgres (`YYYY-MM-DD HH24:MI`), Java (`yyyy-MM-dd HH:mm`), and with `%`.
 
-use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS, digits, month_number};
-use rusqlite::functions::Context;
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Result};
+use std::sync::Arc;
 
-use super::dates::{iso_week, moment, weekday};
-use super::{PURE, function_error, text_value};
+use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS, digits, month_number};
+use rusqlite::Result;
+use rusqlite::types::ValueRef;
+
+use super::dates::{DateCall, DateFunctions, iso_week, weekday};
+use super::{Registry, function_error, text_value};
+use crate::usage::StatementUsage;
 
 /// Maximum bytes of a format.
 const MAX_FORMAT_BYTES: usize = 200;
 
 /// Patterns of Postgres, which ignore case, and their names with `%`. Longer ones precede their beginnings.
-const POSTGRES: [(&str, &str); 22] = [
-    ("IYYY", "%G"),
-    ("YYYY", "%Y"),
-    ("YY", "%y"),
-    ("MONTH", "%B"),
-    ("MON", "%b"),
-    ("MM", "%m"),
-    ("DDD", "%j"),
-    ("DD", "%d"),
-    ("DAY", "%A"),
-    ("DY", "%a"),
-    ("HH24", "%H"),
-    ("HH12", "%I"),
-    ("HH", "%I"),
-    ("MI", "%i"),
-    ("SS", "%S"),
-    ("MS", "%f"),
-    ("AM", "%p"),
-    ("PM", "%p"),
-    ("IW", "%V"),
-    ("Q", "%q"),
-    ("FM", ""),
-    ("T", "T"),
-];
+const POSTGRES: &str = "IYYY=%G YYYY=%Y YY=%y MONTH=%B MON=%b MM=%m DDD=%j DD=%d DAY=%A DY=%a HH24=%H HH12=%I HH=%I MI=%i \
+    SS=%S MS=%f AM=%p PM=%p IW=%V Q=%q FM= T=T";
 /// Patterns of Java, and those of Postgres that are not among them.
-const JAVA: [(&str, &str); 33] = [
-    ("YYYY", "%Y"),
-    ("yyyy", "%Y"),
-    ("YY", "%y"),
-    ("yy", "%y"),
-    ("y", "%Y"),
-    ("MMMM", "%B"),
-    ("MMM", "%b"),
-    ("MM", "%m"),
-    ("MI", "%i"),
-    ("Month", "%B"),
-    ("Mon", "%b"),
-    ("M", "%c"),
-    ("DDD", "%j"),
-    ("DD", "%d"),
-    ("Day", "%A"),
-    ("Dy", "%a"),
-    ("D", "%j"),
-    ("dd", "%d"),
-    ("d", "%e"),
-    ("EEEE", "%A"),
-    ("EEE", "%a"),
-    ("E", "%a"),
-    ("HH24", "%H"),
-    ("HH", "%H"),
-    ("H", "%k"),
-    ("hh", "%I"),
-    ("h", "%l"),
-    ("mm", "%i"),
-    ("SSS", "%f"),
-    ("SS", "%S"),
-    ("ss", "%S"),
-    ("a", "%p"),
-    ("Q", "%q"),
-];
+const JAVA: &str = "YYYY=%Y yyyy=%Y YY=%y yy=%y y=%Y MMMM=%B MMM=%b MM=%m MI=%i Month=%B Mon=%b M=%c DDD=%j DD=%d Day=%A \
+    Dy=%a D=%j dd=%d d=%e EEEE=%A EEE=%a E=%a HH24=%H HH=%H H=%k hh=%I h=%l mm=%i SSS=%f SS=%S ss=%S \
+    a=%p Q=%q";
 const PERCENT: &str = "YymcdeHkhIlisSpMbBWaAjTfqVG";
 
 /// The dialect of a format.
@@ -93,26 +41,27 @@ enum FormatPart {
     Literal(char),
 }
 
-pub(super) fn register(connection: &Connection) -> Result<()> {
+pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {
+    let dates = DateFunctions { registry, usage };
     let readers = [
         ("to_date", Dialect::Postgres),
         ("to_timestamp", Dialect::Postgres),
         ("strptime", Dialect::Strptime),
     ];
     for (name, dialect) in readers {
-        connection.create_scalar_function(name, 2, PURE, move |context| {
-            let (text, format) = (text_value(context.get_raw(0)), text_value(context.get_raw(1)));
+        dates.add(name, 2, move |call| {
+            let (text, format) = (text_value(call.get_raw(0)), text_value(call.get_raw(1)));
             let Some((text, format)) = text.zip(format) else { return Ok(None) };
             Ok(parse_with(&text, &parse_format(&format, dialect)?).map(Timestamp::write))
         })?;
     }
     for (name, dialect) in [("to_char", Dialect::Postgres), ("date_format", Dialect::Java)] {
-        connection.create_scalar_function(name, 2, PURE, move |context| write(context, dialect))?;
+        dates.add(name, 2, move |call| write(call, dialect))?;
     }
     Ok(())
 }
 
-fn write(context: &Context<'_>, dialect: Dialect) -> Result<Option<String>> {
+fn write(context: &DateCall<'_>, dialect: Dialect) -> Result<Option<String>> {
     let Some(format) = text_value(context.get_raw(1)) else { return Ok(None) };
     let is_number = matches!(context.get_raw(0), ValueRef::Integer(_) | ValueRef::Real(_));
     if is_number && format.contains(['9', '0']) {
@@ -121,7 +70,7 @@ fn write(context: &Context<'_>, dialect: Dialect) -> Result<Option<String>> {
         ));
     }
     let parts = parse_format(&format, dialect)?;
-    Ok(moment(context, 0).map(|moment| write_with(moment, &parts)))
+    Ok(context.moment(0).map(|moment| write_with(moment, &parts)))
 }
 
 fn parse_format(format: &str, dialect: Dialect) -> Result<Vec<FormatPart>> {
@@ -147,13 +96,14 @@ fn parse_format(format: &str, dialect: Dialect) -> Result<Vec<FormatPart>> {
             }
             c if !has_percent && c.is_ascii_alphabetic() => {
                 let is_java = dialect == Dialect::Java;
-                let patterns: &[(&str, &str)] = if is_java { &JAVA } else { &POSTGRES };
+                let patterns = if is_java { JAVA } else { POSTGRES };
+                let mut patterns = patterns.split(' ').filter_map(|pattern| pattern.split_once('='));
                 let begins = |name: &str| {
                     rest.get(..name.len()).is_some_and(|start| {
                         if is_java { start == name } else { start.eq_ignore_ascii_case(name) }
                     })
                 };
-                match patterns.iter().find(|(name, _)| begins(name)) {
+                match patterns.find(|(name, _)| begins(name)) {
                     Some((name, field)) => {
                         let is_upper = rest[..name.len()].bytes().all(|b| b.is_ascii_uppercase());
                         if let Some(letter) = field.strip_prefix('%').and_then(|letter| letter.chars().next())

@@ -5,6 +5,7 @@
 //! replaced by functions that are linear or check the deadline. Functions of other dialects are added.
 
 mod aggregates;
+mod compared;
 mod conversions;
 mod dates;
 mod formats;
@@ -19,14 +20,15 @@ mod values;
 use std::sync::Arc;
 
 use portion_text::timestamp::Timestamp;
+use rusqlite::Result;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Result};
 
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::usage::StatementUsage;
 pub(crate) use conversions::is_number;
+pub(crate) use values::Registry;
 use values::{
-    PURE, compare_values, function_error, interrupted_error, number_argument, owned_value, text_value,
+    PURE, add, compare_values, function_error, interrupted_error, number_argument, owned_value, text_value,
     too_big_error,
 };
 
@@ -45,16 +47,14 @@ type UnaryFn = fn(f64) -> f64;
 type BinaryFn = fn(f64, f64) -> f64;
 
 /// Mathematical functions that are not built in.
-const UNARY_MATH: [(&str, UnaryFn); 18] = [
-    ("ceil", f64::ceil),
-    ("ceiling", f64::ceil),
+const UNARY_MATH: [(&str, UnaryFn); 16] = [
+    ("ceil ceiling", f64::ceil),
     ("floor", f64::floor),
     ("trunc", f64::trunc),
     ("sqrt", f64::sqrt),
     ("exp", f64::exp),
     ("ln", f64::ln),
-    ("log", f64::log10),
-    ("log10", f64::log10),
+    ("log log10", f64::log10),
     ("log2", f64::log2),
     ("sin", f64::sin),
     ("cos", f64::cos),
@@ -65,39 +65,40 @@ const UNARY_MATH: [(&str, UnaryFn); 18] = [
     ("radians", f64::to_radians),
     ("degrees", f64::to_degrees),
 ];
-const BINARY_MATH: [(&str, BinaryFn); 4] =
-    [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b), ("atan2", f64::atan2)];
+const BINARY_MATH: [(&str, BinaryFn); 3] =
+    [("pow power", f64::powf), ("mod", |a, b| a % b), ("atan2", f64::atan2)];
 
 /// Registers the functions with a connection.
 pub(crate) fn register(
-    connection: &Connection,
+    registry: Registry<'_>,
     deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
     usage: &Arc<StatementUsage>,
 ) -> Result<()> {
-    pattern::register(connection, deadline)?;
-    regexp::register(connection, deadline, limits.max_value_bytes)?;
-    strings::register(connection, limits.max_value_bytes)?;
-    text::register(connection, limits.max_value_bytes)?;
-    dates::register(connection)?;
-    conversions::register(connection, usage)?;
-    formats::register(connection)?;
-    aggregates::register(connection)?;
-    samples::register(connection, deadline, limits)?;
-    for (name, function) in UNARY_MATH {
-        let is_whole = ["ceil", "ceiling", "floor", "trunc"].contains(&name);
-        connection.create_scalar_function(name, 1, PURE, move |context| {
+    pattern::register(registry, deadline)?;
+    regexp::register(registry, deadline, limits.max_value_bytes)?;
+    strings::register(registry, limits.max_value_bytes)?;
+    text::register(registry, limits.max_value_bytes)?;
+    dates::register(registry, usage)?;
+    conversions::register(registry, usage)?;
+    formats::register(registry, usage)?;
+    aggregates::register(registry)?;
+    compared::register(registry, usage)?;
+    samples::register(registry, deadline, limits)?;
+    for (names, function) in UNARY_MATH {
+        let is_whole = ["ceil ceiling", "floor", "trunc"].contains(&names);
+        add(registry, names, 1, move |context| {
             if let (true, ValueRef::Integer(n)) = (is_whole, context.get_raw(0)) {
                 return Ok(Value::Integer(n));
             }
             Ok(number_argument(context, 0).map(function).filter(|n| n.is_finite()).into())
         })?;
     }
-    connection.create_scalar_function("pi", 0, PURE, |_| Ok(std::f64::consts::PI))?;
-    for (name, function) in BINARY_MATH {
-        connection.create_scalar_function(name, 2, PURE, move |context| {
+    add(registry, "pi", 0, |_| Ok(std::f64::consts::PI))?;
+    for (names, function) in BINARY_MATH {
+        add(registry, names, 2, move |context| {
             if let ("mod", ValueRef::Integer(a), ValueRef::Integer(b)) =
-                (name, context.get_raw(0), context.get_raw(1))
+                (names, context.get_raw(0), context.get_raw(1))
             {
                 // -1 overflows only for the smallest integer, where the remainder is 0.
                 return Ok(if b == 0 { Value::Null } else { Value::Integer(a.checked_rem(b).unwrap_or(0)) });

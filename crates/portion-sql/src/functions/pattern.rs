@@ -6,10 +6,9 @@
 
 use std::sync::Arc;
 
-use rusqlite::Connection;
 use rusqlite::functions::Context;
 
-use super::{PURE, function_error, interrupted_error, text_value};
+use super::{Registry, add, function_error, interrupted_error, text_value};
 use crate::limits::QueryDeadline;
 
 /// Maximum bytes of a pattern.
@@ -33,12 +32,10 @@ struct LikePattern {
     ignores_case: bool,
 }
 
-pub(super) fn register(connection: &Connection, deadline: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
+pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
     let (like, escaped, glob) = (Arc::clone(deadline), Arc::clone(deadline), Arc::clone(deadline));
-    connection.create_scalar_function("like", 2, PURE, move |context| {
-        evaluate(context, &like, LikePattern::like_with_backslashes)
-    })?;
-    connection.create_scalar_function("like", 3, PURE, move |context| {
+    add(registry, "like", 2, move |context| evaluate(context, &like, LikePattern::like_with_backslashes))?;
+    add(registry, "like", 3, move |context| {
         let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
         let mut chars = escape.chars();
         let (Some(escape), None) = (chars.next(), chars.next()) else {
@@ -46,8 +43,7 @@ pub(super) fn register(connection: &Connection, deadline: &Arc<QueryDeadline>) -
         };
         evaluate(context, &escaped, move |pattern| LikePattern::like(pattern, Some(escape)))
     })?;
-    connection
-        .create_scalar_function("glob", 2, PURE, move |context| evaluate(context, &glob, LikePattern::glob))
+    add(registry, "glob", 2, move |context| evaluate(context, &glob, LikePattern::glob))
 }
 
 fn evaluate(

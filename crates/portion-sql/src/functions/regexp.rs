@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use regex::{Regex, RegexBuilder};
+use rusqlite::Result;
 use rusqlite::functions::Context;
-use rusqlite::{Connection, Result};
 
-use super::{PURE, function_error, interrupted_error, number_argument, text_value, too_big_error};
+use super::{Registry, add, function_error, interrupted_error, number_argument, text_value, too_big_error};
 use crate::limits::QueryDeadline;
 
 /// Size limits for compiled patterns, in bytes: the first one that a pattern fits is taken as its size.
@@ -25,43 +25,34 @@ struct CompiledPattern {
     size: usize,
 }
 
-pub(super) fn register(connection: &Connection, deadline: &Arc<QueryDeadline>, most: usize) -> Result<()> {
-    connection.create_scalar_function("regexp", 2, PURE, |context| {
+pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>, most: usize) -> Result<()> {
+    add(registry, "regexp", 2, |context| {
         Ok(search(context, 1, 0)?.map(|(text, pattern)| pattern.regex.is_match(&text)))
     })?;
-    // Each takes flags as a further argument.
+    // Each takes flags, or the number of a group, as a further argument.
     for arguments in [2, 3] {
-        connection.create_scalar_function("regexp_matches", arguments, PURE, |context| {
+        add(registry, "regexp_matches", arguments, |context| {
             Ok(search(context, 0, 2)?.map(|(text, pattern)| pattern.regex.is_match(&text)))
         })?;
+        add(registry, "regexp_extract regexp_substr regexp_match", arguments, extract)?;
+        let replacing = Arc::clone(deadline);
+        add(registry, "regexp_replace", arguments + 1, move |context| replace(context, &replacing, most))?;
     }
-    connection.create_scalar_function("regexp_full_match", 2, PURE, |context| {
+    add(registry, "regexp_full_match", 2, |context| {
         // Anchored, because the first match of `a|ab` in `ab` is not the longest.
         let found = search_for(context, 0, 2, |pattern| format!(r"\A(?:{pattern})\z"))?;
         Ok(found.map(|(text, pattern)| pattern.regex.is_match(&text)))
     })?;
-    for name in ["regexp_extract", "regexp_substr", "regexp_match"] {
-        for arguments in [2, 3] {
-            connection.create_scalar_function(name, arguments, PURE, extract)?;
-        }
-    }
-    let counting_deadline = Arc::clone(deadline);
-    connection.create_scalar_function("regexp_count", 2, PURE, move |context| {
+    let counting = Arc::clone(deadline);
+    add(registry, "regexp_count", 2, move |context| {
         let Some((text, pattern)) = search(context, 0, 2)? else { return Ok(None) };
         let mut count = 0_i64;
         for _ in pattern.regex.find_iter(&text) {
             count += 1;
-            check_deadline(count as usize, &counting_deadline)?;
+            check_deadline(count as usize, &counting)?;
         }
         Ok(Some(count))
-    })?;
-    for arguments in [3, 4] {
-        let deadline = Arc::clone(deadline);
-        connection.create_scalar_function("regexp_replace", arguments, PURE, move |context| {
-            replace(context, &deadline, most)
-        })?;
-    }
-    Ok(())
+    })
 }
 
 /// A text and the pattern to search for.

@@ -6,15 +6,17 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 
+use rusqlite::Result;
 use rusqlite::functions::{Aggregate, Context};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Result};
 
-use super::{PURE, compare_values, function_error, interrupted_error, number_argument, owned_value};
+use super::{
+    PURE, Registry, compare_values, function_error, interrupted_error, number_argument, owned_value,
+};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 
 pub(super) fn register(
-    connection: &Connection,
+    registry: Registry<'_>,
     deadline: &Arc<QueryDeadline>,
     limits: &QueryLimits,
 ) -> Result<()> {
@@ -23,17 +25,23 @@ pub(super) fn register(
         most: limits.max_heap_bytes,
         deadline: Arc::clone(deadline),
     });
-    for (name, arguments, measure) in QUANTILES {
-        let quantile = Quantile { measure, meter: Arc::clone(&meter) };
-        connection.create_aggregate_function(name, arguments, PURE, quantile)?;
+    for (names, arguments, measure) in QUANTILES {
+        for name in registry.wanted_of(names) {
+            let quantile = Quantile { measure, meter: Arc::clone(&meter) };
+            registry.connection.create_aggregate_function(name, arguments, PURE, quantile)?;
+        }
     }
-    for (name, is_greatest) in [("arg_max", true), ("max_by", true), ("arg_min", false), ("min_by", false)] {
-        let extreme = Extreme { is_greatest, meter: Arc::clone(&meter) };
-        connection.create_aggregate_function(name, 2, PURE, extreme)?;
+    for (names, is_greatest) in [("arg_max max_by", true), ("arg_min min_by", false)] {
+        for name in registry.wanted_of(names) {
+            let extreme = Extreme { is_greatest, meter: Arc::clone(&meter) };
+            registry.connection.create_aggregate_function(name, 2, PURE, extreme)?;
+        }
     }
-    for (name, is_last) in [("any_value", false), ("first", false), ("last", true)] {
-        let one = OneValue { is_last, meter: Arc::clone(&meter) };
-        connection.create_aggregate_function(name, 1, PURE, one)?;
+    for (names, is_last) in [("any_value first", false), ("last", true)] {
+        for name in registry.wanted_of(names) {
+            let one = OneValue { is_last, meter: Arc::clone(&meter) };
+            registry.connection.create_aggregate_function(name, 1, PURE, one)?;
+        }
     }
     Ok(())
 }
@@ -72,17 +80,12 @@ enum Measure {
     Mode,
 }
 
-const QUANTILES: [(&str, i32, Measure); 10] = [
+const QUANTILES: [(&str, i32, Measure); 5] = [
     ("median", 1, Measure::Continuous),
-    ("percentile_cont", 2, Measure::Continuous),
-    ("quantile", 2, Measure::Continuous),
-    ("quantile_cont", 2, Measure::Continuous),
-    ("approx_percentile", 2, Measure::Continuous),
-    ("percentile_disc", 2, Measure::Discrete),
-    ("quantile_disc", 2, Measure::Discrete),
+    ("percentile_cont quantile quantile_cont approx_percentile", 2, Measure::Continuous),
+    ("percentile_disc quantile_disc", 2, Measure::Discrete),
     ("percentile", 2, Measure::Percent),
-    ("mode", 1, Measure::Mode),
-    ("most_common", 1, Measure::Mode),
+    ("mode most_common", 1, Measure::Mode),
 ];
 
 struct Quantile {

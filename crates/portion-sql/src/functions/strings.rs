@@ -1,21 +1,19 @@
-//! Implements `instr`, `replace` and the trim functions in linear time, and `length` of arrays.
+//! Implements `replace` and the trim functions in linear time, and `length` of arrays.
 
 use memchr::memmem;
 use portion_json::scan::JsonReader;
+use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Result};
 
-use super::{PURE, text_value, too_big_error};
+use super::{Registry, add, text_value, too_big_error};
 
-pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
-    connection.create_scalar_function("length", 1, PURE, |context| Ok(length(context.get_raw(0))))?;
-    connection.create_scalar_function("instr", 2, PURE, |context| Ok(instr(context)))?;
-    connection.create_scalar_function("replace", 3, PURE, move |context| replace(context, most))?;
+pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
+    add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
+    add(registry, "replace", 3, move |context| replace(context, most))?;
     for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
         for arguments in [1, 2] {
-            let trimmed = move |context: &Context<'_>| Ok(trim(context, start, end));
-            connection.create_scalar_function(name, arguments, PURE, trimmed)?;
+            add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
         }
     }
     Ok(())
@@ -47,13 +45,6 @@ fn count_items(text: &str) -> Option<usize> {
     }
     reader.expect_end().ok()?;
     Some(count)
-}
-
-/// Returns the position of a part, in characters from 1; 0 if it is not found.
-fn instr(context: &Context<'_>) -> Option<i64> {
-    let (text, part) = text_value(context.get_raw(0)).zip(text_value(context.get_raw(1)))?;
-    let found = memmem::find(text.as_bytes(), part.as_bytes()).and_then(|at| text.get(..at));
-    i64::try_from(found.map_or(0, |before| before.chars().count() + 1)).ok()
 }
 
 fn replace(context: &Context<'_>, most: usize) -> Result<Option<String>> {

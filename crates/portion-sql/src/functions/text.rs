@@ -3,44 +3,38 @@
 use portion_json::containers;
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
+use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Result};
 
-use super::{PURE, compare_values, number_argument, owned_value, text_value, too_big_error};
+use super::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
 use crate::cell::Cell;
 
-pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
-    connection.create_scalar_function("left", 2, PURE, |context| Ok(part(context, true)))?;
-    connection.create_scalar_function("right", 2, PURE, |context| Ok(part(context, false)))?;
-    connection.create_scalar_function("split_part", 3, PURE, |context| Ok(split_part(context)))?;
+pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
+    add(registry, "left", 2, |context| Ok(part(context, true)))?;
+    add(registry, "right", 2, |context| Ok(part(context, false)))?;
+    add(registry, "split_part", 3, |context| Ok(split_part(context)))?;
     // Those of SQLite change ASCII letters only.
-    for (name, changed) in [("lower", str::to_lowercase as fn(&str) -> String), ("upper", str::to_uppercase)]
-    {
-        connection.create_scalar_function(name, 1, PURE, move |context| {
-            Ok(text(context, 0).map(|text| changed(&text)))
-        })?;
-    }
-    connection.create_scalar_function("reverse", 1, PURE, |context| {
+    add(registry, "lower", 1, |context| Ok(text(context, 0).map(|text| text.to_lowercase())))?;
+    add(registry, "upper", 1, |context| Ok(text(context, 0).map(|text| text.to_uppercase())))?;
+    add(registry, "reverse", 1, |context| {
         Ok(text(context, 0).map(|text| text.chars().rev().collect::<String>()))
     })?;
-    connection
-        .create_scalar_function("initcap", 1, PURE, |context| Ok(text(context, 0).map(|t| initcap(&t))))?;
-    for (name, test) in COMPARISONS {
-        connection.create_scalar_function(name, 2, PURE, move |context| {
+    add(registry, "initcap", 1, |context| Ok(text(context, 0).map(|t| initcap(&t))))?;
+    for (names, test) in COMPARISONS {
+        add(registry, names, 2, move |context| {
             Ok(text(context, 0).zip(text(context, 1)).map(|(text, part)| test(&text, &part)))
         })?;
     }
-    for (name, text_at) in [("strpos", 0), ("charindex", 1), ("locate", 1)] {
-        connection.create_scalar_function(name, 2, PURE, move |context| {
+    for (names, text_at) in [("strpos instr", 0), ("charindex locate", 1)] {
+        add(registry, names, 2, move |context| {
             let both = text(context, text_at).zip(text(context, 1 - text_at));
             Ok(both.map(|(text, part)| position(&text, &part)))
         })?;
     }
-    for (name, at_start) in [("lpad", true), ("rpad", false)] {
-        connection.create_scalar_function(name, -1, PURE, move |context| pad(context, at_start, most))?;
-    }
-    connection.create_scalar_function("repeat", 2, PURE, move |context| {
+    add(registry, "lpad", -1, move |context| pad(context, true, most))?;
+    add(registry, "rpad", -1, move |context| pad(context, false, most))?;
+    add(registry, "repeat", 2, move |context| {
         let (Some(text), Some(times)) = (text(context, 0), number_argument(context, 1)) else {
             return Ok(None);
         };
@@ -50,25 +44,18 @@ pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
         }
         Ok(Some(text.repeat(times)))
     })?;
-    for (name, greatest) in [("greatest", true), ("least", false)] {
-        connection.create_scalar_function(name, -1, PURE, move |context| Ok(extreme(context, greatest)))?;
-    }
-    connection.create_scalar_function("list_contains", 2, PURE, |context| Ok(list_contains(context)))?;
-    for name in ["array_to_string", "array_join"] {
-        connection.create_scalar_function(name, 2, PURE, move |context| join(context, most))?;
-    }
-    Ok(())
+    add(registry, "greatest", -1, |context| Ok(extreme(context, true)))?;
+    add(registry, "least", -1, |context| Ok(extreme(context, false)))?;
+    add(registry, "list_contains", 2, |context| Ok(list_contains(context)))?;
+    add(registry, "array_to_string array_join", 2, move |context| join(context, most))
 }
 
 /// A comparison of a text with a part.
 type Comparison = fn(&str, &str) -> bool;
 
-const COMPARISONS: [(&str, Comparison); 7] = [
-    ("starts_with", |text, part| text.starts_with(part)),
-    ("startswith", |text, part| text.starts_with(part)),
-    ("ends_with", |text, part| text.ends_with(part)),
-    ("endswith", |text, part| text.ends_with(part)),
-    ("suffix", |text, part| text.ends_with(part)),
+const COMPARISONS: [(&str, Comparison); 4] = [
+    ("starts_with startswith", |text, part| text.starts_with(part)),
+    ("ends_with endswith suffix", |text, part| text.ends_with(part)),
     ("contains", |text, part| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some()),
     ("contains_substr", |text, part| {
         memchr::memmem::find(text.to_lowercase().as_bytes(), part.to_lowercase().as_bytes()).is_some()

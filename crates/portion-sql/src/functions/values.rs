@@ -2,15 +2,50 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Error, ffi};
+use rusqlite::{Connection, Error, Result, ffi};
+
+use crate::cell::Cell;
+use crate::column::Comparison;
+use crate::index::compare_cells;
 
 /// Deterministic and without side effects.
 pub(super) const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
+
+/// A connection that gets functions: those whose names are wanted, which takes less time than all.
+#[derive(Clone, Copy)]
+pub(crate) struct Registry<'a> {
+    pub(crate) connection: &'a Connection,
+    /// The statement that names them; `None` for all.
+    pub(crate) wanted: Option<&'a HashSet<String>>,
+}
+
+impl Registry<'_> {
+    /// Yields those of some names, separated by spaces, that are wanted.
+    pub(super) fn wanted_of(self, names: &str) -> impl Iterator<Item = &str> {
+        names.split(' ').filter(move |name| self.wanted.is_none_or(|wanted| wanted.contains(*name)))
+    }
+}
+
+/// Registers a function under each of its names.
+pub(super) fn add<T: Into<Value>>(
+    registry: Registry<'_>,
+    names: &str,
+    arguments: i32,
+    function: impl Fn(&Context<'_>) -> Result<T> + Clone + Send + 'static,
+) -> Result<()> {
+    registry.wanted_of(names).try_for_each(|name| {
+        let function = function.clone();
+        registry
+            .connection
+            .create_scalar_function(name, arguments, PURE, move |context| function(context).map(Into::into))
+    })
+}
 
 /// Returns an argument as a number; `None` for NULL and for what is not a number.
 pub(super) fn number_argument(context: &Context<'_>, at: usize) -> Option<f64> {
@@ -43,27 +78,14 @@ pub(super) fn owned_value(value: ValueRef<'_>) -> Value {
     }
 }
 
-/// Compares values as SQLite sorts them: NULL, numbers, texts, blobs.
+/// Compares values as SQLite sorts them: NULL, numbers, texts.
 pub(super) fn compare_values(a: ValueRef<'_>, b: ValueRef<'_>) -> Ordering {
-    let number = |value| match value {
-        ValueRef::Integer(n) => Some(n as f64),
-        ValueRef::Real(n) => Some(n),
-        _ => None,
+    let cell = |value| match value {
+        ValueRef::Integer(n) => Cell::Integer(n),
+        ValueRef::Real(n) => Cell::Real(n),
+        _ => text_value(value).map_or(Cell::Null, Cell::Text),
     };
-    let rank = |value| match value {
-        ValueRef::Null => 0,
-        ValueRef::Integer(_) | ValueRef::Real(_) => 1,
-        ValueRef::Text(_) => 2,
-        ValueRef::Blob(_) => 3,
-    };
-    match (a, b) {
-        (ValueRef::Integer(a), ValueRef::Integer(b)) => a.cmp(&b),
-        (ValueRef::Text(a), ValueRef::Text(b)) | (ValueRef::Blob(a), ValueRef::Blob(b)) => a.cmp(b),
-        _ => match (number(a), number(b)) {
-            (Some(a), Some(b)) => a.total_cmp(&b),
-            _ => rank(a).cmp(&rank(b)),
-        },
-    }
+    compare_cells(&cell(a), &cell(b), Comparison::Binary)
 }
 
 pub(super) fn function_error(message: impl Into<String>) -> Error {

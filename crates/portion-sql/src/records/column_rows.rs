@@ -1,9 +1,9 @@
-//! Tables that are written column by column, or as rows below a row of names.
+//! Tables that are written column by column.
 
 use std::sync::Arc;
 
 use portion_core::snapshot::{ColumnArrays, Slice};
-use portion_json::scan::{JsonReader, quote};
+use portion_json::scan::quote;
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 use portion_text::unique_names::UniqueNames;
@@ -12,7 +12,7 @@ use super::{ColumnRole, shape, tree};
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{RowBuffer, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Arrays of equal length, each of which is a column.
@@ -32,35 +32,6 @@ impl RowSource for ColumnArraysSource {
         }
         let names = self.arrays.names(&self.text);
         Some(Arc::new(ColumnRows::new(&self.text, names, cells, self.arrays.row_count)))
-    }
-}
-
-/// An array of arrays, of which the first has the names of the columns.
-pub(crate) struct HeaderRowSource {
-    pub(crate) text: Slice,
-    pub(crate) span: Span,
-    pub(crate) names: Vec<String>,
-}
-
-impl RowSource for HeaderRowSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut cells = vec![Vec::new(); self.names.len()];
-        let mut row_count = 0;
-        let mut reader = JsonReader::resume(&self.text, self.span.start as usize);
-        let is_array = reader.enter_array().is_ok();
-        let is_header = is_array && reader.next_item() == Ok(true) && reader.skip().is_ok();
-        while is_header && reader.next_item() == Ok(true) {
-            let mut spans = vec![Span::default(); self.names.len()];
-            tree::read_cell_spans(&mut reader.clone(), &mut spans);
-            if reader.skip().is_err() || should_stop_at(row_count + 1, deadline) {
-                return None;
-            }
-            for (column, span) in cells.iter_mut().zip(spans) {
-                column.push(span);
-            }
-            row_count += 1;
-        }
-        Some(Arc::new(ColumnRows::new(&self.text, self.names.clone(), cells, row_count)))
     }
 }
 
@@ -90,7 +61,8 @@ impl ColumnRows {
             columns.push(ColumnDef::new(unique.unique(name), kinds, row_count).with_form(&learner));
             roles.push(ColumnRole::Field(at as u32));
         }
-        shape::push_record_columns(&mut unique, row_count, &mut columns, &mut roles);
+        ColumnDef::push_record_columns(&mut columns, &mut unique, row_count);
+        roles.extend([ColumnRole::Record, ColumnRole::Index]);
         Self { text: text.clone(), quoted_names, cells, row_count, columns, roles }
     }
 

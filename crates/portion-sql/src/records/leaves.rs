@@ -7,7 +7,7 @@ use portion_core::redact::REDACTED;
 use portion_core::snapshot::{Layout, List, Slice};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
-use portion_text::column_form::{ColumnForm, FormLearner};
+use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, plain_number};
 
 use super::tree::learn_value;
 use crate::cell::Cell;
@@ -103,7 +103,11 @@ impl RowSource for LeavesSource {
             column.is_written = column.name == LEAF_VALUE && has_numbers;
         }
         let (containers, leaves) = (scan.containers, scan.leaves);
-        Some(Arc::new(LeafRows { documents, containers, leaves, forms, columns }))
+        let mut rows = LeafRows { documents, containers, leaves, forms, columns };
+        // `1.10` would be 1.1 in a column of numbers.
+        let has_versions = has_numbers && (0..count).any(|leaf| rows.is_version(leaf));
+        rows.columns.iter_mut().for_each(|column| column.has_codes = has_versions);
+        Some(Arc::new(rows))
     }
 }
 
@@ -237,6 +241,18 @@ impl LeafRows {
     fn document(&self, leaf: usize) -> Option<&LeafDocument> {
         let after = self.documents.partition_point(|(first, _)| *first <= leaf);
         self.documents.get(after.checked_sub(1)?).map(|(_, document)| document)
+    }
+
+    /// Returns true for a text that is no number, but would be equal to one that is written in another way.
+    fn is_version(&self, leaf: usize) -> bool {
+        let (Some((node, value)), Some(document)) = (self.leaves.get(leaf), self.document(leaf)) else {
+            return false;
+        };
+        let quoted = value.slice(&document.text).strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let Some(text) = quoted else { return false };
+        text.ends_with('0')
+            && self.forms.get(node.pattern as usize) == Some(&ColumnForm::Text)
+            && matches!(plain_number(text), Some(CellNumber::Real(_)))
     }
 
     /// Returns the JSON Pointer of a leaf.

@@ -13,9 +13,9 @@ use portion_json::span::Span;
 use crate::cell::Cell;
 use crate::column::ColumnDef;
 use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
-pub(crate) use column_rows::{ColumnArraysSource, HeaderRowSource};
+pub(crate) use column_rows::ColumnArraysSource;
 pub(crate) use leaves::{LEAF_COLUMNS, LEAF_VALUE, LeafDocument, LeavesSource};
-pub(crate) use source::{ArraySource, BlocksSource, ListSource, MapSource, ObjectSource};
+pub(crate) use source::{BlocksSource, HeaderRowSource, ListSource, RowKind, ValueSource};
 use tree::FieldTree;
 pub(crate) use tree::MAX_DEPTH;
 

@@ -68,23 +68,9 @@ pub(super) fn build_shape(learnt: FieldTree, others: &ItemStats) -> RecordShape 
         columns.push(values.with_form(&others.scalar_learner));
         roles.push(ColumnRole::Value);
     }
-    push_record_columns(&mut names, others.item_count, &mut columns, &mut roles);
+    ColumnDef::push_record_columns(&mut columns, &mut names, others.item_count);
+    roles.extend([ColumnRole::Record, ColumnRole::Index]);
     RecordShape { field_tree: tree, columns, roles, dropped_field_count: dropped }
-}
-
-/// Adds the columns that every list has: the record and its index.
-pub(super) fn push_record_columns(
-    names: &mut UniqueNames,
-    items: usize,
-    columns: &mut Vec<ColumnDef>,
-    roles: &mut Vec<ColumnRole>,
-) {
-    let mut record = ColumnDef::new(names.unique_builtin("item"), ValueKinds::OBJECT, items).into_hidden();
-    record.is_record = true;
-    columns.push(record);
-    roles.push(ColumnRole::Record);
-    columns.push(ColumnDef::new(names.unique_builtin("_index"), ValueKinds::INTEGER, items).into_hidden());
-    roles.push(ColumnRole::Index);
 }
 
 /// Removes the fields inside maps, and the rarest fields beyond the column limit. Returns the tree, its

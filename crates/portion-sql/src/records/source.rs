@@ -22,16 +22,22 @@ pub(crate) struct ListSource {
     pub(crate) list: Arc<List>,
 }
 
-/// Another array in a text.
-pub(crate) struct ArraySource {
+/// A value in a text whose parts are rows.
+pub(crate) struct ValueSource {
     pub(crate) text: Slice,
     pub(crate) span: Span,
+    pub(crate) kind: RowKind,
 }
 
-/// An object without a list, as one row.
-pub(crate) struct ObjectSource {
-    pub(crate) text: Slice,
-    pub(crate) span: Span,
+/// The parts of a value that are rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    /// The items of an array.
+    Array,
+    /// The members of an object.
+    Map,
+    /// The object itself.
+    Object,
 }
 
 impl RowSource for ListSource {
@@ -47,37 +53,39 @@ impl RowSource for ListSource {
             Layout::Lines => {
                 RecordScanner::new().scan_lines(&self.text, &self.list, deadline)?.finish(&self.text)
             }
-            Layout::Table { columns, .. } => columnar_records(&self.text, columns, self.list.span, deadline)?,
+            Layout::Table { columns, .. } => {
+                columnar_records(&self.text, columns, (self.list.span, 0), deadline)?
+            }
         };
         Some(Arc::new(RecordRows { ranked_fields, ..records }))
     }
 }
 
-impl RowSource for ArraySource {
+impl RowSource for ValueSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let records = RecordScanner::new().scan_array(&self.text, self.span, deadline)?.finish(&self.text);
-        Some(Arc::new(records.with_ranking_of_first()))
+        let mut scanner = RecordScanner::new();
+        let scanner = match self.kind {
+            RowKind::Array => scanner.scan_array(&self.text, self.span, deadline)?,
+            RowKind::Map => scanner.scan_map(&self.text, self.span, deadline)?,
+            RowKind::Object => {
+                let _ = scanner.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
+                scanner
+            }
+        };
+        Some(Arc::new(scanner.finish(&self.text).with_ranking_of_first()))
     }
 }
 
-/// An object whose members are rows.
-pub(crate) struct MapSource {
+/// An array of arrays, of which the first has the names of the columns.
+pub(crate) struct HeaderRowSource {
     pub(crate) text: Slice,
     pub(crate) span: Span,
+    pub(crate) names: Vec<String>,
 }
 
-impl RowSource for MapSource {
+impl RowSource for HeaderRowSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let records = RecordScanner::new().scan_map(&self.text, self.span, deadline)?.finish(&self.text);
-        Some(Arc::new(records.with_ranking_of_first()))
-    }
-}
-
-impl RowSource for ObjectSource {
-    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut scanner = RecordScanner::new();
-        let _ = scanner.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
-        Some(Arc::new(scanner.finish(&self.text).with_ranking_of_first()))
+        Some(Arc::new(columnar_records(&self.text, &self.names, (self.span, 1), deadline)?))
     }
 }
 
@@ -89,7 +97,7 @@ impl RowSource for BlocksSource {
         let records: Vec<&str> = self.0.iter().map(|(text, span)| span.slice(text)).collect();
         let array = format!("[{}]", records.join(","));
         let span = Span::new(0, array.len());
-        ArraySource { text: Slice::new(array), span }.open(deadline)
+        ValueSource { text: Slice::new(array), span, kind: RowKind::Array }.open(deadline)
     }
 }
 
@@ -193,11 +201,11 @@ impl RecordRows {
     }
 }
 
-/// Scans the rows of a columnar table.
+/// Scans the rows of a columnar table, which begin after some others.
 fn columnar_records(
     text: &Slice,
     header: &[String],
-    span: Span,
+    (span, mut skipped): (Span, usize),
     deadline: &QueryDeadline,
 ) -> Option<RecordRows> {
     let mut learnt = vec![(ValueKinds::default(), FormLearner::default()); header.len()];
@@ -206,6 +214,10 @@ fn columnar_records(
     if reader.enter_array().is_ok() {
         while reader.next_item() == Ok(true) {
             let Ok(row) = reader.skip() else { break };
+            if skipped > 0 {
+                skipped -= 1;
+                continue;
+            }
             for ((kinds, learner), cell) in learnt.iter_mut().zip(tree::row_cells(reader.text(row))) {
                 tree::learn_value(cell, kinds, learner);
             }
@@ -227,7 +239,8 @@ fn columnar_records(
         }
     }
     let dropped = header.len() - columns.len();
-    shape::push_record_columns(&mut names, items.len(), &mut columns, &mut roles);
+    ColumnDef::push_record_columns(&mut columns, &mut names, items.len());
+    roles.extend([ColumnRole::Record, ColumnRole::Index]);
     Some(RecordRows {
         text: text.clone(),
         items,

@@ -228,9 +228,9 @@ impl FieldSearch<'_> {
 /// Learns the kind of a JSON value, and the form of a text.
 pub(super) fn learn_value(value: &str, kinds: &mut ValueKinds, learner: &mut FormLearner) {
     kinds.insert(ValueKinds::from_json(value));
+    let may_be_code = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '('));
     if value.starts_with('"')
-        && (!learner.is_settled()
-            || value[1..].starts_with(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', '(']))
+        && (!learner.is_settled() || !learner.has_number_codes() && may_be_code(&value[1..]))
         && let Cell::Text(text) = Cell::from_json(value)
     {
         learner.insert(&text);

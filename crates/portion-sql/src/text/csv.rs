@@ -1,12 +1,14 @@
-//! Delimiter-separated values as the table `items`, one column per field.
+//! Delimiter-separated values, and tables of documents, as `items`, one column per field.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use portion_core::snapshot::Slice;
 use portion_json::scan::quote;
 use portion_json::span::Span;
 use portion_text::column_form::{ColumnForm, FormLearner};
-use portion_text::delimited::{DelimitedFormat, DelimitedReader};
+use portion_text::delimited::{DelimitedFormat, DelimitedReader, DelimitedRow};
+use portion_text::document_table::DocumentTable;
 use portion_text::unique_names::UniqueNames;
 
 use crate::cell::Cell;
@@ -34,16 +36,64 @@ impl RowSource for CsvSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut reader = self.format.reader(&self.text);
         let first = reader.next_row().unwrap_or_default();
-        let mut names = UniqueNames::default();
-        let mut columns: Vec<ColumnDef> = self
-            .format
-            .column_names(&first)
-            .iter()
-            .map(|name| ColumnDef::new(names.unique(name), ValueKinds::default(), 0))
-            .collect();
+        let names = self.format.column_names(&first);
+        let next = if self.format.has_header { reader.next_row() } else { Some(first) };
+        let rows = CsvRows::read(&self.text, self.format.delimiter, &names, (reader, next), deadline)?;
+        Some(Arc::new(rows))
+    }
+}
+
+/// Separator of the cells of a table in a document.
+const CELL_SEPARATOR: char = '\u{1f}';
+
+/// Source of the rows of a table in a document. Its cells are written as delimited text when the table is opened.
+pub(crate) struct DocumentTableSource {
+    pub(crate) text: Slice,
+    pub(crate) table: DocumentTable,
+}
+
+impl RowSource for DocumentTableSource {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let mut rows = self.table.rows(&self.text, &|count| should_stop_at(count, deadline))?;
+        let header = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
+        let names = DocumentTable::column_names(&header, &rows);
+        let mut text = String::new();
+        for row in rows {
+            for (at, cell) in row.into_iter().take(names.len()).enumerate() {
+                if at > 0 {
+                    text.push(CELL_SEPARATOR);
+                }
+                // An empty line would be no row.
+                let is_plain = !cell.is_empty() && !cell.contains(['"', '\n', '\r', CELL_SEPARATOR]);
+                if is_plain {
+                    text.push_str(&cell);
+                } else {
+                    let _ = write!(text, "\"{}\"", cell.replace('"', "\"\""));
+                }
+            }
+            text.push('\n');
+        }
+        let (text, delimiter) = (Slice::new(text), CELL_SEPARATOR as u8);
+        let mut reader = DelimitedReader::new(&text, delimiter);
+        let next = reader.next_row();
+        Some(Arc::new(CsvRows::read(&text, delimiter, &names, (reader, next), deadline)?))
+    }
+}
+
+impl CsvRows {
+    /// Reads all rows, the next one and those of the reader.
+    fn read(
+        text: &Slice,
+        delimiter: u8,
+        names: &[String],
+        (mut reader, mut next): (DelimitedReader<'_>, Option<DelimitedRow>),
+        deadline: &QueryDeadline,
+    ) -> Option<Self> {
+        let mut unique = UniqueNames::default();
+        let mut columns: Vec<ColumnDef> =
+            names.iter().map(|name| ColumnDef::new(unique.unique(name), ValueKinds::default(), 0)).collect();
         let mut learners = vec![FormLearner::default(); columns.len()];
-        let (mut rows, mut max_width) = (Vec::new(), first.len());
-        let mut next = if self.format.has_header { reader.next_row() } else { Some(first) };
+        let (mut rows, mut max_width) = (Vec::new(), columns.len());
         while let Some(record) = next {
             for ((column, learner), cell) in columns.iter_mut().zip(&mut learners).zip(record.cells()) {
                 column.present_count += usize::from(!cell.is_empty());
@@ -58,20 +108,13 @@ impl RowSource for CsvSource {
             next = reader.next_row();
         }
         set_cell_forms(&mut columns, &learners, rows.len());
-        let mut record =
-            ColumnDef::new(names.unique_builtin("item"), ValueKinds::OBJECT, rows.len()).into_hidden();
-        record.is_record = true;
-        columns.push(record);
-        columns.push(
-            ColumnDef::new(names.unique_builtin("_index"), ValueKinds::INTEGER, rows.len()).into_hidden(),
-        );
-        let (text, delimiter) = (self.text.clone(), self.format.delimiter);
-        Some(Arc::new(CsvRows { text, delimiter, rows, columns, max_width }))
+        ColumnDef::push_record_columns(&mut columns, &mut unique, rows.len());
+        Some(Self { text: text.clone(), delimiter, rows, columns, max_width })
     }
 }
 
 /// Sets what the cells of columns are, which have no types.
-pub(super) fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count: usize) {
+fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count: usize) {
     for ((column, form), learner) in columns.iter_mut().zip(FormLearner::forms(learners.iter())).zip(learners)
     {
         (column.form, column.has_codes) = (form, learner.has_codes());
@@ -93,7 +136,7 @@ pub(super) fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner]
 }
 
 /// Returns a cell as a JSON value: a plain number keeps its text.
-pub(super) fn json_cell(cell: &str, column: &ColumnDef) -> String {
+fn json_cell(cell: &str, column: &ColumnDef) -> String {
     match column.form {
         _ if cell.is_empty() => "null".to_owned(),
         ColumnForm::Number if column.form.number(cell).is_some() => cell.to_owned(),

@@ -7,21 +7,14 @@ use portion_text::column_form::FormLearner;
 use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
 use crate::cell::Cell;
-use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{FoundRows, RowSource, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the entries of a log: a stamped line with its continuation lines.
 pub(crate) struct EntriesSource {
     pub(crate) text: Slice,
     pub(crate) index: Arc<LineIndex>,
-}
-
-struct EntryRows {
-    text: Slice,
-    entries: Vec<LogEntry>,
-    columns: Vec<ColumnDef>,
 }
 
 /// `level` is the word in the log, `severity` its meaning: `trace` to `fatal`.
@@ -43,7 +36,7 @@ impl RowSource for EntriesSource {
                 return None;
             }
         }
-        let mut columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, found.len()));
+        let mut columns = FoundRows::<()>::columns(&COLUMNS, found.len());
         for column in &mut columns {
             if column.name == "time" {
                 let mut learner = FormLearner::default();
@@ -60,36 +53,19 @@ impl RowSource for EntriesSource {
                 _ => found.len(),
             };
         }
-        Some(Arc::new(EntryRows { text: self.text.clone(), entries: found, columns: columns.into() }))
+        Some(Arc::new(FoundRows { text: self.text.clone(), rows: found, columns, cell }))
     }
 }
 
-impl TableRows for EntryRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    fn source_text(&self) -> Slice {
-        self.text.clone()
-    }
-
-    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let Some(entry) = self.entries.get(row.index) else { return Cell::Null };
-        let level = entry.level.map(|level| level.slice(&self.text));
-        match column {
-            0 => Cell::from_count(entry.number),
-            1 => Cell::from_count(entry.start_line),
-            2 => entry.time.map_or(Cell::Null, |time| Cell::text(time.slice(&self.text))),
-            3 => level.map_or(Cell::Null, Cell::text),
-            4 => Cell::text(entry.span.slice(&self.text).trim_end_matches(['\r', '\n'])),
-            _ => {
-                level.and_then(LogLevel::from_word).map_or(Cell::Null, |level| Cell::text(level_name(level)))
-            }
-        }
+fn cell<'a>(text: &'a str, (_, entry): (usize, &'a LogEntry), column: usize) -> Cell<'a> {
+    let level = entry.level.map(|level| level.slice(text));
+    match column {
+        0 => Cell::from_count(entry.number),
+        1 => Cell::from_count(entry.start_line),
+        2 => entry.time.map_or(Cell::Null, |time| Cell::text(time.slice(text))),
+        3 => level.map_or(Cell::Null, Cell::text),
+        4 => Cell::text(entry.span.slice(text).trim_end_matches(['\r', '\n'])),
+        _ => level.and_then(LogLevel::from_word).map_or(Cell::Null, |level| Cell::text(level_name(level))),
     }
 }
 

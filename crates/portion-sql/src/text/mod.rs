@@ -2,16 +2,14 @@
 
 mod csv;
 mod diff;
-mod document_tables;
 mod entries;
 mod lines;
 mod sections;
 
 use portion_json::span::Span;
 
-pub(crate) use csv::CsvSource;
+pub(crate) use csv::{CsvSource, DocumentTableSource};
 pub(crate) use diff::DiffSource;
-pub(crate) use document_tables::DocumentTableSource;
 pub(crate) use entries::EntriesSource;
 pub(crate) use lines::LinesSource;
 pub(crate) use sections::SectionsSource;

@@ -9,21 +9,14 @@ use portion_json::span::Span;
 use portion_text::chunk::outline::Heading;
 
 use crate::cell::Cell;
-use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowBuffer, RowSource, TableRows};
+use crate::table_rows::{FoundRows, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the sections of a text, each from its heading to the next one of its level or above.
 pub(crate) struct SectionsSource {
     pub(crate) text: Slice,
     pub(crate) index: Arc<LineIndex>,
-}
-
-struct SectionRows {
-    text: Slice,
-    sections: Vec<SectionRecord>,
-    columns: Vec<ColumnDef>,
 }
 
 struct SectionRecord {
@@ -64,35 +57,20 @@ impl RowSource for SectionsSource {
             let next = sections[at].span.start as usize;
             sections[at - 1].own_end = sections[at - 1].own_end.min(next);
         }
-        let columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, sections.len())).into();
-        Some(Arc::new(SectionRows { text: self.text.clone(), sections, columns }))
+        let columns = FoundRows::<()>::columns(&COLUMNS, sections.len());
+        Some(Arc::new(FoundRows { text: self.text.clone(), rows: sections, columns, cell }))
     }
 }
 
-impl TableRows for SectionRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.sections.len()
-    }
-
-    fn source_text(&self) -> Slice {
-        self.text.clone()
-    }
-
-    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
-        let Some(section) = self.sections.get(row.index) else { return Cell::Null };
-        match column {
-            0 => Cell::from_count(row.index + 1),
-            1 => Cell::from_count(section.level.into()),
-            2 => Cell::text(&section.title),
-            3 => Cell::from_count(section.start_line),
-            4 => Cell::from_count(section.end_line),
-            5 => Cell::text(section.span.slice(&self.text)),
-            6 => Cell::text(Span::new(section.span.start as usize, section.own_end).slice(&self.text)),
-            _ => Cell::Integer(i64::from(section.own_end == section.span.end as usize)),
-        }
+fn cell<'a>(text: &'a str, (at, section): (usize, &'a SectionRecord), column: usize) -> Cell<'a> {
+    match column {
+        0 => Cell::from_count(at + 1),
+        1 => Cell::from_count(section.level.into()),
+        2 => Cell::text(&section.title),
+        3 => Cell::from_count(section.start_line),
+        4 => Cell::from_count(section.end_line),
+        5 => Cell::text(section.span.slice(text)),
+        6 => Cell::text(Span::new(section.span.start as usize, section.own_end).slice(text)),
+        _ => Cell::Integer(i64::from(section.own_end == section.span.end as usize)),
     }
 }

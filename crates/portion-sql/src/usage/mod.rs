@@ -1,19 +1,14 @@
 //! The use that a statement makes of columns: SQL must not compute with redacted values, and results say if numbers were
 //! rounded or stand for missing values.
 
-mod redaction;
-mod rounding;
+mod columns;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rusqlite::hooks::AuthAction;
+use portion_text::column_form::DateOrder;
 
-pub(crate) use redaction::RedactionUsage;
-pub(crate) use rounding::RoundingUsage;
-
-use crate::column::ColumnDef;
-use crate::table::{OpenTable, VirtualTable};
+pub(crate) use columns::ColumnUsage;
 
 /// Longest example, in characters.
 const MAX_EXAMPLE_CHARS: usize = 20;
@@ -21,20 +16,21 @@ const MAX_EXAMPLE_CHARS: usize = 20;
 /// The use that one statement makes of columns, recorded while it is prepared and run.
 #[derive(Debug, Default)]
 pub(crate) struct StatementUsage {
-    pub(crate) redaction: RedactionUsage,
-    pub(crate) rounding: RoundingUsage,
-    /// Texts that it read as numbers although they are none.
-    pub(crate) unread: UnreadNumbers,
+    pub(crate) columns: ColumnUsage,
+    /// Texts that it read as numbers, and as dates, although they are none.
+    pub(crate) unread: UnreadTexts,
+    pub(crate) unread_dates: UnreadTexts,
+    /// Orders of the numeric dates in columns of the tables, one bit each.
+    date_orders: AtomicU8,
     met_missing: AtomicBool,
+    /// Cursors that were opened, and the row of which a value was read last, from 1.
+    cursor_count: AtomicUsize,
+    row: AtomicUsize,
+    /// Advice for a text that was compared with a number.
+    mismatch: OnceLock<String>,
 }
 
 impl StatementUsage {
-    /// Records an action of the statement that is being prepared.
-    pub(crate) fn record_action(&self, action: &AuthAction<'_>, tables: &[(String, Arc<VirtualTable>)]) {
-        self.redaction.record_action(action, tables);
-        self.rounding.record_action(action, tables);
-    }
-
     /// Records if a number was met that stands for a missing value.
     pub(crate) fn record_missing(&self, is_missing: bool) {
         if is_missing {
@@ -42,32 +38,55 @@ impl StatementUsage {
         }
     }
 
+    /// Records the order of the numeric dates in a column.
+    pub(crate) fn record_date_order(&self, order: DateOrder) {
+        self.date_orders.fetch_or(order as u8, Ordering::Relaxed);
+    }
+
+    /// Returns the order of numeric dates, if it is the same in all columns.
+    pub(crate) fn date_order(&self) -> DateOrder {
+        match self.date_orders.load(Ordering::Relaxed) {
+            order if order == DateOrder::DayFirst as u8 => DateOrder::DayFirst,
+            order if order == DateOrder::MonthFirst as u8 => DateOrder::MonthFirst,
+            _ => DateOrder::Unknown,
+        }
+    }
+
+    /// Records a cursor.
+    pub(crate) fn record_cursor(&self) {
+        self.cursor_count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records the row of which a value was read.
+    pub(crate) fn record_row(&self, row: usize) {
+        self.row.store(row + 1, Ordering::Relaxed);
+    }
+
+    /// Returns the row of which a value was read last, if the statement has one cursor.
+    pub(crate) fn current_row(&self) -> Option<usize> {
+        let is_only = self.cursor_count.load(Ordering::Relaxed) == 1;
+        self.row.load(Ordering::Relaxed).checked_sub(1).filter(|_| is_only)
+    }
+
+    /// Records advice for a text that was compared with a number.
+    pub(crate) fn record_mismatch(&self, advice: String) {
+        let _ = self.mismatch.set(advice);
+    }
+
+    /// Returns the advice for a text that was compared with a number.
+    pub(crate) fn mismatch(&self) -> Option<String> {
+        self.mismatch.get().cloned()
+    }
+
     /// Returns true if a number was met that stands for a missing value.
     pub(crate) fn has_met_missing(&self) -> bool {
         self.met_missing.load(Ordering::Relaxed)
     }
-
-    /// Forgets the attempt to prepare another form of the statement.
-    pub(crate) fn reset(&self) {
-        self.redaction.reset();
-        self.rounding.reset();
-    }
 }
 
-/// Returns the table and the column of these names.
-fn column_named<'a>(
-    tables: &'a [(String, Arc<VirtualTable>)],
-    table: &str,
-    column: &str,
-) -> Option<(&'a Arc<OpenTable>, &'a ColumnDef)> {
-    let (_, table) = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table))?;
-    let opened = table.opened()?;
-    Some((opened, opened.columns().iter().find(|def| def.name.eq_ignore_ascii_case(column))?))
-}
-
-/// The texts that sums and casts met and could not read, while a statement ran.
+/// The texts that functions met and could not read, while a statement ran.
 #[derive(Debug, Default)]
-pub(crate) struct UnreadNumbers(Mutex<Unread>);
+pub(crate) struct UnreadTexts(Mutex<Unread>);
 
 #[derive(Debug, Default)]
 struct Unread {
@@ -75,8 +94,8 @@ struct Unread {
     example: Option<String>,
 }
 
-impl UnreadNumbers {
-    /// Records a text that is no number. An empty one is no value.
+impl UnreadTexts {
+    /// Records a text. An empty one is no value.
     pub(crate) fn record(&self, text: &str) {
         if text.trim().is_empty() {
             return;
@@ -86,14 +105,14 @@ impl UnreadNumbers {
         unread.example.get_or_insert_with(|| text.trim().chars().take(MAX_EXAMPLE_CHARS).collect());
     }
 
-    /// Returns a hint with their number and the first one; `None` if there were none.
-    pub(crate) fn hint(&self) -> Option<String> {
+    /// Returns a hint with their number and the first one; `None` if there were none. `noun`: what they are not.
+    pub(crate) fn hint(&self, noun: &str, consequence: &str) -> Option<String> {
         let unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let example = unread.example.as_deref()?.replace('\'', "''");
         let texts = match unread.count {
-            1 => "1 text is no number".to_owned(),
-            count => format!("{count} texts are no numbers"),
+            1 => format!("1 text is no {noun}"),
+            count => format!("{count} texts are no {noun}s"),
         };
-        Some(format!("{texts} ('{example}'): a sum or cast counts it as 0, by its first digits, or as NULL"))
+        Some(format!("{texts} ('{example}'): {consequence}"))
     }
 }

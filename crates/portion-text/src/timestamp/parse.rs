@@ -16,7 +16,8 @@ impl Timestamp {
             .or_else(|| year_last(text))
             .or_else(|| named_month(text))
             .or_else(|| month_in_slashes(text))
-            .or_else(|| compact_date(text))?;
+            .or_else(|| compact_date(text))
+            .or_else(|| basic_date(text))?;
         if !(1..=12).contains(&date.month) || !(1..=date.days_of_month()).contains(&date.day) {
             return None;
         }
@@ -114,6 +115,14 @@ fn compact_date(text: &str) -> Option<(CivilDate, &str)> {
     is_time.then_some((CivilDate { year: 2000 + year, month, day }, rest))
 }
 
+/// Parses `20240501T183000Z`. Returns the rest of the text.
+fn basic_date(text: &str) -> Option<(CivilDate, &str)> {
+    let (year, rest) = digits(text, 4)?;
+    let (month, rest) = digits(rest, 2)?;
+    let (day, rest) = digits(rest, 2)?;
+    rest.starts_with('T').then_some((CivilDate { year, month, day }, rest))
+}
+
 /// English names of the months.
 pub const MONTHS: [&str; 12] = [
     "January",
@@ -141,13 +150,15 @@ pub fn month_number(word: &str) -> Option<i64> {
     MONTHS.iter().position(is_named).map(|at| at as i64 + 1)
 }
 
-/// Parses `10:20`, `10:20:30.5` or `102030`. Returns seconds, nanoseconds and the rest.
+/// Parses `10:20`, `10:20:30.5`, `6:30 PM` or `102030`. Returns seconds, nanoseconds and the rest.
 fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
-    let (hour, rest) = digits(text, 2)?;
-    if let Some((minutes_and_seconds, "")) = digits(rest, 4) {
+    let one_digit = || digits(text, 1).filter(|(_, rest)| rest.starts_with(':'));
+    let (mut hour, rest) = digits(text, 2).or_else(one_digit)?;
+    if let Some((minutes_and_seconds, rest)) = digits(rest, 4) {
         let (minute, second) = (minutes_and_seconds / 100, minutes_and_seconds % 100);
-        let is_valid = hour < 24 && minute < 60 && second <= 60;
-        return is_valid.then_some((hour * 3_600 + minute * 60 + second, 0, ""));
+        let is_end = rest.is_empty() || rest.starts_with(['Z', '+', '-']);
+        let is_valid = hour < 24 && minute < 60 && second <= 60 && is_end;
+        return is_valid.then_some((hour * 3_600 + minute * 60 + second, 0, rest));
     }
     let (minute, mut rest) = digits(rest.strip_prefix(':')?, 2)?;
     let (mut second, mut nanos) = (0, 0);
@@ -160,8 +171,16 @@ fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
             rest = fraction.get(length..)?;
         }
     }
+    rest = rest.trim_start();
+    let is_half = |half: &&str| {
+        ["am", "pm"].contains(&&*half.to_ascii_lowercase()) && !rest[2..].starts_with(char::is_alphanumeric)
+    };
+    if let Some(half) = rest.get(..2).filter(is_half) {
+        (hour, rest) = ((1..=12).contains(&hour).then_some(hour % 12)?, rest[2..].trim_start());
+        hour += if half.eq_ignore_ascii_case("pm") { 12 } else { 0 };
+    }
     let is_valid = hour <= 24 && minute < 60 && second <= 60;
-    is_valid.then_some((hour * 3_600 + minute * 60 + second, nanos, rest.trim_start()))
+    is_valid.then_some((hour * 3_600 + minute * 60 + second, nanos, rest))
 }
 
 /// Parses exactly so many digits. Returns the rest of the text.
@@ -192,6 +211,12 @@ mod tests {
         check("22/Jan/2019:03:56:14 +0330", Some("2019-01-22 00:26:14Z"));
         check("22/Jan/2019:03:56:14", Some("2019-01-22 03:56:14"));
         check("081109 203615", Some("2008-11-09 20:36:15"));
+        check("20240501T183000Z", Some("2024-05-01T18:30:00Z"));
+        check("20240501T183000+0200", Some("2024-05-01T16:30:00Z"));
+        check("2024-05-01 06:30 PM", Some("2024-05-01 18:30:00"));
+        check("May 1, 2024 12:05:00 am", Some("2024-05-01 00:05:00"));
+        check("2024-05-01 13:30 PM", None);
+        check("20240501T", None);
         for other in [
             "Jun 14 15:16:01",
             "03-17 16:13:38.811",

@@ -197,7 +197,12 @@ fn decimal_commas_units_and_containers_that_are_used_as_numbers_are_told() {
         "size is text that is no number ('12 kg'): use regexp_extract(size, '-?[0-9.]+')::numeric"
     );
     check(units, "SELECT sum(regexp_extract(size, '-?[0-9.]+')::numeric) AS n FROM items", r#"[{"n":15}]"#);
-    assert_eq!(hints(units, "SELECT max(size) FROM items"), "");
+    assert_eq!(
+        hints(units, "SELECT max(size) FROM items"),
+        "size sorts as text ('12 kg' before '3 kg'): use regexp_extract(size, '-?[0-9.]+')::numeric"
+    );
+    let one_width = r#"[{"size":"12 kg"},{"size":"30 kg"}]"#;
+    assert_eq!(hints(one_width, "SELECT max(size) FROM items"), "");
     let lists = r#"[{"scores":[1,2],"price":{"amount":3}},{"scores":[4],"price":{"amount":5}}]"#;
     let told = hints(lists, "SELECT avg(scores) FROM items");
     assert!(told.starts_with("scores has arrays; the elements of an array are rows of json_each"), "{told}");
@@ -209,14 +214,29 @@ fn decimal_commas_units_and_containers_that_are_used_as_numbers_are_told() {
 #[test]
 fn texts_of_functions_that_are_compared_with_numbers_are_told() {
     let days = r#"[{"d":"2020-05-01","c":"us"},{"d":"2021-06-01","c":null},{"d":"2021-07-01","c":"de"}]"#;
-    for call in ["strftime('%Y', d)", "substr(d, 6, 2)", "to_char(d, 'YYYY')"] {
-        for condition in [format!("{call} = 2021"), format!("{call} IN (5, 7)"), format!("2020 < {call}")] {
+    for (call, text) in
+        [("strftime('%Y', d)", "2021"), ("left(d, 4)", "2021"), ("to_char(d, 'YYYY')", "2021")]
+    {
+        let told = |condition: String| {
             let sql = format!("SELECT count(*) AS n FROM items WHERE {condition}");
-            let told = answer(days, &sql, &[]).expect(&sql).type_hints;
-            assert!(
-                told[0].contains("is a text, which is greater than every number: write CAST("),
-                "{sql}: {told:?}"
+            answer(days, &sql, &[]).expect(&sql).type_hints.join("; ")
+        };
+        for condition in [format!("{call} = 2021"), format!("{call} IN (5, 2021)"), format!("2021 <> {call}")]
+        {
+            let expect = format!(
+                "{call} is the text '{text}', which equals no number: write '{text}' in place of 2021"
             );
+            assert_eq!(told(condition.clone()), expect, "{condition}");
+        }
+        for condition in
+            [format!("{call} < 2021"), format!("2021 > {call}"), format!("{call} BETWEEN 2019 AND 2022")]
+        {
+            let expect =
+                format!("{call} is a text, which is greater than every number: write CAST({call} AS REAL)");
+            assert_eq!(told(condition.clone()), expect, "{condition}");
+        }
+        for right in [format!("{call} = '2021'"), format!("{call} = 1999"), format!("{call} > 1999")] {
+            assert_eq!(told(right.clone()), "", "{right}");
         }
     }
     check(days, "SELECT count(*) AS n FROM items WHERE year(d) = 2021", r#"[{"n":2}]"#);
@@ -465,6 +485,123 @@ fn numbers_among_texts_of_numbers_are_found_by_both() {
     check(rows, "SELECT count(*) AS n FROM items WHERE age IN (40, 41)", r#"[{"n":3}]"#);
     check(rows, "SELECT count(*) AS n FROM items WHERE age = '40'", r#"[{"n":2}]"#);
     check(rows, "SELECT count(*) AS n FROM items WHERE age > 10", r#"[{"n":3}]"#);
+    // Each row is shown as it is written.
+    check(rows, "SELECT age FROM items WHERE age >= 40", r#"[{"age":40},{"age":"40"},{"age":41}]"#);
+    check(rows, "SELECT age, count(*) AS n FROM items WHERE age = 40 GROUP BY age", r#"[{"age":40,"n":2}]"#);
+}
+
+#[test]
+fn numeric_dates_are_read_in_the_order_of_their_column() {
+    for (rows, july) in [
+        (r#"[{"d":"05/07/2024"},{"d":"31/01/2024"},{"d":"07/05/2024"}]"#, "05/07/2024"),
+        (r#"[{"d":"05/07/2024"},{"d":"01/31/2024"},{"d":"07/05/2024"}]"#, "07/05/2024"),
+        (r#"[{"d":"7/5/2024 6:30 PM"},{"d":"1/31/2024 12:05 AM"}]"#, "7/5/2024 6:30 PM"),
+        (r#"[{"d":"20240705T183000Z"},{"d":"20240131T000500Z"}]"#, "20240705T183000Z"),
+    ] {
+        for condition in [
+            "month(d) = 7",
+            "d::date BETWEEN '2024-07-01' AND '2024-07-31'",
+            "d >= '2024-07-01' AND d < '2024-08-01'",
+            "date_trunc('month', d) = '2024-07-01'",
+            "to_char(d, 'YYYY-MM') = '2024-07'",
+        ] {
+            let sql = format!("SELECT d FROM items WHERE {condition}");
+            let found = answer(rows, &sql, &[]).expect(&sql);
+            assert_eq!(found.json, format!(r#"[{{"d":"{july}"}}]"#), "{sql}");
+            assert!(found.type_hints.is_empty(), "{sql}: {:?}", found.type_hints);
+        }
+    }
+    let two_orders = r#"[{"a":"05/07/2024","b":"05/07/2024"},{"a":"31/01/2024","b":"01/31/2024"}]"#;
+    let unclear = answer(two_orders, "SELECT month(a) AS m FROM items", &[]).expect("an answer");
+    assert_eq!(unclear.json, r#"[{"m":null},{"m":1}]"#);
+    assert_eq!(unclear.type_hints, ["1 text is no date ('05/07/2024'): it is read as NULL"]);
+}
+
+#[test]
+fn texts_and_numbers_that_are_used_as_dates_or_conditions_are_told() {
+    let rows = r#"[{"d":"2024-01-05","n":20240105,"s":"1704412800","e":1704412800,"b":"yes"},
+        {"d":"n/a","n":20240209,"s":"1707436800","e":1707436800,"b":"no"},{"d":"2024-02-09","n":20240301,"s":"1709251200","e":1709251200,"b":"yes"}]"#;
+    let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
+    for (sql, told) in [
+        ("SELECT max(d) FROM items", "d has dates and text ('n/a'): use d::date"),
+        ("SELECT count(*) FROM items WHERE d >= '2024-01-06'", "d has dates and text ('n/a'): use d::date"),
+        ("SELECT d::date AS d FROM items", "1 text is no date ('n/a'): it is read as NULL"),
+        (
+            "SELECT strftime('%m', n) FROM items",
+            "SQLite's date functions read 20240105 as days: write to_timestamp(n) in place of n",
+        ),
+        (
+            "SELECT date(s) FROM items",
+            "SQLite's date functions read 1704412800 as days: write to_timestamp(s) in place of s",
+        ),
+        (
+            "SELECT count(*) FROM items WHERE e < '2024-02-01'",
+            "e has numbers (1704412800), which are less than every text: write to_timestamp(e)",
+        ),
+        ("SELECT count(*) FROM items WHERE b", "b is text, which is neither true nor false: write b = 'yes'"),
+        (
+            "SELECT sum(CASE WHEN b = true THEN 1 END) FROM items",
+            "b is text, which is neither true nor false: write b = 'yes'",
+        ),
+        (
+            "SELECT count(*) FILTER (WHERE NOT b) FROM items",
+            "b is text, which is neither true nor false: write b = 'yes'",
+        ),
+    ] {
+        assert_eq!(hints(sql), told, "{sql}");
+    }
+    check(rows, "SELECT max(d::date) AS d FROM items", r#"[{"d":"2024-02-09"}]"#);
+    check(rows, "SELECT count(*) AS n FROM items WHERE to_timestamp(e) < '2024-02-01'", r#"[{"n":1}]"#);
+    let versions = "id,v\n1,1.10\n2,1.1\n3,1.9\n";
+    check(versions, "SELECT id FROM items WHERE v = 1.10", r#"[{"id":1}]"#);
+    check(versions, "SELECT id FROM items WHERE v IN (1.1, 1.9) ORDER BY id", r#"[{"id":2},{"id":3}]"#);
+}
+
+#[test]
+fn versions_are_sorted_by_their_parts() {
+    let rows = r#"[{"v":"1.10.0","w":"3.9"},{"v":"1.9.0","w":"3.11"},{"v":"1.10.1","w":"4.1"}]"#;
+    let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
+    let parts = "CAST(split_part(w, '.', 1) AS INTEGER), CAST(split_part(w, '.', 2) AS INTEGER)";
+    let told = format!("w sorts as text ('3.11' before '3.9'): use {parts}");
+    for sql in
+        ["SELECT max(w) FROM items", "SELECT w FROM items ORDER BY w", "SELECT w FROM items WHERE w > '3.5'"]
+    {
+        assert_eq!(hints(sql), told, "{sql}");
+    }
+    let sorted = format!("SELECT w FROM items ORDER BY {parts}");
+    check(rows, &sorted, r#"[{"w":"3.9"},{"w":"3.11"},{"w":"4.1"}]"#);
+    assert_eq!(hints(&sorted), "");
+    assert!(
+        hints("SELECT max(v) FROM items").starts_with("v sorts as text ('1.10.1' before '1.9.0'): use CAST(")
+    );
+    assert_eq!(hints("SELECT w FROM items WHERE w = '3.9'"), "");
+    let one_width = r#"[{"v":"1.2"},{"v":"1.4"},{"v":"1.2.3"}]"#;
+    assert!(answer(one_width, "SELECT max(v) FROM items", &[]).expect("an answer").type_hints.is_empty());
+}
+
+#[test]
+fn columns_of_tables_at_paths_are_kept_with_the_result() {
+    let records =
+        |count: usize| (0..count).map(|n| format!(r#"{{"n":{n},"s":"s{n}"}}"#)).collect::<Vec<_>>().join(",");
+    let shared =
+        snapshot(&format!(r#"{{"items":[{}],"other":{{"rows":[{}]}}}}"#, records(300), records(200)));
+    let kept = |sql: &str| {
+        asked(&shared, sql, &[], &QueryLimits::default()).expect(sql);
+        shared.derived().byte_count()
+    };
+    let items = kept("SELECT sum(n), max(s) FROM items");
+    let both = kept("SELECT sum(a.n), (SELECT sum(n) FROM items('/other/rows')) FROM items a");
+    assert!(both > items);
+    // Other statements and other tables decode nothing anew.
+    for sql in [
+        "SELECT sum(n) + 1 FROM items('/other/rows')",
+        "SELECT count(n), max(s) FROM items",
+        "SELECT sum(n) FROM items('/other/rows') WHERE n > 5",
+    ] {
+        assert_eq!(kept(sql), both, "{sql}");
+    }
+    let listed = asked(&shared, "SHOW TABLES", &[], &QueryLimits::default()).expect("tables").json;
+    assert!(!listed.contains("/other"), "{listed}");
 }
 
 #[test]
@@ -548,6 +685,97 @@ fn a_code_is_found_by_the_number_that_only_it_is_written_for() {
 }
 
 #[test]
+fn expressions_of_codes_that_are_compared_with_numbers_are_told() {
+    let rows = r#"[{"zip":"01005","n":1005,"d":{"id":"7"}},{"zip":"94105","n":2,"d":{"id":"8"}},{"zip":null,"n":3,"d":null}]"#;
+    let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
+    for expression in [
+        "ifnull(zip, 0)",
+        "coalesce(zip, n)",
+        "nullif(zip, '')",
+        "CASE WHEN zip IS NULL THEN 0 ELSE zip END",
+        "trim(zip)",
+        "zip || ''",
+        "(SELECT trim(zip))",
+    ] {
+        for sql in [
+            format!("SELECT count(*) FROM items WHERE {expression} = 1005"),
+            format!("SELECT sum(CASE WHEN {expression} IN (5, 1005) THEN 1 ELSE 0 END) FROM items"),
+            format!("SELECT CASE {expression} WHEN 1005 THEN 1 END AS x FROM items"),
+            format!("WITH a AS (SELECT {expression} AS z FROM items) SELECT count(*) FROM a WHERE z <> 1005"),
+        ] {
+            let told = hints(&sql);
+            assert!(
+                told.ends_with(
+                    " is the text '01005', which equals no number: write '01005' in place of 1005"
+                ),
+                "{sql}: {told}"
+            );
+        }
+        assert_eq!(hints(&format!("SELECT count(*) FROM items WHERE {expression} = '01005'")), "");
+        assert_eq!(hints(&format!("SELECT count(*) FROM items WHERE {expression} = 77")), "");
+    }
+    let told = hints("SELECT n FROM items GROUP BY n HAVING max(zip) = 94105");
+    assert_eq!(told, "max(zip) is the text '94105', which equals no number: write '94105' in place of 94105");
+    let told = hints("SELECT count(*) FROM items WHERE item ->> '$.n' = '1005'");
+    assert_eq!(told, "item ->> '$.n' is a number, which equals no text: write 1005 without quotes");
+    let bound = answer(rows, "SELECT count(*) FROM items WHERE trim(zip) = :zip", &[("zip", "94105")]);
+    assert_eq!(bound.expect("an answer").type_hints.len(), 1);
+    check(rows, "SELECT count(*) AS n FROM items a JOIN items b ON trim(a.zip) = b.n", r#"[{"n":1}]"#);
+}
+
+#[test]
+fn numbers_that_are_sorted_as_texts_of_expressions_are_told() {
+    let rows = r#"[{"p":"8.50","d":"9%","o":{"n":"9"}},{"p":"49.50","d":"29%","o":{"n":"10"}},{"p":"7.25","d":"7%","o":{"n":"8"}}]"#;
+    let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
+    let told = "rtrim(d, '%') sorts as text ('29' before '9'): write CAST(rtrim(d, '%') AS REAL)";
+    assert_eq!(hints("SELECT max(rtrim(d, '%')) FROM items"), told);
+    assert_eq!(hints("SELECT p FROM items ORDER BY rtrim(d, '%') DESC"), told);
+    assert!(hints("SELECT max(item ->> '$.p') FROM items").starts_with("item ->> '$.p' sorts as text"));
+    assert_eq!(
+        hints("WITH a AS (SELECT rtrim(d, '%') AS n FROM items) SELECT max(n) FROM a"),
+        "n sorts as text ('29' before '9'): write CAST(n AS REAL)"
+    );
+    for right in [
+        "SELECT max(p), max(o.n) FROM items",
+        "SELECT max(CAST(rtrim(d, '%') AS REAL)) FROM items",
+        "SELECT p AS q FROM items ORDER BY q",
+        "SELECT count(*) AS n FROM items GROUP BY p ORDER BY n DESC",
+        "SELECT max(substr(p, 1, 1)) FROM items",
+    ] {
+        assert_eq!(hints(right), "", "{right}");
+    }
+}
+
+#[test]
+fn values_of_leaves_are_equal_as_they_are_written() {
+    let leaves = r#"{"versions":["1.10","1.1","1.9"],"v":[{"n":"329.5"},{"n":"99.5"}],"zip":"02139"}"#;
+    let count = |condition: &str| {
+        let sql = format!("SELECT count(*) AS n FROM leaves WHERE {condition}");
+        let found = answer(leaves, &sql, &[]).expect(&sql);
+        (found.json, found.type_hints.len())
+    };
+    let one = |hints| (r#"[{"n":1}]"#.to_owned(), hints);
+    for condition in [
+        "value = '1.1'",
+        "value = '1.10'",
+        "value = 329.5",
+        "value IN (99.5, 7)",
+        "value > 100 AND typeof(value) <> 'text'",
+    ] {
+        assert_eq!(count(condition), one(0), "{condition}");
+    }
+    for condition in ["value = '329.5'", "value = 2139"] {
+        assert_eq!(count(condition), (r#"[{"n":0}]"#.to_owned(), 1), "{condition}");
+    }
+    check(leaves, "SELECT max(value) AS v FROM leaves WHERE key = 'n'", r#"[{"v":329.5}]"#);
+    check(leaves, "SELECT value FROM leaves WHERE key = 'n' LIMIT 1", r#"[{"value":"329.5"}]"#);
+    // Empty arrays and objects are leaves too.
+    let empty = r#"{"a":[],"b":{},"ids":[{"id":"101","cost":3.0},{"id":"102","cost":10.50}]}"#;
+    check(empty, "SELECT path FROM leaves WHERE value = '101'", r#"[{"path":"/ids/0/id"}]"#);
+    check(empty, "SELECT value FROM leaves WHERE path IN ('/a', '/b')", r#"[{"value":[]},{"value":{}}]"#);
+}
+
+#[test]
 fn texts_of_booleans_are_booleans() {
     let rows = r#"[{"id":1,"ok":"true"},{"id":2,"ok":"false"},{"id":3,"ok":"true"},{"id":4,"ok":null}]"#;
     for condition in ["ok", "ok = true", "ok IS TRUE", "NOT ok = false", "ok IN (1)"] {
@@ -580,6 +808,9 @@ fn texts_of_booleans_are_booleans() {
             "CAST(ok AS TEXT) = 'true'",
             "ok::text <> 'false'",
             "ok = true",
+            "ok IS 'true'",
+            "ok IS NOT 'false' AND ok IS NOT NULL",
+            "ok IS NOT DISTINCT FROM 'true'",
             "ok",
             "ok IN (SELECT ok FROM items WHERE ok = 'true')",
         ] {
