@@ -156,7 +156,7 @@ fn a_portion_of_an_earlier_install_is_not_given_back() {
     let machine = Machine::new();
     for end in ["", "\n"] {
         let file = machine.file("mcp.json", TEXT);
-        let old = portion_install::Target { program: "/old/portion", include_http: false, profile: None };
+        let old = portion_install::Target { program: "/old/portion", include_http: false, options: &[] };
         machine.apply(&file, Action::Install(old));
         // A client may write the file again.
         let installed = fs::read_to_string(&file).expect("text");

@@ -127,7 +127,7 @@ fn tables_of_codex_are_edited() {
 
 #[test]
 fn a_path_of_windows_is_quoted_for_its_syntax() {
-    let target = Target { program: r"C:\Program Files\portion.exe", include_http: false, profile: None };
+    let target = Target { program: r"C:\Program Files\portion.exe", include_http: false, options: &[] };
     check(
         r#"{"mcpServers": {"a": {"command": "x", "args": []}}}"#,
         Format::MCP_SERVERS,

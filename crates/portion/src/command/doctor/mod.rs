@@ -1,5 +1,6 @@
 //! `portion doctor`: checks the configuration, the clients, their servers and the records.
 
+mod client_limits;
 mod clients;
 mod configuration;
 mod env_file;
@@ -67,6 +68,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         started = start::check(&servers, config, options.timeout, &mut findings);
     }
     if let Some(config) = &config {
+        client_limits::check(&servers, config, &mut findings);
         configuration::check_store(config, &mut findings);
         let recorded = records::check(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);
