@@ -35,6 +35,17 @@ impl WrapOption {
     }
 }
 
+/// Program that the entries are to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// Absolute path of Portion.
+    pub program: &'a str,
+    /// True to wrap servers with a URL, too.
+    pub include_http: bool,
+    /// Options of Portion that are asked for.
+    pub options: &'a [WrapOption],
+}
+
 /// Form in which an entry starts its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invocation {

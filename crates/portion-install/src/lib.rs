@@ -30,5 +30,6 @@ mod wrap;
 
 pub use document::ParseError;
 pub use edit::{Change, Edited, Outcome};
+pub use invocation::Target;
 pub use unwrap::uninstall;
-pub use wrap::{Target, install};
+pub use wrap::install;

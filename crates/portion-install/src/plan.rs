@@ -9,10 +9,12 @@ use crate::document::{Launch, ParseError, servers};
 use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::format::Format;
+use crate::invocation::Target;
 use crate::quote::quote;
-use crate::wrap::Target;
 use crate::{diff, install, uninstall};
 
+/// Length from which a value may be a secret, in bytes.
+const MIN_HIDDEN_BYTES: usize = 6;
 /// Text in place of a value in a diff.
 const HIDDEN: &str = "…";
 /// Portion in files of a project, which others share.
@@ -217,7 +219,7 @@ fn without_values(text: &str, format: Format) -> String {
         entry.env.iter().chain(headers).map(|(_, value)| value)
     });
     let mut values: Vec<&String> =
-        values.filter(|value| !value.is_empty() && !value.contains("${")).collect();
+        values.filter(|value| value.len() >= MIN_HIDDEN_BYTES && !value.contains("${")).collect();
     // A value may be the beginning of another.
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     let hidden = quote(HIDDEN, format.syntax);

@@ -3,21 +3,10 @@
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
-use crate::invocation::{Invocation, SEPARATOR, WrapOption, name_problem, recognise, wrap_args};
+use crate::invocation::{Invocation, SEPARATOR, Target, WrapOption, name_problem, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
 use crate::splice::Splice;
-
-/// Program that the entries are to start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target<'a> {
-    /// Absolute path of Portion.
-    pub program: &'a str,
-    /// True to wrap servers with a URL, too.
-    pub include_http: bool,
-    /// Options of Portion that are asked for.
-    pub options: &'a [WrapOption],
-}
 
 const BY_USER: &str = "it starts Portion by a command of its own";
 const HAS_URL: &str = "it has a URL: add --http to wrap it";

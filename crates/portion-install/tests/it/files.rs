@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use portion_install::client::{Client, ConfigFile};
 use portion_install::file::{FileError, State};
+use portion_install::format::Format;
 use portion_install::plan::{Action, Plan, PlanError};
 use tempfile::TempDir;
 
@@ -89,6 +90,35 @@ fn an_unchanged_file_gets_the_bytes_of_its_backup() {
     machine.apply(&file, Action::Install(super::HTTP));
     machine.apply(&file, Action::Uninstall);
     assert_eq!(fs::read_to_string(&file).expect("text"), text);
+}
+
+#[test]
+fn a_preview_shows_no_value_of_a_variable_or_header() {
+    let machine = Machine::new();
+    let text = r#"{"mcpServers": {
+  "a": {"command": "x", "env": {"KEY": "sk-123", "OTHER": "${REF}"}},
+  "b": {"url": "https://x", "headers": {"Authorization": "Bearer sk-456"}}
+}}"#;
+    let file = machine.file("mcp.json", text);
+    let plan = machine.plan_of(&[&file], Action::Install(super::HTTP), &|_| true).expect("a plan");
+    let shown = plan.files[0].diff();
+    assert!(!shown.contains("sk-"), "{shown}");
+    assert!(shown.contains(r#""KEY": "…""#) && shown.contains("${REF}"), "{shown}");
+    assert!(shown.contains(r#"+  "b": {"command""#) && shown.contains("MCP_HEADER_AUTHORIZATION"), "{shown}");
+    machine.apply(&file, Action::Install(super::HTTP));
+    let written = fs::read_to_string(&file).expect("text");
+    assert!(written.contains(r#""MCP_HEADER_AUTHORIZATION": "Bearer sk-456""#), "{written}");
+}
+
+#[test]
+fn a_file_of_a_project_names_portion_without_a_path() {
+    let machine = Machine::new();
+    let path = machine.file(".mcp.json", r#"{"mcpServers": {"a": {"command": "x"}}}"#);
+    let file = ConfigFile { client: None, path: path.clone(), is_project: true, format: Format::MCP_SERVERS };
+    let plan = Plan::new(vec![file], Action::Install(STDIO), &machine.state, &|_| true).expect("a plan");
+    plan.apply(&machine.state).expect("applied");
+    let text = fs::read_to_string(&path).expect("text");
+    assert!(text.contains(r#""command": "portion""#), "{text}");
 }
 
 #[test]

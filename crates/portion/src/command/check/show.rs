@@ -119,11 +119,11 @@ fn write_no_proposal(
     let (called, all) = (findings(report).count(), report.checked.len() + report.skipped.len());
     let tools = counted(all, "tool");
     let message = match called {
-        0 => format!("Nothing to propose: none of {tools} could be called."),
-        called if called == all => format!("{called} of {tools} called: the defaults fit their results."),
-        called => format!(
-            "{called} of {tools} called: the defaults fit what they returned. Call others with --args TOOL=JSON."
-        ),
+        0 => "Nothing to propose: no tool was checked.".to_owned(),
+        called if called == all => format!("{called} of {tools} called: the defaults fit."),
+        called => {
+            format!("{called} of {tools} called: the defaults fit. Call others with --args TOOL=JSON.")
+        }
     };
     write!(out, "{}", folded(&message))?;
     match written {

@@ -219,13 +219,18 @@ fn in_one_line(error: &str) -> String {
     let mut lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let output: Vec<&str> = lines.collect();
+    // `Error: …`, `TypeError [ERR_X]: …`
+    let is_error = |line: &&&str| {
+        let name = line.split([':', ' ']).next().unwrap_or_default();
+        name.to_ascii_lowercase().ends_with("error")
+    };
     let is_cause = |line: &&&str| {
         let lower = line.to_ascii_lowercase();
         !lower.starts_with("at ")
             && ["error", "panicked", "not found", "cannot"].iter().any(|word| lower.contains(word))
     };
-    match output.iter().find(is_cause).or(output.last()) {
-        Some(cause) => format!("{first} {cause}"),
+    match output.iter().find(is_error).or(output.iter().find(is_cause)).or(output.last()) {
+        Some(cause) => format!("{}: {cause}", first.trim_end_matches(':')),
         None => first.to_owned(),
     }
 }
@@ -264,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_stack_trace_becomes_its_cause() {
-        let trace = "the server ended before it answered initialize (exit status: 1); its stderr ends:\n  node:internal/modules/run_main:123\n    triggerUncaughtException(\n  Error [ERR_X]: Cannot find package 'zod'\n      at resolve (node:internal)\n  Node.js v22";
+        let trace = "the server ended before it answered initialize (exit status: 1); its stderr ends:\n  node:internal/modules/run_main:123\n    throw new Error('x')\n  Error [ERR_X]: Cannot find package 'zod'\n      at resolve (node:internal)\n  Node.js v22";
         let line = in_one_line(trace);
         assert!(line.ends_with("its stderr ends: Error [ERR_X]: Cannot find package 'zod'"), "{line}");
         assert_eq!(in_one_line("no answer"), "no answer");
