@@ -3,12 +3,17 @@
 //! A launcher that is killed in the first installation of a package leaves a lock, or a tree that looks complete and is
 //! not. So the package is installed first, without a time limit and in a process group of its own, and then started.
 
+use std::env;
 use std::error::Error;
 use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha512};
 
 use crate::terminal::print_stderr;
 
@@ -21,6 +26,9 @@ const MISSING_MODULE: &str = "ERR_MODULE_NOT_FOUND";
 /// Directory of packages that `npx` has installed.
 const NPX_DIRECTORY: &str = "/_npx/";
 
+/// File that `npx` writes at the end of an installation.
+const NPX_END: &str = "node_modules/.package-lock.json";
+
 /// Held while a package is installed: two installations of one break each other.
 static INSTALLATION: Mutex<()> = Mutex::new(());
 
@@ -30,6 +38,14 @@ pub(crate) struct Installation {
     launcher: &'static str,
     package: String,
     words: Vec<String>,
+}
+
+/// Installs the package of a command that starts by `npx`, which a client may give up on before it is complete.
+pub(crate) fn install_for_client(command: &[OsString]) {
+    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(installation) = Installation::of(&words).filter(|found| found.launcher == "npx") {
+        installation.run(|_| {});
+    }
 }
 
 /// Installs the package of a command that starts by a launcher.
@@ -123,9 +139,41 @@ impl Installation {
         Some(Self { launcher: shown, package, words })
     }
 
+    /// Returns true if `npx` has the package: the file that it writes at the end of an installation is there.
+    fn is_installed(&self) -> bool {
+        if self.launcher != "npx" {
+            return false;
+        }
+        let name = self
+            .package
+            .char_indices()
+            .skip(1)
+            .find(|(_, char)| *char == '@')
+            .map_or(self.package.as_str(), |(at, _)| &self.package[..at]);
+        if Path::new("node_modules").join(name).is_dir() {
+            return true;
+        }
+        let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".npm"));
+        let local = || Some(PathBuf::from(env::var_os("LOCALAPPDATA")?).join("npm-cache"));
+        let cache = env::var_os("npm_config_cache").map(PathBuf::from).or_else(if cfg!(windows) {
+            local
+        } else {
+            home
+        });
+        let hash: String =
+            Sha512::digest(&self.package).iter().take(8).fold(String::new(), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            });
+        cache.is_some_and(|cache| cache.join("_npx").join(hash).join(NPX_END).is_file())
+    }
+
     /// Installs the package and waits for it, however long it takes. A failure is not reported: the start of the server
     /// fails for the same reason. `setting` sets the environment of the server.
     pub(crate) fn run(&self, setting: impl FnOnce(&mut Command)) {
+        if self.is_installed() {
+            return;
+        }
         let _one_at_a_time = INSTALLATION.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((program, args)) = self.words.split_first() else { return };
         let mut command =
