@@ -141,7 +141,8 @@ def test_published_servers_are_checked(tmp_path):
     found = report(*arguments, "--", *FILESYSTEM, str(tmp_path))
     tools = by_name(found)
     assert tools["list_directory"]["tokens"] > 1_000
-    assert "write_file" in skipped(found) and "path" in skipped(found)["read_text_file"]
+    assert "error" not in tools["read_text_file"], "a text of the directory is read"
+    assert "write_file" in skipped(found) and "pattern" in skipped(found)["search_files"]
 
 
 def test_a_server_at_a_url_is_checked():

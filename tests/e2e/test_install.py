@@ -116,9 +116,10 @@ def test_a_server_with_a_url_is_wrapped_on_request(machine):
         assert "add --http" in machine.portion("install", "--yes")
         assert file.read_bytes() == before
         told = machine.portion("install", "--http", "--yes")
-        assert "OAuth" in told and "arguments of a process" in told
+        assert "OAuth" in told and "become variables" in told
         entry = json.loads(file.read_text())["mcpServers"]["remote"]
-        assert entry["type"] == "stdio" and "X-Team: a $$b" in entry["args"]
+        assert entry["type"] == "stdio" and "X-Team: ${MCP_HEADER_X_TEAM}" in entry["args"]
+        assert entry["env"] == {"MCP_HEADER_X_TEAM": "a $b"}
         with start(entry, machine.project) as peer:
             assert lawful(peer.call("list_bookings", count=70)).next
     machine.portion("uninstall", "--yes")

@@ -28,11 +28,11 @@ def claude(machine, model, command):
     machine.client("claude", "-p", "go", *servers, "--model", "claude-sonnet-4-5")
 
 
-def shown(tmp_path, client, result, *, through):
+def shown(tmp_path, client, result, *options, through):
     """What the model is shown of a result, as text."""
     command = [*SERVER, result]
     with ModelStandIn() as model:
-        client(Machine(tmp_path), model, [PORTION, "wrap", "--", *command] if through else command)
+        client(Machine(tmp_path), model, [PORTION, "wrap", *options, "--", *command] if through else command)
         return model.shown if isinstance(model.shown, str) else json.dumps(model.shown)
 
 
@@ -57,3 +57,13 @@ def test_an_image_beside_structured_content_reaches_the_model_through_portion_on
     text = shown(tmp_path, client, "image", through=through)
     assert "STRUCTURED" in text
     assert ("iVBORw0KGgo" in text) == ("TEXT" in text) == through
+
+
+def test_claude_code_files_no_reply_of_a_tool_that_states_its_size(tmp_path):
+    limits = ["--preset", "none", "--hard-byte-limit", "200KiB"]
+    for limit in ("hard-cap", "token-budget-threshold", "full-below"):
+        limits += [f"--{limit}", "60000"]
+    (tmp_path / "direct").mkdir()
+    assert "persisted-output" in shown(tmp_path / "direct", claude, "medium", through=False)
+    text = shown(tmp_path / "through", claude, "medium", *limits, through=True)
+    assert "TEXT row 0" in text and "TEXT row 699" in text and len(text) > 80_000

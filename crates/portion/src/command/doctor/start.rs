@@ -42,6 +42,13 @@ pub(super) struct Started {
     pub(super) tools: Vec<Tool>,
 }
 
+/// Lines about what the command waits for. A program that reads JSON gets none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    Shown,
+    Hidden,
+}
+
 /// Outcome of the start of a server.
 enum Outcome {
     /// It cannot be started from its entry.
@@ -69,7 +76,7 @@ impl Outcome {
 pub(super) fn check(
     servers: &[ClientServer],
     config: &Config,
-    timeout: Duration,
+    (timeout, progress): (Duration, Progress),
     findings: &mut Vec<Finding>,
 ) -> Vec<Started> {
     // Several clients may start the same server.
@@ -82,7 +89,7 @@ pub(super) fn check(
             distinct.push(server);
         }
     }
-    if !distinct.is_empty() {
+    if !distinct.is_empty() && progress == Progress::Shown {
         let count = counted(distinct.len(), "server");
         print_stderr!("portion: starting {count}, at most {} s each", timeout.as_secs());
     }
@@ -95,8 +102,10 @@ pub(super) fn check(
                 while let Some((at, server)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
                     let outcome = start(server, timeout);
                     let (ended, all) = (ended.fetch_add(1, Ordering::Relaxed) + 1, distinct.len());
-                    let name = printable_name(&server.name);
-                    print_stderr!("portion: {ended} of {all}: {name} {}", outcome.name());
+                    if progress == Progress::Shown {
+                        let name = printable_name(&server.name);
+                        print_stderr!("portion: {ended} of {all}: {name} {}", outcome.name());
+                    }
                     if let Ok(mut outcomes) = outcomes.lock() {
                         outcomes.insert(at, outcome);
                     }
