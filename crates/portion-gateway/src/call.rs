@@ -231,8 +231,9 @@ impl Caller {
     pub(crate) fn with_limit_of_programs(self) -> Self {
         let hard_byte_limit = self.rule.largest_reply_bytes();
         // No token has less than a byte.
-        let policy =
-            Policy { hard_cap: hard_byte_limit, hard_byte_limit, ..self.effective_policy.policy.clone() };
+        let policy = self.effective_policy.policy.clone();
+        let hard_cap = hard_byte_limit.max(policy.token_budget_threshold);
+        let policy = Policy { hard_cap, hard_byte_limit, ..policy };
         let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
         Self { effective_policy, ..self }
     }

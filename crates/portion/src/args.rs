@@ -48,8 +48,8 @@ impl Args {
     pub(crate) fn read() -> Self {
         let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
         let mut line: Vec<OsString> = std::env::args_os().collect();
-        let options = line.iter_mut().skip(1).take_while(|word| *word != "--");
-        let help = options.filter_map(|word| Some((HelpLength::of(word)?, word))).next();
+        let mut options = line.iter_mut().skip(1).take_while(|word| *word != "--");
+        let help = options.find_map(|word| Some((HelpLength::of(word)?, word)));
         let mut command = Self::command().next_line_help(is_narrow);
         match help {
             Some((HelpLength::Short, _)) => command = command.mut_subcommands(without_rare_options),

@@ -244,8 +244,8 @@ impl EndpointRule {
 
     /// Returns the bytes of the largest reply, to a program that asks for everything.
     pub fn largest_reply_bytes(&self) -> usize {
-        let most = self.config.unshaped_byte_limit.unwrap_or(MAX_PROGRAM_BYTES);
-        most.max(self.default_policy.policy.hard_byte_limit)
+        let own = self.default_policy.policy.hard_byte_limit;
+        self.config.unshaped_byte_limit.unwrap_or(MAX_PROGRAM_BYTES.max(own))
     }
 
     /// Returns true for the first call: a pushdown without effect is logged once per version of the configuration.

@@ -23,7 +23,7 @@ pub(super) fn known_paths(command: &[OsString]) -> KnownValues {
 fn largest_text(directory: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(directory).ok()?.take(MAX_ENTRIES).filter_map(Result::ok);
     let sized = entries.filter_map(|entry| {
-        let found = entry.metadata().ok().filter(|found| found.is_file())?;
+        let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
         (!is_hidden && found.len() <= MAX_EXAMPLE_BYTES).then(|| (found.len(), entry.path()))
     });

@@ -181,13 +181,17 @@ fn a_program_reads_everything_at_once() {
 
 #[test]
 fn what_the_operator_allows_a_program_bounds_everything() {
-    let config = EndpointConfig { unshaped_byte_limit: Some(100_000), ..EndpointConfig::default() };
-    let processor = listed_with(config, TEXT, &tool(false));
     let data = records(3_000).to_string();
-    let all = read(&processor, &json!({"content": [{"type": "text", "text": data}]}), json!({"all": true}));
-    let shown = texts(&all);
-    assert!((60_000..=100_000).contains(&shown[0].len()) && data.starts_with(shown[0]));
-    assert!(shown[1].contains("nextCursor"), "{}", shown[1]);
+    for limit in [8_000, 100_000] {
+        let config = EndpointConfig { unshaped_byte_limit: Some(limit), ..EndpointConfig::default() };
+        let processor = listed_with(config, TEXT, &tool(false));
+        let all =
+            read(&processor, &json!({"content": [{"type": "text", "text": data}]}), json!({"all": true}));
+        let shown = texts(&all);
+        assert!(data.starts_with(shown[0]) && shown[1].contains("nextCursor"), "{}", shown[1]);
+        let bytes = all.to_string().len();
+        assert!((limit / 2..=limit).contains(&bytes), "{bytes}");
+    }
 }
 
 proptest! {
