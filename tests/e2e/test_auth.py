@@ -341,11 +341,33 @@ def test_the_admin_listener_needs_its_token_to_be_reached(raw):
     with Listening([*wide, "--admin-token-hash", token["entry"]], env={"PORTION_LOG_LEVEL": "info", "PORTION_LOG": "info"}) as front:
         told = until(lambda: re.search(r"dashboard at http://\S+:(\d+)/", "".join(front.said)), "an address")
         admin = f"http://127.0.0.1:{told[1]}"
-        for path in ("/health", "/metrics", "/", "/api/records"):
+        for path in ("/metrics", "/", "/api/records"):
             assert requests.get(admin + path, timeout=30).status_code == 401
             assert requests.get(admin + path, headers=bearer(other["token"]), timeout=30).status_code == 401
             assert requests.get(admin + path, headers=bearer(token["token"]), timeout=30).status_code == 200
         assert post(front.url, {}).status_code == 200, "clients need no token"
+        stranger, operator = (requests.get(f"{admin}/health", headers=them, timeout=30) for them in ({}, bearer(token["token"])))
+        assert stranger.json() == {"status": "ok"} and "version" in operator.json()
+
+
+def test_a_person_signs_in_to_the_dashboard(raw):
+    token = new_token("ops")
+    with Listening([*served("--admin", "127.0.0.1:0", "--url", f"{raw.url}/mcp"), "--admin-token-hash", token["entry"]]) as front:
+        told = until(lambda: re.search(r"dashboard at (http://\S+)/\n", "".join(front.said)), "an address")
+        admin, browser = told[1], requests.Session()
+        page = browser.get(f"{admin}/", headers={"Accept": "text/html"}, timeout=30)
+        assert page.status_code == 401 and 'name="token"' in page.text and "default-src 'none'" in page.headers["content-security-policy"]
+        sign_in = lambda given, **headers: browser.post(
+            f"{admin}/sign-in", data={"token": given}, headers=headers, timeout=30, allow_redirects=False
+        )
+        assert sign_in("wrong").status_code == 401 and not browser.cookies
+        assert sign_in(token["token"], Origin="http://evil.example").status_code == 403 and not browser.cookies
+        signed_in = sign_in(token["token"], Origin=admin)
+        assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/")
+        assert {"HttpOnly", "SameSite=Strict"} <= set(signed_in.headers["set-cookie"].split("; "))
+        assert browser.get(f"{admin}/", timeout=30).status_code == browser.get(f"{admin}/api/records", timeout=30).status_code == 200
+        for password, status in (("wrong", 401), (token["token"], 200)):
+            assert requests.get(f"{admin}/api/records", auth=("me", password), timeout=30).status_code == status
 
 
 @pytest.mark.parametrize(

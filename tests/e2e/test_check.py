@@ -99,7 +99,7 @@ def test_an_invalid_file_is_reported_before_the_server_is_called(tmp_path):
 def test_a_file_is_made_although_nothing_is_proposed(tmp_path):
     file = tmp_path / "new.yaml"
     said = run("--tool", "read_log", "--write", str(file), "--", *CUT)
-    assert said.endswith(f"Nothing to configure: the defaults fit these results.\nMade {file} without settings.\n")
+    assert said.endswith(f"1 of 1 tool called: the defaults fit.\nMade {file} without settings.\n")
     checked = subprocess.run([PORTION, "config", "check", str(file)], capture_output=True, text=True, timeout=60)
     assert checked.stdout.endswith("valid, 0 warnings\n"), checked
     with Peer([PORTION, "wrap", "--config", str(file), "--", *CUT]) as peer:
@@ -141,7 +141,8 @@ def test_published_servers_are_checked(tmp_path):
     found = report(*arguments, "--", *FILESYSTEM, str(tmp_path))
     tools = by_name(found)
     assert tools["list_directory"]["tokens"] > 1_000
-    assert "write_file" in skipped(found) and "path" in skipped(found)["read_text_file"]
+    assert "error" not in tools["read_text_file"], "a text of the directory is read"
+    assert "write_file" in skipped(found) and "pattern" in skipped(found)["search_files"]
 
 
 def test_a_server_at_a_url_is_checked():

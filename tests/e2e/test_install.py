@@ -48,9 +48,12 @@ def test_claude_code_keeps_and_starts_its_servers(machine):
     files = [machine.home / ".claude.json", machine.project / ".mcp.json"]
     before = [json.loads(file.read_text()) for file in files]
     told = machine.portion("install", "--yes")
-    assert told.count(": wrapped\n") == 3 and "--http" in told
+    assert told.count(": wrapped\n") == 2 and "--http" in told
+    assert machine.portion("install", "--project", "--yes").count(": wrapped\n") == 1
+    entry = json.loads(files[1].read_text())["mcpServers"]["fixture-project"]
+    assert entry["command"] == "portion", "others have it elsewhere"
     listed = machine.client("claude", "mcp", "list")
-    for scope in ("user", "local", "project"):
+    for scope in ("user", "local"):
         line = next(line for line in listed.splitlines() if line.startswith(f"fixture-{scope}:"))
         assert f"{PORTION} wrap --server fixture-{scope} -- " in line
         assert "Connected" in line, "Claude Code started the server through Portion"
@@ -113,9 +116,10 @@ def test_a_server_with_a_url_is_wrapped_on_request(machine):
         assert "add --http" in machine.portion("install", "--yes")
         assert file.read_bytes() == before
         told = machine.portion("install", "--http", "--yes")
-        assert "OAuth" in told and "arguments of a process" in told
+        assert "OAuth" in told and "become variables" in told
         entry = json.loads(file.read_text())["mcpServers"]["remote"]
-        assert entry["type"] == "stdio" and "X-Team: a $$b" in entry["args"]
+        assert entry["type"] == "stdio" and "X-Team: ${MCP_HEADER_X_TEAM}" in entry["args"]
+        assert entry["env"] == {"MCP_HEADER_X_TEAM": "a $b"}
         with start(entry, machine.project) as peer:
             assert lawful(peer.call("list_bookings", count=70)).next
     machine.portion("uninstall", "--yes")
@@ -176,16 +180,16 @@ def test_consequences_are_said_before_the_question(machine):
     path = machine.project / ".mcp.json"
     servers = {"remote": {"type": "http", "url": "https://127.0.0.1:9/mcp", "headers": {"X-Team": "a"}}}
     path.write_text(json.dumps({"mcpServers": servers}))
-    code, told = on_a_terminal(machine, b"n\n", "install", "--http")
+    code, told = on_a_terminal(machine, b"n\n", "install", "--project", "--http")
     asked = told.index("[y/N]")
     assert code == 1
-    for consequence in ("does not sign in", "arguments of a process", "belongs to a project"):
+    for consequence in ("does not sign in", "become variables", "belongs to a project"):
         assert 0 <= told.index(consequence) < asked
-    plan = json.loads(machine.portion("install", "--http", "--dry-run", "--json"))
+    plan = json.loads(machine.portion("install", "--project", "--http", "--dry-run", "--json"))
     assert [note.split(" ")[0] for note in plan["files"][0]["notes"]] == ["this", "Portion", "the"]
     servers["remote"] = {"command": "x"}
     path.write_text(json.dumps({"mcpServers": servers}))
-    plan = json.loads(machine.portion("install", "--http", "--dry-run", "--json"))
+    plan = json.loads(machine.portion("install", "--project", "--http", "--dry-run", "--json"))
     assert [note.split(" ")[0] for note in plan["files"][0]["notes"]] == ["this"]
 
 

@@ -63,7 +63,7 @@ def test_reports_fit(home, line):
 
 def test_a_pipe_gets_whole_lines(home):
     shown = piped(home, "install", "--dry-run", "--http").stdout
-    assert "note: the headers become arguments of a process, which other users of this machine may see\n" in shown
+    assert "note: the values of the headers become variables of the server\n" in shown
     assert "  remote: wrapped\n" in shown
     assert "Not shown" not in piped(home, "stats").stdout
 

@@ -136,7 +136,8 @@ def test_what_takes_long_is_said_on_a_terminal_only(home):
     assert "portion: calling list_bookings through Portion" in shown
     assert "portion: starting 1 server, at most 30 s each" in on_terminal(home, "doctor")[1]
     assert "calling" not in piped(home, *line).stderr
-    assert "starting" not in piped(home, "doctor").stderr
+    assert "portion: 1 of 1: " in piped(home, "doctor").stderr, "it may take minutes"
+    assert "starting" not in piped(home, "doctor", "--json").stderr
 
 
 def test_what_a_server_sends_does_not_control_the_terminal(tmp_path):

@@ -2,7 +2,9 @@
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use http::header::AUTHORIZATION;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http::{HeaderMap, HeaderValue, Uri};
 use portion_policy::access::{AccessPolicy, TokenHash};
 
@@ -19,9 +21,12 @@ const MAX_TOKEN_BYTES: usize = 16 << 10;
 /// Authenticates callers.
 pub struct Authenticator {
     method: Method,
-    /// Metadata for MCP clients; `None` for a listener that is no MCP server.
+    /// Metadata for MCP clients; `None` for a listener that is no MCP server, but has pages for people.
     metadata: Option<ResourceMetadata>,
 }
+
+/// Name of the cookie with the token of a person who has signed in.
+pub const TOKEN_COOKIE: &str = "portion_token";
 
 enum Method {
     /// Credentials are not checked here.
@@ -58,7 +63,8 @@ impl Authenticator {
         Self { method: Method::Unchecked, metadata: None }
     }
 
-    /// Creates an authenticator of these tokens, for a listener without metadata.
+    /// Creates an authenticator of these tokens, for a listener with pages: browsers send the token in a cookie, or as the
+    /// password of Basic authentication.
     pub fn bearer(tokens: Vec<TokenHash>) -> Self {
         Self { method: Method::Bearer(tokens), metadata: None }
     }
@@ -76,6 +82,13 @@ impl Authenticator {
         }
     }
 
+    /// Fetches the keys of the token issuer, if tokens are verified with them, so that the first caller does not wait.
+    pub async fn prepare(&self) {
+        if let Method::Jwt(_, keys) = &self.method {
+            keys.keys_for(None, Instant::now()).await;
+        }
+    }
+
     /// Returns true if callers need a credential for this program. It must not be forwarded.
     pub fn verifies(&self) -> bool {
         !matches!(self.method, Method::Unchecked)
@@ -89,7 +102,13 @@ impl Authenticator {
         match &self.method {
             Method::Unchecked => Ok(None),
             Method::Bearer(tokens) => {
-                let name = token::name_of(tokens, bearer_token(headers)?).ok_or(Denial::UnknownToken)?;
+                let given = match bearer_token(headers) {
+                    Err(Denial::NoCredential) if self.metadata.is_none() => {
+                        browser_token(headers).ok_or(Denial::NoCredential)?
+                    }
+                    given => given?.to_owned(),
+                };
+                let name = token::name_of(tokens, &given).ok_or(Denial::UnknownToken)?;
                 Ok(Some(Identity::Token { name: name.into() }))
             }
             Method::Jwt(verifier, keys) => {
@@ -122,13 +141,48 @@ fn bearer_token(headers: &HeaderMap) -> Result<&str, Denial> {
     Ok(token)
 }
 
+/// Returns the token that a browser sends: in the cookie, or as the password of Basic authentication.
+fn browser_token(headers: &HeaderMap) -> Option<String> {
+    let text = |name: HeaderName| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    let password = text(AUTHORIZATION).find_map(|value| {
+        let (scheme, encoded) = value.trim().split_once(' ')?;
+        let decoded =
+            scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(encoded.trim()).ok())??;
+        String::from_utf8(decoded).ok()?.split_once(':').map(|(_, password)| password.to_owned())
+    });
+    let cookie = || {
+        let mut cookies = text(COOKIE).flat_map(|line| line.split(';'));
+        cookies.find_map(|cookie| {
+            let (name, value) = cookie.trim().split_once('=')?;
+            (name == TOKEN_COOKIE).then(|| value.to_owned())
+        })
+    };
+    password.or_else(cookie).filter(|token| !token.is_empty() && token.len() <= MAX_TOKEN_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
-    use http::header::AUTHORIZATION;
+    use http::header::{AUTHORIZATION, COOKIE};
 
-    use super::bearer_token;
+    use super::{bearer_token, browser_token};
     use crate::Denial;
+
+    #[test]
+    fn a_browser_sends_a_cookie_or_a_password() {
+        let check = |name, value: &'static str, expect: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().expect("a value"));
+            assert_eq!(browser_token(&headers).as_deref(), expect, "{value}");
+        };
+        check(COOKIE, "a=b; portion_token=abc; c=d", Some("abc"));
+        check(COOKIE, "xportion_token=abc", None);
+        check(COOKIE, "portion_token=", None);
+        check(AUTHORIZATION, "Basic bWU6YWJj", Some("abc"));
+        check(AUTHORIZATION, "basic OmE6Yg==", Some("a:b"));
+        check(AUTHORIZATION, "Basic bWU=", None);
+        check(AUTHORIZATION, "Basic !", None);
+    }
 
     #[test]
     fn a_request_has_one_bearer_token() {

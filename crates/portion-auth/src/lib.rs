@@ -28,7 +28,7 @@ mod key_source;
 mod resource;
 mod token;
 
-pub use authenticator::Authenticator;
+pub use authenticator::{Authenticator, TOKEN_COOKIE};
 pub use denial::Denial;
 pub use identity::Identity;
 pub use jwt::JwtError;

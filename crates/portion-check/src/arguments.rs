@@ -11,11 +11,23 @@ const ID_WORDS: &[&str] = &["id", "ids", "key", "uuid", "slug", "number"];
 /// Values of one tool that are remembered.
 const MAX_VALUES: usize = 200;
 
-/// Values seen in results, with the tools that returned them.
+/// Words of arguments that are paths.
+const PATH_WORDS: &[&str] =
+    &["path", "paths", "directory", "dir", "folder", "file", "files", "filename", "root"];
+/// Words of arguments and tools that are about a file, not a directory.
+const FILE_WORDS: &[&str] = &["file", "filename", "text", "document", "content"];
+/// Words of tools that read more than the path names, or what is no text.
+const UNFIT_WORDS: &[&str] = &["tree", "recursive", "media", "image", "audio", "video"];
+
+/// Values seen in results, with the tools that returned them, and paths that the command of the server names.
 #[derive(Clone, Debug, Default)]
 pub struct KnownValues {
     /// Words of the tool's name, name of the member, and its value.
     seen: Vec<(Vec<String>, String, Value)>,
+    /// A directory.
+    directory: Option<String>,
+    /// A text in it.
+    file: Option<String>,
 }
 
 impl KnownValues {
@@ -27,6 +39,33 @@ impl KnownValues {
         let plain = members.filter(|(_, value)| value.is_string() || value.is_number());
         self.seen
             .extend(plain.take(MAX_VALUES).map(|(name, value)| (words.clone(), name.clone(), value.clone())));
+    }
+
+    /// Creates values with a directory that the server was given, and a text in it.
+    pub fn with_paths(directory: Option<String>, file: Option<String>) -> Self {
+        Self { directory, file, ..Self::default() }
+    }
+
+    /// Returns the path for an argument that is one: of the file, where the tool or the argument is about a file, or of the
+    /// directory.
+    fn find_path(&self, tool: &Tool, argument: &str, schema: &Value) -> Option<Value> {
+        let (name, words) = (split_name(&tool.name), split_name(argument));
+        let is = |words: &[String], known: &[&str]| {
+            words
+                .iter()
+                .any(|word| known.contains(&word.as_str()) || known.contains(&singular(word).as_str()))
+        };
+        if !is(&words, PATH_WORDS) || is(&name, UNFIT_WORDS) {
+            return None;
+        }
+        let lists = name.iter().any(|word| matches!(word.as_str(), "list" | "search" | "find"));
+        let reads_file = is(&words, FILE_WORDS) || (is(&name, FILE_WORDS) && !lists);
+        let path = Value::from(if reads_file { self.file.clone()? } else { self.directory.clone()? });
+        match schema.get("type").and_then(Value::as_str) {
+            Some("array") => Some(Value::Array(vec![path])),
+            Some("string") | None => Some(path),
+            Some(_) => None,
+        }
     }
 
     /// Finds a value for an argument: of a member of the same name, or the id of the record that the name mentions.
@@ -68,6 +107,7 @@ pub fn fill_arguments(tool: &Tool, known: &KnownValues) -> Result<Map<String, Va
             let value = known.find(name).or_else(|| known.find_own_id(tool, name))?;
             as_declared(value, schema)
         });
+        let value = value.or_else(|| known.find_path(tool, name, schema));
         match value {
             Some(value) => {
                 filled.insert(name.clone(), value);
@@ -113,6 +153,28 @@ mod tests {
     fn tool(name: &str, properties: &Value, required: &Value) -> Tool {
         let schema = json!({"properties": properties, "required": required});
         Tool::parse(&json!({"name": name, "inputSchema": schema})).expect("a tool")
+    }
+
+    #[test]
+    fn paths_come_from_the_command_line() {
+        let known = KnownValues::with_paths(Some("/data".into()), Some("/data/a.csv".into()));
+        let check = |name: &str, argument: &str, schema: Value, expect: Option<Value>| {
+            let tool = tool(name, &json!({argument: schema}), &json!([argument]));
+            let filled = fill_arguments(&tool, &known).ok().map(|mut filled| filled[argument].take());
+            assert_eq!(filled, expect, "{name}");
+        };
+        let text = || json!({"type": "string"});
+        check("list_directory", "path", text(), Some("/data".into()));
+        check("read_text_file", "path", text(), Some("/data/a.csv".into()));
+        check("search_files", "path", text(), Some("/data".into()));
+        check("read", "file_path", text(), Some("/data/a.csv".into()));
+        check("read_multiple_files", "paths", json!({"type": "array"}), Some(json!(["/data/a.csv"])));
+        check("directory_tree", "path", text(), None);
+        check("read_media_file", "path", text(), None);
+        check("search", "query", text(), None);
+        check("list_directory", "path", json!({"type": "integer"}), None);
+        let tool = tool("list_directory", &json!({"path": text()}), &json!(["path"]));
+        assert!(fill_arguments(&tool, &KnownValues::default()).is_err());
     }
 
     #[test]

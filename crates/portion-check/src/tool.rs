@@ -1,5 +1,6 @@
 //! A tool as its server lists it.
 
+use portion_policy::client::{MAX_DESCRIPTION_CHARS, MAX_INPUT_SCHEMA_BYTES};
 use portion_text::name_words::split_name;
 use serde_json::{Map, Value};
 
@@ -29,6 +30,10 @@ pub struct Tool {
     pub arguments: Map<String, Value>,
     /// Names of the arguments that it requires.
     pub required: Vec<String>,
+    /// Bytes of its input schema, minified.
+    pub schema_bytes: usize,
+    /// Characters of its description.
+    pub description_chars: usize,
     /// Evidence that it only reads; the reason for doubt if there is none.
     pub reads: Result<ReadEvidence, &'static str>,
 }
@@ -62,7 +67,27 @@ impl Tool {
         let required = member("required").and_then(Value::as_array).into_iter().flatten();
         let required = required.filter_map(Value::as_str).map(str::to_owned).collect();
         let reads = read_evidence(&name, listed.get("annotations"));
-        Some(Self { name, arguments, required, reads })
+        let schema_bytes = schema.map_or(0, |schema| schema.to_string().len());
+        let description = listed.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description_chars = description.chars().count();
+        Some(Self { name, arguments, required, schema_bytes, description_chars, reads })
+    }
+
+    /// Returns what a client leaves out of it because it is too long, as sentences without a subject.
+    pub fn excesses(&self) -> Vec<String> {
+        let schema = (self.schema_bytes > MAX_INPUT_SCHEMA_BYTES).then(|| {
+            format!(
+                "has an input schema of {} bytes; claude.ai drops a tool with more than {MAX_INPUT_SCHEMA_BYTES}",
+                self.schema_bytes
+            )
+        });
+        let description = (self.description_chars > MAX_DESCRIPTION_CHARS).then(|| {
+            format!(
+                "has a description of {} characters; Claude Code shows its model {MAX_DESCRIPTION_CHARS}",
+                self.description_chars
+            )
+        });
+        schema.into_iter().chain(description).collect()
     }
 
     /// Returns true if it has an argument of this name.

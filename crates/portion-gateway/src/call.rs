@@ -13,7 +13,7 @@ use portion_core::policy::{Policy, RenderOptions, RowStyle, Techniques};
 use portion_core::redact::RedactionRules;
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
-use portion_policy::client::ClientProfile;
+use portion_policy::client::{ClientProfile, ShownForm};
 use portion_policy::endpoint::Endpoint;
 use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
 use portion_policy::pushdown::PagingStyle;
@@ -179,6 +179,17 @@ impl Caller {
         Self { repeatable_arguments: is_repeatable.then(|| arguments.into()), ..self }
     }
 
+    /// Returns true if results of the tool go without `structuredContent`: no schema demands it, and the client shows its
+    /// model the same twice, or no image beside it.
+    pub fn leaves_out_structured(&self, has_media: bool) -> bool {
+        let shows = self.client.is_some_and(|client| match client.shown_form {
+            ShownForm::Text => false,
+            ShownForm::Structured => has_media,
+            ShownForm::Both => true,
+        });
+        shows && self.tool_limits.has_optional_structured && self.shaping_mode.pass_through.is_none()
+    }
+
     /// Applies another rule.
     #[must_use]
     pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
@@ -229,6 +240,18 @@ impl Caller {
         let render_options = RenderOptions { techniques: all, ..policy.render_options.clone() };
         let effective_policy =
             Arc::new(self.effective_policy.with_policy(Policy { render_options, ..policy.clone() }));
+        Self { effective_policy, ..self }
+    }
+
+    /// Replaces the limits of a reply by that of programs, which is in bytes alone.
+    #[must_use]
+    pub(crate) fn with_limit_of_programs(self) -> Self {
+        let hard_byte_limit = self.rule.largest_reply_bytes();
+        // No token has less than a byte.
+        let policy = self.effective_policy.policy.clone();
+        let hard_cap = hard_byte_limit.max(policy.token_budget_threshold);
+        let policy = Policy { hard_cap, hard_byte_limit, ..policy };
+        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
         Self { effective_policy, ..self }
     }
 

@@ -3,7 +3,7 @@
 //! ```
 //! use portion_install::invocation::wrap_args;
 //!
-//! assert_eq!(wrap_args("git", None, false), ["wrap", "--server", "git", "--"]);
+//! assert_eq!(wrap_args("git", &[], false), ["wrap", "--server", "git", "--"]);
 //! ```
 
 use std::path::Path;
@@ -14,12 +14,37 @@ const WRAP: &str = "wrap";
 const SERVER: &str = "--server";
 /// Separates the options of Portion from the command of the server.
 pub(crate) const SEPARATOR: &str = "--";
-/// Option with the name of a profile.
-pub(crate) const PROFILE: &str = "--profile";
 /// Name of the packages with Portion on npm and `PyPI`.
 const PACKAGE: &str = "portion-mcp";
 /// Option with the URL of a server over HTTP.
 const URL: &str = "--url";
+
+/// An option of Portion that `install` writes: its name, and its value if it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrapOption {
+    /// Name, with hyphens.
+    pub name: &'static str,
+    /// Value; `None` for a flag.
+    pub value: Option<String>,
+}
+
+impl WrapOption {
+    /// Returns the words of the option.
+    pub(crate) fn words(&self) -> Vec<String> {
+        std::iter::once(self.name.to_owned()).chain(self.value.clone()).collect()
+    }
+}
+
+/// Program that the entries are to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
+    /// Absolute path of Portion.
+    pub program: &'a str,
+    /// True to wrap servers with a URL, too.
+    pub include_http: bool,
+    /// Options of Portion that are asked for.
+    pub options: &'a [WrapOption],
+}
 
 /// Form in which an entry starts its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +83,8 @@ pub fn name_problem(server: &str) -> Option<&'static str> {
 ///
 /// `--server=NAME` in one word marks an entry that had no `args`. Unlike whitespace, that survives a client that rewrites
 /// its file.
-pub fn wrap_args(server: &str, profile: Option<&str>, adds_args: bool) -> Vec<String> {
-    let mut args = wrap_with(profile);
+pub fn wrap_args(server: &str, options: &[WrapOption], adds_args: bool) -> Vec<String> {
+    let mut args = wrap_with(options);
     if adds_args {
         args.push(format!("{SERVER}={server}"));
     } else {
@@ -72,12 +97,12 @@ pub fn wrap_args(server: &str, profile: Option<&str>, adds_args: bool) -> Vec<St
 /// Returns the arguments of Portion in front of a server with a URL. `headers` are lines `Name: value`.
 pub fn wrap_url_args(
     server: &str,
-    profile: Option<&str>,
+    options: &[WrapOption],
     url: &str,
     transport: Option<&str>,
     headers: &[String],
 ) -> Vec<String> {
-    let mut args = wrap_with(profile);
+    let mut args = wrap_with(options);
     args.extend([SERVER, server, URL, url].map(str::to_owned));
     for header in headers {
         args.extend(["--header".to_owned(), header.clone()]);
@@ -86,9 +111,8 @@ pub fn wrap_url_args(
     args
 }
 
-fn wrap_with(profile: Option<&str>) -> Vec<String> {
-    let profile = profile.into_iter().flat_map(|name| [PROFILE, name]);
-    std::iter::once(WRAP).chain(profile).map(str::to_owned).collect()
+fn wrap_with(options: &[WrapOption]) -> Vec<String> {
+    std::iter::once(WRAP.to_owned()).chain(options.iter().flat_map(WrapOption::words)).collect()
 }
 
 /// Recognises how a command line starts its server.

@@ -9,7 +9,7 @@
 //! use portion_install::{Target, format::Format, install, uninstall};
 //!
 //! let text = r#"{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"]}}}"#;
-//! let target = Target { program: "/usr/bin/portion", include_http: false, profile: None };
+//! let target = Target { program: "/usr/bin/portion", include_http: false, options: &[] };
 //! let edited = install(text, Format::MCP_SERVERS, &target, &|_| true).unwrap();
 //! assert!(edited.text.contains(r#"["wrap", "--server", "git", "--", "uvx", "mcp-server-git"]"#));
 //! assert_eq!(uninstall(&edited.text, Format::MCP_SERVERS, &|_| true).unwrap().text, text);
@@ -30,5 +30,6 @@ mod wrap;
 
 pub use document::ParseError;
 pub use edit::{Change, Edited, Outcome};
+pub use invocation::Target;
 pub use unwrap::uninstall;
-pub use wrap::{Target, install};
+pub use wrap::install;

@@ -5,11 +5,20 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::client::ConfigFile;
-use crate::document::ParseError;
+use crate::document::{Launch, ParseError, servers};
 use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
-use crate::wrap::Target;
+use crate::format::Format;
+use crate::invocation::Target;
+use crate::quote::quote;
 use crate::{diff, install, uninstall};
+
+/// Length from which a value may be a secret, in bytes.
+const MIN_HIDDEN_BYTES: usize = 6;
+/// Text in place of a value in a diff.
+const HIDDEN: &str = "…";
+/// Portion in files of a project, which others share.
+const PROJECT_PROGRAM: &str = "portion";
 
 /// Action of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +153,10 @@ impl FilePlan {
         }
         let invalid = |error| PlanError::Invalid { path: file.path.clone(), error };
         let Edited { text: mut edited, mut changes } = match action {
+            // Others have Portion elsewhere.
+            Action::Install(target) if file.is_project => {
+                install(text, file.format, &Target { program: PROJECT_PROGRAM, ..target }, is_selected)
+            }
             Action::Install(target) => install(text, file.format, &target, is_selected),
             Action::Uninstall => uninstall(text, file.format, is_selected),
         }
@@ -185,9 +198,32 @@ impl FilePlan {
         self.new != self.old.bytes
     }
 
-    /// Returns the edit as a unified diff.
+    /// Returns the edit as a unified diff, without the values of variables and headers.
     pub fn diff(&self) -> String {
         let name = self.file.path.display().to_string();
-        diff::unified(&name, &String::from_utf8_lossy(&self.old.bytes), &String::from_utf8_lossy(&self.new))
+        let masked = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            without_values(&text, self.file.format)
+        };
+        diff::unified(&name, &masked(&self.old.bytes), &masked(&self.new))
     }
+}
+/// Returns a text in which the values of variables and headers are hidden. References to other values are shown.
+fn without_values(text: &str, format: Format) -> String {
+    let entries = servers(text, format).unwrap_or_default();
+    let values = entries.iter().flat_map(|entry| {
+        let headers = match &entry.launch {
+            Launch::Remote(remote) => remote.headers.as_slice(),
+            Launch::Command(_) | Launch::Unsupported(_) => &[],
+        };
+        entry.env.iter().chain(headers).map(|(_, value)| value)
+    });
+    let mut values: Vec<&String> =
+        values.filter(|value| value.len() >= MIN_HIDDEN_BYTES && !value.contains("${")).collect();
+    // A value may be the beginning of another.
+    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    let hidden = quote(HIDDEN, format.syntax);
+    values
+        .into_iter()
+        .fold(text.to_owned(), |text, value| text.replace(&quote(value, format.syntax), &hidden))
 }

@@ -2,27 +2,34 @@
 
 use crate::document::{Args, CommandLine, Entry, Remote};
 use crate::format::{Format, References, Syntax};
-use crate::invocation::wrap_url_args;
+use crate::invocation::{Target, wrap_url_args};
 use crate::quote::{list_text, quote};
 use crate::splice::Splice;
 
 const NO_HTTP: &str = "its URL is neither http:// nor https://";
+const HAS_ENV: &str = "it has both headers and variables: move the headers into its variables first";
+/// Beginning of the names of variables with the values of headers.
+const VARIABLE_PREFIX: &str = "MCP_HEADER_";
 
 /// Returns why Portion cannot connect to a URL; `None` if it can. A reference to a variable may stand for any URL.
-pub(crate) fn refusal(remote: &Remote, references: References) -> Option<&'static str> {
+pub(crate) fn refusal(entry: &Entry, remote: &Remote, references: References) -> Option<&'static str> {
     let url = references.to_braces(&remote.url).trim_start().to_ascii_lowercase();
     let is_http = ["http://", "https://", "${"].iter().any(|start| url.starts_with(start));
-    (!is_http).then_some(NO_HTTP)
+    if !is_http {
+        return Some(NO_HTTP);
+    }
+    (!remote.headers.is_empty() && !entry.env.is_empty()).then_some(HAS_ENV)
 }
 
-/// Returns the edits that put Portion in front of a URL, and the new command line.
+/// Returns the edits that put Portion in front of a URL, and the new command line. The values of headers become variables:
+/// other users of the machine may see the arguments of a process.
 pub(crate) fn wrap(
     entry: &Entry,
     remote: &Remote,
-    program: &str,
-    profile: Option<&str>,
-    Format { syntax, references, .. }: Format,
+    target: &Target<'_>,
+    Format { syntax, .. }: Format,
 ) -> (Vec<Splice>, Vec<String>) {
+    let program = target.program;
     let kind = entry.kind.as_ref();
     let transport = match kind.map(|kind| kind.value.as_str()) {
         None => (remote.url_key == "httpUrl").then_some("http"),
@@ -30,9 +37,9 @@ pub(crate) fn wrap(
         Some(name @ ("sse" | "streamable-http" | "streamableHttp")) => Some(name),
         Some(_) => Some("http"),
     };
-    let headers = remote.headers.iter();
+    let lines = remote.headers.iter();
     let mut headers: Vec<String> =
-        headers.map(|(name, value)| format!("{name}: {}", escape(&references.to_braces(value)))).collect();
+        lines.map(|(name, _)| format!("{name}: ${{{}}}", variable_name(name))).collect();
     let mut splices = Vec::new();
     if let Some((member, variable)) = &remote.token_variable {
         headers.push(format!("Authorization: Bearer ${{{variable}}}"));
@@ -40,7 +47,7 @@ pub(crate) fn wrap(
         let text = format!("env_vars{}[{}]", remote.colon, quote(variable, syntax));
         splices.push(Splice::replace(member.clone(), text));
     }
-    let args = wrap_url_args(&entry.name, profile, &remote.url, transport, &headers);
+    let args = wrap_url_args(&entry.name, target.options, &remote.url, transport, &headers);
     let Remote { colon, member_separator, .. } = remote;
     let member = |name: &str, value: &str| match syntax {
         Syntax::Json => format!("{}{colon}{value}", quote(name, syntax)),
@@ -50,8 +57,13 @@ pub(crate) fn wrap(
     let list = member("args", &list_text(&args, syntax));
     if let Some(headers) = &remote.headers_member {
         // In the place of the headers: what is between the members stays, comments as well.
+        let variable = |(name, value): &(String, String)| {
+            format!("{}{colon}{}", quote(&variable_name(name), syntax), quote(value, syntax))
+        };
+        let variables: Vec<String> = remote.headers.iter().map(variable).collect();
+        let env = member("env", &format!("{{{}}}", variables.join(", ")));
         splices.push(Splice::replace(remote.member.clone(), command));
-        splices.push(Splice::replace(headers.clone(), list));
+        splices.push(Splice::replace(headers.clone(), format!("{list}{member_separator}{env}")));
     } else {
         let text = format!("{command}{member_separator}{list}");
         splices.push(Splice::replace(remote.member.clone(), text));
@@ -70,6 +82,7 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
         (after("--url"), after("--header"), after("--transport"));
     let (url, transport) = (*urls.first()?, transports.first().copied());
     let mut args_edit = Splice::remove(removal.clone());
+    let mut env_edit = None;
     let text = match syntax {
         Syntax::Toml => format!("url = {}", quote(url, syntax)),
         Syntax::Json => {
@@ -78,9 +91,15 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
             let lines = headers.iter().filter_map(|line| line.split_once(": "));
             let lines: Vec<String> = lines
                 .map(|(name, value)| {
-                    format!("{}: {}", quote(name, syntax), quote(&value.replace("$$", "$"), syntax))
+                    let own = entry.env.iter().find(|(variable, _)| value == format!("${{{variable}}}"));
+                    let value = own.map_or_else(|| value.replace("$$", "$"), |(_, value)| value.clone());
+                    format!("{}: {}", quote(name, syntax), quote(&value, syntax))
                 })
                 .collect();
+            let is_ours = |(name, _): &(String, String)| name.starts_with(VARIABLE_PREFIX);
+            if let Some(env) = command.env_removal.as_ref().filter(|_| entry.env.iter().all(is_ours)) {
+                env_edit = Some(Splice::remove(env.clone()));
+            }
             if !lines.is_empty() {
                 let headers = format!("\"headers\": {{{}}}", lines.join(", "));
                 args_edit = Splice::replace(member.clone(), headers);
@@ -89,6 +108,7 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
         }
     };
     let mut splices = vec![args_edit, Splice::replace(command.member.clone(), text)];
+    splices.extend(env_edit);
     if let Some(kind) = &entry.kind {
         splices.push(Splice::replace(kind.range.clone(), quote(transport.unwrap_or("http"), syntax)));
     }
@@ -99,14 +119,8 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
     Some((splices, url.to_owned()))
 }
 
-/// Escapes the dollar signs of a header for `--header`, except those of references.
-fn escape(value: &str) -> String {
-    let mut escaped = String::with_capacity(value.len());
-    for (at, char) in value.char_indices() {
-        escaped.push(char);
-        if char == '$' && !value[at..].starts_with("${") {
-            escaped.push('$');
-        }
-    }
-    escaped
+/// Returns the name of the variable with the value of a header.
+fn variable_name(header: &str) -> String {
+    let plain = |char: char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' };
+    VARIABLE_PREFIX.chars().chain(header.chars().map(plain)).collect()
 }

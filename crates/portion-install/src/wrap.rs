@@ -3,27 +3,16 @@
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
-use crate::invocation::{Invocation, PROFILE, SEPARATOR, name_problem, recognise, wrap_args};
+use crate::invocation::{Invocation, SEPARATOR, Target, WrapOption, name_problem, recognise, wrap_args};
 use crate::quote::quote;
 use crate::remote;
 use crate::splice::Splice;
 
-/// Program that the entries are to start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target<'a> {
-    /// Absolute path of Portion.
-    pub program: &'a str,
-    /// True to wrap servers with a URL, too.
-    pub include_http: bool,
-    /// Profile of the servers, if one is asked for.
-    pub profile: Option<&'a str>,
-}
-
 const BY_USER: &str = "it starts Portion by a command of its own";
 const HAS_URL: &str = "it has a URL: add --http to wrap it";
 
-/// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments, but the
-/// profile that is asked for.
+/// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments, but gets the
+/// options that are asked for.
 ///
 /// # Errors
 /// Returns the place where the text is not valid.
@@ -40,10 +29,10 @@ pub fn install(
         match &entry.launch {
             Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
             Launch::Remote(remote) if target.include_http => {
-                if let Some(reason) = remote::refusal(remote, format.references) {
+                if let Some(reason) = remote::refusal(entry, remote, format.references) {
                     return (Outcome::Skipped(reason), Vec::new(), before.to_vec());
                 }
-                let (splices, after) = remote::wrap(entry, remote, target.program, target.profile, format);
+                let (splices, after) = remote::wrap(entry, remote, target, format);
                 (Outcome::Wrapped, splices, after)
             }
             Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),
@@ -68,17 +57,17 @@ fn wrap_command(
     match recognise(&command.program.value, &args) {
         Invocation::Manual => return (Outcome::Skipped(BY_USER), Vec::new(), old),
         Invocation::Installed(_) => {
-            let (profile, args) = set_profile(text, command, target.profile, syntax);
+            let (options, args) = set_options(text, command, target.options, syntax);
             let after = new(&args);
             if after == old {
                 return (Outcome::Unchanged, Vec::new(), old);
             }
             let program = (command.program.value != target.program).then_some(program);
-            return (Outcome::Updated, program.into_iter().chain(profile).collect(), after);
+            return (Outcome::Updated, program.into_iter().chain(options).collect(), after);
         }
         Invocation::Direct => {}
     }
-    let prefix = wrap_args(&entry.name, target.profile, matches!(command.args, Args::Missing { .. }));
+    let prefix = wrap_args(&entry.name, target.options, matches!(command.args, Args::Missing { .. }));
     let source = text.get(command.program.range.clone()).unwrap_or_default();
     let mut words: Vec<String> = prefix.iter().map(|word| quote(word, syntax)).collect();
     let edits = match &command.args {
@@ -103,28 +92,34 @@ fn wrap_command(
     (Outcome::Wrapped, edits, new(&after))
 }
 
-/// Returns the edit after which an installed entry names a profile, and the arguments of Portion then.
-fn set_profile(
+/// Returns the edits after which an installed entry has these options, and the arguments of Portion then.
+fn set_options(
     text: &str,
     command: &CommandLine,
-    profile: Option<&str>,
+    options: &[WrapOption],
     syntax: Syntax,
-) -> (Option<Splice>, Vec<String>) {
+) -> (Vec<Splice>, Vec<String>) {
     let mut args = command.words().split_off(1);
-    let (Some(profile), Args::Member { list, .. } | Args::Rest(list)) = (profile, &command.args) else {
-        return (None, args);
-    };
-    let given = args.iter().take_while(|arg| *arg != SEPARATOR).position(|arg| arg == PROFILE);
-    let edit = if let Some((at, value)) = given.and_then(|at| Some((at + 1, list.items.get(at + 1)?))) {
-        profile.clone_into(&mut args[at]);
-        Splice::replace(value.range.clone(), quote(profile, syntax))
-    } else {
-        let words = [PROFILE.to_owned(), profile.to_owned()];
-        let quoted = words.each_ref().map(|word| quote(word, syntax));
-        args.splice(1..1, words);
-        insertion(text, list, 1, &quoted)
-    };
-    (Some(edit), args)
+    let (Args::Member { list, .. } | Args::Rest(list)) = &command.args else { return (Vec::new(), args) };
+    let (mut edits, mut added) = (Vec::new(), Vec::new());
+    for option in options {
+        let given = args.iter().take_while(|arg| *arg != SEPARATOR).position(|arg| arg == option.name);
+        match (given, &option.value) {
+            (Some(at), Some(value)) => {
+                let Some(old) = list.items.get(at + 1).filter(|old| old.value != *value) else { continue };
+                value.clone_into(&mut args[at + 1]);
+                edits.push(Splice::replace(old.range.clone(), quote(value, syntax)));
+            }
+            (Some(_), None) => {}
+            (None, _) => added.extend(option.words()),
+        }
+    }
+    if !added.is_empty() {
+        let quoted: Vec<String> = added.iter().map(|word| quote(word, syntax)).collect();
+        edits.push(insertion(text, list, 1, &quoted));
+        args.splice(1..1, added);
+    }
+    (edits, args)
 }
 
 /// Inserts words into a list before the item of an index, separated as its items are.

@@ -1,8 +1,9 @@
 //! The command line: one variant per command. The options of a command are in its own module.
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use portion_config::key::Key;
 
 use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, serve,
@@ -38,7 +39,7 @@ Run it in front of one server: portion wrap -- COMMAND";
 /// Columns below which the help of an option starts on a line of its own.
 const NARROW: u16 = 60;
 
-/// Options below a heading that `-h` shows; `--help` shows all.
+/// Options below a heading that `-h` shows; `--help` names all, and `--help-all` explains them.
 const OFTEN_USED: [&str; 8] =
     ["config", "openapi", "profile", "lean", "tokenBudgetThreshold", "defaultPageSize", "listen", "metadata"];
 
@@ -46,11 +47,17 @@ impl Args {
     /// Parses the command line. An error ends the process with code 2 and a suggestion.
     pub(crate) fn read() -> Self {
         let is_narrow = terminal_size::terminal_size().is_some_and(|(width, _)| width.0 < NARROW);
+        let mut line: Vec<OsString> = std::env::args_os().collect();
+        let mut options = line.iter_mut().skip(1).take_while(|word| *word != "--");
+        let help = options.find_map(|word| Some((HelpLength::of(word)?, word)));
         let mut command = Self::command().next_line_help(is_narrow);
-        if asks_for_short_help(std::env::args_os().skip(1)) {
-            command = command.mut_subcommands(without_rare_options);
+        match help {
+            Some((HelpLength::Short, _)) => command = command.mut_subcommands(without_rare_options),
+            Some((HelpLength::Listed, _)) => command = command.mut_subcommands(with_listed_options),
+            Some((HelpLength::All, word)) => *word = "--help".into(),
+            None => {}
         }
-        let parsed = command.try_get_matches_from_mut(std::env::args_os());
+        let parsed = command.try_get_matches_from_mut(line);
         let parsed = parsed.and_then(|mut matches| {
             let is_json = json_option::is_set(&matches);
             let args =
@@ -86,9 +93,47 @@ fn end_with(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// Returns true if `-h`, and not `--help`, is among the options.
-fn asks_for_short_help(line: impl Iterator<Item = OsString>) -> bool {
-    line.take_while(|word| word != "--").any(|word| word == "-h")
+/// Extent of a help.
+enum HelpLength {
+    /// Options that are often used.
+    Short,
+    /// All options; those of the configuration by name alone.
+    Listed,
+    /// All options, explained.
+    All,
+}
+
+impl HelpLength {
+    /// Returns the extent for which an option asks.
+    fn of(word: &OsStr) -> Option<Self> {
+        match word.to_str()? {
+            "-h" => Some(Self::Short),
+            "--help" => Some(Self::Listed),
+            "--help-all" => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+/// Lists the options of the configuration, except those that are often used, by their names below the help.
+fn with_listed_options(command: clap::Command) -> clap::Command {
+    let is_listed = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        let is_key = |key: &Key| arg.get_help_heading() == Some(key.group.heading());
+        Key::by_name(id).is_some_and(is_key) && !OFTEN_USED.contains(&id)
+    };
+    let names: Vec<String> = command
+        .get_arguments()
+        .filter(|arg| is_listed(arg))
+        .filter_map(|arg| Some(format!("--{}", arg.get_long()?)))
+        .collect();
+    if names.is_empty() {
+        return command;
+    }
+    let listed =
+        format!("Configuration options (portion {} --help-all): {}", command.get_name(), names.join(", "));
+    let after = command.get_after_help().map(|help| format!("{help}\n\n{listed}")).unwrap_or(listed);
+    command.mut_args(|arg| if is_listed(&arg) { arg.hide(true) } else { arg }).after_help(after)
 }
 
 /// Hides the options below headings, except those that are often used, and says so.

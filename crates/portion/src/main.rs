@@ -18,6 +18,7 @@ mod environment;
 mod exposure;
 mod failure;
 mod json_option;
+mod launcher;
 mod listening;
 mod log;
 mod oauth;

@@ -49,8 +49,17 @@ pub enum StructuredMode {
     Records,
     /// The same view as the text, for clients that show a model nothing else.
     AsText,
+    /// The same view as the text, which is then left out, for clients that show a model both.
+    InPlaceOfText,
     /// The upstream's content, for results that are too small to be shortened.
     AsReceived,
+}
+
+impl StructuredMode {
+    /// Returns true if it is the same view as the text, condensed alike.
+    pub fn is_view_of_text(self) -> bool {
+        matches!(self, Self::AsText | Self::InPlaceOfText)
+    }
 }
 
 /// Techniques that may be applied to payloads. A payload that would need a disabled one is passed on

@@ -5,12 +5,15 @@ use serde_json::Value;
 use super::budget::RemainingBudget;
 use super::cost_estimate::CostEstimate;
 use super::envelope;
+use super::exempt::shows_part;
 use super::notice::{Detail, Notice, NoticeText};
-use super::portion::{PieceBody, Plan, Portion, PortionKind};
+use super::portion::{Piece, PieceBody, Plan, Portion, PortionKind};
 use super::reply_limits::ReplyLimits;
-use super::structured::{self, StructuredForm};
+use super::structured::{self, Placement, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{CursorToken, Position};
+use crate::policy::StructuredMode;
+use crate::snapshot::Part;
 use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields};
 
@@ -45,6 +48,17 @@ struct WrittenForms {
     envelope: Option<String>,
     /// Tokens of the more expensive form.
     tokens: usize,
+}
+
+/// Text in place of one that `structuredContent` repeats.
+const TEXT_LEFT_OUT: &str = "The result is in structuredContent.";
+
+/// The text that `structuredContent` shows in its place.
+enum LeftOutText<'a> {
+    /// All texts.
+    All,
+    /// The text of this part.
+    Part(&'a Part),
 }
 
 /// Facts about the rendering that the notice is about.
@@ -86,6 +100,7 @@ impl Candidate {
         let is_plain = forms.envelope.is_some() && walk.request.view.field_selection == RequestedFields::All;
         let facts = RenderedFacts::new(forms.noticed_content(), is_plain);
         let (kind, next_cursor, start_cursor) = (notice.kind(), notice.next_cursor, notice.start_cursor);
+        let left_out = forms.text_left_out(walk);
         let (envelope_index, mut pieces) = (forms.envelope, forms.text.pieces);
         let WrittenForms { notice, structured, envelope, tokens } = written;
         let charged_tokens = costs.charged_tokens(tokens, envelope.as_ref(), structured.as_ref(), &notice);
@@ -94,21 +109,24 @@ impl Candidate {
         }
         let is_enveloped = envelope_index.is_some();
         let has_full_notice = structured.is_some() || is_enveloped;
+        let charged_bytes = costs.charged_bytes(&pieces, structured.as_ref(), &notice);
+        let larger_form_bytes = costs.larger_form_bytes(&pieces, structured.as_ref(), &notice);
+        pieces.retain(|piece| !left_out.as_ref().is_some_and(|text| text.has(piece)));
         Self {
             charged_tokens,
-            charged_bytes: costs.charged_bytes(&pieces, structured.as_ref(), &notice),
+            charged_bytes,
             notice_tokens: costs.notice_tokens(if has_full_notice {
                 &notice.full_text
             } else {
                 &notice.model_text
             }),
-            larger_form_bytes: costs.larger_form_bytes(&pieces, structured.as_ref(), &notice),
+            larger_form_bytes,
             portion: Portion {
                 pieces,
                 structured,
                 notice: notice.full_text,
-                text_notice: notice.model_text,
-                is_enveloped,
+                is_enveloped: is_enveloped && left_out.is_none(),
+                text_notice: left_out.map_or(notice.model_text, |_| TEXT_LEFT_OUT.to_owned()),
                 whole_value: facts.whole_value,
                 is_whole: walk.is_whole,
                 next_cursor,
@@ -147,6 +165,21 @@ impl<'a> Forms<'a> {
         text.next_position = text.next_position.or(own_part.and_then(|own| own.next_position));
         let envelope = walk.reserve_envelope(&mut text);
         Self { text, structured, envelope }
+    }
+
+    /// Returns the text to leave out, if `structuredContent` is shown in its place.
+    fn text_left_out(&self, walk: &PartWalk<'a>) -> Option<LeftOutText<'a>> {
+        if walk.cx.policy.render_options.structured != StructuredMode::InPlaceOfText {
+            return None;
+        }
+        match self.structured.as_ref()? {
+            StructuredForm::SameAsText(Placement::Blocks(_)) => Some(LeftOutText::All),
+            StructuredForm::SameAsText(_) | StructuredForm::TextVariant(..) => {
+                let shown = self.text.notice_part.as_ref()?;
+                walk.snapshot.parts().get(shown.part_index).map(LeftOutText::Part)
+            }
+            StructuredForm::OwnPart(..) | StructuredForm::BareValue(..) => None,
+        }
     }
 
     /// Returns the content that only `structuredContent` shows.
@@ -204,6 +237,16 @@ impl<'a> Forms<'a> {
         let (_, structured, own_tokens) =
             own.stating_cost(detail, (0, digits), merged, |_, json| costs.structured_tokens(json));
         WrittenForms { notice: text, structured: Some(structured), envelope, tokens: tokens.max(own_tokens) }
+    }
+}
+
+impl LeftOutText<'_> {
+    /// Returns true if a piece is part of the text.
+    fn has(&self, piece: &Piece) -> bool {
+        match self {
+            Self::All => !matches!(piece.body, PieceBody::Block(_)),
+            Self::Part(part) => shows_part(piece, part),
+        }
     }
 }
 

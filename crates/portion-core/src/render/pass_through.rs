@@ -6,7 +6,7 @@ use super::block::block_cost;
 use super::context::Context;
 use super::exempt::is_exempt;
 use super::reply_limits::ENVELOPE_BYTES;
-use crate::policy::Policy;
+use crate::policy::{Policy, StructuredMode};
 use crate::snapshot::{IndexedText, Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 
@@ -42,33 +42,39 @@ pub(super) fn pass_through_cost(
     }
     let policy = cx.policy;
     let parts = snapshot.parts().iter().enumerate();
-    let counted = parts.filter(|(at, _)| !is_exempt(snapshot, *at, policy)).map(|(_, part)| part);
+    let counted: Vec<(usize, &Part)> = parts.filter(|(at, _)| !is_exempt(snapshot, *at, policy)).collect();
     let mut bytes = ENVELOPE_BYTES + snapshot.frame();
-    for part in counted.clone() {
+    for (_, part) in &counted {
         bytes += part_wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {
             return None;
         }
     }
-    let (structured, content): (Vec<&Part>, Vec<&Part>) =
-        counted.partition(|part| part.address == STRUCTURED_CONTENT);
+    let all = counted.len() == snapshot.parts().len();
+    // A model that is shown both forms reads both. Where there is no `structuredContent`, nothing repeats a text.
+    let apart = snapshot.structured_part();
+    let is_shown_both = policy.render_options.structured == StructuredMode::InPlaceOfText;
+    let is_repeated = |part: &Part| apart.is_none() && part.duplicate.is_some();
+    let (structured, content): (Vec<_>, Vec<_>) = counted
+        .into_iter()
+        .filter(|(_, part)| !is_repeated(part))
+        .partition(|(at, _)| Some(*at) == apart && !is_shown_both);
     let most = max_pass_through_tokens(snapshot, policy);
-    let all = content.len() + structured.len() == snapshot.parts().len();
     let tokens = form_cost(&content, most, cx)?.max(form_cost(&structured, most, cx)?);
     Some(PassThroughCost { tokens: all.then_some(tokens) })
 }
 
 /// Returns the tokens up to which a payload passes, in each of its forms.
 pub(super) fn max_pass_through_tokens(snapshot: &Snapshot, policy: &Policy) -> usize {
-    let twice = snapshot.parts().iter().any(|part| part.address == STRUCTURED_CONTENT);
+    let twice = snapshot.structured_part().is_some();
     let threshold = policy.token_budget_threshold;
     if twice { threshold.min(policy.hard_cap / 2) } else { threshold }
 }
 
-fn form_cost(parts: &[&Part], most: usize, cx: &Context<'_>) -> Option<usize> {
+fn form_cost(parts: &[(usize, &Part)], most: usize, cx: &Context<'_>) -> Option<usize> {
     let mut left = most;
     let mut below_all = true;
-    for part in parts {
+    for (_, part) in parts {
         let threshold =
             part.indexed_text().map_or(usize::MAX, |subject| max_whole_tokens(subject, cx.policy));
         // A part above its threshold passes only in a small payload, so no more of it is counted.

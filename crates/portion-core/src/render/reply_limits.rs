@@ -6,7 +6,7 @@ use super::budget::RemainingBudget;
 use super::context::Context;
 use super::description::Description;
 use super::notice::{self, Detail};
-use crate::policy::{MIN_BYTE_LIMIT, Policy};
+use crate::policy::{MIN_BYTE_LIMIT, Policy, StructuredMode};
 use crate::snapshot::Snapshot;
 use crate::view::ResolvedRequest;
 
@@ -43,8 +43,11 @@ impl ReplyLimits {
     ) -> Self {
         let frame = if fresh { snapshot.frame() } else { 0 };
         let bytes = policy.hard_byte_limit.saturating_sub(frame).max(MIN_BYTE_LIMIT) - ENVELOPE_BYTES;
-        if fresh && snapshot.structured_part().is_some() {
-            return Self { tokens: asked.token_budget.min(policy.hard_cap / 2), bytes: bytes / 2 };
+        if fresh && let Some(at) = snapshot.structured_part() {
+            let tokens = asked.token_budget.min(policy.hard_cap / 2);
+            let shows_two = policy.render_options.structured == StructuredMode::InPlaceOfText
+                && snapshot.parts()[at].duplicate.is_none();
+            return Self { tokens: if shows_two { tokens / 2 } else { tokens }, bytes: bytes / 2 };
         }
         Self { tokens: asked.token_budget.min(policy.hard_cap), bytes }
     }

@@ -4,7 +4,7 @@ use portion_json::containers::items;
 use portion_json::path::{key_matches, value_at};
 use portion_json::scan::{JsonKind, JsonReader, minified, quote};
 use portion_json::span::Span;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
@@ -117,8 +117,7 @@ fn merge_unminified(
     notice_text: &NoticeText,
 ) -> String {
     let style = walk.cx.policy.render_options.metadata_style;
-    let notice = Value::Object(nest_under_meta(&notice_text.object, style)).to_string();
-    let notice = notice.as_str();
+    let notice = &nest_under_meta(&notice_text.object, style);
     let (channel, shape) = match form {
         StructuredForm::BareValue(value, _) => return value.clone(),
         StructuredForm::OwnPart(own, shape) | StructuredForm::TextVariant(own, shape) => (&**own, *shape),
@@ -189,18 +188,23 @@ fn blocks_with(json: &str, span: Span, pieces: &[Piece]) -> String {
     }
 }
 
-/// Returns an object with the notice's members after its own, or under one key if any of their keys is taken.
+/// Returns an object with the notice's members: cursor and total before its own, because programs read them first and
+/// clients cut the end, the facts after its own. If any of their keys is taken, the notice is under one key, which comes first.
 ///
 /// `taken`: the payload has such a key, even if the object does not show it.
-fn with_notice(object: &str, notice: &str, style: MetadataStyle, taken: bool) -> String {
+fn with_notice(object: &str, notice: &Map<String, Value>, style: MetadataStyle, taken: bool) -> String {
     let has_key = |object: &str, name: &str| value_at(object, Span::new(0, object.len()), name).is_some();
-    let open = object.strip_suffix('}').unwrap_or("{").trim_end();
-    let comma = if open.ends_with('{') { "" } else { "," };
+    let own = object.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    let mut members = Vec::with_capacity(notice.len() + 1);
     if taken || NOTICE_KEYS.iter().any(|name| has_key(object, &style.key(name))) {
-        return format!("{open}{comma}\"{}\":{notice}}}", nested_notice_key(object));
+        members.push(format!("\"{}\":{}", nested_notice_key(object), Value::Object(notice.clone())));
+        members.push(own.trim().to_owned());
+    } else {
+        members.extend(notice.iter().map(|(key, value)| format!("{}:{value}", quote(key))));
+        members.insert(notice.keys().take_while(|key| *key != NOTICE_KEYS[2]).count(), own.trim().to_owned());
     }
-    let members = notice.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-    format!("{open}{comma}{members}}}")
+    members.retain(|member| !member.is_empty());
+    format!("{{{}}}", members.join(","))
 }
 
 /// Returns an object without the members of the notice of another Portion behind this one, or `None` if it has no such

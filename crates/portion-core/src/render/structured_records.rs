@@ -48,7 +48,7 @@ impl<'a> PartWalk<'a> {
         };
         let plain =
             view.field_selection == RequestedFields::Auto && !view.raw && view.range.is_none() && is_payload;
-        self.cx.policy.render_options.structured != StructuredMode::AsText && plain && !whole
+        !self.cx.policy.render_options.structured.is_view_of_text() && plain && !whole
     }
 
     /// Renders `structuredContent`, if the payload has one.

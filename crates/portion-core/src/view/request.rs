@@ -36,6 +36,8 @@ pub struct Request {
     pub sort: Option<String>,
     /// True if the reply has the bytes that the upstream wrote.
     pub raw: bool,
+    /// True if the reply has all of them that the operator allows a program: `raw`, within another limit.
+    pub all: bool,
     /// Tokens that the reply may cost.
     pub max_tokens: Option<usize>,
     /// Query whose answer is served in place of the content. The other controls are for the answer, but cursor, path and
@@ -113,6 +115,17 @@ impl Request {
         Ok(())
     }
 
+    /// Requests all that the operator allows a program, if the value is true.
+    ///
+    /// # Errors
+    /// Returns an error if that is no boolean.
+    pub fn set_all(&mut self, json: &str) -> Result<(), ViewError> {
+        self.all =
+            JsonKind::of_value(json) != JsonKind::Null && ControlValue { name: "all", json }.parse_bool()?;
+        self.raw |= self.all;
+        Ok(())
+    }
+
     /// Checks that the controls can be combined.
     ///
     /// # Errors
@@ -120,17 +133,18 @@ impl Request {
     pub fn check(&self) -> Result<(), ViewError> {
         self.query.check()?;
         let range = self.start_line.is_some() || self.end_line.is_some();
+        let raw = if self.all { "all" } else { "raw" };
         let conflicts = [
             (self.page.is_some() && self.offset.is_some(), "page", "offset"),
             (range && self.page.is_some(), "startLine/endLine", "page"),
             (range && self.offset.is_some(), "startLine/endLine", "offset"),
             (range && self.fields.is_some(), "startLine/endLine", "fields"),
             (range && self.sort.is_some(), "startLine/endLine", "sort"),
-            (range && self.raw, "startLine/endLine", "raw"),
-            (self.raw && self.fields.is_some(), "raw", "fields"),
-            (self.raw && self.sort.is_some(), "raw", "sort"),
-            (self.raw && self.limit.is_some(), "raw", "limit"),
-            (self.raw && self.page.is_some(), "raw", "page"),
+            (range && self.raw, "startLine/endLine", raw),
+            (self.raw && self.fields.is_some(), raw, "fields"),
+            (self.raw && self.sort.is_some(), raw, "sort"),
+            (self.raw && self.limit.is_some(), raw, "limit"),
+            (self.raw && self.page.is_some(), raw, "page"),
             (self.section.is_some() && self.path.is_some(), "section", "path"),
         ];
         match conflicts.iter().find(|(both, ..)| *both) {

@@ -50,6 +50,8 @@ pub struct ResolvedRequest {
     pub(crate) is_plain: bool,
     /// True if only the payload is requested, possibly with a token budget.
     pub(crate) is_plain_except_budget: bool,
+    /// True if the reply goes on with the next part as long as it has room.
+    pub(crate) fills_with_parts: bool,
     /// True if it continues an earlier reply, so its order is settled.
     pub(crate) is_continuation: bool,
 }
@@ -72,6 +74,7 @@ impl ResolvedRequest {
             has_larger_budget: false,
             is_plain: true,
             is_plain_except_budget: true,
+            fills_with_parts: false,
             is_continuation: false,
         }
     }
@@ -148,6 +151,7 @@ pub fn resolve(
         has_larger_budget: roomy,
         is_plain: false,
         is_plain_except_budget: base.is_none() && unasked,
+        fills_with_parts: request.all,
         is_continuation: goes_on,
     })
 }
@@ -226,7 +230,7 @@ fn token_budget(view: &View, request: &Request, with_media: usize, policy: &Poli
         matches!(view.target, Target::Value(_)) || view.field_selection != RequestedFields::Auto;
     match request.max_tokens {
         Some(tokens) => tokens,
-        None if view.is_explicit() || request.page_count.is_some() => policy.hard_cap,
+        None if request.all || view.is_explicit() || request.page_count.is_some() => policy.hard_cap,
         None if selects_value => policy.token_budget_threshold.max(with_media),
         None => policy.reply_target.max(with_media),
     }

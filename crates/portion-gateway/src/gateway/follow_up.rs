@@ -54,6 +54,11 @@ impl CursorCall<'_> {
         // The result of a built-in tool is text.
         let form = if self.context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
         let (context, held, position) = match self.into_target(&request, extent_for(&request)).await {
+            Ok((context, held, position)) if request.all => (
+                RequestContext { caller: context.caller.with_limit_of_programs(), ..context },
+                held,
+                position,
+            ),
             Ok(target) => target,
             Err(reply) => return reply,
         };

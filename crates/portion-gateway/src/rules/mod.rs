@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
-use portion_policy::client::{CLIENTS, ClientProfile, Preset, ResultLimit};
+use portion_policy::client::{CLIENTS, ClientProfile, Preset, ResultLimit, ShownForm};
 use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 use portion_tokens::{Factor, Tokenizer};
@@ -34,6 +34,9 @@ pub use shaping_mode::{PassThrough, ShapingMode};
 
 /// Calls of a tool that get the callers' own size of a page after a larger one failed.
 const OWN_PAGE_CALLS: u32 = 50;
+/// Largest reply to a program that asks for everything, in bytes, if the operator sets no limit: some clients refuse
+/// larger ones.
+const MAX_PROGRAM_BYTES: usize = 1 << 20;
 /// Largest number of cached endpoint names, because resource names are unlimited.
 const MAX_CACHED_NAMES: usize = 4096;
 
@@ -87,6 +90,8 @@ pub struct ToolLimits {
     pub max_result_chars: Option<usize>,
     /// True if the tool is listed with its own `outputSchema`: `structuredContent` is then never changed.
     pub keeps_structured: bool,
+    /// True if the tool is listed without an `outputSchema`: no client demands `structuredContent`.
+    pub has_optional_structured: bool,
 }
 
 impl EndpointRules {
@@ -133,7 +138,7 @@ impl EndpointRules {
     /// Returns the profile that applies to a client with this name, if any.
     pub fn resolve_client(&self, name: Option<&str>) -> Option<&'static ClientProfile> {
         match self.default_rule.preset {
-            Preset::Named(client) => Some(client),
+            Preset::Named(named) => Some(named),
             Preset::None | Preset::Auto => name.and_then(ClientProfile::find_by_name),
             Preset::Code => None,
         }
@@ -237,6 +242,12 @@ impl EndpointRule {
         &self.config
     }
 
+    /// Returns the bytes of the largest reply, to a program that asks for everything.
+    pub fn largest_reply_bytes(&self) -> usize {
+        let own = self.default_policy.policy.hard_byte_limit;
+        self.config.unshaped_byte_limit.unwrap_or(MAX_PROGRAM_BYTES.max(own))
+    }
+
     /// Returns true for the first call: a pushdown without effect is logged once per version of the configuration.
     pub fn is_first_pushdown_warning(&self) -> bool {
         !self.has_pushdown_warning.swap(true, Ordering::Relaxed)
@@ -323,9 +334,11 @@ fn client_policy(
     client_limits: ClientLimits,
 ) -> Policy {
     let mut policy = config.limits.resolve(client_limits);
-    if client.is_some_and(|client| client.shows_structured) {
-        policy.render_options.structured = StructuredMode::AsText;
-    }
+    policy.render_options.structured = match client.map(|client| client.shown_form) {
+        None | Some(ShownForm::Text) => StructuredMode::Records,
+        Some(ShownForm::Structured) => StructuredMode::AsText,
+        Some(ShownForm::Both) => StructuredMode::InPlaceOfText,
+    };
     policy
 }
 
@@ -334,7 +347,7 @@ fn preset_room(client: Option<&ClientProfile>, preset: Preset) -> ClientLimits {
     match preset {
         Preset::None | Preset::Code => ClientLimits::UNKNOWN,
         Preset::Auto => client.map_or(ClientLimits::UNKNOWN, ClientProfile::reply_room),
-        Preset::Named(client) => client.reply_room(),
+        Preset::Named(named) => client.unwrap_or(named).reply_room(),
     }
 }
 

@@ -162,7 +162,8 @@ impl Source<'_> {
             }
         };
         let member = self.range(command);
-        Launch::Command(CommandLine { program, member, args, token_variable: None })
+        let env_removal = find(object, "env").map(|env| self.removal(object, env));
+        Launch::Command(CommandLine { program, member, args, token_variable: None, env_removal })
     }
 
     fn command_list(&self, array: &Array<'_>, command: &ObjectProp<'_>) -> Launch {
@@ -172,7 +173,8 @@ impl Source<'_> {
         }
         let program = list.items.remove(0);
         let member = self.range(command);
-        Launch::Command(CommandLine { program, member, args: Args::Rest(list), token_variable: None })
+        let args = Args::Rest(list);
+        Launch::Command(CommandLine { program, member, args, token_variable: None, env_removal: None })
     }
 
     fn remote(&self, object: &Object<'_>) -> Launch {

@@ -52,6 +52,8 @@ pub struct CommandLine {
     pub(crate) args: Args,
     /// Member that names variables to pass on, if `install` wrote it for a token.
     pub(crate) token_variable: Option<(Range<usize>, String)>,
+    /// Range of the variables of the server, with one comma.
+    pub(crate) env_removal: Option<Range<usize>>,
 }
 
 /// Arguments of a program.

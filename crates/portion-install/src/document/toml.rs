@@ -103,7 +103,7 @@ impl Source<'_> {
             let [name] = names.iter().collect::<Vec<_>>()[..] else { return None };
             Some((member, name.as_str()?.to_owned()))
         });
-        Launch::Command(CommandLine { program, member, args, token_variable })
+        Launch::Command(CommandLine { program, member, args, token_variable, env_removal: None })
     }
 
     fn remote(&self, server: &dyn TableLike, inline: bool) -> Launch {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use portion_install::client::{Client, ConfigFile};
 use portion_install::file::{FileError, State};
+use portion_install::format::Format;
 use portion_install::plan::{Action, Plan, PlanError};
 use tempfile::TempDir;
 
@@ -92,6 +93,35 @@ fn an_unchanged_file_gets_the_bytes_of_its_backup() {
 }
 
 #[test]
+fn a_preview_shows_no_value_of_a_variable_or_header() {
+    let machine = Machine::new();
+    let text = r#"{"mcpServers": {
+  "a": {"command": "x", "env": {"KEY": "sk-123", "OTHER": "${REF}"}},
+  "b": {"url": "https://x", "headers": {"Authorization": "Bearer sk-456"}}
+}}"#;
+    let file = machine.file("mcp.json", text);
+    let plan = machine.plan_of(&[&file], Action::Install(super::HTTP), &|_| true).expect("a plan");
+    let shown = plan.files[0].diff();
+    assert!(!shown.contains("sk-"), "{shown}");
+    assert!(shown.contains(r#""KEY": "…""#) && shown.contains("${REF}"), "{shown}");
+    assert!(shown.contains(r#"+  "b": {"command""#) && shown.contains("MCP_HEADER_AUTHORIZATION"), "{shown}");
+    machine.apply(&file, Action::Install(super::HTTP));
+    let written = fs::read_to_string(&file).expect("text");
+    assert!(written.contains(r#""MCP_HEADER_AUTHORIZATION": "Bearer sk-456""#), "{written}");
+}
+
+#[test]
+fn a_file_of_a_project_names_portion_without_a_path() {
+    let machine = Machine::new();
+    let path = machine.file(".mcp.json", r#"{"mcpServers": {"a": {"command": "x"}}}"#);
+    let file = ConfigFile { client: None, path: path.clone(), is_project: true, format: Format::MCP_SERVERS };
+    let plan = Plan::new(vec![file], Action::Install(STDIO), &machine.state, &|_| true).expect("a plan");
+    plan.apply(&machine.state).expect("applied");
+    let text = fs::read_to_string(&path).expect("text");
+    assert!(text.contains(r#""command": "portion""#), "{text}");
+}
+
+#[test]
 fn a_changed_file_keeps_its_changes() {
     let machine = Machine::new();
     let file = machine.file("mcp.json", TEXT);
@@ -156,7 +186,7 @@ fn a_portion_of_an_earlier_install_is_not_given_back() {
     let machine = Machine::new();
     for end in ["", "\n"] {
         let file = machine.file("mcp.json", TEXT);
-        let old = portion_install::Target { program: "/old/portion", include_http: false, profile: None };
+        let old = portion_install::Target { program: "/old/portion", include_http: false, options: &[] };
         machine.apply(&file, Action::Install(old));
         // A client may write the file again.
         let installed = fs::read_to_string(&file).expect("text");

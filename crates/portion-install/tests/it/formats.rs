@@ -2,6 +2,7 @@
 
 use portion_install::document::servers;
 use portion_install::format::Format;
+use portion_install::invocation::WrapOption;
 use portion_install::{Outcome, Target, install, uninstall};
 
 use super::{PORTION, STDIO, check, edited};
@@ -127,7 +128,7 @@ fn tables_of_codex_are_edited() {
 
 #[test]
 fn a_path_of_windows_is_quoted_for_its_syntax() {
-    let target = Target { program: r"C:\Program Files\portion.exe", include_http: false, profile: None };
+    let target = Target { program: r"C:\Program Files\portion.exe", include_http: false, options: &[] };
     check(
         r#"{"mcpServers": {"a": {"command": "x", "args": []}}}"#,
         Format::MCP_SERVERS,
@@ -199,4 +200,25 @@ fn an_entry_has_what_its_client_starts_it_with() {
     let toml = "[mcp_servers.a]\ncommand = 'x'\nenabled = false\n[mcp_servers.b]\ncommand = 'x'\n";
     let found = servers(toml, Format::CODEX).expect("valid");
     assert_eq!(found.iter().map(|entry| entry.is_enabled).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn options_are_written_and_changed() {
+    let option = |name, value: Option<&str>| WrapOption { name, value: value.map(str::to_owned) };
+    let text = r#"{"mcpServers": {"a": {"command": "x", "args": ["y"]}}}"#;
+    let install = |text: &str, options: &[WrapOption]| {
+        edited(text, Format::MCP_SERVERS, &Target { options, ..STDIO }).text
+    };
+    let lean = install(text, &[option("--lean", None), option("--redact", Some("secrets"))]);
+    assert!(
+        lean.contains(r#"["wrap", "--lean", "--redact", "secrets", "--server", "a", "--", "x", "y"]"#),
+        "{lean}"
+    );
+    assert_eq!(install(&lean, &[option("--lean", None)]), lean);
+    let changed = install(&lean, &[option("--redact", Some("personal")), option("--preset", Some("codex"))]);
+    assert!(
+        changed.contains(r#"["wrap", "--preset", "codex", "--lean", "--redact", "personal", "--server""#),
+        "{changed}"
+    );
+    assert_eq!(uninstall(&changed, Format::MCP_SERVERS, &|_| true).expect("valid").text, text);
 }

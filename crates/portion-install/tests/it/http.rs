@@ -1,9 +1,17 @@
 //! Servers with a URL.
 
 use portion_install::format::Format;
-use portion_install::uninstall;
+use portion_install::{Outcome, uninstall};
 
 use super::{HTTP, check, edited};
+
+#[test]
+fn headers_are_not_moved_beside_variables_of_the_entry() {
+    let text = r#"{"mcpServers": {"a": {"url": "https://x", "headers": {"X-A": "b"}, "env": {"C": "d"}}}}"#;
+    let installed = edited(text, Format::MCP_SERVERS, &HTTP);
+    assert_eq!(installed.text, text);
+    assert!(matches!(installed.changes[0].outcome, Outcome::Skipped(reason) if reason.contains("variables")));
+}
 
 #[test]
 fn a_url_becomes_an_argument() {
@@ -40,12 +48,12 @@ fn a_url_becomes_an_argument() {
 }
 
 #[test]
-fn headers_become_options() {
+fn the_values_of_headers_become_variables() {
     let text = r#"{"mcpServers": {"a": {"type": "http", "url": "https://x", "headers": {"X-A": "b: $c ${D}"}, "disabled": true}}}"#;
     let installed = edited(text, Format::MCP_SERVERS, &HTTP);
     assert_eq!(
         installed.text,
-        r#"{"mcpServers": {"a": {"type": "stdio", "command": "/opt/portion", "args": ["wrap", "--server", "a", "--url", "https://x", "--header", "X-A: b: $$c ${D}", "--transport", "http"], "disabled": true}}}"#
+        r#"{"mcpServers": {"a": {"type": "stdio", "command": "/opt/portion", "args": ["wrap", "--server", "a", "--url", "https://x", "--header", "X-A: ${MCP_HEADER_X_A}", "--transport", "http"], "env": {"MCP_HEADER_X_A": "b: $c ${D}"}, "disabled": true}}}"#
     );
     let restored = uninstall(&installed.text, Format::MCP_SERVERS, &|_| true).expect("valid");
     assert_eq!(restored.text, text);
@@ -57,12 +65,12 @@ fn comments_between_the_members_of_a_url_stay() {
         "{\"mcpServers\": {\"a\": {\n  \"url\": \"https://x\", // main\n  // for audits\n  \"headers\": {\"X-A\": \"b\"}, /* end */\n}}}",
         Format::MCP_SERVERS,
         &HTTP,
-        "{\"mcpServers\": {\"a\": {\n  \"command\": \"/opt/portion\", // main\n  // for audits\n  \"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: b\"], /* end */\n}}}",
+        "{\"mcpServers\": {\"a\": {\n  \"command\": \"/opt/portion\", // main\n  // for audits\n  \"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: ${MCP_HEADER_X_A}\"],\n  \"env\": {\"MCP_HEADER_X_A\": \"b\"}, /* end */\n}}}",
     );
     check(
         "{\"mcpServers\": {\"a\": {\"headers\": {\"X-A\": \"b\"}, /* here */ \"url\": \"https://x\"}}}",
         Format::MCP_SERVERS,
         &HTTP,
-        "{\"mcpServers\": {\"a\": {\"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: b\"], /* here */ \"command\": \"/opt/portion\"}}}",
+        "{\"mcpServers\": {\"a\": {\"args\": [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: ${MCP_HEADER_X_A}\"], \"env\": {\"MCP_HEADER_X_A\": \"b\"}, /* here */ \"command\": \"/opt/portion\"}}}",
     );
 }

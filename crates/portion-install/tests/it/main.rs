@@ -13,8 +13,8 @@ use portion_install::{Edited, Target, install, uninstall};
 /// Path of Portion in the tests.
 const PORTION: &str = "/opt/portion";
 
-const STDIO: Target<'_> = Target { program: PORTION, include_http: false, profile: None };
-const HTTP: Target<'_> = Target { program: PORTION, include_http: true, profile: None };
+const STDIO: Target<'_> = Target { program: PORTION, include_http: false, options: &[] };
+const HTTP: Target<'_> = Target { program: PORTION, include_http: true, options: &[] };
 
 fn edited(text: &str, format: Format, target: &Target<'_>) -> Edited {
     install(text, format, target, &|_| true).unwrap_or_else(|error| panic!("{error}: {text}"))

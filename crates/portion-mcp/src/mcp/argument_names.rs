@@ -65,6 +65,8 @@ pub(super) enum ReadArgument {
     Regex,
     /// A range of lines.
     Lines,
+    /// Everything at once.
+    All,
     Unknown,
 }
 
@@ -78,6 +80,7 @@ pub(super) fn read_argument(name: &str) -> ReadArgument {
     match plain.as_str() {
         "lines" | "line" | "linerange" => ReadArgument::Lines,
         "regex" => ReadArgument::Regex,
+        "all" | "everything" => ReadArgument::All,
         "keys" => ReadArgument::Query("keys"),
         "context" => ReadArgument::Query("context"),
         _ => {

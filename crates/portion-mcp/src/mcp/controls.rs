@@ -95,6 +95,7 @@ pub(super) fn parse_read_arguments(text: &str, arguments: Span, policy: &Policy)
             ReadArgument::Query(argument) => request.query.set_argument(argument, json)?,
             ReadArgument::Regex => request.query.set_argument("find", &regex_between_slashes(json))?,
             ReadArgument::Lines => request.set_lines(&name, json).map(|()| true)?,
+            ReadArgument::All => request.set_all(json).map(|()| true)?,
             ReadArgument::Unknown => walk::kind(text, value) == JsonKind::Null,
         };
         if !is_known {

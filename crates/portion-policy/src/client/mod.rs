@@ -14,6 +14,7 @@ mod known;
 mod preset;
 
 use portion_core::policy::ClientLimits;
+use portion_text::glob::matches;
 use portion_tokens::Tokenizer;
 
 pub use known::CLIENTS;
@@ -26,9 +27,11 @@ pub struct ClientProfile {
     pub preset: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// Names that it sends in `clientInfo.name`, compared without case and punctuation. A final `*` matches
-    /// any characters.
+    /// Names that it sends in `clientInfo.name`, compared without case and punctuation. `*` matches any
+    /// characters.
     pub name_patterns: &'static [&'static str],
+    /// Models to which the row applies, patterns with `*`; empty for any. Only some clients name the model of a call.
+    pub models: &'static [&'static str],
     /// Result limits, unless its user changed them.
     pub limits: &'static [ResultLimit],
     /// Handling of larger results.
@@ -37,16 +40,46 @@ pub struct ClientProfile {
     pub tokenizer: Option<Tokenizer>,
     /// True if it applies the result limit that a listed tool states: [`TOOL_LIMIT_META_KEY`].
     pub honours_tool_limits: bool,
-    /// True if it shows `structuredContent` to its model in place of the text, if a result has both.
-    pub shows_structured: bool,
+    /// Form of a result that its model sees, if the result has both.
+    pub shown_form: ShownForm,
     /// Sources of these facts.
     pub sources: &'static [&'static str],
+}
+
+/// Form of a result that a client shows to its model, where the result has text and `structuredContent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownForm {
+    /// The text; `structuredContent` is for programs.
+    Text,
+    /// `structuredContent`, and nothing beside it: no text, and of most clients no image.
+    Structured,
+    /// Both, so that the model reads the same twice.
+    Both,
+}
+
+impl ShownForm {
+    /// Returns the name of the form, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Structured => "structured",
+            Self::Both => "both",
+        }
+    }
 }
 
 /// `_meta` key of a listed tool with the largest result in characters.
 ///
 /// Source: <https://code.claude.com/docs/en/mcp>, "Raise the limit for a specific tool".
 pub const TOOL_LIMIT_META_KEY: &str = "anthropic/maxResultSizeChars";
+
+/// Largest value of [`TOOL_LIMIT_META_KEY`] that a client applies. Source: as there.
+pub const MAX_TOOL_LIMIT: usize = 500_000;
+/// Largest input schema of a tool in bytes: claude.ai drops tools with larger ones.
+pub const MAX_INPUT_SCHEMA_BYTES: usize = 16_384;
+/// Longest description of a tool in characters that Claude Code shows its model:
+/// <https://github.com/anthropics/claude-code/issues/87650>.
+pub const MAX_DESCRIPTION_CHARS: usize = 2_048;
 
 /// A limit that a client applies to results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +97,16 @@ pub enum ResultLimit {
 impl ClientProfile {
     /// Finds the client with a name.
     pub fn find_by_name(name: &str) -> Option<&'static Self> {
-        CLIENTS.iter().find(|client| client.name_patterns.iter().any(|known| name_matches(known, name)))
+        let is_named = |client: &&Self| client.name_patterns.iter().any(|known| name_matches(known, name));
+        CLIENTS.iter().find(|client| client.models.is_empty() && is_named(client))
+    }
+
+    /// Returns the row of the same client for a model, if there is one.
+    pub fn for_model(&'static self, model: &str) -> &'static Self {
+        let is_row = |row: &&Self| {
+            row.name_patterns == self.name_patterns && row.models.iter().any(|known| matches(known, model))
+        };
+        CLIENTS.iter().find(is_row).unwrap_or(self)
     }
 
     /// Returns the limits of a reply to this client, 10 % below its own.
@@ -94,12 +136,11 @@ impl ResultLimit {
 
 /// Returns true if a name matches a known one: `Visual-Studio-Code` matches `Visual Studio Code`.
 fn name_matches(known: &str, name: &str) -> bool {
-    let mut name = normalized_chars(name);
-    normalized_chars(known).all(|c| name.next() == Some(c)) && (known.ends_with('*') || name.next().is_none())
-}
-
-fn normalized_chars(name: &str) -> impl Iterator<Item = char> {
-    name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase())
+    let normalized = |name: &str, keeps: fn(char) -> bool| -> String {
+        name.chars().filter(|c| keeps(*c)).map(|c| c.to_ascii_lowercase()).collect()
+    };
+    let known = normalized(known, |c| c.is_alphanumeric() || c == '*');
+    matches(&known, &normalized(name, char::is_alphanumeric))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use super::{CLIENTS, ClientProfile};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preset {
     /// No client.
-    #[default]
     None,
     /// The client of the request, if it is known.
+    #[default]
     Auto,
     /// This client, whatever the client of the request.
     Named(&'static ClientProfile),

@@ -88,6 +88,15 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     (code, format!("{health}\n"))
 }
 
+/// Returns status and body for callers without a credential: they learn if requests are accepted, and nothing else.
+pub(super) fn bare_health(setup: &Setup) -> (StatusCode, String) {
+    if setup.drain_flag().is_set() {
+        (StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"draining\"}\n".to_owned())
+    } else {
+        (StatusCode::OK, "{\"status\":\"ok\"}\n".to_owned())
+    }
+}
+
 fn estimates_json(accuracy: Accuracy, counts: &AccuracyStats) -> Value {
     let inaccurate = || accuracy.inaccurate_count as f64 / accuracy.sample_count as f64;
     json!({

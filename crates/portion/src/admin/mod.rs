@@ -2,13 +2,14 @@
 
 mod health;
 mod metrics;
+mod sign_in;
 
 use std::future::ready;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use hyper::{Method, Response, StatusCode};
 use portion_auth::Authenticator;
 use portion_config::user_dirs;
@@ -23,6 +24,7 @@ use tokio::net::TcpListener;
 use crate::dashboard::DashboardBackend;
 use crate::setup::Setup;
 pub(crate) use metrics::export_metrics;
+use sign_in::SignIn;
 
 /// Default address.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9465";
@@ -47,19 +49,21 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
     };
     let Ok(address) = listener.local_addr() else { return };
     crate::terminal::print_stderr!("portion: dashboard at http://{address}/");
-    let page = |path: &str, kind, write| {
+    let page = |path: &str, kind, write: Render, write_bare: Option<Render>| {
+        let setup = Arc::clone(setup);
         let page: Arc<dyn Backend> =
-            Arc::new(AdminPage { setup: Arc::clone(setup), content_type: kind, render: write });
+            Arc::new(AdminPage { setup, content_type: kind, render: write, render_bare: write_bare });
         (path.to_owned(), page)
     };
     let recording = Arc::clone(setup);
     let lost = Box::new(move || recording.config_and_recorder_status().1.map(|records| records.dropped));
     let records = setup.config.telemetry(user_dirs::telemetry_file);
-    let dashboard = Arc::new(DashboardBackend::new(records, setup.config.token_price(), lost));
+    let dashboard = DashboardBackend::new(records, setup.config.token_price(), lost);
+    let dashboard = SignIn { pages: dashboard, authenticator: Arc::clone(&authenticator) };
     let pages = vec![
-        ("/".to_owned(), dashboard as Arc<dyn Backend>),
-        page("/health", "application/json", health::health),
-        page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics),
+        ("/".to_owned(), Arc::new(dashboard) as Arc<dyn Backend>),
+        page("/health", "application/json", health::health, Some(health::bare_health)),
+        page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics, None),
     ];
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
     let limits = HttpLimits {
@@ -77,18 +81,23 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
     tokio::spawn(Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())));
 }
 
+/// Writes a page.
+type Render = fn(&Setup) -> (StatusCode, String);
+
 /// A page for the operator.
 struct AdminPage {
     setup: Arc<Setup>,
     content_type: &'static str,
-    render: fn(&Setup) -> (StatusCode, String),
+    render: Render,
+    /// Writes what is no secret, for callers without a credential.
+    render_bare: Option<Render>,
 }
 
-impl Backend for AdminPage {
-    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
+impl AdminPage {
+    fn respond(&self, request: &InboundRequest, render: Render) -> Response<Body> {
         let mut response = Response::new(body::empty());
         if request.method == Method::GET || request.method == Method::HEAD {
-            let (status, text) = (self.render)(&self.setup);
+            let (status, text) = render(&self.setup);
             (*response.status_mut(), *response.body_mut()) = (status, body::full(text));
             set_header(&mut response, CONTENT_TYPE, self.content_type);
             set_header(&mut response, CACHE_CONTROL, "no-store");
@@ -96,7 +105,22 @@ impl Backend for AdminPage {
             *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
             set_header(&mut response, ALLOW, "GET, HEAD");
         }
-        Box::pin(ready(response))
+        response
+    }
+}
+
+impl Backend for AdminPage {
+    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
+        Box::pin(ready(self.respond(&request, self.render)))
+    }
+
+    fn admits_stranger(&self, _: &Method, _: &str, _: &HeaderMap) -> bool {
+        self.render_bare.is_some()
+    }
+
+    fn handle_stranger(&self, request: InboundRequest) -> Option<ResponseFuture<'_>> {
+        let response = self.respond(&request, self.render_bare?);
+        Some(Box::pin(ready(response)))
     }
 
     fn accepts_json_rpc(&self) -> bool {

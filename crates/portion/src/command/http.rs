@@ -119,6 +119,8 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
+    let preparing = Arc::clone(&authenticator);
+    tokio::spawn(async move { preparing.prepare().await });
     let callers = Arc::new(ApiCallers { guard, authenticator, principals: setup.principals.clone() });
     let shaped = layer.layer(proxy);
     let service = tower::service_fn(move |request: Request<Incoming>| {

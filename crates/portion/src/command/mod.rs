@@ -11,6 +11,7 @@ mod excerpt;
 pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod install;
+mod known_paths;
 pub(crate) mod login;
 pub(crate) mod man;
 mod rule_lookup;

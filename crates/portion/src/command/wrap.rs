@@ -24,6 +24,7 @@ use super::CommandResult;
 use crate::access;
 use crate::admin;
 use crate::allocator;
+use crate::launcher;
 use crate::oauth::{self, LoginArgs};
 use crate::options::{ConfigOptions as Keys, ServerKeys};
 use crate::remote::RemoteArgs;
@@ -117,6 +118,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let processor = Arc::new(
         processors.new_processor(Scope::from_principal(STDIO_PRINCIPAL), ClientSession::new_unique()),
     );
+    if matches!(server, Server::Command(_)) {
+        launcher::install_for_client(&options.command);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are handled before the child starts, so that none can orphan it.

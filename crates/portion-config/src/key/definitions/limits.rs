@@ -16,11 +16,16 @@ const PRESETS: &[&str] = &[
     "claude-code",
     "claude-desktop",
     "codex",
+    "codex-gpt",
     "copilot-cli",
+    "copilot-jetbrains",
     "vscode",
     "gemini-cli",
     "opencode",
     "goose",
+    "qwen-code",
+    "cline",
+    "crush",
     "chatgpt",
 ];
 
@@ -187,10 +192,10 @@ pub(super) static KEYS: &[Key] = &[
     Key {
         name: "preset",
         kind: ValueKind::Choice(PRESETS),
-        default: "none",
+        default: "auto",
         value_name: "NAME",
-        doc: "Client whose limits replies stay below: none; auto, the client that connects, if it is \
-              known; code, no limits, for callers that are programs (see allowWhole); or the name of a \
+        doc: "Client whose limits replies stay below: auto, the client that connects, if it is known; \
+              none; code, no limits, for callers that are programs (see allowWhole); or the name of a \
               client, such as codex",
         placement: Placement::Top,
         ..LIMITS

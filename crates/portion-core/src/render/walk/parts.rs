@@ -248,19 +248,25 @@ impl<'a> PartWalk<'a> {
             let length = parts[*at].text_len();
             *at > first && length > 0 || *at == first && length > byte
         };
-        let mut left = walked.iter().copied().filter(is_described);
-        let Some(at) = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first)) else {
-            return channel;
-        };
-        let text = parts[at].source();
-        let byte = if at == first { byte } else { 0 };
-        let mut rendering = raw::render(text, Span::new(0, text.len()), byte, &room);
-        rendering.meta.path = Some(parts[at].address.clone());
-        let after = rendering.next.map(|place| self.position_after(at, place));
-        channel.next_position =
-            after.or_else(|| left.next().map(|next| self.position_after(next, PartOffset::Byte(0))));
-        channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
-        channel.notice_part = Some(RenderedPart { part_index: at, rendering });
+        let mut left = walked.iter().copied().filter(is_described).peekable();
+        let mut room = room;
+        let mut next = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first));
+        while let Some(at) = next.take() {
+            let text = parts[at].source();
+            let byte = if at == first { byte } else { 0 };
+            let mut rendering = raw::render(text, Span::new(0, text.len()), byte, &room);
+            rendering.meta.path = Some(parts[at].address.clone());
+            let after = rendering.next.map(|place| self.position_after(at, place));
+            let rest = left.peek().map(|next| self.position_after(*next, PartOffset::Byte(0)));
+            channel.next_position = after.or(rest);
+            room.spend(&rendering.body);
+            room.charge(0, self.overhead_bytes(&parts[at]));
+            channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
+            channel.notice_part = Some(RenderedPart { part_index: at, rendering });
+            if self.request.fills_with_parts && after.is_none() && room.bytes >= MIN_BYTE_LIMIT {
+                next = left.next();
+            }
+        }
         channel
     }
 }

@@ -19,7 +19,7 @@ fn shown(request: &Request) -> String {
     let all = format!("{request:?}");
     let all = all.split(", query: ").next().unwrap_or_default();
     let inside = all.trim_start_matches("Request { ").trim_end_matches(" }");
-    let set = inside.split(", ").filter(|field| !field.ends_with(": None") && *field != "raw: false");
+    let set = inside.split(", ").filter(|field| !field.ends_with(": None") && !field.ends_with(": false"));
     set.collect::<Vec<_>>().join(", ")
 }
 

@@ -32,6 +32,11 @@ impl CallerResolver {
         Self { authenticator, ..self }
     }
 
+    /// Fetches what the authentication of callers needs.
+    pub(super) async fn prepare(&self) {
+        self.authenticator.prepare().await;
+    }
+
     /// Returns true if callers are verified here.
     pub(super) fn verifies(&self) -> bool {
         self.authenticator.verifies()

@@ -120,6 +120,16 @@ pub trait Backend: Send + Sync {
         true
     }
 
+    /// Returns true if a request without a valid credential is for [`Self::handle_stranger`]; others are denied unread.
+    fn admits_stranger(&self, _method: &Method, _path: &str, _headers: &HeaderMap) -> bool {
+        false
+    }
+
+    /// Answers a request without a valid credential.
+    fn handle_stranger(&self, _request: InboundRequest) -> Option<ResponseFuture<'_>> {
+        None
+    }
+
     /// Answers a request for an OAuth discovery document, which a client reads when it has to authenticate. Returns
     /// `None` if this backend has none.
     fn well_known(&self, request: InboundRequest, document: WellKnownDocument) -> Option<ResponseFuture<'_>>;

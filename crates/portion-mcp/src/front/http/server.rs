@@ -123,6 +123,8 @@ impl HttpServer {
         let _sampling = self.overload.as_ref().map(OverloadMonitor::start);
         let limiter =
             ConnectionLimiter::new(self.limits.effective_max_connections(), self.limits.reserved_descriptors);
+        let server = Arc::clone(&self);
+        tokio::spawn(async move { server.callers.prepare().await });
         let mut drained = pin!(self.wait_until_drained(&shutdown));
         let result = loop {
             let accepted = tokio::select! {
@@ -257,7 +259,19 @@ impl HttpServer {
         if let Some(backend) = self.backend_for(request.uri().path()) {
             let identity = match self.callers.authenticate(&request).await {
                 Ok(identity) => identity,
-                Err(denied) => return *denied,
+                Err(denied) => {
+                    let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
+                    if !backend.admits_stranger(method, path, headers) {
+                        return *denied;
+                    }
+                    return match self.admit(request, None, false).await {
+                        Ok(admitted) => {
+                            self.response_or_unavailable(admitted, |asked| backend.handle_stranger(asked))
+                                .await
+                        }
+                        Err(refusal) => refusal.into(),
+                    };
+                }
             };
             return match self.admit(request, identity, backend.accepts_json_rpc()).await {
                 Ok(admitted) => {

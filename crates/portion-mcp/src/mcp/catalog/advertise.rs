@@ -5,13 +5,12 @@ use portion_core::policy::MetadataStyle;
 use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
+use portion_policy::client::{MAX_INPUT_SCHEMA_BYTES, TOOL_LIMIT_META_KEY};
 
 use super::super::splice::Splice;
-use super::super::walk;
+use super::super::walk::{self, Sequence};
 use super::{AdvertisedControls, BuiltinTool, PagingProperty, ToolListingPolicy, UpstreamTool};
 
-/// Largest input schema that claude.ai accepts, in bytes; it drops tools with larger ones.
-const MAX_SCHEMA_BYTES: usize = 16_384;
 /// Bytes of a maximum that may be added to a property, `,"maximum":` and a number.
 const MAX_BOUND_BYTES: usize = 32;
 /// Largest page number and offset that are listed. Larger ones are accepted.
@@ -23,18 +22,18 @@ const STRING: &str = r#"{"type":"string"}"#;
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
-        r#","description":"Reads more of a result; without cursor, lists kept results","#,
+        r#","description":"Reads more of a result, or all; without cursor, lists kept results","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""fields":{"type":"string"},"#,
         r#""path":{"type":"string"},"#,
-        r#""lines":{"type":"string"}"#,
+        r#""lines":{"type":"string"},"#,
+        r#""all":{"type":"boolean"}"#,
         r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Answers from a result; tools with query do so on first call. query: SQLite SELECT over "#,
-        r#"items (column per field; item: JSON), items('/path'), entries, lines(number,text); or text or /regex/ to "#,
-        r#"find. with {b: cursor}: b.items","#,
+        r#","description":"Queries a result, as query of tools does: SQLite SELECT over items (column per field; "#,
+        r#"item: JSON), items('/path'), entries, lines(number,text); or text or /regex/. with {b: cursor}: b.items","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""query":{"type":"string"},"#,
@@ -87,7 +86,7 @@ pub(super) fn add_controls(
         wanted != AdvertisedControls::None && render_options.techniques.query && !tool.is_bounded;
     let query = names.query().filter(|_| takes_query);
     controls.extend(query.map(|name| (name, STRING.to_owned())));
-    let mut remaining_bytes = MAX_SCHEMA_BYTES
+    let mut remaining_bytes = MAX_INPUT_SCHEMA_BYTES
         .saturating_sub(input.schema.span.len() + MAX_BOUND_BYTES + r#","properties":{}"#.len());
     let mut advertised = Vec::new();
     let mut added = Vec::new();
@@ -139,9 +138,28 @@ pub(super) fn bound_own_limit(tool: &UpstreamTool, splice: &mut Splice<'_>, max_
     let default = tool.paging().iter().find(is_limit).and_then(|own| own.argument.default);
     if let Some(schema) = &input.unbounded_limit
         && default.is_none_or(|default| default <= max_limit as u64)
-        && input.schema.span.len() + MAX_BOUND_BYTES <= MAX_SCHEMA_BYTES
+        && input.schema.span.len() + MAX_BOUND_BYTES <= MAX_INPUT_SCHEMA_BYTES
     {
         splice.append(schema, &[format!("\"maximum\":{max_limit}")]);
+    }
+}
+
+/// Adds the largest result in characters to the `_meta` of a listed tool, unless it states one.
+pub(in super::super) fn state_result_limit(splice: &mut Splice<'_>, text: &str, tool: Span, limit: usize) {
+    let sequence = |object: Span| Sequence {
+        span: object,
+        items: walk::members(text, object).into_iter().map(walk::Member::span).collect(),
+    };
+    let member = format!("\"{TOOL_LIMIT_META_KEY}\":{limit}");
+    match walk::member_value(text, tool, "_meta") {
+        None => splice.append(&sequence(tool), &[format!("\"_meta\":{{{member}}}")]),
+        Some(meta)
+            if walk::kind(text, meta) == JsonKind::Object
+                && walk::member_value(text, meta, TOOL_LIMIT_META_KEY).is_none() =>
+        {
+            splice.append(&sequence(meta), &[member]);
+        }
+        Some(_) => {}
     }
 }
 
@@ -153,8 +171,8 @@ mod tests {
     use super::super::super::splice::Splice;
     use super::super::super::walk;
     use super::{
-        AdvertisedControls, BuiltinTool, ControlNames, MAX_SCHEMA_BYTES, MetadataStyle, ToolListingPolicy,
-        UpstreamTool, add_controls, bound_own_limit, builtin_listing, describe_pages,
+        AdvertisedControls, BuiltinTool, ControlNames, MAX_INPUT_SCHEMA_BYTES, MetadataStyle,
+        ToolListingPolicy, UpstreamTool, add_controls, bound_own_limit, builtin_listing, describe_pages,
     };
 
     fn add(tool: &mut UpstreamTool, splice: &mut Splice<'_>, offer: &ToolListingPolicy) {
@@ -179,7 +197,7 @@ mod tests {
             .collect();
         assert_eq!(keys.join(","), expect, "{inner}");
         JsonReader::new(&out).skip().expect("JSON");
-        assert!(schema.len() > MAX_SCHEMA_BYTES || inner.len() <= MAX_SCHEMA_BYTES);
+        assert!(schema.len() > MAX_INPUT_SCHEMA_BYTES || inner.len() <= MAX_INPUT_SCHEMA_BYTES);
     }
 
     #[test]
@@ -245,16 +263,19 @@ mod tests {
 
     #[test]
     fn extended_schemas_stay_within_the_size_that_clients_accept() {
-        for size in
-            [MAX_SCHEMA_BYTES - 300, MAX_SCHEMA_BYTES - 150, MAX_SCHEMA_BYTES - 40, MAX_SCHEMA_BYTES + 10]
-        {
+        for size in [
+            MAX_INPUT_SCHEMA_BYTES - 300,
+            MAX_INPUT_SCHEMA_BYTES - 150,
+            MAX_INPUT_SCHEMA_BYTES - 40,
+            MAX_INPUT_SCHEMA_BYTES + 10,
+        ] {
             let schema = format!(r#"{{"description":"{}","properties":{{}}}}"#, "x".repeat(size - 35));
             let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
             let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
             let mut splice = Splice::new(&text);
             add(&mut tool, &mut splice, &offer());
             let grown = splice.apply().len() - text.len();
-            assert!(grown == 0 || schema.len() + grown <= MAX_SCHEMA_BYTES, "{size}: {grown}");
+            assert!(grown == 0 || schema.len() + grown <= MAX_INPUT_SCHEMA_BYTES, "{size}: {grown}");
         }
     }
 

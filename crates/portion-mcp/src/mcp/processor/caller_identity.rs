@@ -17,6 +17,10 @@ const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 /// <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#context-propagation>.
 const TRACEPARENT_KEY: &str = "traceparent";
 
+/// `_meta` key of Codex with facts about a turn, such as its `model`:
+/// <https://github.com/openai/codex/pull/21219>.
+const CODEX_TURN_KEY: &str = "x-codex-turn-metadata";
+
 /// Client and trace of a request.
 #[derive(Clone, Copy)]
 pub(super) struct CallerIdentity {
@@ -35,7 +39,11 @@ impl McpProcessor {
     ) -> CallerIdentity {
         let parent = meta.and_then(|meta| parse_traceparent(text, meta));
         let trace = parent.map(|(parent, _)| parent.child(self.gateway.next_span_id()));
-        CallerIdentity { client: self.resolve_client(text, envelope, method, meta), trace }
+        let client = self.resolve_client(text, envelope, method, meta);
+        let turn = meta.and_then(|meta| walk::member_value(text, meta, CODEX_TURN_KEY));
+        let model = turn.and_then(|turn| walk::string_member(text, turn, "model"));
+        let client = client.map(|client| model.map_or(client, |model| client.for_model(&model)));
+        CallerIdentity { client, trace }
     }
 
     /// Replaces the client's span id by the gateway's, if both are recorded. The length is the same, and no

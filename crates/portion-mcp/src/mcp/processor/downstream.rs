@@ -148,9 +148,9 @@ impl McpProcessor {
             },
             MethodHandling::ListTools => {
                 if let Some(response) = self.list_builtin_tools(id, is_stateless) {
-                    return MessageOutcome::Respond(response);
+                    return MessageOutcome::Respond(self.with_result_limits(response, who.client));
                 }
-                PendingKind::ListTools { meta: protocol_meta_members(text, envelope) }
+                PendingKind::ListTools { meta: protocol_meta_members(text, envelope), client: who.client }
             }
             MethodHandling::CallTool => {
                 match Box::pin(self.prepare_tool_call(

@@ -261,6 +261,7 @@ impl McpProcessor {
         let tool_limits = tool.map_or_else(ToolLimits::default, |tool| ToolLimits {
             max_result_chars: tool.max_result_chars,
             keeps_structured: tool.is_bounded,
+            has_optional_structured: !tool.has_output_schema,
         });
         Caller {
             scope: self.scope,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use portion_core::paging::PagingArgument;
 use portion_core::view::Request;
 use portion_gateway::call::{Caller, ReuseKey};
+use portion_policy::client::ClientProfile;
 use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::id_key;
@@ -42,6 +43,7 @@ pub(super) enum PendingKind {
     /// A request of the client for the tools. `meta`: members of `_meta` that requests for further pages need.
     ListTools {
         meta: String,
+        client: Option<&'static ClientProfile>,
     },
     /// A result with content, or an error in its place, for a caller with the policy of the request time.
     /// `is_nested`: the content is a member of the response's result.

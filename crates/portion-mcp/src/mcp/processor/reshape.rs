@@ -144,7 +144,10 @@ impl McpProcessor {
                 }
                 reply
             }
-            ParsedResult::Content(outline) => {
+            ParsedResult::Content(mut outline) => {
+                if caller.leaves_out_structured(outline.has_media()) {
+                    outline.leave_out_structured();
+                }
                 if outline.has_upstream_notice() {
                     self.nested_portion.record();
                 }

@@ -12,6 +12,7 @@ mod questions;
 mod races;
 mod render_options;
 mod schemas;
+mod shown_forms;
 mod timeouts;
 mod traces;
 mod wire;

@@ -6,6 +6,7 @@ use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::PassThrough;
 use portion_json::span::Span;
+use portion_policy::client::ShownForm;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::{ToolCatalog, ToolOwner, UpstreamTool};
@@ -142,9 +143,13 @@ impl McpProcessor {
     pub(super) fn structured_form(&self, caller: &Caller, endpoint: &Endpoint) -> StructuredForm {
         let server_info = self.server_info();
         match server_info.catalog.tool(&endpoint.name) {
-            Some(tool) if tool.has_output_schema => {
-                StructuredForm::Required { max_bytes: caller.effective_policy.policy.hard_byte_limit }
-            }
+            // A model that is shown both forms reads the rows in one of them.
+            Some(tool) if tool.has_output_schema => StructuredForm::Required {
+                max_bytes: match caller.client.map(|client| client.shown_form) {
+                    Some(ShownForm::Both) => 0,
+                    _ => caller.effective_policy.policy.hard_byte_limit,
+                },
+            },
             _ => StructuredForm::AsRendered,
         }
     }

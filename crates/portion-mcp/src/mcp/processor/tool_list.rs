@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use portion_json::scan::quote;
 use portion_json::span::Span;
+use portion_policy::client::{ClientProfile, MAX_TOOL_LIMIT};
+use portion_policy::endpoint::EndpointKind;
 
-use super::super::catalog::{ToolCatalog, tool_sequence};
+use super::super::catalog::{ToolCatalog, ToolOwner, state_result_limit, tool_sequence};
 use super::super::envelope::{Envelope, MessageOrBatch, parse};
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::splice::Splice;
@@ -33,6 +35,7 @@ impl McpProcessor {
         &self,
         edit: &mut MessageEdit<'_, '_>,
         meta: &str,
+        client: Option<&'static ClientProfile>,
     ) -> Option<OutgoingMessage> {
         let (text, envelope) = (edit.text, edit.envelope);
         let result = envelope.result.filter(|result| is_complete_result(text, *result))?;
@@ -48,7 +51,7 @@ impl McpProcessor {
         strip_reserved_of_result(text, result, &mut splice);
         self.limit_unknown_members(text, &envelope, &mut splice);
         let response = splice.apply_within(envelope.span);
-        let list = ClientList { bytes: response.len(), response, further: Vec::new() };
+        let list = ClientList { bytes: response.len(), response, further: Vec::new(), client };
         let listing = ToolListing::new(meta.to_owned(), Some(Box::new(list)));
         match self.request_next_page(listing, next.as_deref()) {
             Ok(request) => Some(request),
@@ -151,6 +154,34 @@ impl McpProcessor {
         let items = members.iter().map(|member| member.span()).collect();
         let is_kept = |i: usize| !walk::string_equals(members[i].key.slice(text), "nextCursor");
         splice.edit_sequence(&Sequence { span: result, items }, is_kept, &[]);
+        self.with_result_limits(splice.apply(), list.client)
+    }
+
+    /// Returns a response with a list of tools in which each tool states its largest result, if the client applies such
+    /// limits: it shows a result below them whole.
+    pub(super) fn with_result_limits(
+        &self,
+        response: String,
+        client: Option<&'static ClientProfile>,
+    ) -> String {
+        if !client.is_some_and(|client| client.honours_tool_limits) {
+            return response;
+        }
+        let text = response.as_str();
+        let Ok(MessageOrBatch::Single(Envelope { result: Some(result), .. })) = parse(text) else {
+            return response;
+        };
+        let rules = self.gateway.rules();
+        let mut splice = Splice::new(text);
+        for tool in tool_sequence(text, result).unwrap_or_default().items {
+            let Some(name) = walk::string_member(text, tool, "name") else { continue };
+            let rule = rules.rule_for(self.target(EndpointKind::Tool, &name));
+            let limit = match self.tool_owner(&name) {
+                ToolOwner::Builtin(_) => rule.largest_reply_bytes(),
+                _ => rule.policy_for_client(None).policy.hard_byte_limit,
+            };
+            state_result_limit(&mut splice, text, tool, limit.min(MAX_TOOL_LIMIT));
+        }
         splice.apply()
     }
 

@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::time::Instant;
 
+use portion_policy::client::ClientProfile;
+
 /// Largest number of pages of a list.
 const MAX_LIST_PAGES: usize = 1_000;
 
@@ -28,6 +30,8 @@ pub(super) struct ClientList {
     pub(super) further: Vec<String>,
     /// Size of the listings in bytes.
     pub(super) bytes: usize,
+    /// Client that gets the list, if it is known.
+    pub(super) client: Option<&'static ClientProfile>,
 }
 
 impl ToolListing {

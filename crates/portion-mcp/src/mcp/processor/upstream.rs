@@ -209,8 +209,8 @@ impl McpProcessor {
                 self.advertise_tools_capability(text, &envelope, edit.splice);
                 self.relay_response(edit, &pending).await;
             }
-            PendingKind::ListTools { meta } => {
-                if let Some(request) = self.begin_tool_list(edit, meta) {
+            PendingKind::ListTools { meta, client } => {
+                if let Some(request) = self.begin_tool_list(edit, meta, *client) {
                     out.push(request);
                     return MessageOutcome::Discard;
                 }

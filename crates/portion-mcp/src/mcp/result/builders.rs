@@ -80,7 +80,8 @@ pub(crate) fn completion_members(is_stateless: bool, cached: bool) -> &'static s
     }
 }
 
-fn text_block(text: &str) -> String {
+/// Returns a content block with a text.
+pub(super) fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quote(text))
 }
 

@@ -72,6 +72,8 @@ pub(crate) struct ResultOutline<'a> {
     /// Bytes that pass outside the parts.
     pub(super) frame_bytes: usize,
     is_error: bool,
+    /// True if `structuredContent` is no form of its own: what it adds to the text is a text.
+    pub(super) is_text_only: bool,
 }
 
 /// A sequence, and the item of another sequence that is removed when this one becomes empty.
@@ -167,6 +169,7 @@ impl<'a> ResultOutline<'a> {
             other_member_slots: Vec::new(),
             frame_bytes: 0,
             is_error,
+            is_text_only: is_error,
         };
         outline.read_meta(object);
         outline.mark_shadowed_members(object);
@@ -219,6 +222,18 @@ impl<'a> ResultOutline<'a> {
         self.is_error
     }
 
+    /// Returns true if the result has images or audio.
+    pub(crate) fn has_media(&self) -> bool {
+        let is_media =
+            |part: &ResultPart| matches!(&part.kind, PartKind::Block(Some(binary)) if binary.is_media);
+        self.parts.iter().any(is_media)
+    }
+
+    /// Leaves `structuredContent` out. What it adds to the text becomes a text.
+    pub(crate) fn leave_out_structured(&mut self) {
+        self.is_text_only |= self.parts.iter().any(|part| part.kind == PartKind::Structured);
+    }
+
     /// Returns true if the result has the notice of another Portion.
     pub(crate) fn has_upstream_notice(&self) -> bool {
         self.upstream_notice.is_some()
@@ -226,14 +241,13 @@ impl<'a> ResultOutline<'a> {
 
     /// Returns the payload: each text is unescaped once, directly into the string that the core stores.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
-        let (is_error, text_only) = (self.is_error, self.is_error);
         let inner = self.upstream_notice.map(|notice| InnerNotice::find(self.text, notice, &self.parts));
         let inner = inner.unwrap_or_default();
         let next_link = self.next_page.map(|next| NextPage::Link(unescape(next.slice(self.text)).into()));
         let mut payload = Payload {
             invalid_utf8_count: invalid_utf8,
-            is_error,
-            is_text_only: text_only,
+            is_error: self.is_error,
+            is_text_only: self.is_text_only,
             frame_bytes: self.frame_bytes,
             transport_page: TransportPage { next: inner.next.or(next_link), total: inner.total }.into_field(),
             ..Payload::default()

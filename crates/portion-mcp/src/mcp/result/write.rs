@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use portion_core::cursor::CursorToken;
 use portion_core::render::{Piece, PieceBody, Portion};
-use portion_core::snapshot::STRUCTURED_CONTENT;
+use portion_core::snapshot::{STRUCTURED_CONTENT, capture};
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
 use super::super::splice::Splice;
 use super::super::strings::replace_lone_surrogates;
 use super::super::walk;
-use super::builders::content_block;
+use super::builders::{content_block, text_block};
 use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
 use super::overflow::OTHER_MEMBERS_STEP;
 use super::resource_contents;
@@ -79,13 +79,40 @@ impl ResultOutline<'_> {
     /// Removes reserved members and redacts, for a result that is otherwise unchanged.
     pub(crate) fn strip_reserved(&self, splice: &mut Splice<'_>) {
         self.apply_redactions(splice);
-        if self.has_large_shadowed_members() {
+        if self.is_text_only && !self.is_error() {
+            self.replace_structured(splice);
+        } else if self.has_large_shadowed_members() {
             splice.edit_sequence(&self.sequences[0].sequence, |i| !self.shadowed_members.contains(&i), &[]);
         }
         if let Some((meta, taken)) = self.meta.as_ref().filter(|(_, taken)| !taken.is_empty()) {
             let added: Vec<String> = self.upstream_notice_member().into_iter().collect();
             splice.edit_sequence(meta, |i| !taken.contains(&i), &added);
         }
+    }
+
+    /// Replaces `structuredContent` by a text block, or by nothing if it repeats the content.
+    fn replace_structured(&self, splice: &mut Splice<'_>) {
+        let Some(part) = self.parts.iter().find(|part| part.kind == PartKind::Structured) else { return };
+        let snapshot = capture(self.payload(0));
+        let repeats = snapshot.parts().iter().any(|part| part.duplicate.is_some());
+        let mut block: Vec<String> =
+            (!repeats).then(|| text_block(part.span.slice(self.text))).into_iter().collect();
+        let mut removed = vec![vec![false; self.sequences[0].sequence.items.len()]];
+        for hidden in self.shadowed_members.iter().copied().chain([part.slot.1]) {
+            removed[0][hidden] = true;
+        }
+        match self.content_list {
+            Some(content) if !block.is_empty() => {
+                splice.edit_sequence(&self.sequences[content].sequence, |_| true, &block);
+                block.clear();
+            }
+            Some(_) => {}
+            None => {
+                self.remove_member(self.shape.content_member(), &mut removed);
+                block = vec![format!("\"{}\":[{}]", self.shape.content_member(), block.join(","))];
+            }
+        }
+        splice.edit_sequence(&self.sequences[0].sequence, |i| !removed[0][i], &block);
     }
 
     /// Applies the redactions of extra members.
@@ -122,7 +149,7 @@ impl ResultOutline<'_> {
             let with = match part.kind {
                 PartKind::Structured => content
                     .structured
-                    .filter(|_| !self.is_error())
+                    .filter(|_| !self.is_text_only)
                     .map(|json| Some(replace_lone_surrogates(json).into())),
                 PartKind::OtherMembers => {
                     added.extend(self.write_other_members(part, piece, &mut removed));
@@ -144,10 +171,10 @@ impl ResultOutline<'_> {
                 removed[outer][item] = true;
             }
         }
-        // An error has no `structuredContent`: its shown part is added to the content.
+        // Without `structuredContent`, its shown part is added to the content.
         let own = pieces
             .get(STRUCTURED_CONTENT)
-            .filter(|_| self.is_error())
+            .filter(|_| self.is_text_only)
             .map(|piece| content_block(&piece.body));
         let notice = content.text_notice.map(|notice| self.notice_item(content, notice));
         let items: Vec<String> = own.into_iter().chain(notice).collect();

@@ -11,14 +11,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use portion_client::client::{Client, ClientError};
+use portion_client::client::Client;
 use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
 
 pub(super) use session::profile_for;
 
 use super::CommandResult;
+use super::known_paths::known_paths;
 use super::time_limit::parse_seconds;
+use crate::launcher;
 use crate::log;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
@@ -38,7 +40,7 @@ Examples:
   portion check --args 'search={\"query\":\"villa\"}' -- my-server
 
 It calls what only reads: tools with readOnlyHint, GET operations, and tools whose name says so (list, get, search …) \
-unless their annotations contradict. Required arguments are filled from schemas and from earlier results; a tool with \
+unless their annotations contradict. Required arguments are filled from schemas, from earlier results and from a directory in CMD; a tool with \
 others is skipped, and named. Up to four calls per tool show how it pages its results.
 
 It reports each tool's list, envelope, paging, secrets by their names, results that the server has cut, and the tokens \
@@ -92,16 +94,19 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         write::check_target(file)?;
     }
     let connector = options.connector()?;
+    launcher::install_for(&options.command);
     let plan = session::Plan {
         tools: options.tools.clone(),
         arguments: options.arguments.iter().cloned().collect::<BTreeMap<_, _>>(),
         max_calls: options.max_calls,
+        known: known_paths(&options.command),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let client = Client::connect(&*connector, options.timeout).await;
         // The server's stderr is copied to ours.
-        let mut client = client.map_err(ClientError::without_stderr)?;
+        let mut client =
+            client.map_err(|error| launcher::with_remedy_from(&error.to_string(), error.without_stderr()))?;
         let report = session::check(&mut client, &plan).await;
         client.close(EXIT_GRACE).await;
         report

@@ -21,6 +21,8 @@ pub(super) struct Plan {
     /// Arguments by tool.
     pub(super) arguments: BTreeMap<String, Map<String, Value>>,
     pub(super) max_calls: usize,
+    /// Values of arguments that are known before the first call.
+    pub(super) known: KnownValues,
 }
 
 /// Returns the profile for a server with these tools.
@@ -38,6 +40,8 @@ pub(super) struct Report {
     pub(super) checked: Vec<CheckedTool>,
     pub(super) skipped: Vec<SkippedTool>,
     pub(super) calls: usize,
+    /// What clients leave out of listed tools.
+    pub(super) excesses: Vec<String>,
     /// Profile that was written for such a server.
     pub(super) profile: Option<&'static Profile>,
 }
@@ -73,7 +77,15 @@ pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Bo
             return Err(unknown_tool(name, &names).into());
         }
     }
-    let mut report = Report { profile: profile_for(&tools), ..Report::default() };
+    let excesses = |tool: &Tool| {
+        let sentence = |rest: String| format!("{} {rest}", tool.name);
+        tool.excesses().into_iter().map(sentence).collect::<Vec<_>>()
+    };
+    let mut report = Report {
+        profile: profile_for(&tools),
+        excesses: tools.iter().flat_map(excesses).collect(),
+        ..Report::default()
+    };
     let is_chosen = |tool: &Tool| plan.tools.is_empty() || plan.tools.contains(&tool.name);
     let mut readers = Vec::new();
     for tool in tools.into_iter().filter(is_chosen) {
@@ -84,7 +96,7 @@ pub(super) async fn check(client: &mut Client, plan: &Plan) -> Result<Report, Bo
             }
         }
     }
-    let mut known = KnownValues::default();
+    let mut known = plan.known.clone();
     let mut calls = CallPlan::new(readers, plan.arguments.clone());
     while let Some((tool, arguments)) = calls.next(&known) {
         if report.calls >= plan.max_calls {

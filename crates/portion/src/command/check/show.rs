@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use portion_check::{Estimate, Evidence, Finding, Proposal};
 use portion_telemetry::show::grouped;
+use portion_text::counted::counted;
 use portion_text::printable::{printable_lines, printable_name};
 use portion_tokens::Tokenizer;
 use serde_json::{Map, Value, json};
@@ -47,7 +48,12 @@ pub(super) fn print(report: &Report, written: Option<&WrittenFile>, as_json: boo
             writeln!(out, "{line}")?;
         }
     }
-    if !report.skipped.is_empty() {
+    for sentence in &report.excesses {
+        for line in fold(&printable_name(&format!("warning: {sentence}")), width) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    if !report.skipped.is_empty() || !report.excesses.is_empty() {
         writeln!(out)?;
     }
     write_proposals(&mut out, report, written)?;
@@ -110,13 +116,16 @@ fn write_no_proposal(
     report: &Report,
     written: Option<&WrittenFile>,
 ) -> io::Result<()> {
-    let is_checked = findings(report).next().is_some();
-    let message = if is_checked {
-        "Nothing to configure: the defaults fit these results."
-    } else {
-        "Nothing to propose: no tool was checked."
+    let (called, all) = (findings(report).count(), report.checked.len() + report.skipped.len());
+    let tools = counted(all, "tool");
+    let message = match called {
+        0 => "Nothing to propose: no tool was checked.".to_owned(),
+        called if called == all => format!("{called} of {tools} called: the defaults fit."),
+        called => {
+            format!("{called} of {tools} called: the defaults fit. Call others with --args TOOL=JSON.")
+        }
     };
-    write!(out, "{}", folded(message))?;
+    write!(out, "{}", folded(&message))?;
     match written {
         Some(WrittenFile { file, is_new: true, .. }) => {
             writeln!(out, "Made {} without settings.", file.display())
@@ -212,6 +221,7 @@ fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
         proposals.map(|proposal| (proposal.tool.clone(), proposal_to_json(proposal))).collect();
     let mut all = json!({
         "tokenizer": Tokenizer::MEASURE.counter().name(), "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
+        "warnings": report.excesses,
         "profile": report.profile.map(|profile| profile.name),
     });
     if let Some(WrittenFile { file, is_new, written }) = written {

@@ -20,6 +20,7 @@ pub(super) struct ClientServer {
     /// Name and client, for findings.
     pub(super) title: String,
     pub(super) name: String,
+    pub(super) client: Option<Client>,
     /// Command line. References are written `${NAME}`, here and in the variables and the working directory.
     pub(super) words: Vec<String>,
     pub(super) env: Vec<(String, String)>,
@@ -132,6 +133,9 @@ fn disabled_in_claude_code(places: &Places) -> BTreeSet<String> {
 fn install_command(file: &ConfigFile, name: &str) -> String {
     let name = shell_word(name);
     match file.client {
+        Some(client) if file.is_project => {
+            format!("portion install {name} --project --client {}", client.name())
+        }
         Some(client) => format!("portion install {name} --client {}", client.name()),
         None => format!("portion install {name} --file {}", shell_path(&file.path)),
     }
@@ -193,6 +197,7 @@ fn check_entry(
     Some(ClientServer {
         title,
         name: entry.name.clone(),
+        client: file.client,
         words: words.iter().map(with_braces).collect(),
         env: entry.env.iter().map(|(name, value)| (name.clone(), with_braces(value))).collect(),
         env_file: entry.env_file.clone(),

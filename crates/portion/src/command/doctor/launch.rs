@@ -13,6 +13,7 @@ use super::env_file;
 use super::finding::shell_path;
 use super::reference::{resolve, to_shell};
 use super::secret::{hide, is_secret, secret_values, without_secrets};
+use crate::launcher::Installation;
 
 /// Variables with which Portion writes no record, exports nothing and raises no alert.
 const NO_TELEMETRY: [(&str, &str); 3] =
@@ -89,6 +90,19 @@ impl Launch {
             program.look_up().map_err(|error| error.to_string())?;
         }
         Ok(())
+    }
+
+    /// Installs the package of a server that starts by a launcher.
+    pub(super) fn install(&self) {
+        let own = self.words.get(self.own_index..).unwrap_or_default();
+        if let Some(installation) = Installation::of(own) {
+            installation.run(|command| {
+                command.envs(self.env.iter().map(|(name, value)| (name, value)));
+                if let Some(cwd) = &self.cwd {
+                    command.current_dir(cwd);
+                }
+            });
+        }
     }
 
     /// Returns the command. Its stderr is piped.

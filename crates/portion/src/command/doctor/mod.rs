@@ -1,5 +1,6 @@
 //! `portion doctor`: checks the configuration, the clients, their servers and the records.
 
+mod client_limits;
 mod clients;
 mod configuration;
 mod env_file;
@@ -21,6 +22,7 @@ use portion_install::client::Places;
 use portion_install::file::State;
 
 use self::finding::Level;
+use self::start::Progress;
 use super::CommandResult;
 use super::time_limit::parse_seconds;
 use crate::options::FILE_HELP;
@@ -64,9 +66,11 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut started = Vec::new();
     // With an invalid configuration, no server starts.
     if let Some(config) = config.as_ref().filter(|_| !options.no_start) {
-        started = start::check(&servers, config, options.timeout, &mut findings);
+        let progress = if options.json { Progress::Hidden } else { Progress::Shown };
+        started = start::check(&servers, config, (options.timeout, progress), &mut findings);
     }
     if let Some(config) = &config {
+        client_limits::check(&servers, config, &mut findings);
         configuration::check_store(config, &mut findings);
         let recorded = records::check(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);

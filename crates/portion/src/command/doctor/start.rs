@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ use super::configuration::lazy_catalog_command;
 use super::finding::{Finding, Level, edit_command, shell_word};
 use super::launch::{Launch, LaunchError};
 use crate::command::check::profile_for;
+use crate::launcher;
 use crate::stdio_client::{Client, ClientError};
-use crate::terminal::show_progress;
+use crate::terminal::print_stderr;
 
 /// Servers that start at the same time.
 const WORKERS: usize = 4;
@@ -40,6 +42,13 @@ pub(super) struct Started {
     pub(super) tools: Vec<Tool>,
 }
 
+/// Lines about what the command waits for. A program that reads JSON gets none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    Shown,
+    Hidden,
+}
+
 /// Outcome of the start of a server.
 enum Outcome {
     /// It cannot be started from its entry.
@@ -52,11 +61,22 @@ enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Returns the outcome as the end of a sentence.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::NotStarted(_) => "is not started",
+            Self::Failed(..) => "does not start",
+            Self::Listed { .. } => "starts",
+        }
+    }
+}
+
 /// Starts all servers, and returns those that answered.
 pub(super) fn check(
     servers: &[ClientServer],
     config: &Config,
-    timeout: Duration,
+    (timeout, progress): (Duration, Progress),
     findings: &mut Vec<Finding>,
 ) -> Vec<Started> {
     // Several clients may start the same server.
@@ -69,10 +89,11 @@ pub(super) fn check(
             distinct.push(server);
         }
     }
-    if !distinct.is_empty() {
+    if !distinct.is_empty() && progress == Progress::Shown {
         let count = counted(distinct.len(), "server");
-        show_progress(&format!("starting {count}, at most {} s each", timeout.as_secs()));
+        print_stderr!("portion: starting {count}, at most {} s each", timeout.as_secs());
     }
+    let ended = AtomicUsize::new(0);
     let queue = Mutex::new(distinct.iter().enumerate());
     let outcomes = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {
@@ -80,6 +101,11 @@ pub(super) fn check(
             scope.spawn(|| {
                 while let Some((at, server)) = queue.lock().ok().and_then(|mut queue| queue.next()) {
                     let outcome = start(server, timeout);
+                    let (ended, all) = (ended.fetch_add(1, Ordering::Relaxed) + 1, distinct.len());
+                    if progress == Progress::Shown {
+                        let name = printable_name(&server.name);
+                        print_stderr!("portion: {ended} of {all}: {name} {}", outcome.name());
+                    }
                     if let Ok(mut outcomes) = outcomes.lock() {
                         outcomes.insert(at, outcome);
                     }
@@ -89,10 +115,20 @@ pub(super) fn check(
     });
     let outcomes = outcomes.into_inner().unwrap_or_default();
     let mut started = Vec::new();
-    for (server, place) in servers.iter().zip(places) {
-        if let Some(outcome) = outcomes.get(&place) {
-            let (finding, started_server) = report(server, outcome, config);
+    for (place, outcome) in outcomes {
+        // Equal servers of several clients are reported once.
+        let mut equal = servers.iter().zip(&places).filter(|(_, other)| **other == place).map(|(one, _)| one);
+        if let Some(first) = equal.next() {
+            let titles = std::iter::once(first).chain(equal).map(|server| server.title.as_str());
+            let server = &ClientServer { title: titles.collect::<Vec<_>>().join(", "), ..first.clone() };
+            let (finding, started_server) = report(server, &outcome, config);
             findings.push(finding);
+            for tool in started_server.iter().flat_map(|started| &started.tools) {
+                let warning = |rest: String| {
+                    Finding::new(Level::Warning, "tool", &*server.title, format!("{} {rest}", tool.name))
+                };
+                findings.extend(tool.excesses().into_iter().map(warning));
+            }
             findings
                 .extend(started_server.as_ref().and_then(|started| offer_profile(server, started, config)));
             started.extend(started_server);
@@ -114,6 +150,7 @@ fn start(server: &ClientServer, timeout: Duration) -> Outcome {
     if let Err(reason) = launch.check_programs() {
         return Outcome::NotStarted(LaunchError::Invalid(reason));
     }
+    launch.install();
     match Client::start_as("portion-doctor", &mut launch.command(), timeout) {
         Ok(client) => {
             let noise = client.noise().map(|line| launch.without_secrets(line));
@@ -161,8 +198,12 @@ fn report(server: &ClientServer, outcome: &Outcome, config: &Config) -> (Finding
 
 /// Reports a server that did not answer.
 fn failed(server: &ClientServer, launch: &Launch, error: &ClientError) -> Finding {
-    let message = format!("does not start: {}", launch.without_secrets(&error.to_string()));
+    let error_text = launch.without_secrets(&error.to_string());
+    let message = format!("does not start: {}", in_one_line(&error_text));
     let finding = Finding::new(Level::Error, "starts", server.title.clone(), &*message);
+    if let Some(remedy) = launcher::remedy(&error_text) {
+        return finding.with_reproduction(launch.own_line(server)).with_fix(remedy);
+    }
     let url = server.words.windows(2).find(|pair| pair[0] == "--url").map(|pair| &pair[1]);
     if let Some(url) = url.filter(|_| server.is_wrapped) {
         // Without Portion, there is nothing to start.
@@ -180,6 +221,27 @@ fn failed(server: &ClientServer, launch: &Launch, error: &ClientError) -> Findin
         _ => edit_command(&server.file),
     };
     finding.with_reproduction(launch.own_line(server)).with_fix(fix)
+}
+
+/// Returns an error with the line of the server's output that says most about the cause.
+fn in_one_line(error: &str) -> String {
+    let mut lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let output: Vec<&str> = lines.collect();
+    // `Error: …`, `TypeError [ERR_X]: …`
+    let is_error = |line: &&&str| {
+        let name = line.split([':', ' ']).next().unwrap_or_default();
+        name.to_ascii_lowercase().ends_with("error")
+    };
+    let is_cause = |line: &&&str| {
+        let lower = line.to_ascii_lowercase();
+        !lower.starts_with("at ")
+            && ["error", "panicked", "not found", "cannot"].iter().any(|word| lower.contains(word))
+    };
+    match output.iter().find(is_error).or(output.iter().find(is_cause)).or(output.last()) {
+        Some(cause) => format!("{}: {cause}", first.trim_end_matches(':')),
+        None => first.to_owned(),
+    }
 }
 
 /// Leaves out the tools that Portion adds.
@@ -208,4 +270,18 @@ fn offer_profile(server: &ClientServer, started: &Started, config: &Config) -> O
     let message = format!("its tools are those of the profile {}, which has rules for them", profile.name);
     let fix = format!("portion install {} --profile {}", shell_word(&server.name), profile.name);
     Some(Finding::new(Level::Info, "profile", server.title.clone(), message).with_fix(fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_one_line;
+
+    #[test]
+    fn a_stack_trace_becomes_its_cause() {
+        let trace = "the server ended before it answered initialize (exit status: 1); its stderr ends:\n  node:internal/modules/run_main:123\n    throw new Error('x')\n  Error [ERR_X]: Cannot find package 'zod'\n      at resolve (node:internal)\n  Node.js v22";
+        let line = in_one_line(trace);
+        assert!(line.ends_with("its stderr ends: Error [ERR_X]: Cannot find package 'zod'"), "{line}");
+        assert_eq!(in_one_line("no answer"), "no answer");
+        assert_eq!(in_one_line("it ended:\n  usage: x"), "it ended: usage: x");
+    }
 }

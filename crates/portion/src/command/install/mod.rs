@@ -15,6 +15,7 @@ use portion_config::user_dirs;
 use portion_install::Target;
 use portion_install::client::Client;
 use portion_install::file::State;
+use portion_install::invocation::WrapOption;
 use portion_install::plan::{Action, Plan};
 
 use self::confirm::{Answer, confirm};
@@ -30,6 +31,7 @@ Examples:
   portion install --client cursor --client claude-code
   portion install git --file .mcp.json --yes
   portion install rentals --profile hostaway
+  portion install --project --lean
 
 Each server on stdio is started as `portion wrap --server NAME -- COMMAND`. Everything else in a file stays as it \
 is. Nothing is written if a file cannot be read, parsed or written. Clients read their files at start: restart them.
@@ -64,6 +66,9 @@ pub(crate) struct EditOptions {
     /// opencode; may be repeated (default: all that are found)
     #[arg(long = "client", value_name = "NAME", value_parser = client_parser(), hide_possible_values = true)]
     clients: Vec<Client>,
+    /// Edit the files of the project in this directory, such as .mcp.json, instead of those of the user
+    #[arg(long, conflicts_with = "file")]
+    project: bool,
     /// File to edit, instead of those of the clients
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
@@ -88,8 +93,29 @@ pub(crate) struct InstallOptions {
     #[arg(long)]
     http: bool,
     /// Profile of the servers, such as hostaway or education-data; also for those that Portion is already in front of
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(profile_names()), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = names_of("profile"), hide_possible_values = true)]
     profile: Option<String>,
+    /// Smaller replies, as with portion wrap --lean
+    #[arg(long, conflicts_with = "profile")]
+    lean: bool,
+    /// What the replies of the servers hide, such as secrets, as with portion wrap --redact
+    #[arg(long, value_name = "RULES")]
+    redact: Option<String>,
+    /// Client whose limits replies stay below, as with portion wrap --preset
+    #[arg(long, value_name = "NAME", value_parser = names_of("preset"), hide_possible_values = true)]
+    preset: Option<String>,
+}
+
+impl InstallOptions {
+    /// Returns the options of `portion wrap` in the entries.
+    fn wrap_options(&self) -> Vec<WrapOption> {
+        let given = [("--profile", &self.profile), ("--redact", &self.redact), ("--preset", &self.preset)];
+        let lean = self.lean.then_some(WrapOption { name: "--lean", value: None });
+        let valued = given
+            .into_iter()
+            .filter_map(|(name, value)| Some(WrapOption { name, value: Some(value.clone()?) }));
+        lean.into_iter().chain(valued).collect()
+    }
 }
 
 /// Options of `portion uninstall`.
@@ -103,8 +129,8 @@ pub(crate) struct UninstallOptions {
 /// Puts Portion in front of servers.
 pub(crate) fn install(options: &InstallOptions) -> CommandResult {
     let program = binary::own_path()?;
-    let target =
-        Target { program: &program, include_http: options.http, profile: options.profile.as_deref() };
+    let wrap_options = options.wrap_options();
+    let target = Target { program: &program, include_http: options.http, options: &wrap_options };
     edit(&options.edit, Action::Install(target))
 }
 
@@ -144,12 +170,13 @@ fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
     reported(printed, Some("the files were changed"), ExitCode::SUCCESS)
 }
 
-/// Returns the names that the key `profile` has.
-fn profile_names() -> &'static [&'static str] {
-    match Key::by_name("profile").map(|key| &key.kind) {
-        Some(ValueKind::Choice(names)) => names,
+/// Returns the parser of the names that a key has.
+fn names_of(key: &str) -> PossibleValuesParser {
+    let names = match Key::by_name(key).map(|key| &key.kind) {
+        Some(ValueKind::Choice(names)) => *names,
         _ => &[],
-    }
+    };
+    PossibleValuesParser::new(names)
 }
 
 /// Returns the parser of a client's name, which also gives the names to completion scripts.

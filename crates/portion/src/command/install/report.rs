@@ -17,10 +17,10 @@ const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
 const RED: Style = AnsiColor::Red.on_default();
 
-const SHARED: &str = "this file belongs to a project, and the path of Portion is that of this machine";
+const SHARED: &str = "this file belongs to a project: all who use it need portion on their PATH";
 const SIGN_IN: &str = "Portion connects to the URL, and the client does not sign in to the server any more; Portion \
                        does, if the server needs OAuth: portion login URL";
-const HEADERS: &str = "the headers become arguments of a process, which other users of this machine may see";
+const HEADERS: &str = "the values of the headers become variables of the server";
 
 /// A plan, before or after it was applied.
 #[derive(Clone, Copy, Debug)]
@@ -67,8 +67,12 @@ impl Report<'_> {
             for change in &file.changes {
                 self.write_change(&mut out, change)?;
             }
-            if file.changes.is_empty() {
-                writeln!(out, "  no servers")?;
+            match file.servers.len() {
+                0 => writeln!(out, "  no servers")?,
+                all if file.changes.is_empty() => {
+                    writeln!(out, "  {}, none of them selected", counted(all, "server"))?;
+                }
+                _ => {}
             }
             if let Some(backup) = backup_of(file, backups) {
                 writeln!(out, "  backup: {}", backup.display())?;

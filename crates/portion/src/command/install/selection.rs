@@ -30,10 +30,14 @@ pub(super) fn files_to_edit(
     let clients = if options.clients.is_empty() { &Client::ALL[..] } else { &options.clients };
     let mut files: Vec<ConfigFile> = Vec::new();
     for client in clients {
-        let found = client.files(&places);
+        let is_asked_for = |file: &ConfigFile| {
+            action == Action::Uninstall && !options.project || file.is_project == options.project
+        };
+        let mut found = client.files(&places);
+        found.retain(is_asked_for);
         if found.is_empty() && !options.clients.is_empty() {
-            let searched = client.candidates(&places);
-            let searched: Vec<String> = searched.iter().map(|file| file.path.display().to_string()).collect();
+            let searched = client.candidates(&places).into_iter().filter(is_asked_for);
+            let searched: Vec<String> = searched.map(|file| file.path.display().to_string()).collect();
             return Err(
                 format!("{client} has no configuration file here; searched {}", searched.join(", ")).into()
             );
@@ -47,11 +51,17 @@ pub(super) fn files_to_edit(
             }
         }
     }
-    if action == Action::Uninstall {
+    if action == Action::Uninstall && !options.project {
         add_recorded(&mut files, options, state);
     }
     if files.is_empty() {
-        return Err("no configuration file of a known client was found: name one with --file".into());
+        let message = if options.project {
+            "this directory has no configuration file of a known client: name one with --file"
+        } else {
+            "no configuration file of a known client was found: name one with --file, or those of a project with \
+             --project"
+        };
+        return Err(message.into());
     }
     Ok(files)
 }

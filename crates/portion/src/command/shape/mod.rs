@@ -2,7 +2,7 @@
 
 mod show;
 
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -221,6 +221,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         shaped.explain(policy);
     }
     let printed = if options.json { shaped.print_json() } else { shaped.print() };
+    if !options.json && !options.explain && std::io::stderr().is_terminal() {
+        crate::terminal::print_stderr!("{}", shaped.summary());
+    }
     reported(printed, None, ExitCode::SUCCESS)
 }
 

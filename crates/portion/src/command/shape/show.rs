@@ -5,6 +5,7 @@ use std::io;
 use portion_core::policy::Policy;
 use portion_core::render::{FirstReply, Portion};
 use portion_core::snapshot::{Layout, Snapshot, Structure};
+use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
 use portion_tokens::{TextSize, TokenCounter, Tokenizer, estimate_size};
 use serde_json::{Value, json};
@@ -39,6 +40,22 @@ impl ShapedFile<'_> {
     /// Prints the reply and its figures as one JSON object.
     pub(super) fn print_json(self) -> io::Result<()> {
         print_stdout(&format!("{:#}\n", self.to_json()))
+    }
+
+    /// Returns the size of the file and the tokens of the reply, in a line.
+    pub(super) fn summary(self) -> String {
+        let measure = Tokenizer::MEASURE.counter();
+        let size = self.size(measure);
+        let mark = if size.is_exact { "" } else { "≈" };
+        let tokens = grouped(size.tokens as u64);
+        let file = format!("{}, {mark}{tokens} tokens", shown_bytes(self.text().len()));
+        let FirstReply::Portion(portion) = self.reply else { return format!("{file}: shown as it is") };
+        let blocks =
+            portion.pieces().iter().map(|piece| piece.body.as_str()).chain(portion.separate_notice());
+        let served: usize = blocks.map(|block| measure.count(block)).sum();
+        let ratio = size.tokens as f64 / served.max(1) as f64;
+        let ratio = if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") };
+        format!("{file} → {} ({ratio} ×)", grouped(served as u64))
     }
 
     /// Prints on stderr how the file was detected and shown.
@@ -97,6 +114,14 @@ impl ShapedFile<'_> {
             return estimate_size(counter, text);
         }
         TextSize { tokens: counter.count(text), is_exact: true }
+    }
+}
+
+fn shown_bytes(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..10_000_000 => format!("{} KB", grouped(bytes.div_ceil(1_000) as u64)),
+        _ => format!("{} MB", grouped(bytes.div_ceil(1_000_000) as u64)),
     }
 }
 

@@ -10,16 +10,19 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
+use portion_check::Observation;
 use portion_check::Tool;
-use portion_check::{KnownValues, Observation};
 use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
 use self::comparison::{Comparison, Reply};
-use self::selection::{Call, lacks_arguments, select};
+use self::selection::{Call, Selection, lacks_arguments, select};
+use self::show::Uncalled;
 use super::CommandResult;
+use super::known_paths::known_paths;
 use super::time_limit::parse_seconds;
+use crate::launcher;
 use crate::options::FILE_HELP;
 use crate::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
 use crate::terminal::{reported, show_progress};
@@ -30,7 +33,7 @@ Examples:
   portion try --tool list_directory --args '{\"path\":\"/tmp\"}' -- npx -y @modelcontextprotocol/server-filesystem /tmp
 
 Without --tool, the tools that only read are called, as portion check does: by annotation or name, with arguments from \
-schemas and from earlier results, eight at most. \
+schemas, from earlier results and from a directory in CMD, eight at most. The others are named with the call to type. \
 The server is started twice: once directly, once behind `portion wrap` with your configuration. Nothing is recorded. \
 Tokens are counted by o200k.
 
@@ -72,13 +75,15 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let (program, args) = options.command.split_first().ok_or("give the command of a server")?;
     let server = Program::new(program, args);
     server.look_up()?;
+    launcher::install_for(&options.command);
     show_progress("starting the server");
     let mut direct =
-        Client::start_as("portion-try", Command::new(server.executable()).args(args), options.timeout)?;
+        Client::start_as("portion-try", Command::new(server.executable()).args(args), options.timeout)
+            .map_err(launcher::with_remedy)?;
     let tools = Tool::parse_list(direct.tools().get())
         .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
-    let mut plan = select(tools, options)?;
-    let mut known = KnownValues::default();
+    let Selection { mut plan, writers } = select(tools, options)?;
+    let mut known = known_paths(&options.command);
     let mut replies: Vec<(Call, Reply)> = Vec::new();
     while replies.len() < MAX_TOOLS
         && let Some((tool, arguments)) = plan.next(&known)
@@ -120,7 +125,8 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         .collect();
     let compared = comparisons.iter().any(Comparison::is_complete);
     let code = if compared { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    reported(show::print(&comparisons, uncalled.len(), options.json), None, code)
+    let uncalled = Uncalled::new(&uncalled, writers, &options.command);
+    reported(show::print(&comparisons, &uncalled, options.json), None, code)
 }
 
 fn respond(client: &mut Client, call: &Call, way: &str) -> Result<ToolResponse, String> {

@@ -15,19 +15,30 @@ pub(super) struct Call {
     pub(super) arguments: Map<String, Value>,
 }
 
+/// The tools of a server, as far as they were chosen.
+#[derive(Debug)]
+pub(super) struct Selection {
+    pub(super) plan: CallPlan,
+    /// Names of tools that are not called because they may write.
+    pub(super) writers: Vec<String>,
+}
+
 /// Selects from the tools of a server.
 ///
 /// # Errors
 /// Returns an error if no tool can be called, with the next step.
-pub(super) fn select(tools: Vec<Tool>, options: &Options) -> Result<CallPlan, String> {
+pub(super) fn select(tools: Vec<Tool>, options: &Options) -> Result<Selection, String> {
+    let only = |plan| Selection { plan, writers: Vec::new() };
     let Some(name) = &options.tool else {
-        let readers: Vec<Tool> = tools.into_iter().filter(|tool| tool.reads.is_ok()).collect();
+        let (readers, writers): (Vec<Tool>, Vec<Tool>) =
+            tools.into_iter().partition(|tool| tool.reads.is_ok());
         if readers.is_empty() {
             return Err(
                 "no tool says that it only reads: name one with --tool, --args and --allow-writes".to_owned()
             );
         }
-        return Ok(CallPlan::new(readers, BTreeMap::new()));
+        let writers = writers.into_iter().map(|tool| tool.name).collect();
+        return Ok(Selection { plan: CallPlan::new(readers, BTreeMap::new()), writers });
     };
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let message = unknown_tool(name, &names);
@@ -37,25 +48,36 @@ pub(super) fn select(tools: Vec<Tool>, options: &Options) -> Result<CallPlan, St
             "{name} is not called: {reason}, and it would be called twice: add --allow-writes if that does no harm"
         ));
     }
-    let Some(arguments) = &options.arguments else { return Ok(CallPlan::new([tool], BTreeMap::new())) };
+    let Some(arguments) = &options.arguments else {
+        return Ok(only(CallPlan::new([tool], BTreeMap::new())));
+    };
     let is_missing = |required: &&String| !arguments.contains_key(*required);
     let missing: Vec<&str> = tool.required.iter().filter(is_missing).map(String::as_str).collect();
     if !missing.is_empty() {
         return Err(lacks_arguments(&tool, &missing));
     }
-    Ok(CallPlan::new([tool], BTreeMap::from([(name.clone(), arguments.clone())])))
+    Ok(only(CallPlan::new([tool], BTreeMap::from([(name.clone(), arguments.clone())]))))
 }
 
 /// Returns the error for a tool that cannot be called without a person.
 pub(super) fn lacks_arguments(tool: &Tool, missing: &[&str]) -> String {
-    let example: Map<String, Value> =
-        tool.required.iter().map(|name| (name.clone(), Value::from("…"))).collect();
     format!(
-        "{0} requires {1}: give them with --args, as in --tool {0} --args '{2}'",
+        "{} requires {}: give them with --args, as in {}",
         tool.name,
         missing.join(", "),
-        Value::Object(example)
+        tool_options(tool, !missing.is_empty())
     )
+}
+
+/// Returns the options that call a tool, with places for its arguments if they have to be given.
+pub(super) fn tool_options(tool: &Tool, needs_arguments: bool) -> String {
+    let name = shlex::try_quote(&tool.name).unwrap_or_default();
+    if !needs_arguments {
+        return format!("--tool {name}");
+    }
+    let example: Map<String, Value> =
+        tool.required.iter().map(|name| (name.clone(), Value::from("…"))).collect();
+    format!("--tool {name} --args '{}'", Value::Object(example))
 }
 
 #[cfg(test)]
@@ -81,7 +103,7 @@ mod tests {
         let words = ["try"].iter().chain(line).chain(&["--", "x"]);
         let options = Line::try_parse_from(words).expect("a command line").options;
         match (select(Tool::parse_list(tools).expect("JSON"), &options), expect) {
-            (Ok(mut plan), Ok(expect)) => {
+            (Ok(Selection { mut plan, .. }), Ok(expect)) => {
                 let calls = std::iter::from_fn(|| plan.next(&KnownValues::default()));
                 assert_eq!(calls.map(|(tool, _)| tool.name).collect::<Vec<_>>(), expect, "{line:?}");
             }

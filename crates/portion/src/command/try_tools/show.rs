@@ -1,8 +1,10 @@
 //! Prints comparisons, for people in at most 80 columns and as JSON.
 
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use anstyle::Style;
+use portion_check::Tool;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
 use portion_text::printable::printable_name;
@@ -10,9 +12,12 @@ use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, Reply};
+use super::selection::tool_options;
 use crate::command::excerpt::excerpt_lines;
 use crate::terminal::{columns, fold, print_stdout};
 
+/// Commands that are printed.
+const MAX_COMMANDS: usize = 5;
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 /// Lines shown of a reply.
@@ -24,11 +29,82 @@ const LINE_WIDTH: usize = 72;
 /// Columns that an excerpt leaves free.
 const MARGINS: usize = 6;
 
-pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: bool) -> io::Result<()> {
+/// The tools that were not called.
+#[derive(Debug)]
+pub(super) struct Uncalled {
+    /// Names, each with the command that calls it.
+    commands: Vec<(String, String)>,
+    /// Names of those that may write.
+    writers: Vec<String>,
+}
+
+impl Uncalled {
+    /// Creates the commands for tools, with the arguments that they lack.
+    pub(super) fn new(tools: &[(Tool, Vec<String>)], writers: Vec<String>, server: &[OsString]) -> Self {
+        let server: Vec<String> = server.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let server = shlex::try_join(server.iter().map(String::as_str)).unwrap_or_else(|_| server.join(" "));
+        let command = |(tool, missing): &(Tool, Vec<String>)| {
+            let options = tool_options(tool, !missing.is_empty());
+            (tool.name.clone(), format!("portion try {options} -- {server}"))
+        };
+        Self { commands: tools.iter().map(command).collect(), writers }
+    }
+
+    fn write(&self, out: &mut impl io::Write, width: usize) -> io::Result<()> {
+        if !self.commands.is_empty() {
+            writeln!(out, "Not called, with the command that does:")?;
+        }
+        // Commands are not folded, so that they can be copied.
+        for (_, command) in self.commands.iter().take(MAX_COMMANDS) {
+            writeln!(out, "  {}", printable_name(command))?;
+        }
+        if let Some(more) = self.commands.len().checked_sub(MAX_COMMANDS).filter(|more| *more > 0) {
+            let names = self.commands.iter().skip(MAX_COMMANDS).map(|(name, _)| name.as_str());
+            let text =
+                format!("  and {}: {}", counted(more, "more tool"), names.collect::<Vec<_>>().join(", "));
+            fold(&printable_name(&text), width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
+        if !self.writers.is_empty() {
+            let text = format!(
+                "Not called, because they may write (--tool NAME --allow-writes calls one): {}",
+                self.writers.join(", ")
+            );
+            fold(&printable_name(&text), width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the tokens of all calls that both ways answered, in a sentence.
+fn total(comparisons: &[Comparison]) -> String {
+    let pairs =
+        comparisons.iter().filter_map(|one| Some((one.direct.as_ref().ok()?, one.portion.as_ref().ok()?)));
+    let (direct, portion) =
+        pairs.fold((0, 0), |sum, (direct, portion)| (sum.0 + direct.tokens, sum.1 + portion.tokens));
+    let called = counted(comparisons.len(), "tool");
+    let tokens =
+        format!("{} tokens directly, {} through Portion", grouped(direct as u64), grouped(portion as u64));
+    let ratio = direct as f64 / portion.max(1) as f64;
+    let figure = if ratio >= 1.05 {
+        format!("{ratio:.1} times fewer")
+    } else {
+        "small results stay as they are".into()
+    };
+    format!("{called} called: {tokens}; {figure}.")
+}
+
+pub(super) fn print(comparisons: &[Comparison], uncalled: &Uncalled, as_json: bool) -> io::Result<()> {
     if as_json {
         let calls: Vec<Value> = comparisons.iter().map(to_json).collect();
-        let report =
-            json!({"tokenizer": Tokenizer::MEASURE.counter().name(), "calls": calls, "left": omitted_count});
+        let left: Vec<Value> = uncalled
+            .commands
+            .iter()
+            .map(|(name, command)| json!({"tool": name, "command": command}))
+            .collect();
+        let report = json!({
+            "tokenizer": Tokenizer::MEASURE.counter().name(), "calls": calls, "left": left.len(),
+            "notCalled": left, "mayWrite": uncalled.writers,
+        });
         return print_stdout(&format!("{report:#}\n"));
     }
     let mut out = anstream::stdout().lock();
@@ -50,10 +126,8 @@ pub(super) fn print(comparisons: &[Comparison], omitted_count: usize, as_json: b
         write_reply(&mut out, "through Portion", &comparison.portion, &note, width)?;
         writeln!(out)?;
     }
-    let mut last = format!("Tokens are counted by {}.", Tokenizer::MEASURE);
-    if omitted_count > 0 {
-        last = format!("{last} {} can be tried with --tool NAME.", counted(omitted_count, "more tool"));
-    }
+    uncalled.write(&mut out, width)?;
+    let last = format!("{} Tokens are counted by {}.", total(comparisons), Tokenizer::MEASURE);
     for line in fold(&last, width) {
         writeln!(out, "{line}")?;
     }

@@ -9,7 +9,7 @@ use portion_tokens::Tokenizer;
 use super::{Outcome, check, page};
 
 const PAGE: &str = "docs/clients.md";
-const HEAD: &str = "| client | `clientInfo.name` | a result may have | above, it | tokens by | preset | which sets | read at |";
+const HEAD: &str = "| client | `clientInfo.name` | its model sees | a result may have | above, it | tokens by | preset | which sets | read at |";
 
 #[test]
 fn are_those_the_program_knows() -> Outcome {
@@ -41,14 +41,23 @@ fn row(client: &ClientProfile) -> String {
         tokenizer,
         preset,
         sources,
+        shown_form,
         ..
     } = client;
     let names = joined(names.iter().map(|name| format!("`{}`", name.replace('*', "…"))));
     let limits = joined(limits.iter().map(|limit| told(*limit)));
     let tokenizer = tokenizer.unwrap_or(Tokenizer::Auto);
     let sources = joined(sources.iter().enumerate().map(|(i, source)| format!("[{}]({source})", i + 1)));
-    let cells =
-        [*title, &names, &limits, above, &format!("`{tokenizer}`"), &format!("`{preset}`"), &set_by(client)];
+    let cells = [
+        *title,
+        &names,
+        shown_form.name(),
+        &limits,
+        above,
+        &format!("`{tokenizer}`"),
+        &format!("`{preset}`"),
+        &set_by(client),
+    ];
     format!(
         "| {} | {sources} |",
         cells.map(|cell| if cell.is_empty() { "–" } else { cell }.to_owned()).join(" | ")

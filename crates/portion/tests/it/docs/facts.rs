@@ -7,7 +7,7 @@ use portion_config::key::{Key, SHORTHANDS};
 use portion_core::error_code::{ErrorCode, ErrorInfo};
 use portion_core::policy::Policy;
 
-use super::{Outcome, check, help, page};
+use super::{Outcome, check, help_of_length, page};
 
 /// Options that are no limits: they say where the server is.
 const PLACES: [&str; 3] = ["--url", "--header", "--transport"];
@@ -48,9 +48,18 @@ fn transports_lists_every_option_of_a_place() -> Outcome {
 }
 
 #[test]
+fn the_help_of_a_command_fits_two_screens() -> Outcome {
+    for command in ["wrap", "serve", "http", "shape", "check", "fetch", "install"] {
+        let lines = help_of_length(&[command], "--help")?.lines().count();
+        assert!(lines <= 120, "{command}: {lines}");
+    }
+    Ok(())
+}
+
+#[test]
 fn help_tells_the_defaults() -> Outcome {
     let policy = Policy::default();
-    let options = options(&help(&["wrap"])?);
+    let options = options(&help_of_length(&["wrap"], "--help-all")?);
     let check = |option: &str, value: String| {
         assert_eq!(options.get(option), Some(&value), "{option}");
     };

@@ -61,7 +61,11 @@ fn hermetic(program: &str) -> Command {
 }
 
 fn help(arguments: &[&str]) -> Result<String, Box<dyn Error>> {
-    let output = hermetic(env!("CARGO_BIN_EXE_portion")).args(arguments).arg("--help").output()?;
+    help_of_length(arguments, "--help")
+}
+
+fn help_of_length(arguments: &[&str], option: &str) -> Result<String, Box<dyn Error>> {
+    let output = hermetic(env!("CARGO_BIN_EXE_portion")).args(arguments).arg(option).output()?;
     let text = String::from_utf8(output.stdout)?;
     Ok(text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n")
 }

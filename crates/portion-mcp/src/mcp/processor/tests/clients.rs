@@ -70,15 +70,15 @@ fn the_tokenizer_follows_the_client_and_limits_follow_the_preset() {
     check("none", CODEX, (65_536, "o200k"));
     check("none", CLAUDE, (65_536, "claude"));
     check("none", r#"{"name":"c\u006fdex"}"#, (65_536, "o200k"));
-    check("auto", CODEX, (9_000, "o200k"));
+    check("auto", CODEX, (10_821, "o200k"));
     check("auto", CLAUDE, (45_000, "claude"));
     check("auto", r#"{"name":"Visual Studio Code","version":"1"}"#, (7_372, "auto"));
     for unknown in [r#"{"name":"cursor-vscode"}"#, r#"{"name":7}"#, "{}", "null", "[]"] {
         check("none", unknown, (65_536, "auto"));
         check("auto", unknown, (65_536, "auto"));
-        check("codex", unknown, (9_000, "o200k"));
+        check("codex", unknown, (10_821, "o200k"));
     }
-    check("codex", CLAUDE, (9_000, "o200k"));
+    check("codex", CLAUDE, (10_821, "o200k"));
 }
 
 #[test]
@@ -98,13 +98,49 @@ fn a_stateless_request_names_its_client() {
         let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
         format!(r#"{{"_meta":{{{version},"io.modelcontextprotocol/clientInfo":{info}}}}}"#)
     };
-    assert_eq!(limit(&meta(CODEX)), 9_000);
+    assert_eq!(limit(&meta(CODEX)), 10_821);
     assert_eq!(limit(&meta(r#"{"name":"nobody knows it"}"#)), 65_536);
     assert_eq!(limit("{}"), 45_000);
     assert_eq!(limit(r#"{"_meta":{"progressToken":1}}"#), 45_000);
     let sibling = processor.fork();
     assert_eq!(terms(&sibling, "{}").policy.hard_byte_limit, 45_000);
     assert_eq!(terms(&sibling.without_client(), "{}").policy.hard_byte_limit, 65_536);
+}
+
+#[test]
+fn codex_names_the_model_of_a_call() {
+    let processor = opened(rules("auto", LimitOverrides::default()), CODEX);
+    let limit = |meta: &str| terms(&processor, &format!(r#"{{"_meta":{meta}}}"#)).policy.hard_byte_limit;
+    let turn = |model: &str| format!(r#"{{"x-codex-turn-metadata":{{"turn_id":"1","model":{model}}}}}"#);
+    assert_eq!(limit(&turn(r#""gpt-6.2-sol""#)), 43_221);
+    assert_eq!(limit(&turn(r#""gpt-oss-120b""#)), 10_821);
+    assert_eq!(limit(&turn("7")), 10_821);
+    assert_eq!(limit("{}"), 10_821, "one call says nothing about the next");
+}
+
+#[test]
+fn listed_tools_state_the_largest_result_for_a_client_that_applies_it() {
+    let listed = |info: &str, overrides: LimitOverrides, tool: &str| {
+        let processor = opened(rules("auto", overrides), info);
+        client(&processor, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
+        let list = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"tools":[{tool}]}}}}"#);
+        server(&processor, &list).remove(0)
+    };
+    let stated = |limit: &str| format!(r#""anthropic/maxResultSizeChars":{limit}"#);
+    let plain = r#"{"name":"x","inputSchema":{"type":"object"}}"#;
+    let list = listed(CLAUDE, LimitOverrides::default(), plain);
+    assert_eq!(list.matches(&stated("65536")).count(), 1, "{list}");
+    assert_eq!(list.matches(&stated("500000")).count(), 2, "everything that a program asks for: {list}");
+    assert!(!listed(CODEX, LimitOverrides::default(), plain).contains("maxResultSizeChars"));
+    let wide = LimitOverrides { hard_byte_limit: Some(2 << 20), ..LimitOverrides::default() };
+    assert_eq!(listed(CLAUDE, wide, plain).matches(&stated("500000")).count(), 3);
+    let own = r#"{"name":"x","_meta":{"anthropic/maxResultSizeChars":9,"y":1},"inputSchema":{}}"#;
+    assert!(listed(CLAUDE, LimitOverrides::default(), own).contains(r#"Chars":9,"y":1}"#));
+    let other = r#"{"name":"x","_meta":{"y":1},"inputSchema":{}}"#;
+    assert!(
+        listed(CLAUDE, LimitOverrides::default(), other)
+            .contains(&format!(r#"{{"y":1,{}}}"#, stated("65536")))
+    );
 }
 
 #[test]
@@ -139,8 +175,9 @@ fn pages_fit_the_client() {
     let reply = |preset, info| called(&opened(rules(preset, LimitOverrides::default()), info), "");
     let unbounded = reply("none", CODEX);
     assert!(unbounded > 10_000, "{unbounded}");
-    let bounded = reply("auto", CODEX);
-    assert!((7_000..=9_000).contains(&bounded), "{bounded}");
+    let default = Preset::default().to_string();
+    let bounded = reply(default.as_str(), CODEX);
+    assert!((8_000..=10_821).contains(&bounded), "{bounded}");
     let unknown = r#"{"name":"x"}"#;
     assert_eq!(reply("auto", unknown), reply("none", unknown));
 }

@@ -1,0 +1,273 @@
+//! Launchers: programs that install a package before they start it, such as `npx`.
+//!
+//! A launcher that is killed in the first installation of a package leaves a lock, or a tree that looks complete and is
+//! not. So the package is installed first, without a time limit and in a process group of its own, and then started.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha512};
+
+use crate::terminal::print_stderr;
+
+/// Time between two lines about an installation.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
+/// Time between two looks at an installation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Error of Node.js for a package that lacks files.
+const MISSING_MODULE: &str = "ERR_MODULE_NOT_FOUND";
+/// Directory of packages that `npx` has installed.
+const NPX_DIRECTORY: &str = "/_npx/";
+
+/// File that `npx` writes at the end of an installation.
+const NPX_END: &str = "node_modules/.package-lock.json";
+
+/// Held while a package is installed: two installations of one break each other.
+static INSTALLATION: Mutex<()> = Mutex::new(());
+
+/// The installation of a package, as a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Installation {
+    launcher: &'static str,
+    package: String,
+    words: Vec<String>,
+}
+
+/// Installs the package of a command that starts by `npx`, which a client may give up on before it is complete.
+pub(crate) fn install_for_client(command: &[OsString]) {
+    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(installation) = Installation::of(&words).filter(|found| found.launcher == "npx") {
+        installation.run(|_| {});
+    }
+}
+
+/// Installs the package of a command that starts by a launcher.
+pub(crate) fn install_for(command: &[OsString]) {
+    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(installation) = Installation::of(&words) {
+        installation.run(|_| {});
+    }
+}
+
+/// Returns an error with the command that mends its cause, if there is one.
+pub(crate) fn with_remedy(error: impl Error + 'static) -> Box<dyn Error> {
+    with_remedy_from(&error.to_string(), error)
+}
+
+/// Returns an error with the command that mends the cause in a longer text.
+pub(crate) fn with_remedy_from(text: &str, error: impl Error + 'static) -> Box<dyn Error> {
+    match remedy(text) {
+        Some(command) => format!("{error}\nthe package is installed incompletely: {command}").into(),
+        None => error.into(),
+    }
+}
+
+/// How a launcher is told to install a package and to do nothing with it.
+struct Launcher {
+    name: &'static str,
+    /// Options without a value that may be in front of the package.
+    flags: &'static [&'static str],
+    /// Options with a value that may be in front of the package.
+    valued: &'static [&'static str],
+    /// Option that names the package, where the command has another name.
+    package: &'static str,
+    /// Words that do nothing.
+    nothing: &'static [&'static str],
+}
+
+const LAUNCHERS: [Launcher; 4] = [
+    Launcher {
+        name: "npx",
+        flags: &["-y", "--yes", "-q", "--quiet", "--prefer-online", "--prefer-offline"],
+        valued: &["-p", "--package", "--registry"],
+        package: "--package",
+        nothing: &["-c", "exit 0"],
+    },
+    Launcher {
+        name: "uvx",
+        flags: &["-q", "--quiet", "--refresh", "--isolated", "--native-tls"],
+        valued: &["--from", "--with", "--python", "-p", "--index", "--index-url", "--default-index"],
+        package: "--from",
+        nothing: &["python", "-c", ""],
+    },
+    Launcher {
+        name: "bunx",
+        flags: &["-y", "--yes", "--bun", "--silent"],
+        valued: &["-p", "--package"],
+        package: "--package",
+        nothing: &["node", "-e", "0"],
+    },
+    Launcher {
+        name: "dlx",
+        flags: &["-s", "--silent"],
+        valued: &["--package"],
+        package: "--package",
+        nothing: &["node", "-e", "0"],
+    },
+];
+
+impl Installation {
+    /// Returns the installation that the start of a server begins with, if it starts by a launcher.
+    pub(crate) fn of(words: &[String]) -> Option<Self> {
+        let stem = |word: &str| {
+            let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
+            name.strip_suffix(".cmd").or(name.strip_suffix(".exe")).unwrap_or(&name).to_owned()
+        };
+        let (program, rest) = words.split_first()?;
+        let (prefix, rest) = match (stem(program).as_str(), rest.first().map(String::as_str)) {
+            ("cmd", Some("/c" | "/C")) => return Self::of(rest.get(1..)?),
+            ("pnpm", Some("dlx")) => (vec![program.clone(), "dlx".to_owned()], rest.get(1..)?),
+            _ => (vec![program.clone()], rest),
+        };
+        let name = if prefix.len() > 1 { "dlx".to_owned() } else { stem(program) };
+        let launcher = LAUNCHERS.iter().find(|launcher| launcher.name == name)?;
+        let (options, package, is_named) = launcher.split(rest)?;
+        let mut words = prefix;
+        words.extend(options);
+        if !is_named {
+            words.extend([launcher.package.to_owned(), package.clone()]);
+        }
+        words.extend(launcher.nothing.iter().map(|word| (*word).to_owned()));
+        let shown = if launcher.name == "dlx" { "pnpm" } else { launcher.name };
+        Some(Self { launcher: shown, package, words })
+    }
+
+    /// Returns true if `npx` has the package: the file that it writes at the end of an installation is there.
+    fn is_installed(&self) -> bool {
+        if self.launcher != "npx" {
+            return false;
+        }
+        let name = self
+            .package
+            .char_indices()
+            .skip(1)
+            .find(|(_, char)| *char == '@')
+            .map_or(self.package.as_str(), |(at, _)| &self.package[..at]);
+        if Path::new("node_modules").join(name).is_dir() {
+            return true;
+        }
+        let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".npm"));
+        let local = || Some(PathBuf::from(env::var_os("LOCALAPPDATA")?).join("npm-cache"));
+        let cache = env::var_os("npm_config_cache").map(PathBuf::from).or_else(if cfg!(windows) {
+            local
+        } else {
+            home
+        });
+        let hash: String =
+            Sha512::digest(&self.package).iter().take(8).fold(String::new(), |mut hex, byte| {
+                let _ = write!(hex, "{byte:02x}");
+                hex
+            });
+        cache.is_some_and(|cache| cache.join("_npx").join(hash).join(NPX_END).is_file())
+    }
+
+    /// Installs the package and waits for it, however long it takes. A failure is not reported: the start of the server
+    /// fails for the same reason. `setting` sets the environment of the server.
+    pub(crate) fn run(&self, setting: impl FnOnce(&mut Command)) {
+        if self.is_installed() {
+            return;
+        }
+        let _one_at_a_time = INSTALLATION.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((program, args)) = self.words.split_first() else { return };
+        let mut command =
+            Command::new(portion_mcp::upstream::stdio::Program::new(program, args).executable());
+        command.args(args);
+        setting(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // An interrupt ends the command that waits, not the installation.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let Ok(mut child) = command.spawn() else { return };
+        let since = Instant::now();
+        let mut shown = since;
+        while let Ok(None) = child.try_wait() {
+            if shown.elapsed() >= PROGRESS_INTERVAL {
+                shown = Instant::now();
+                let Self { launcher, package, .. } = self;
+                print_stderr!("portion: {launcher} installs {package} … {} s", since.elapsed().as_secs());
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+impl Launcher {
+    /// Returns the options in front of a command, the package, and true if an option names the package.
+    fn split(&self, words: &[String]) -> Option<(Vec<String>, String, bool)> {
+        let mut package = None;
+        let mut at = 0;
+        while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+            let (name, joined) =
+                word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            let is_package = name == self.package || (name == "-p" && self.package == "--package");
+            let value = if self.valued.contains(&name) {
+                Some(joined.map_or_else(|| words.get(at + 1).cloned(), |value| Some(value.to_owned()))?)
+            } else if self.flags.contains(&name) {
+                None
+            } else {
+                // What it does is not known.
+                return None;
+            };
+            at += if value.is_some() && joined.is_none() { 2 } else { 1 };
+            package = package.or(value.filter(|_| is_package));
+        }
+        let command = words.get(at)?;
+        let is_named = package.is_some();
+        Some((words[..at].to_vec(), package.unwrap_or_else(|| command.clone()), is_named))
+    }
+}
+
+/// Returns the command that mends an incomplete installation, by an error of the server.
+pub(crate) fn remedy(error: &str) -> Option<String> {
+    let place = error.contains(MISSING_MODULE).then(|| error.replace('\\', "/"))?;
+    let (before, after) = place.split_once(NPX_DIRECTORY)?;
+    let start =
+        before.rfind(|char: char| char.is_whitespace() || "'\"(".contains(char)).map_or(0, |at| at + 1);
+    let root = before[start..].trim_start_matches("file://");
+    let hash: String = after.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let remove = if cfg!(windows) { "rmdir /s /q" } else { "rm -rf" };
+    Some(format!("{remove} {root}{NPX_DIRECTORY}{hash}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Installation, remedy};
+
+    #[test]
+    fn launchers_install_without_starting() {
+        let check = |line: &str, expect: Option<&str>| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let found = Installation::of(&words).map(|installation| installation.words.join(" "));
+            assert_eq!(found.as_deref(), expect, "{line}");
+        };
+        check("npx -y @a/b /tmp", Some("npx -y --package @a/b -c exit 0"));
+        check("/usr/bin/npx a@1 --flag", Some("/usr/bin/npx --package a@1 -c exit 0"));
+        check("npx -y --package=a b -x", Some("npx -y --package=a -c exit 0"));
+        check("npx -p a b", Some("npx -p a -c exit 0"));
+        check("cmd /c npx.cmd -y a", Some("npx.cmd -y --package a -c exit 0"));
+        check("uvx mcp-server-git --repository .", Some("uvx --from mcp-server-git python -c "));
+        check("uvx --from a --with b c", Some("uvx --from a --with b python -c "));
+        check("pnpm dlx a", Some("pnpm dlx --package a node -e 0"));
+        check("bunx a", Some("bunx --package a node -e 0"));
+        for line in
+            ["npx --no-install a", "npx --unknown x a", "npx", "npx -y", "node a", "pnpm run a", "npxx a"]
+        {
+            check(line, None);
+        }
+    }
+
+    #[test]
+    fn an_incomplete_installation_has_a_remedy() {
+        let error = "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/a/.npm/_npx/0a1b2c/node_modules/x/y.js' imported from";
+        assert_eq!(remedy(error).as_deref(), Some("rm -rf /home/a/.npm/_npx/0a1b2c"));
+        assert_eq!(remedy("Cannot find module '/home/a/.npm/_npx/0a/x'"), None);
+        assert_eq!(remedy("ERR_MODULE_NOT_FOUND: /work/app/x.js"), None);
+    }
+}
