@@ -46,8 +46,10 @@ struct WrittenForms {
     notice: NoticeText,
     structured: Option<String>,
     envelope: Option<String>,
-    /// Tokens of the more expensive form.
-    tokens: usize,
+    /// Tokens of the more expensive form, as its notice states them: at least the count.
+    stated: usize,
+    /// The count of the more expensive form.
+    counted: usize,
 }
 
 /// Text in place of one that `structuredContent` repeats.
@@ -102,8 +104,8 @@ impl Candidate {
         let (kind, next_cursor, start_cursor) = (notice.kind(), notice.next_cursor, notice.start_cursor);
         let left_out = forms.text_left_out(walk);
         let (envelope_index, mut pieces) = (forms.envelope, forms.text.pieces);
-        let WrittenForms { notice, structured, envelope, tokens } = written;
-        let charged_tokens = costs.charged_tokens(tokens, envelope.as_ref(), structured.as_ref(), &notice);
+        let WrittenForms { notice, structured, envelope, stated, counted } = written;
+        let charged_tokens = costs.charged_tokens(stated, envelope.as_ref(), structured.as_ref(), &notice);
         if let (Some(at), Some(json)) = (envelope_index, envelope) {
             pieces[at].body = PieceBody::Text(json);
         }
@@ -131,7 +133,7 @@ impl Candidate {
                 is_whole: walk.is_whole,
                 next_cursor,
                 start_cursor,
-                tokens,
+                tokens: counted,
                 charged_cursors,
                 kind,
                 stages: facts.stages,
@@ -218,7 +220,7 @@ impl<'a> Forms<'a> {
         let digits = walk.cx.counter.count(LONG_FIGURE);
         // Duplicate forms share one notice, which reports the cost of the more expensive.
         let duplicate = self.structured.as_ref().filter(|form| form.separate_content().is_none());
-        let (text, (structured, envelope), tokens) = notice.stating_cost(
+        let (text, (structured, envelope), stated, counted) = notice.stating_cost(
             detail,
             (costs.content_tokens(), digits),
             |text| {
@@ -231,12 +233,18 @@ impl<'a> Forms<'a> {
             },
         );
         let Some((form, own)) = self.structured.as_ref().zip(own_notice) else {
-            return WrittenForms { notice: text, structured, envelope, tokens };
+            return WrittenForms { notice: text, structured, envelope, stated, counted };
         };
         let merged = |text: &NoticeText| structured::merge_notice(walk, form, &self.text, text);
-        let (_, structured, own_tokens) =
+        let (_, structured, own_stated, own_counted) =
             own.stating_cost(detail, (0, digits), merged, |_, json| costs.structured_tokens(json));
-        WrittenForms { notice: text, structured: Some(structured), envelope, tokens: tokens.max(own_tokens) }
+        WrittenForms {
+            notice: text,
+            structured: Some(structured),
+            envelope,
+            stated: stated.max(own_stated),
+            counted: counted.max(own_counted),
+        }
     }
 }
 

@@ -26,7 +26,7 @@ impl Notice<'_> {
         NoticeText { object, full_text, model_text }
     }
 
-    /// Returns the notice with the cost of the reply that contains it, the forms that it is in, and that cost.
+    /// Returns the notice with the cost of the reply that contains it, the forms that it is in, that cost, and the count.
     ///
     /// The cost is that of a reply whose notice states a larger one. `content`: the cost without the notice. `digits`: tokens by
     /// which the notice may cost more because of other figures.
@@ -36,7 +36,7 @@ impl Notice<'_> {
         (content, digits): (usize, usize),
         forms: impl Fn(&NoticeText) -> F,
         cost: impl Fn(&NoticeText, &F) -> usize,
-    ) -> (NoticeText, F, usize) {
+    ) -> (NoticeText, F, usize, usize) {
         let warned =
             self.warning_threshold.map_or(self.budget, |share| (self.budget as f64 * share) as usize);
         let unwarned = Some(warned.saturating_sub(1)).filter(|largest| *largest >= content);
@@ -50,6 +50,7 @@ impl Notice<'_> {
         }
         let notice = self.write(tokens, detail);
         let forms = forms(&notice);
-        (notice, forms, tokens)
+        let counted = cost(&notice, &forms);
+        (notice, forms, tokens, counted)
     }
 }
