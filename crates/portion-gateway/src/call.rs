@@ -221,7 +221,9 @@ impl Caller {
         else {
             return self;
         };
-        let policy = Policy { default_page_size: size, ..policy.clone() };
+        // A page that holds fewer items would hide those before the next one by number.
+        let render_options = RenderOptions { has_fixed_page_size: true, ..policy.render_options.clone() };
+        let policy = Policy { default_page_size: size, render_options, ..policy.clone() };
         let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
         Self { effective_policy, ..self }
     }
