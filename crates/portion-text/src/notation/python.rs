@@ -261,7 +261,7 @@ impl<'a> Reader<'a> {
             let (at, c) = chars.next()?;
             match c {
                 c if c == mark => break at,
-                '\\' => value.extend(escaped(&mut chars)?),
+                '\\' => push_escaped(&mut chars, &mut value)?,
                 // A text in a literal has no line breaks.
                 '\n' => return None,
                 c => value.push(c),
@@ -277,33 +277,38 @@ fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(text)
 }
 
-/// Reads what follows a backslash. Returns `None` within for a line break that is no part of the text.
-fn escaped(chars: &mut std::str::CharIndices<'_>) -> Option<Option<char>> {
+/// Appends the character that is named by what follows a backslash. A line break after it is no part of the text.
+fn push_escaped(chars: &mut std::str::CharIndices<'_>, value: &mut String) -> Option<()> {
     let (_, escape) = chars.next()?;
-    let mut code = |digits: usize, radix: u32| {
+    let digits = match escape {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => 0,
+    };
+    if digits > 0 {
         let mut code = 0_u32;
         for _ in 0..digits {
-            code = code.checked_mul(radix)?.checked_add(chars.next()?.1.to_digit(radix)?)?;
+            code = code.checked_mul(16)?.checked_add(chars.next()?.1.to_digit(16)?)?;
         }
         // A lone surrogate is no character.
-        Some(Some(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)))
-    };
-    match escape {
-        'n' => Some(Some('\n')),
-        't' => Some(Some('\t')),
-        'r' => Some(Some('\r')),
-        '\\' | '\'' | '"' => Some(Some(escape)),
-        'a' => Some(Some('\u{7}')),
-        'b' => Some(Some('\u{8}')),
-        'f' => Some(Some('\u{c}')),
-        'v' => Some(Some('\u{b}')),
-        '0' => Some(Some('\0')),
-        'x' => code(2, 16),
-        'u' => code(4, 16),
-        'U' => code(8, 16),
-        '\n' => Some(None),
-        _ => None,
+        value.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+        return Some(());
     }
+    value.push(match escape {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        '\\' | '\'' | '"' => escape,
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'v' => '\u{b}',
+        '0' => '\0',
+        '\n' => return Some(()),
+        _ => return None,
+    });
+    Some(())
 }
 
 /// Returns a time as ISO 8601, from the arguments of its call: `2025, 1, 31, 9, 30, tzinfo=datetime.timezone.utc`.
