@@ -14,6 +14,7 @@
 
 mod python;
 mod terminal;
+mod xml;
 mod yaml;
 
 use portion_json::span::Span;
@@ -33,8 +34,12 @@ pub struct FoundData {
 type Reader = fn(&str) -> Option<(Span, String)>;
 
 /// All notations: their names and their readers.
-const NOTATIONS: &[(&str, Reader)] =
-    &[("Python literals", python::read), ("YAML", yaml::read), ("a table of a terminal", terminal::read)];
+const NOTATIONS: &[(&str, Reader)] = &[
+    ("Python literals", python::read),
+    ("YAML", yaml::read),
+    ("XML", xml::read),
+    ("a table of a terminal", terminal::read),
+];
 
 /// Reads a text that is data in one of the notations. Returns `None` for other texts, JSON included.
 pub fn read(text: &str) -> Option<FoundData> {
