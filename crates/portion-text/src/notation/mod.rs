@@ -1,7 +1,7 @@
 //! Notations of data other than JSON, each read as JSON.
 //!
 //! Many servers return rows as their language prints them. Read as JSON, such a text is a list with columns. A notation is one file
-//! and one line in [`NOTATIONS`]. Each reader is total and linear, and does not recurse.
+//! and one line in `NOTATIONS`. Each reader is total and linear, and does not recurse.
 //!
 //! ```
 //! use portion_text::notation::read;
