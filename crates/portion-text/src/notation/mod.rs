@@ -14,6 +14,7 @@
 
 mod python;
 mod terminal;
+mod toon;
 mod xml;
 mod yaml;
 
@@ -38,6 +39,7 @@ const NOTATIONS: &[(&str, Reader)] = &[
     ("Python literals", python::read),
     ("YAML", yaml::read),
     ("XML", xml::read),
+    ("TOON", toon::read),
     ("a table of a terminal", terminal::read),
 ];
 
