@@ -26,7 +26,7 @@ use serde_json::{Map, Value};
 use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
-use crate::snapshot::{FieldType, IndexedText, Structure, main_text};
+use crate::snapshot::{FieldType, IndexedText, Structure, header_row, main_text};
 pub(crate) use fields_by_type::fields_by_type;
 pub use object::outline;
 
@@ -62,6 +62,9 @@ pub(crate) fn describe(
     let text = &subject.text;
     match &subject.structure {
         Structure::List(list) => {
+            if let Some(names) = header_row(text, list) {
+                return text::describe_header_rows(text, list, names, counter, tokens);
+            }
             let noise =
                 preferences.strip.map(|strip| NoiseFields::in_list(strip, text, list)).unwrap_or_default();
             let missing = preferences.missing.cloned().unwrap_or_default();

@@ -1,7 +1,9 @@
 //! Outlines an object: types and sizes of its members.
 
+use portion_json::path::{PathSteps, value_below};
 use portion_json::projection::is_path_within;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 use portion_text::counted::counted;
 use portion_tokens::{TokenCounter, estimate_size};
 use serde_json::{Map, Value};
@@ -9,12 +11,19 @@ use serde_json::{Map, Value};
 use super::FieldPreferences;
 use super::budget_fit::fit_to_budget;
 use crate::policy::StripRule;
-use crate::snapshot::{Member, ObjectIndex};
+use crate::snapshot::{
+    IndexedText, Member, NestedLists, ObjectIndex, Slice, Structure, joined_records, main_lists,
+};
 
 /// Members described per level, the largest first.
 const MAX_MEMBERS: usize = 24;
 /// Smallest member that is described, in bytes.
 const MIN_MEMBER_BYTES: usize = 200;
+/// Lists of records that are named, and of these the ones whose fields are described.
+const MAX_LISTS: usize = 4;
+const MAX_FACTS_LISTS: usize = 2;
+/// Smallest list that is named, in bytes.
+const MIN_LIST_BYTES: usize = 400;
 /// Size of a member, in percent of its object, from which its own members are described.
 const DOMINANT_PERCENT: usize = 20;
 
@@ -38,6 +47,8 @@ pub(super) fn describe(
     tokens: usize,
     preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
+    let lists = main_lists(text, members.span);
+    let mut facts = describe_lists(text, members.span, &lists, counter, tokens, preferences);
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
     let parts = |members: &ObjectIndex, prefix: &str| {
@@ -56,7 +67,53 @@ pub(super) fn describe(
         |at: &usize| preferences.preferred.iter().position(|name| is_path_within(&lines[*at].0, name));
     let mut order: Vec<usize> = upper.into_iter().chain(lower).collect();
     order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
-    fit_to_budget(&lines, counter, tokens, order.into_iter())
+    // What is in the described lists needs no sizes.
+    let steps = facts.keys().map(|pattern| pattern[1..].split('/').next().unwrap_or_default().to_owned());
+    let described: Vec<String> = steps.collect();
+    order.retain(|at| !described.iter().any(|step| is_path_within(&lines[*at].0, step)));
+    let left = tokens.saturating_sub(counter.count(&Value::Object(facts.clone()).to_string()));
+    facts.extend(fit_to_budget(&lines, counter, left, order.into_iter()));
+    facts
+}
+
+/// Describes the main lists of records: the number of records of each, and facts about the fields of the first ones.
+fn describe_lists(
+    text: &str,
+    object: Span,
+    lists: &[NestedLists],
+    counter: &dyn TokenCounter,
+    tokens: usize,
+    preferences: &FieldPreferences<'_>,
+) -> Map<String, Value> {
+    let mut facts = Map::new();
+    let mut left = tokens;
+    for (at, lists) in
+        lists.iter().filter(|lists| lists.byte_count >= MIN_LIST_BYTES).take(MAX_LISTS).enumerate()
+    {
+        let records = Value::from(lists.record_count);
+        let subject = (at < MAX_FACTS_LISTS).then(|| list_at(text, object, &lists.pattern)).flatten();
+        let is_list = |subject: &IndexedText| matches!(subject.structure, Structure::List(_));
+        let subject = subject.filter(is_list);
+        let fields =
+            subject.map_or_else(Map::new, |list| super::describe(&list, counter, left / 2, preferences));
+        let described = std::iter::once(("records".to_owned(), records)).chain(fields).collect::<Map<_, _>>();
+        let member = Map::from_iter([(lists.pattern.clone(), Value::Object(described))]);
+        let Some(cost) = counter.count_within(&Value::Object(member.clone()).to_string(), left) else {
+            break;
+        };
+        left -= cost;
+        facts.extend(member);
+    }
+    facts
+}
+
+/// Returns the records at a pattern.
+fn list_at(text: &str, object: Span, pattern: &str) -> Option<IndexedText> {
+    let json = match joined_records(text, object, pattern) {
+        Some(joined) => joined,
+        None => value_below(text, object, PathSteps::parse(pattern))?.slice(text).to_owned(),
+    };
+    Some(IndexedText::from_payload(Slice::new(json)))
 }
 
 /// A described member.

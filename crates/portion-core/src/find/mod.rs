@@ -51,7 +51,7 @@ use portion_json::projection::FieldSelection;
 use serde_json::{Map, Value};
 
 use crate::render::FollowUpCall;
-use crate::snapshot::{IndexedText, Snapshot, Structure};
+use crate::snapshot::{IndexedText, Part, Snapshot, Structure};
 use crate::view::{RequestedFields, View, ViewError, select_fields, target_at_path};
 pub use error::FindError;
 use fuel::Fuel;
@@ -110,7 +110,7 @@ impl Default for SearchQuery<'_> {
 pub struct SearchResult {
     /// JSON array without white space, with one object per match.
     ///
-    /// In text: `{"path"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`. Lines count from 1, `path` is
+    /// In text: `{"path"?,"name"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`. Lines count from 1, `path` is
     /// present if there are several texts, and `byte` if the line was cut. In a list, one object per
     /// record: `{"path","in"?,"text"?,"item"?,"within"?}`, where `in` is the field and `within` is the nested
     /// object in the record that contains it. In other JSON, one object per value: `{"path","text","item"?}`.
@@ -162,9 +162,10 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     let bytes = subjects.iter().map(|(_, subject)| subject.text.len()).sum();
     let mut fuel = Fuel::for_bytes(bytes).with_stop_flag(ask.stop_flag);
     let byte = view.has_payload_bytes();
-    let targets = subjects
-        .iter()
-        .map(|(path, subject)| SearchTarget::new(path, subject, byte, &show, ask.context_lines));
+    let name = |path: &str| snapshot.part_of(path).filter(|_| subjects.len() > 1).and_then(Part::name);
+    let targets = subjects.iter().map(|(path, subject)| {
+        SearchTarget::new(path, subject, byte, &show, ask.context_lines).with_name(name(path))
+    });
     let scope = SearchScope {
         targets: targets.collect(),
         context_lines: ask.context_lines,

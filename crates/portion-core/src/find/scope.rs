@@ -11,6 +11,7 @@ use super::fuel::Fuel;
 use super::hits::Hits;
 use super::pattern::{Matcher, Pattern};
 use super::record_search::{RecordSearch, ShownFields};
+use super::text_search::TextPlace;
 use super::value_search::ValueSearch;
 use super::{FindError, SearchResult, key_search, similar_words, text_search, word_search};
 use crate::snapshot::{IndexedText, Layout, Structure};
@@ -28,6 +29,8 @@ pub(super) struct SearchScope<'a> {
 pub(super) struct SearchTarget<'a> {
     /// Path of the text.
     pub path: &'a str,
+    /// Its name, if it is one of several.
+    pub name: Option<&'a str>,
     pub indexed_text: &'a IndexedText,
     /// True if byte offsets are the same as in a raw reply.
     pub has_byte_offsets: bool,
@@ -235,7 +238,7 @@ impl SearchScope<'_> {
                 index,
                 &places,
                 around,
-                target.path,
+                target.place(),
                 target.has_byte_offsets,
             ));
         }
@@ -273,6 +276,7 @@ impl<'a> SearchTarget<'a> {
     ) -> Self {
         let mut target = Self {
             path,
+            name: None,
             indexed_text: subject,
             has_byte_offsets: byte,
             records: None,
@@ -289,6 +293,16 @@ impl<'a> SearchTarget<'a> {
             }
         }
         target
+    }
+
+    /// Returns the same with the name of the text.
+    pub(super) fn with_name(self, name: Option<&'a str>) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Returns its place, for matches in it as a text.
+    pub(super) fn place(&self) -> TextPlace<'_> {
+        TextPlace { path: self.path, name: self.name }
     }
 
     fn escape(&self) -> usize {

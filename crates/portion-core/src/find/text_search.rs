@@ -27,6 +27,15 @@ pub(super) struct TextMatches {
     pub occurrence_count: usize,
 }
 
+/// The place of a text in a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TextPlace<'a> {
+    /// Its path; empty if none is needed.
+    pub path: &'a str,
+    /// Its name, if it is one of several: a URI or the path of a file.
+    pub name: Option<&'a str>,
+}
+
 /// Searches a text.
 pub(super) fn find_matches(
     text: &str,
@@ -91,13 +100,13 @@ impl LineRange {
 
 /// Writes a result item for each match, or one for several adjacent ones.
 ///
-/// `path` is the path of the text, empty if none is needed. If `byte` is set, items have byte offsets.
+/// If `byte` is set, items have byte offsets.
 pub(super) fn match_items(
     text: &str,
     index: &LineIndex,
     places: &TextMatches,
     around: ContextSize,
-    path: &str,
+    place: TextPlace<'_>,
     byte: bool,
 ) -> Vec<String> {
     let prose = matches!(index.chunker.kind(), TextKind::Prose | TextKind::Markdown);
@@ -132,7 +141,7 @@ pub(super) fn match_items(
             }
         }
     }
-    shown.iter().map(|shown| match_item(text, index, shown, path, byte)).collect()
+    shown.iter().map(|shown| match_item(text, index, shown, place, byte)).collect()
 }
 
 /// Writes a result item for a passage with a match.
@@ -141,7 +150,7 @@ pub(super) fn passage_item(
     index: &LineIndex,
     passage: Range<usize>,
     found: usize,
-    path: &str,
+    place: TextPlace<'_>,
     byte: bool,
 ) -> String {
     let range = excerpt::excerpt_range(text, passage.clone(), found, LINE_EXCERPT);
@@ -150,7 +159,7 @@ pub(super) fn passage_item(
         text,
         index,
         &MatchExcerpt { match_range: found..found, range, cut, line_head: None },
-        path,
+        place,
         byte,
     )
 }
@@ -182,11 +191,20 @@ pub(super) fn unit_range(text: &str, at: usize, paragraphs: bool) -> Range<usize
     start..end
 }
 
-fn match_item(text: &str, index: &LineIndex, shown: &MatchExcerpt, path: &str, byte: bool) -> String {
+fn match_item(
+    text: &str,
+    index: &LineIndex,
+    shown: &MatchExcerpt,
+    place: TextPlace<'_>,
+    byte: bool,
+) -> String {
     let line = index.line_at(text, shown.match_range.start);
     let mut item = JsonObjectWriter::default();
-    if !path.is_empty() {
-        item.add_text("path", path);
+    if !place.path.is_empty() {
+        item.add_text("path", place.path);
+    }
+    if let Some(name) = place.name {
+        item.add_text("name", name);
     }
     item.add_number("line", line + 1);
     let Range { start, end } = shown.range;

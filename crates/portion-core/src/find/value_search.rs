@@ -14,7 +14,7 @@ use super::json_object::JsonObjectWriter;
 use super::leaf_tokens::Token;
 use super::pattern::Matcher;
 use super::record_match::value_text;
-use super::text_search;
+use super::text_search::{self, TextPlace};
 use crate::snapshot::LineIndex;
 
 /// Length in bytes from which a string with line breaks is searched as text.
@@ -65,7 +65,7 @@ impl ValueSearch<'_> {
                             &LineIndex::new(content),
                             &places,
                             around,
-                            &path,
+                            TextPlace { path: &path, name: None },
                             false,
                         );
                         hits.add_all(places.match_count, items);

@@ -55,7 +55,7 @@ fn match_item(scope: &SearchScope<'_>, unit: &SearchUnit) -> String {
             index,
             range.clone(),
             *found,
-            target.path,
+            target.place(),
             target.has_byte_offsets,
         ),
         (UnitLocation::Record(item, hit), _) => {

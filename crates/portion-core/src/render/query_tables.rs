@@ -134,7 +134,7 @@ impl QueryTables {
         }
     }
 
-    /// Returns the tables of a first reply to blocks that are records.
+    /// Returns the tables of a first reply to blocks that are records, or to several texts.
     pub(super) fn of_blocks_in(
         snapshot: &Snapshot,
         asked: &ResolvedRequest,
@@ -145,10 +145,34 @@ impl QueryTables {
         }
         let subjects = asked.view.subjects(snapshot);
         let blocks = record_blocks(subjects.iter().map(|(_, subject)| *subject));
-        let columns = column_list(&blocks.first()?.names(), MAX_COLUMN_CHARS);
+        let Some(block) = blocks.first() else { return Self::of_texts(&subjects) };
+        let columns = column_list(&block.names(), MAX_COLUMN_CHARS);
         let note = Some(format!("= {} blocks", blocks.len()));
         let items = QueryTable { note, ..QueryTable::new("items", columns) };
         Some(Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false, path: None })
+    }
+
+    /// Returns the tables of several texts.
+    fn of_texts(subjects: &[(String, &IndexedText)]) -> Option<Self> {
+        let text = |subject: &IndexedText| match &subject.structure {
+            Structure::Text(index) => Some(Self::of_text(&subject.text, index)),
+            Structure::List(_) | Structure::Object(_) => None,
+        };
+        let texts: Vec<Self> = subjects.iter().filter_map(|(_, subject)| text(subject)).collect();
+        if texts.len() < 2 {
+            return None;
+        }
+        let mut tables: Vec<QueryTable> = Vec::new();
+        for table in texts.into_iter().flat_map(|text| text.tables) {
+            let own = [("entries", ENTRIES), ("sections", SECTIONS), ("lines", LINES)];
+            if let Some((name, columns)) = own.iter().find(|(name, _)| *name == table.name)
+                && tables.iter().all(|known| known.name != *name)
+            {
+                tables.push(QueryTable::new(*name, format!("part,name,{columns}")));
+            }
+        }
+        tables.sort_by_key(|table| table.name == "lines");
+        Some(Self { tables, is_text: false, path: None })
     }
 
     /// Returns the tables of a text.

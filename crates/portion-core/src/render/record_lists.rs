@@ -3,7 +3,7 @@
 use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::{JsonKind, JsonReader};
 
-use crate::snapshot::{List, Member, ObjectIndex, sole_object};
+use crate::snapshot::{List, Member, ObjectIndex, main_lists, sole_object};
 
 /// Most lists that are named of an object, and beside a list.
 const MAX_LISTS: usize = 2;
@@ -13,12 +13,10 @@ const MIN_LIST_BYTES: usize = 400;
 /// Longest path that is named, in bytes.
 pub(super) const MAX_PATH_BYTES: usize = 60;
 
-/// Returns the JSON Pointers of the largest lists and maps of records among the members of the object at a pointer, and of
-/// the objects in it, the largest first.
-pub(super) fn record_lists(text: &str, pointer: &str, object: &ObjectIndex) -> Vec<String> {
-    let mut found = Vec::new();
-    collect(text, pointer, object.listed.clone(), is_record_list, &mut found);
-    largest(found, MAX_LISTS)
+/// Returns the patterns of the largest lists of records in the object, the largest first.
+pub(super) fn record_lists(text: &str, object: &ObjectIndex) -> Vec<String> {
+    let found = main_lists(text, object.span).into_iter().map(|lists| (lists.byte_count, lists.pattern));
+    largest(found.filter(|(bytes, _)| *bytes >= MIN_LIST_BYTES).collect(), MAX_LISTS)
 }
 
 /// Returns the JSON Pointers of the largest arrays of texts, numbers or arrays in the object at a pointer, and in the objects
@@ -119,7 +117,7 @@ mod tests {
         let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
         let found = match &subject.structure {
             Structure::List(list) => sibling_lists(text, list),
-            Structure::Object(object) => record_lists(text, "", object),
+            Structure::Object(object) => record_lists(text, object),
             Structure::Text(_) => Vec::new(),
         };
         assert_eq!(found, expect, "{text}");

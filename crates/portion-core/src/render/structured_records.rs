@@ -28,7 +28,8 @@ fn render_largest_list(
     object: &ObjectIndex,
     room: &RemainingBudget<'_>,
 ) -> Option<Rendering> {
-    let pointer = record_lists(&target.subject.text, "", object).into_iter().next()?;
+    let lists = record_lists(&target.subject.text, object);
+    let pointer = lists.into_iter().find(|pattern| !pattern.contains('*'))?;
     let subject = IndexedText::with_list_at(&target.subject.text, &pointer)?;
     let SubjectForm::List(list) = &subject.structure else { return None };
     let rendering = page::render_whole_records(&RenderTarget { subject: &subject, ..*target }, list, room)?;

@@ -175,7 +175,7 @@ fn render_summary(
         if let Some(tables) = member {
             return tables;
         }
-        let records = record_lists(text, &pointer, &core);
+        let records = record_lists(text, members);
         let columns = if records.is_empty() { ColumnArrays::find_in(text, "", members) } else { Vec::new() };
         if !columns.is_empty() {
             return QueryTables::of_column_arrays(text, &columns);

@@ -27,7 +27,9 @@ mod line_index;
 mod list;
 mod list_at_path;
 mod list_detection;
+mod nested_lists;
 mod object;
+mod part_name;
 mod partial;
 mod profile;
 mod record_blocks;
@@ -59,6 +61,7 @@ pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;
 pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
 pub(crate) use list_detection::{COLUMN_KEYS, ROW_KEYS, column_names, has_identity};
+pub use nested_lists::{NestedLists, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
@@ -354,9 +357,23 @@ impl Snapshot {
         };
         of(false).or_else(|| of(true))
     }
+
+    /// Returns the part of an address; of an empty one, the main part.
+    pub fn part_of(&self, address: &str) -> Option<&Part> {
+        match address {
+            "" => self.parts.get(self.main_part()?),
+            _ => self.parts.iter().find(|part| part.address == address),
+        }
+    }
 }
 
 impl Part {
+    /// Returns the name of its content: the URI of a resource, or the path in the first line of a text.
+    pub fn name(&self) -> Option<&str> {
+        let uri = self.label.source.as_deref().filter(|source| source.contains(':'));
+        uri.or_else(|| part_name::path_in_first_line(self.source()))
+    }
+
     /// Returns the text as the upstream wrote it.
     pub fn text(&self) -> &str {
         self.source()

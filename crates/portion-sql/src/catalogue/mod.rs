@@ -8,11 +8,13 @@ use std::sync::Arc;
 use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
-    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, record_blocks,
+    ColumnArrays, IndexedText, Layout, ObjectIndex, Part, Slice, Snapshot, Structure, header_row,
+    joined_records, record_blocks,
 };
 use portion_core::view::View;
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
+use portion_text::chunk::TextKind;
 use portion_text::document_table::{document_tables, largest_table};
 use portion_text::unique_names::UniqueNames;
 use portion_text::{delimited, diff};
@@ -31,7 +33,10 @@ use crate::records::{
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
-use crate::text::{CsvSource, DiffSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource};
+use crate::text::{
+    CsvSource, DiffSource, DocumentTableSource, EntriesSource, JoinedTexts, LinesSource, SectionsSource,
+    TextPart,
+};
 
 /// The tables of a view, the main one first.
 #[derive(Clone, Debug, Default)]
@@ -151,6 +156,8 @@ struct CatalogueBuilder {
     catalogue: CataloguePart,
     /// JSON documents of the view whose tables are added.
     leaf_documents: Vec<LeafDocument>,
+    /// Paths of the texts of the view whose lines are added.
+    text_paths: Vec<String>,
     /// Redacted fields of the snapshot.
     redacted: Arc<[String]>,
     /// Name of the result, if it is another one than the main one.
@@ -219,7 +226,40 @@ impl CatalogueBuilder {
             self.catalogue.block_count += usize::from(self.prefix.is_none() && subject.is_json());
             self.add_subject(&path, subject);
         }
+        self.add_texts(snapshot, &in_order);
         self.add_leaves();
+    }
+
+    /// Adds the tables of all texts, in the order of the result.
+    fn add_texts(&mut self, snapshot: &Snapshot, in_order: &[(String, &IndexedText)]) {
+        let (mut texts, mut headed, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        let is_read = |path: &str| self.text_paths.iter().any(|text| text == path);
+        for (path, subject) in in_order.iter().filter(|(path, _)| is_read(path)) {
+            let whole = snapshot.part_of(path);
+            let address = whole.map_or(path.as_str(), |part| part.address.as_str()).to_owned();
+            let name = whole.and_then(Part::name).map(str::to_owned);
+            let part = TextPart { address, name, text: subject.text.clone() };
+            if let Structure::Text(index) = &subject.structure {
+                if index.has_headings(&part.text) {
+                    headed.push((part.clone(), Arc::clone(index)));
+                }
+                if index.chunker.kind() == TextKind::Log {
+                    logs.push((part.clone(), Arc::clone(index)));
+                }
+            }
+            texts.push(part);
+        }
+        if !texts.is_empty() {
+            self.add_table("lines", LinesSource(JoinedTexts::new(texts)));
+        }
+        if !headed.is_empty() {
+            let (texts, indexes) = headed.into_iter().unzip();
+            self.add_table("sections", SectionsSource { texts: JoinedTexts::new(texts), indexes });
+        }
+        if !logs.is_empty() {
+            let (texts, indexes) = logs.into_iter().unzip();
+            self.add_table("entries", EntriesSource { texts: JoinedTexts::new(texts), indexes });
+        }
     }
 
     /// Adds the list at a path of the main subject, or of the only other one that has it. The path is the name of the table.
@@ -236,6 +276,14 @@ impl CatalogueBuilder {
         {
             let name = self.unique_name(path);
             self.catalogue.aliases.push((name, items));
+            return Ok(());
+        }
+        if path.contains('*')
+            && let Some(joined) = joined_records(&main.text, main.span(), path)
+        {
+            let span = Span::new(0, joined.len());
+            let source = ValueSource { text: Slice::new(joined), span, kind: RowKind::Array };
+            self.add_table(path, source);
             return Ok(());
         }
         let plain = path.trim_start_matches(['$', '.']);
@@ -301,7 +349,7 @@ impl CatalogueBuilder {
                 }
                 sibling_arrays(text, list).iter().for_each(|array| self.add_array(text, array));
                 if list.layout == Layout::Lines {
-                    self.add_table("lines", LinesSource(text.clone()));
+                    self.text_paths.push(path.to_owned());
                 }
                 self.leaf_documents.push(LeafDocument::new(path, text, Some(list)));
             }
@@ -310,7 +358,7 @@ impl CatalogueBuilder {
                 self.leaf_documents.push(LeafDocument::new(path, text, None));
             }
             Structure::Text(index) => {
-                let is_log = portion_text::log_entry::entries(text, index.chunker).is_some();
+                let is_log = index.chunker.kind() == TextKind::Log;
                 let changes = diff::file_changes(text);
                 if !changes.is_empty() {
                     let items = self.add_table("items", DiffSource { text: text.clone(), changes });
@@ -320,14 +368,7 @@ impl CatalogueBuilder {
                 } else if !is_log {
                     self.add_document_tables(text);
                 }
-                self.add_table("lines", LinesSource(text.clone()));
-                if index.has_headings(text) {
-                    let source = SectionsSource { text: text.clone(), index: Arc::clone(index) };
-                    self.add_table("sections", source);
-                }
-                if is_log {
-                    self.add_table("entries", EntriesSource { text: text.clone(), index: Arc::clone(index) });
-                }
+                self.text_paths.push(path.to_owned());
             }
         }
     }

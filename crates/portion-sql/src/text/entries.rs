@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::{LineIndex, Slice};
+use portion_core::snapshot::LineIndex;
+use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
+use super::parts::{JoinedTexts, shifted};
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
-/// Source of the entries of a log: a stamped line with its continuation lines.
+/// Source of the entries of logs: a stamped line with its continuation lines.
 pub(crate) struct EntriesSource {
-    pub(crate) text: Slice,
-    pub(crate) index: Arc<LineIndex>,
+    pub(crate) texts: JoinedTexts,
+    /// Index of each text.
+    pub(crate) indexes: Vec<Arc<LineIndex>>,
 }
 
 /// `level` is the word in the log, `severity` its meaning: `trace` to `fatal`.
@@ -30,10 +33,14 @@ const COLUMNS: [(&str, ValueKinds); 6] = [
 impl RowSource for EntriesSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut found = Vec::new();
-        for entry in entries(&self.text, self.index.chunker).into_iter().flatten() {
-            found.push(entry);
-            if should_stop_at(found.len(), deadline) {
-                return None;
+        for ((start, part), index) in self.texts.parts().zip(&self.indexes) {
+            for entry in entries(&part.text, index.chunker).into_iter().flatten() {
+                let place = |span: Option<Span>| span.map(|span| shifted(span, start));
+                let (time, level) = (place(entry.time), place(entry.level));
+                found.push(LogEntry { span: shifted(entry.span, start), time, level, ..entry });
+                if should_stop_at(found.len(), deadline) {
+                    return None;
+                }
             }
         }
         let mut columns = FoundRows::<()>::columns(&COLUMNS, found.len());
@@ -43,7 +50,7 @@ impl RowSource for EntriesSource {
                 found
                     .iter()
                     .filter_map(|entry| entry.time)
-                    .for_each(|time| learner.insert(time.slice(&self.text)));
+                    .for_each(|time| learner.insert(time.slice(&self.texts.text)));
                 column.form = learner.form();
             }
             column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
@@ -53,7 +60,8 @@ impl RowSource for EntriesSource {
                 _ => found.len(),
             };
         }
-        Some(Arc::new(FoundRows { text: self.text.clone(), rows: found, columns, cell }))
+        let found = FoundRows { text: self.texts.text.clone(), rows: found, columns, cell };
+        Some(self.texts.rows(found, |entry| entry.span.start as usize))
     }
 }
 

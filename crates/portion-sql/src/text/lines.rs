@@ -2,30 +2,36 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::Slice;
+use portion_json::span::Span;
 
+use super::parts::{JoinedTexts, shifted};
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
-/// Source of the lines of a text.
-pub(crate) struct LinesSource(pub(crate) Slice);
+/// Source of the lines of texts.
+pub(crate) struct LinesSource(pub(crate) JoinedTexts);
 
 const COLUMNS: [(&str, ValueKinds); 2] = [("number", ValueKinds::INTEGER), ("text", ValueKinds::TEXT)];
 
 impl RowSource for LinesSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let rows = super::line_spans(&self.0);
+        let mut rows: Vec<(usize, Span)> = Vec::new();
+        for (start, part) in self.0.parts() {
+            let lines = super::line_spans(&part.text).into_iter().enumerate();
+            rows.extend(lines.map(|(at, line)| (at + 1, shifted(line, start))));
+        }
         let columns = FoundRows::<()>::columns(&COLUMNS, rows.len());
-        Some(Arc::new(FoundRows {
-            text: self.0.clone(),
+        let found = FoundRows {
+            text: self.0.text.clone(),
             rows,
             columns,
-            cell: |text, (at, line), column| match column {
-                0 => Cell::from_count(at + 1),
+            cell: |text, (_, (number, line)), column| match column {
+                0 => Cell::from_count(*number),
                 _ => Cell::text(line.slice(text)),
             },
-        }))
+        };
+        Some(self.0.rows(found, |(_, line)| line.start as usize))
     }
 }

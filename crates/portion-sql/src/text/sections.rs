@@ -4,22 +4,26 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::{LineIndex, Slice};
+use portion_core::snapshot::LineIndex;
 use portion_json::span::Span;
 use portion_text::chunk::outline::Heading;
 
+use super::parts::{JoinedTexts, shifted};
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
-/// Source of the sections of a text, each from its heading to the next one of its level or above.
+/// Source of the sections of texts, each from its heading to the next one of its level or above.
 pub(crate) struct SectionsSource {
-    pub(crate) text: Slice,
-    pub(crate) index: Arc<LineIndex>,
+    pub(crate) texts: JoinedTexts,
+    /// Index of each text.
+    pub(crate) indexes: Vec<Arc<LineIndex>>,
 }
 
 struct SectionRecord {
+    /// Number of the section in its text, from 1.
+    number: usize,
     level: u8,
     title: String,
     start_line: usize,
@@ -42,29 +46,34 @@ const COLUMNS: [(&str, ValueKinds); 8] = [
 
 impl RowSource for SectionsSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let lines = super::line_spans(&self.text);
-        let section = |heading: Heading<'_>| SectionRecord {
-            level: heading.level,
-            title: heading.title.into_owned(),
-            start_line: super::line_number(&lines, heading.start),
-            end_line: super::line_number(&lines, heading.end.saturating_sub(1).max(heading.start)),
-            span: Span::new(heading.start, heading.end),
-            own_end: heading.end,
-        };
-        let mut sections: Vec<SectionRecord> =
-            self.index.headings(&self.text).into_iter().map(section).collect();
-        for at in 1..sections.len() {
-            let next = sections[at].span.start as usize;
-            sections[at - 1].own_end = sections[at - 1].own_end.min(next);
+        let mut sections: Vec<SectionRecord> = Vec::new();
+        for ((start, part), index) in self.texts.parts().zip(&self.indexes) {
+            let lines = super::line_spans(&part.text);
+            let first = sections.len();
+            let section = |(at, heading): (usize, Heading<'_>)| SectionRecord {
+                number: at + 1,
+                level: heading.level,
+                title: heading.title.into_owned(),
+                start_line: super::line_number(&lines, heading.start),
+                end_line: super::line_number(&lines, heading.end.saturating_sub(1).max(heading.start)),
+                span: shifted(Span::new(heading.start, heading.end), start),
+                own_end: heading.end + start,
+            };
+            sections.extend(index.headings(&part.text).into_iter().enumerate().map(section));
+            for at in first + 1..sections.len() {
+                let next = sections[at].span.start as usize;
+                sections[at - 1].own_end = sections[at - 1].own_end.min(next);
+            }
         }
         let columns = FoundRows::<()>::columns(&COLUMNS, sections.len());
-        Some(Arc::new(FoundRows { text: self.text.clone(), rows: sections, columns, cell }))
+        let found = FoundRows { text: self.texts.text.clone(), rows: sections, columns, cell };
+        Some(self.texts.rows(found, |section| section.span.start as usize))
     }
 }
 
-fn cell<'a>(text: &'a str, (at, section): (usize, &'a SectionRecord), column: usize) -> Cell<'a> {
+fn cell<'a>(text: &'a str, (_, section): (usize, &'a SectionRecord), column: usize) -> Cell<'a> {
     match column {
-        0 => Cell::from_count(at + 1),
+        0 => Cell::from_count(section.number),
         1 => Cell::from_count(section.level.into()),
         2 => Cell::text(&section.title),
         3 => Cell::from_count(section.start_line),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use portion_json::scan::escape_into;
+use portion_json::containers::items;
+use portion_json::scan::{escape_into, unescape};
 use portion_text::chunk::TextKind;
 use portion_text::column_form::{CellNumber, ColumnForm, FormLearner};
 use portion_text::delimited::{DelimitedFormat, detect};
@@ -11,7 +12,7 @@ use portion_text::document_table::{DocumentTable, document_tables, largest_table
 
 use crate::missing_codes::MissingCodes;
 use crate::snapshot::{
-    IndexedText, ItemsTable, LineIndex, ListFacts, Slice, Structure, TableSource, TextTables,
+    IndexedText, ItemsTable, LineIndex, List, ListFacts, Slice, Structure, TableSource, TextTables,
 };
 
 /// Largest table whose columns are described, in bytes. Of larger ones, columns and rows are counted.
@@ -75,6 +76,28 @@ fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
         next = reader.next_row();
     }
     ItemsTable { source, row_count, facts: cells.facts(&columns), columns, byte_count: text.len() }
+}
+
+/// Returns the table of a JSON list whose first row has the names of the columns.
+pub(in crate::describe) fn header_row_table(text: &str, list: &List, columns: Vec<String>) -> ItemsTable {
+    let mut cells = CellGrid::new(columns.len());
+    for item in list.iter_from(text, 1) {
+        let row: Vec<String> = items(text, item.value)
+            .map(|cell| match cell.slice(text) {
+                quoted if quoted.starts_with('"') => unescape(quoted),
+                "null" => String::new(),
+                plain => plain.to_owned(),
+            })
+            .collect();
+        cells.push_row(row.iter().map(String::as_str));
+    }
+    ItemsTable {
+        source: TableSource::Delimited,
+        row_count: list.len().saturating_sub(1),
+        facts: cells.facts(&columns),
+        columns,
+        byte_count: text.len(),
+    }
 }
 
 /// Counts the rows that are not blank. Line feeds in quotes do not end a row.

@@ -18,7 +18,7 @@ use portion_text::chunk::TextKind;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
-use crate::snapshot::{ItemsTable, LineIndex, TableSource};
+use crate::snapshot::{ItemsTable, LineIndex, List, TableSource};
 use counts::LargeCounter;
 use ending::{closing_excerpt, last_line};
 use text_description::{TextDescription, truncated_line};
@@ -67,6 +67,19 @@ pub(crate) fn describe(
             _ => describe_lines(text, index, table, &mut description),
         }
     }
+    description.finish()
+}
+
+/// Describes a JSON list whose first row has the names of the columns, as a table of separated values.
+pub(super) fn describe_header_rows(
+    text: &str,
+    list: &List,
+    names: Vec<String>,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+) -> Map<String, Value> {
+    let mut description = TextDescription::new(counter, tokens);
+    table::describe(&items_table::header_row_table(text, list, names), 0, &mut description);
     description.finish()
 }
 

@@ -10,6 +10,7 @@ use crate::policy::MetadataStyle;
 use crate::render::meta::{MetaKey, NameList};
 use crate::render::portion::PortionKind;
 use crate::render::rendering::{NoticeExtra, StrippedFields};
+use crate::snapshot::Part;
 
 /// Characters shown of the name of a redacted or stripped field.
 const MAX_FIELD_NAME_CHARS: usize = 60;
@@ -87,7 +88,16 @@ impl Notice<'_> {
 
     /// Returns the sizes of the parts that are not shown. Of those that a walk or a query reaches anyway, a model learns a few.
     pub(super) fn parts_not_shown(&self, detail: Detail, audience: Audience) -> Map<String, Value> {
-        let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
+        let described = |(path, bytes): &(String, usize)| {
+            let is_own = |part: &&Part| {
+                part.address
+                    .strip_prefix(path.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest == "/text")
+            };
+            let name = self.parts.iter().find(is_own).and_then(Part::name);
+            let name = name.map_or_else(String::new, |name| format!("{name}, "));
+            (path.clone(), json!(format!("{name}{bytes} bytes")))
+        };
         let is_reached =
             audience == Audience::Model && self.block_tables.is_some() && self.next_cursor.is_some();
         // Without a next page or sections, the next call needs a path.
@@ -101,7 +111,7 @@ impl Notice<'_> {
             |(path, _): &&(String, usize)| detail < Detail::Minimal || path.len() <= MAX_MINIMAL_BYTES;
         let named: Vec<_> = self.missing_parts.iter().filter(has_room).take(most).collect();
         let more = self.missing_parts.len() - named.len();
-        let mut parts: Map<String, Value> = named.into_iter().map(bytes).collect();
+        let mut parts: Map<String, Value> = named.into_iter().map(described).collect();
         if more > 0 {
             parts.insert("more".into(), more.into());
         }

@@ -22,7 +22,7 @@ use crate::cursor::CursorToken;
 use crate::paging::UnshownRange;
 use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
-use crate::snapshot::{FieldType, JsonOrigin};
+use crate::snapshot::{FieldType, JsonOrigin, Part};
 
 /// Number of missing parts that a notice names; it counts the others.
 pub(super) const MAX_NAMED_PARTS: usize = 12;
@@ -49,6 +49,8 @@ pub(super) struct Notice<'a> {
     pub block_tables: Option<&'a QueryTables>,
     /// Address and bytes of each part that is not in the reply.
     pub missing_parts: &'a [(String, usize)],
+    /// All parts.
+    pub parts: &'a [Part],
     /// Address of the first image or audio among them.
     pub missing_media: Option<&'a str>,
     /// Number of invalid sequences that were replaced.

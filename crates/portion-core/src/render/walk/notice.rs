@@ -29,6 +29,7 @@ impl<'a> PartWalk<'a> {
             query_tool: self.cx.query_tool,
             block_tables: self.block_tables,
             missing_parts: &channel.missing_parts,
+            parts: self.snapshot.parts(),
             missing_media: self.first_missing_media(channel),
             replaced_count: self.snapshot.replacement_count(),
             redacted_fields: self.snapshot.redacted(),

@@ -18,19 +18,31 @@ pub(super) struct TableFormat {
     pub(super) field_count: usize,
 }
 
+/// Longest name of a column that makes a line a header, in bytes.
+const MAX_NAME_BYTES: usize = 32;
+
 impl TableFormat {
     /// Detects the format from the first row below comments: the separator that makes the most fields, at least three,
-    /// or two if it is a tab.
+    /// or two if it is a tab or if both are names.
     pub(super) fn detect(text: &str) -> Option<Self> {
         let start = first_row_start(text);
         let head = start..text.floor_char_boundary(start + MAX_HEADER_BYTES);
         let shapes = SEPARATORS.iter().filter_map(|separator| {
             let row = RowReader::new(text, head.clone(), *separator, false).next()?;
-            let least = if *separator == b'\t' { 2 } else { 3 };
+            let line = text[start..].lines().next().unwrap_or_default();
+            let least = if *separator == b'\t' || are_names(line, char::from(*separator)) { 2 } else { 3 };
             (row.field_count >= least).then_some(Self { separator: *separator, field_count: row.field_count })
         });
         shapes.max_by_key(|shape| shape.field_count)
     }
+}
+
+/// Returns true if a line is names of columns: `date,value`.
+fn are_names(line: &str, separator: char) -> bool {
+    line.split(separator).all(|name| {
+        let is_word = |c: char| c.is_alphanumeric() || "_- ".contains(c);
+        name.starts_with(char::is_alphabetic) && name.len() <= MAX_NAME_BYTES && name.chars().all(is_word)
+    })
 }
 
 /// One row.
