@@ -22,6 +22,8 @@ const MIN_MEMBER_BYTES: usize = 200;
 /// Lists of records that are named, and of these the ones whose fields are described.
 const MAX_LISTS: usize = 4;
 const MAX_FACTS_LISTS: usize = 2;
+/// Names of fields of a list without facts.
+const MAX_NAMES: usize = 8;
 /// Smallest list that is named, in bytes.
 const MIN_LIST_BYTES: usize = 400;
 /// Size of a member, in percent of its object, from which its own members are described.
@@ -48,7 +50,7 @@ pub(super) fn describe(
     preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
     let lists = main_lists(text, members.span);
-    let mut facts = describe_lists(text, members.span, &lists, counter, tokens, preferences);
+    let mut facts = describe_lists(text, members.span, &lists, counter, tokens);
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
     let parts = |members: &ObjectIndex, prefix: &str| {
@@ -83,21 +85,22 @@ fn describe_lists(
     lists: &[NestedLists],
     counter: &dyn TokenCounter,
     tokens: usize,
-    preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
     let mut facts = Map::new();
     let mut left = tokens;
     for (at, lists) in
         lists.iter().filter(|lists| lists.byte_count >= MIN_LIST_BYTES).take(MAX_LISTS).enumerate()
     {
-        let records = Value::from(lists.record_count);
-        let subject = (at < MAX_FACTS_LISTS).then(|| list_at(text, object, &lists.pattern)).flatten();
-        let is_list = |subject: &IndexedText| matches!(subject.structure, Structure::List(_));
-        let subject = subject.filter(is_list);
-        let fields =
-            subject.map_or_else(Map::new, |list| super::describe(&list, counter, left / 2, preferences));
-        let described = std::iter::once(("records".to_owned(), records)).chain(fields).collect::<Map<_, _>>();
-        let member = Map::from_iter([(lists.pattern.clone(), Value::Object(described))]);
+        let Some(subject) = list_at(text, object, &lists.pattern) else { continue };
+        let Structure::List(list) = &subject.structure else { continue };
+        let described = if at < MAX_FACTS_LISTS {
+            super::text::describe_records(&subject.text, list, counter, left / 2).into()
+        } else {
+            let names: Vec<&str> =
+                list.profile.fields.iter().map(|field| field.path.as_str()).take(MAX_NAMES).collect();
+            Value::from(format!("{} records: {}", lists.record_count, names.join(",")))
+        };
+        let member = Map::from_iter([(lists.pattern.clone(), described)]);
         let Some(cost) = counter.count_within(&Value::Object(member.clone()).to_string(), left) else {
             break;
         };

@@ -29,6 +29,8 @@ const MAX_PATTERNS: usize = 64;
 const MIN_SEARCHED_BYTES: usize = 40;
 /// Share of the bytes of lists that the lists in their records have, in percent, if questions are about these.
 const MIN_INNER_PERCENT: usize = 60;
+/// Members of a map that are compared.
+const SAMPLED_MEMBERS: usize = 16;
 /// Longest table of joined lists, in bytes.
 const MAX_JOINED_BYTES: usize = 64 << 20;
 
@@ -85,59 +87,83 @@ pub fn main_lists(text: &str, value: Span) -> Vec<NestedLists> {
 /// Each record begins with what is above it: for each step `*`, the key, or the index with the scalars of that item. A pattern
 /// that begins with `*/` stands for lists at any depth.
 pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> {
-    let mut out = String::from("[");
-    if let Some(ending) = pattern.strip_prefix('*') {
-        let ends = |lists: &NestedLists| lists.pattern.ends_with(ending);
-        let mut found: Vec<NestedLists> = nested_lists(text, value).into_iter().filter(ends).collect();
-        found.sort_by(|a, b| a.pattern.cmp(&b.pattern));
-        found.iter().try_for_each(|lists| join(text, value, &lists.pattern, &mut out))?;
-    } else if pattern.split('/').any(|step| step == "*") {
-        join(text, value, pattern, &mut out)?;
-    }
-    out.push(']');
-    (out.len() > 2).then_some(out)
-}
-
-/// A value on the way to lists.
-struct Place {
-    value: Span,
-    /// Number of steps that lead to it.
-    depth: usize,
-    /// What is above it, as members of its records: name and JSON.
-    above: Vec<(String, String)>,
-}
-
-/// Appends the records of the lists at a pattern; `None` if they are too long.
-fn join(text: &str, value: Span, pattern: &str, out: &mut String) -> Option<()> {
     let steps: Vec<String> =
-        pattern.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-    let mut open = vec![Place { value, depth: 0, above: Vec::new() }];
+        pattern.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    // The first step is empty, or `*` for any depth.
+    let is_pattern =
+        pattern.starts_with("*/") || pattern.starts_with('/') && steps.iter().any(|step| step == "*");
+    if !is_pattern {
+        return None;
+    }
+    let mut out = String::from("[");
+    let mut open = vec![Place {
+        value,
+        depth: 0,
+        step: usize::from(steps[0].is_empty()),
+        name: "list".to_owned(),
+        above: Vec::new(),
+    }];
     while let Some(place) = open.pop() {
         let container = Container::read(text, place.value);
-        let Some(step) = steps.get(place.depth) else {
+        let Some(step) = steps.get(place.step) else {
             if container.is_list(text) {
-                container.write_records(text, &place.above, out);
+                container.write_records(text, &place.above, &mut out);
             }
             if out.len() > MAX_JOINED_BYTES {
                 return None;
             }
             continue;
         };
+        let is_any_depth = place.step == 0;
+        let is_alike = container.is_alike(text);
         let values = container.values();
         // The last place is visited first.
         for at in (0..values.len()).rev() {
-            let mut above = place.above.clone();
-            if step == "*" {
-                let name = steps[..place.depth].iter().rev().find(|step| *step != "*");
-                let name = name.map_or("list", String::as_str);
-                above.push((name.to_owned(), container.label(text, at)));
-            } else if container.name(text, at) != *step {
-                continue;
+            let inner = place.inner(&container, text, at, is_alike);
+            if is_any_depth {
+                if place.depth < MAX_DEPTH && JsonKind::of_value(values[at].slice(text)).is_container() {
+                    open.push(Place { step: 0, ..inner.clone() });
+                }
+                if steps.get(1).is_some_and(|step| container.name(text, at) == *step) {
+                    open.push(Place { step: 2, above: place.above.clone(), ..inner });
+                }
+            } else if step == "*" {
+                open.push(inner);
+            } else if container.name(text, at) == *step {
+                open.push(Place { above: place.above.clone(), ..inner });
             }
-            open.push(Place { value: values[at], depth: place.depth + 1, above });
         }
     }
-    Some(())
+    out.push(']');
+    (out.len() > 2).then_some(out)
+}
+
+/// A value on the way to lists.
+#[derive(Clone)]
+struct Place {
+    value: Span,
+    /// Levels above it.
+    depth: usize,
+    /// Index of the step that leads on.
+    step: usize,
+    /// The last name on the way to it.
+    name: String,
+    /// What is above it, as members of its records: name and JSON.
+    above: Vec<(String, String)>,
+}
+
+impl Place {
+    /// Returns the place of a child, by the step `*`.
+    fn inner(&self, container: &Container, text: &str, at: usize, is_alike: bool) -> Self {
+        let mut above = self.above.clone();
+        // At any depth, only what is alike needs to be told apart.
+        if self.step > 0 || is_alike {
+            above.push((self.name.clone(), container.label(text, at)));
+        }
+        let is_named = !is_alike && matches!(container, Container::Object(_));
+        let name = if is_named { container.name(text, at) } else { self.name.clone() };
+        Self { value: container.values()[at], depth: self.depth + 1, step: self.step + 1, name, above }
+    }
 }
 
 /// The children of a value.
@@ -168,10 +194,20 @@ impl Container {
         !values.is_empty() && values.iter().all(is_object)
     }
 
-    /// Returns true for an array of objects, or a map of at least two.
+    /// Returns true for an array of objects, or a map of objects of which half have a key in common.
     fn holds_records(&self, text: &str) -> bool {
-        let least = if matches!(self, Self::Object(_)) { 2 } else { 1 };
-        self.values().len() >= least && self.is_list(text)
+        let Self::Object(map) = self else { return self.is_list(text) };
+        if map.len() < 2 || !self.is_list(text) {
+            return false;
+        }
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let sampled = map.iter().take(SAMPLED_MEMBERS);
+        let sample_count = sampled.len();
+        for key in sampled.flat_map(|member| members(text, member.value)).map(|member| member.key.slice(text))
+        {
+            *counts.entry(key).or_default() += 1;
+        }
+        counts.values().any(|count| *count >= 2 && *count * 2 >= sample_count)
     }
 
     /// Returns true if the children are alike: the items of an array, and the members of a map of objects or of lists.
@@ -185,7 +221,9 @@ impl Container {
         };
         match self {
             Self::Array(_) => values.len() > 1,
-            Self::Object(_) => values.len() > 1 && (self.is_list(text) || values.iter().all(is_records)),
+            Self::Object(_) => {
+                values.len() > 1 && (self.holds_records(text) || values.iter().all(is_records))
+            }
         }
     }
 

@@ -18,6 +18,7 @@ use portion_text::chunk::TextKind;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
+use crate::missing_codes::MissingCodes;
 use crate::snapshot::{ItemsTable, LineIndex, List, TableSource};
 use counts::LargeCounter;
 use ending::{closing_excerpt, last_line};
@@ -80,6 +81,27 @@ pub(super) fn describe_header_rows(
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
     table::describe(&items_table::header_row_table(text, list, names), 0, &mut description);
+    description.finish()
+}
+
+/// Describes a list of records as a table: rows, facts about columns, and the names of the others.
+pub(super) fn describe_records(
+    text: &str,
+    list: &List,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+) -> Map<String, Value> {
+    let facts = list.facts(text, &MissingCodes::default());
+    let columns = facts.lines.iter().map(|(name, _)| name.clone()).collect();
+    let mut description = TextDescription::new(counter, tokens);
+    let table = ItemsTable {
+        source: TableSource::Delimited,
+        row_count: list.len(),
+        columns,
+        facts: facts.clone(),
+        byte_count: text.len(),
+    };
+    table::describe(&table, 0, &mut description);
     description.finish()
 }
 
