@@ -67,7 +67,10 @@ impl Part {
                 let (name, meaning) = (name.to_owned(), meaning.trim().to_owned());
                 parts.push(Self::Option { name, meaning, text: format!("{line}\n") });
             } else if let (7.., Some(Self::Option { meaning, text, .. })) = (indent, parts.last_mut()) {
-                *meaning = format!("{meaning} {begun}").trim().to_owned();
+                if !meaning.is_empty() {
+                    meaning.push(' ');
+                }
+                meaning.push_str(begun);
                 writeln!(text, "{line}").expect("written");
             } else {
                 parts.push(Self::Line(format!("{line}\n")));
