@@ -19,7 +19,7 @@ from harness.wire import Wire, request
 STYLES = ["full", "trim", "lazy"]
 OURS = {"portion_read", "portion_query", "portion_describe"}
 CONTROLS = {"limit", "cursor", "fields", "query"}
-PAGE = REPOSITORY / "docs/catalogue.md"
+PAGE = REPOSITORY / "docs/clients.md"
 
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
 every_era = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -274,7 +274,7 @@ def test_s4_a_cursor_of_the_client_is_the_servers():
 
 
 def test_the_page_shows_what_is_measured(catalogues):
-    """`UPDATE_DOCS=1` writes the tables of `docs/catalogue.md` anew."""
+    """`UPDATE_DOCS=1` writes the tables of `docs/clients.md` anew."""
     shown = ("name", "description", "inputSchema")
     rows = {"whole": [], "model": []}
     for name, lists in catalogues.items():
@@ -295,4 +295,4 @@ def test_the_page_shows_what_is_measured(catalogues):
         assert places == 1
     if os.environ.get("UPDATE_DOCS"):
         PAGE.write_text(page)
-    assert PAGE.read_text() == page, "docs/catalogue.md is out of date; UPDATE_DOCS=1 writes its tables anew"
+    assert PAGE.read_text() == page, "docs/clients.md is out of date; UPDATE_DOCS=1 writes its tables anew"

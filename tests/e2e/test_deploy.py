@@ -100,7 +100,7 @@ def test_the_dashboard_has_a_place_for_each_panel():
 
 
 def test_the_metrics_are_all_listed(exposed):
-    listed = (REPOSITORY / "docs/metrics.md").read_text()
+    listed = (REPOSITORY / "docs/reference/metrics.md").read_text()
     for name in exposed:
         assert f"`{re.sub('_(bucket|sum|count)$', '', name)}`" in listed, name
 

@@ -1,4 +1,4 @@
-"""An existing server in another language is hardened by one command: `docs/guide/existing-server.md`, with real servers."""
+"""An existing server in another language is hardened by one command: `docs/existing-server.md`, with real servers."""
 
 import json
 import subprocess

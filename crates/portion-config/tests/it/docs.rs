@@ -18,7 +18,7 @@ const END: &str = "<!-- end of keys -->\n";
 
 #[test]
 fn the_page_has_every_key() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/configuration.md");
     let page = fs::read_to_string(&path).expect("the page");
     let (before, rest) = page.split_once(BEGIN).expect("where the keys begin");
     let (_, after) = rest.split_once(END).expect("where they end");

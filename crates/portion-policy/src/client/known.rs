@@ -1,7 +1,7 @@
 //! Table of known clients: their names, result limits and tokenizers.
 //!
 //! Limits are the defaults of each client. A row needs a source for its names and one for its limits; clients
-//! without sources have no row, and get the defaults. `docs/clients.md` shows this table, and a test compares
+//! without sources have no row, and get the defaults. `docs/reference/clients.md` shows this table, and a test compares
 //! both.
 
 use portion_tokens::Tokenizer;

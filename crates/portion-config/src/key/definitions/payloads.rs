@@ -57,7 +57,7 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "PRESET",
         doc: "How the tool pages its own results, so that Portion fetches its pages and serves them as one list: \
               limit-offset, page, cursor, after-id, link, hostaway, education; or a map of settings (see \
-              [pushdown](pushdown.md))",
+              docs/pushdown.md)",
         placement: Placement::Endpoint,
         flag: CliFlag::Disabled,
         ..PAYLOADS

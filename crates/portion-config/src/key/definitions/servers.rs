@@ -106,7 +106,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Secrets,
         value_name: "MAP",
         doc: "Logins of portion wrap and portion login at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, scope: \
-              SCOPES, callbackPort: PORT}, all optional; options of the command come first (see [Logins](oauth.md))",
+              SCOPES, callbackPort: PORT}, all optional; options of the command come first (see docs/transports.md)",
         ..SERVERS
     },
     Key {
@@ -136,7 +136,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Tools,
         value_name: "MAP",
         doc: "Tools of a REST API, described here: {NAME: {description: TEXT, request: GET /path, parameters: MAP}}; url is \
-              then the base URL of the API (see [REST](rest.md))",
+              then the base URL of the API (see docs/rest.md)",
         ..SERVERS
     },
     Key {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Outcome, page, repository};
 
-/// Pages outside of `docs/` whose links are checked, too.
+/// Pages outside of `docs/` and `examples/`.
 const OTHER_PAGES: [&str; 6] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -16,6 +16,10 @@ const OTHER_PAGES: [&str; 6] = [
     "crates/portion/src/command/demo/data/README.md",
 ];
 const SUMMARY: &str = "docs/SUMMARY.md";
+/// Heading of the summary after which pages are looked up, and not read in order.
+const REFERENCE: &str = "\n# Reference\n";
+const MAX_PAGES: usize = 20;
+const MAX_WORDS: usize = 30_000;
 
 #[test]
 fn the_summary_has_every_page_once() -> Outcome {
@@ -24,8 +28,20 @@ fn the_summary_has_every_page_once() -> Outcome {
         let file = resolved(SUMMARY, &target);
         assert!(listed.insert(file.clone()), "{SUMMARY} has {file} twice");
     }
-    let pages: BTreeSet<String> = pages()?.into_iter().filter(|file| file != SUMMARY).collect();
+    let pages: BTreeSet<String> = pages("docs")?.into_iter().filter(|file| file != SUMMARY).collect();
     assert_eq!(listed, pages, "left: {SUMMARY}, right: the files in docs/");
+    Ok(())
+}
+
+#[test]
+fn the_pages_in_reading_order_are_few_and_short() -> Outcome {
+    let summary = page(SUMMARY)?;
+    let (in_order, _) = summary.split_once(REFERENCE).ok_or("no reference")?;
+    let pages: Vec<String> = links(in_order).iter().map(|target| resolved(SUMMARY, target)).collect();
+    let texts = pages.iter().map(|file| page(file)).collect::<Result<Vec<_>, _>>()?;
+    let words: usize = texts.iter().map(|text| text.split_whitespace().count()).sum();
+    assert!(pages.len() <= MAX_PAGES, "{} pages, at most {MAX_PAGES}", pages.len());
+    assert!(words <= MAX_WORDS, "{words} words, at most {MAX_WORDS}");
     Ok(())
 }
 
@@ -33,8 +49,7 @@ fn the_summary_has_every_page_once() -> Outcome {
 fn relative_links_lead_somewhere() -> Outcome {
     let mut anchors: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut broken = Vec::new();
-    let others = OTHER_PAGES.iter().map(|file| (*file).to_owned());
-    for file in pages()?.into_iter().chain(others) {
+    for file in all_pages()? {
         for link in links(&page(&file)?) {
             let (target, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let path = if target.is_empty() { file.clone() } else { resolved(&file, target) };
@@ -56,9 +71,15 @@ fn relative_links_lead_somewhere() -> Outcome {
     Ok(())
 }
 
-/// The pages in `docs/`, relative to the repository.
-pub(super) fn pages() -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let mut folders = vec![PathBuf::from("docs")];
+/// All pages of the documentation, relative to the repository.
+pub(super) fn all_pages() -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let others = OTHER_PAGES.map(str::to_owned).into();
+    Ok([pages("docs")?, pages("examples")?, others].concat())
+}
+
+/// The pages in a folder of the repository.
+fn pages(folder: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut folders = vec![PathBuf::from(folder)];
     let mut pages = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(repository(&folder.to_string_lossy()))? {

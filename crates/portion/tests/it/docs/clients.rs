@@ -8,7 +8,7 @@ use portion_tokens::Tokenizer;
 
 use super::{Outcome, check, page};
 
-const PAGE: &str = "docs/clients.md";
+const PAGE: &str = "docs/reference/clients.md";
 const HEAD: &str = "| client | `clientInfo.name` | its model sees | a result may have | above, it | tokens by | preset | which sets | read at |";
 
 #[test]

@@ -15,6 +15,11 @@ const BEGINNING: usize = 5;
 const END: usize = 11;
 
 #[test]
+fn of_the_readme_are_real() -> Outcome {
+    run("README.md")
+}
+
+#[test]
 fn of_replies_are_real() -> Outcome {
     run("docs/replies.md")
 }
@@ -41,12 +46,12 @@ fn of_fetches_are_real() -> Outcome {
 
 #[test]
 fn of_errors_are_real() -> Outcome {
-    run("docs/errors.md")
+    run("docs/reference/errors.md")
 }
 
 #[test]
 fn of_the_rules_client_are_real() -> Outcome {
-    run("docs/guide/rules-client.md")
+    run("examples/rules-client.md")
 }
 
 fn run(file: &str) -> Outcome {

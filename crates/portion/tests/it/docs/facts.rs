@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use portion_config::key::{Key, SHORTHANDS};
 use portion_core::error_code::{ErrorCode, ErrorInfo};
 use portion_core::policy::Policy;
 
@@ -11,32 +10,7 @@ use super::{Outcome, check, help_of_length, page};
 
 /// Options that are no limits: they say where the server is.
 const PLACES: [&str; 3] = ["--url", "--header", "--transport"];
-/// A variable that is no option's.
-const LOG: &str = "PORTION_LOG";
-
-#[test]
-fn the_page_of_limits_has_the_defaults_and_variables() -> Outcome {
-    let limits = page("docs/limits.md")?;
-    let rows: Vec<&str> = limits.lines().filter(|line| line.starts_with("| `--")).collect();
-    assert!(rows.len() >= 10, "{rows:?}");
-    for row in rows {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let [_, option, default, variable, ..] = cells.as_slice() else { panic!("{row}") };
-        let name = option.trim_matches('`').trim_start_matches("--");
-        if SHORTHANDS.iter().any(|short| short.option == name) {
-            continue;
-        }
-        let key = Key::all().find(|key| key.option().as_deref() == Some(name));
-        let key = key.ok_or_else(|| format!("{option} is no option"))?;
-        assert_eq!(*default, key.default, "{row}");
-        assert_eq!(Some(variable.trim_matches('`')), key.variable().as_deref(), "{row}");
-    }
-    let pages = page("README.md")? + &limits;
-    for name in words(&pages).filter(|word| word.starts_with("PORTION_")) {
-        assert!(name == LOG || Key::from_variable(name).is_some(), "{name} is no variable");
-    }
-    Ok(())
-}
+const ERRORS: &str = "docs/reference/errors.md";
 
 #[test]
 fn transports_lists_every_option_of_a_place() -> Outcome {
@@ -105,8 +79,8 @@ fn options(help: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn replies_list_every_code() -> Outcome {
-    let page = page("docs/replies.md")?;
+fn errors_list_every_code() -> Outcome {
+    let page = page(ERRORS)?;
     let (begin, end) = ("<!-- codes: begin -->\n", "<!-- codes: end -->");
     let (before, rest) = page.split_once(begin).ok_or("no beginning of the codes")?;
     let (_, after) = rest.split_once(end).ok_or("no end of the codes")?;
@@ -118,17 +92,17 @@ fn replies_list_every_code() -> Outcome {
         let retry = retry.phrase();
         writeln!(table, "| `{name}` | {cause} | {advice} | {retry} | {http_status} | {json_rpc} |")?;
     }
-    check("docs/replies.md", &[before, begin, &table, end, after].concat())
+    check(ERRORS, &[before, begin, &table, end, after].concat())
 }
 
 #[test]
 fn errors_have_a_section_for_every_code() -> Outcome {
-    let page = page("docs/errors.md")?;
+    let page = page(ERRORS)?;
     let sections: Vec<(&str, &str)> =
         page.split("\n## ").skip(1).filter_map(|section| section.split_once('\n')).collect();
     let listed: Vec<&str> = sections.iter().map(|(code, _)| *code).collect();
     let codes: Vec<&str> = ErrorCode::all().map(ErrorCode::name).collect();
-    assert_eq!(listed, codes, "left: docs/errors.md, right: the source");
+    assert_eq!(listed, codes, "left: the page, right: the source");
     for (code, text) in sections {
         let example = text.split("```console").nth(1).unwrap_or_default();
         let output = example.lines().skip(2).collect::<String>();
@@ -139,16 +113,12 @@ fn errors_have_a_section_for_every_code() -> Outcome {
 }
 
 #[test]
-fn endpoints_list_the_usual_noise() -> Outcome {
-    let endpoints = page("docs/endpoints.md")?;
-    let (_, rest) = endpoints.split_once("these are noise:").ok_or("no list of noise")?;
+fn configuration_lists_the_usual_noise() -> Outcome {
+    let configuration = page("docs/configuration.md")?.replace('\n', " ");
+    let (_, rest) = configuration.split_once("these are noise:").ok_or("no list of noise")?;
     let (names, _) = rest.split_once(". `mode").ok_or("no end of the list of noise")?;
     let listed: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
     let strip = portion_core::policy::StripRule::default_noise();
-    assert_eq!(listed, strip.names(), "left: docs/endpoints.md, right: the source");
+    assert_eq!(listed, strip.names(), "left: docs/configuration.md, right: the source");
     Ok(())
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }

@@ -11,16 +11,15 @@ use serde_json::Value;
 
 use super::{Outcome, check, page};
 
-const FILE: &str = "docs/http-reference.md";
+const FILE: &str = "docs/reference/http.md";
 const HEAD: &str = "\
 # HTTP reference
 
-A test writes this page from the code. [A JSON REST API behind Portion](http-api.md) explains the first part,
-[Telemetry](telemetry.md) the second.
+A test writes this page from the code. [REST APIs](../rest.md) explains the first part, [Telemetry](../telemetry.md) the second.
 
 ## Requests to `portion http`
 
-These query parameters are [controls](controls.md). They are removed before the API sees a request, except those that the API has itself
+These query parameters are [controls](../controls.md). They are removed before the API sees a request, except those that the API has itself
 (`--api-parameter`, `--openapi`):
 ";
 const FOREIGN_FIELDS: &str = "
@@ -31,7 +30,7 @@ const STATUSES: &str = "
 ## Statuses of errors
 
 The body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status. These have no body: 400 for a
-head of a request that is not valid HTTP, 431 for a head over a [limit](limits.md#limits-that-protect-the-process), also if its target alone is,
+head of a request that is not valid HTTP, 431 for a head over a [limit](limits.md), also if its target alone is,
 503 for a connection beyond the limit.
 
 | status | [codes](errors.md) |

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::book::pages;
+use super::book::all_pages;
 use super::{Outcome, help, page};
-
-/// Pages outside of `docs/`.
-const OTHER_PAGES: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
 
 #[test]
 fn command_lines_have_options_that_exist() -> Outcome {
     let mut helps = BTreeMap::new();
     let mut checked = 0;
-    for file in pages()?.into_iter().chain(OTHER_PAGES.map(str::to_owned)) {
+    for file in all_pages()? {
         for line in command_lines(&page(&file)?) {
             check_line(&line, &mut helps).map_err(|why| format!("{file}: {line}: {why}"))?;
             checked += 1;

@@ -9,8 +9,8 @@ use super::{Outcome, check};
 const HEAD: &str = "\
 # Metrics
 
-All metrics, as `/metrics` and OTLP export them. A test writes this page from the code. [Telemetry](telemetry.md) says how to
-switch the exporters on; [Deployment](deployment.md) has rules and a dashboard.
+All metrics, as `/metrics` and OTLP export them. A test writes this page from the code. [Telemetry](../telemetry.md) says how to
+switch the exporters on; [For a team](../team.md) has rules and a dashboard.
 
 Values count from the start of one process. Names follow the [OpenTelemetry conventions for
 MCP](https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/) where they exist. The first 200 endpoints have labels of their own, later
@@ -26,7 +26,7 @@ fn the_reference_has_all_metrics() -> Outcome {
     for metric in ALL {
         writeln!(text, "{}", row(metric))?;
     }
-    check("docs/metrics.md", &text)
+    check("docs/reference/metrics.md", &text)
 }
 
 fn row(metric: &Metric) -> String {

@@ -1,5 +1,6 @@
-//! Compares the command reference with the help of all commands.
+//! Writes the command reference from the help of all commands. Options that several commands have are listed once.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Outcome, check, help};
@@ -7,7 +8,8 @@ use super::{Outcome, check, help};
 const HEAD: &str = "\
 # Commands
 
-The `--help` of each command, written by a test: see `CONTRIBUTING.md`.
+The `--help` of each command, written by a test: see `CONTRIBUTING.md`. Options that several commands have are listed once, under
+[shared options](#shared-options).
 
 Colours are used on a terminal only, and never with `NO_COLOR` set. Lines are folded at the width of the terminal, except commands, paths,
 differences, configurations and results, which can be copied. Results go to stdout, everything else to stderr.
@@ -29,7 +31,61 @@ tool that failed. `calibrate` adds it to its report. The exit code is the same a
 | 2 | wrong command line or configuration; also an error that `config check` finds |
 | 128 + signal | ended by a signal: 143 after SIGTERM, 130 after SIGINT |
 | the server's own | `wrap`: the server ended by itself with this code; 128 + signal if a signal ended it |
+
+## Shared options
+
+Every command has `--help`.
+
+| option | meaning | commands |
+| --- | --- | --- |
 ";
+/// How the list of the less used options of a command begins.
+const OTHER_OPTIONS: &str = "Configuration options (";
+
+/// The help of a command.
+struct Help {
+    title: String,
+    parts: Vec<Part>,
+}
+
+/// An option with its description, or another line of a help text.
+#[derive(Debug, PartialEq, Eq)]
+enum Part {
+    Option { name: String, meaning: String, text: String },
+    Line(String),
+}
+
+impl Part {
+    /// Splits a help text.
+    fn all(help: &str) -> Vec<Self> {
+        let mut parts: Vec<Self> = Vec::new();
+        for line in help.lines() {
+            let begun = line.trim_start();
+            let indent = line.len() - begun.len();
+            if begun.starts_with('-') && (2..=6).contains(&indent) {
+                let (name, meaning) = begun.split_once("  ").unwrap_or((begun, ""));
+                let (name, meaning) = (name.to_owned(), meaning.trim().to_owned());
+                parts.push(Self::Option { name, meaning, text: format!("{line}\n") });
+            } else if let (7.., Some(Self::Option { meaning, text, .. })) = (indent, parts.last_mut()) {
+                if !meaning.is_empty() {
+                    meaning.push(' ');
+                }
+                meaning.push_str(begun);
+                writeln!(text, "{line}").expect("written");
+            } else {
+                parts.push(Self::Line(format!("{line}\n")));
+            }
+        }
+        parts
+    }
+
+    fn option(&self) -> Option<(String, String)> {
+        match self {
+            Self::Option { name, meaning, .. } => Some((name.clone(), meaning.clone())),
+            Self::Line(_) => None,
+        }
+    }
+}
 
 /// Returns the subcommands that a help text lists, without `help` itself.
 fn subcommands(help: &str) -> Vec<String> {
@@ -44,23 +100,65 @@ fn subcommands(help: &str) -> Vec<String> {
         .collect()
 }
 
-/// Appends the help of a command and of its subcommands.
-fn write_command(page: &mut String, words: &[&str]) -> Outcome {
+/// Adds the help of a command and of its subcommands.
+fn collect(all: &mut Vec<Help>, words: &[&str]) -> Outcome {
     let text = help(words)?;
     let title = ["portion"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
-    write!(page, "\n## {title}\n\n```text\n{text}```\n")?;
+    all.push(Help { title, parts: Part::all(&text) });
     for name in subcommands(&text) {
         let below: Vec<&str> = words.iter().copied().chain([name.as_str()]).collect();
-        write_command(page, &below)?;
+        collect(all, &below)?;
     }
     Ok(())
 }
 
+/// Returns the help without the options of `shared` and the headings that are then empty.
+fn own_text(help: &Help, shared: &BTreeMap<(String, String), Vec<String>>) -> String {
+    let mut text = String::new();
+    for part in &help.parts {
+        let is_shared = part.option().is_some_and(|option| shared.contains_key(&option));
+        match part {
+            _ if is_shared => {}
+            Part::Option { text: line, .. } | Part::Line(line) => text.push_str(line),
+        }
+    }
+    let is_kept = |block: &&str| {
+        let is_empty_heading = !block.contains('\n') && block.ends_with(':');
+        !block.is_empty() && !is_empty_heading && !block.starts_with(OTHER_OPTIONS)
+    };
+    text.split("\n\n").map(|block| block.trim_matches('\n')).filter(is_kept).collect::<Vec<_>>().join("\n\n")
+}
+
 #[test]
 fn the_reference_is_the_help_of_all_commands() -> Outcome {
+    let mut all = Vec::new();
+    collect(&mut all, &[])?;
+    let mut shared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for help in &all {
+        for option in help.parts.iter().filter_map(Part::option) {
+            shared.entry(option).or_default().push(help.title.clone());
+        }
+    }
+    shared.retain(|_, commands| commands.len() > 1);
     let mut page = HEAD.to_owned();
-    write_command(&mut page, &[])?;
-    check("docs/commands.md", &page)
+    for ((name, meaning), commands) in shared.iter().filter(|((name, _), _)| name != "-h, --help") {
+        let commands: Vec<&str> = commands.iter().map(|title| title.trim_start_matches("portion ")).collect();
+        let (name, meaning) = (name.replace('|', "\\|"), meaning.replace('|', "\\|"));
+        writeln!(page, "| `{name}` | {meaning} | {} |", commands.join(", "))?;
+    }
+    for help in &all {
+        write!(page, "\n## {}\n\n```text\n{}\n```\n", help.title, own_text(help, &shared))?;
+        let has_others =
+            help.parts.iter().any(|part| matches!(part, Part::Line(line) if line.starts_with(OTHER_OPTIONS)));
+        if has_others {
+            let title = &help.title;
+            writeln!(
+                page,
+                "\nAlso an option: each [key](configuration.md) that `{title} --help-all` lists."
+            )?;
+        }
+    }
+    check("docs/reference/commands.md", &page)
 }
 
 #[test]
@@ -68,4 +166,15 @@ fn subcommands_are_read_from_a_help_text() {
     let text = "Usage: x\n\nCommands:\n  run   Run\n          it\n  help  Print\n\nOptions:\n  -h\n";
     assert_eq!(subcommands(text), ["run"]);
     assert_eq!(subcommands("Options:\n  -h\n"), [] as [&str; 0]);
+}
+
+#[test]
+fn options_are_read_from_a_help_text() {
+    let parts = Part::all(
+        "Options:\n      --a <X>  What\n               it is\n  -y, --yes\n          Sure\n\nEnd\n",
+    );
+    let options: Vec<_> = parts.iter().filter_map(Part::option).collect();
+    let expect = [("--a <X>", "What it is"), ("-y, --yes", "Sure")];
+    assert_eq!(options, expect.map(|(name, meaning)| (name.to_owned(), meaning.to_owned())));
+    assert_eq!(parts.len(), 5);
 }
