@@ -122,7 +122,7 @@ def check_ours(read, query):
     for tool in (read, query):
         assert "outputSchema" not in tool
         assert tool["annotations"]["readOnlyHint"] is True
-    assert list(read["inputSchema"]["properties"]) == ["cursor", "fields", "path", "lines"]
+    assert list(read["inputSchema"]["properties"]) == ["cursor", "fields", "path", "lines", "all"]
     assert list(query["inputSchema"]["properties"]) == ["cursor", "query", "with"]
     assert sum(tokens.count(json.dumps(tool, separators=(",", ":"))) for tool in (read, query)) <= 170
 

@@ -75,7 +75,7 @@ def cancelled(talk, ids):
 
 @pytest.mark.parametrize("name", FRONTS)
 def test_a_silent_server_is_an_error_and_its_late_answer_is_dropped(name):
-    with front(name, "2s") as talk:
+    with front(name, "6s") as talk:
         # One that says nothing at all, one that begins to say something, and one that is no tool.
         called = answer(talk, saying(1, "@reply", result(1, "late")))
         held = answer(talk, asks(2, "tools/call", name="hold", arguments={}))
@@ -122,7 +122,7 @@ def test_no_time_runs_out_while_the_client_is_asked(name):
 @pytest.mark.parametrize("name", FRONTS)
 def test_a_question_without_an_answer_pauses_only_the_call_that_it_came_with(name):
     question = '{"jsonrpc":"2.0","id":"q","method":"roots/list"}'
-    with front(name, "2s") as talk:
+    with front(name, "6s") as talk:
         assert answer(talk, saying(1, question, result(1, "done")))["result"]["content"][0]["text"] == "done"
         held = answer(talk, asks(2, "tools/call", name="hold", arguments={}))
         assert "upstream_timeout" in held["result"]["content"][0]["text"], held

@@ -17,6 +17,8 @@ pub(super) struct FieldDescription {
     pub role: FieldRole,
     /// The description in words.
     pub description: String,
+    /// True if it answers questions: it has values, a range or a count. Other fields are named by their types.
+    pub is_telling: bool,
 }
 
 /// Role of a field.
@@ -38,6 +40,8 @@ pub(super) enum FieldRole {
 
 /// Number of distinct values from which numbers under a meaningful name are quantities.
 const MIN_QUANTITY_VALUES: usize = 4;
+/// Records of which one is rare.
+const RARE_SHARE: usize = 100;
 /// Bounds of timestamps, in seconds since 1970: 1990 and 2070.
 const EPOCH_BOUNDS: [f64; 2] = [631_152_000.0, 3_155_760_000.0];
 
@@ -80,13 +84,24 @@ pub(super) fn describe_field(
     } else {
         (FieldRole::Other, case.describe_mixture())
     };
+    let is_telling = match role {
+        FieldRole::Constant => field.numbers.count + field.string_count > 0,
+        FieldRole::Other => case.has_counts(),
+        _ => true,
+    } && !is_rare(present, records);
     let gaps = [(field.null_count, "null".to_owned()), (absent, "absent".to_owned())];
+    let gaps = gaps.into_iter().filter(|(count, _)| !is_rare(*count, records));
     for (count, what) in
-        gaps.into_iter().chain(field.missing_values()).filter(|(count, _)| *count > 0 && *count < records)
+        gaps.chain(field.missing_values()).filter(|(count, _)| *count > 0 && *count < records)
     {
         let _ = write!(words, ", {count} {what}");
     }
-    FieldDescription { role, description: words }
+    FieldDescription { role, description: words, is_telling }
+}
+
+/// Returns true for a number of records that no question is about: at most one in a hundred.
+fn is_rare(count: usize, records: usize) -> bool {
+    count * RARE_SHARE <= records
 }
 
 /// A field to be described.
@@ -183,6 +198,13 @@ impl FieldDescriber<'_> {
         let unit = [1.0, 1e3].into_iter().find(|unit| within(*unit))?;
         let date = |float: f64| timestamp::format_timestamp((float / unit).floor() as i64);
         Some(format!("{} ({}…{})", self.describe_range()?, date(least), date(greatest)))
+    }
+
+    /// Returns true if a field without values to show has numbers, or an exact number of distinct texts.
+    fn has_counts(&self) -> bool {
+        let field = self.field;
+        let is_counted = self.distinct_count.is_some_and(|distinct| distinct < field.scalar_count());
+        field.numbers.count > 0 || field.scalar_count() > 0 && is_counted
     }
 
     /// Describes arrays: `arrays of 0–12 items`

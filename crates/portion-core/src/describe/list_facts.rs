@@ -49,13 +49,22 @@ impl ListFacts {
             .map(|field| describe_field(field, list.len(), text, is_identity(&field.path), &holder))
             .collect();
         let order = field_order::field_order(&fields, &descriptions, list.len());
+        // Fields that only have a name and a type come last.
+        let (telling, other): (Vec<usize>, Vec<usize>) =
+            order.into_iter().partition(|i| descriptions[*i].is_telling);
+        let telling_count = telling.len();
+        let order: Vec<usize> = telling.into_iter().chain(other).collect();
         let types = order.iter().map(|i| fields[*i].field_type()).collect();
         let mut lines: Vec<(String, String)> = fields
             .into_iter()
             .zip(descriptions)
             .map(|(field, described)| (field.path, described.description))
             .collect();
-        Self { lines: order.into_iter().map(|i| std::mem::take(&mut lines[i])).collect(), types }
+        Self {
+            lines: order.into_iter().map(|i| std::mem::take(&mut lines[i])).collect(),
+            types,
+            telling_count,
+        }
     }
 
     /// Returns the type of each field.
@@ -77,7 +86,7 @@ impl ListFacts {
         noise: &NoiseFields,
     ) -> Map<String, Value> {
         let mut order: Vec<usize> =
-            (0..self.lines.len()).filter(|at| !noise.contains_by_name(&self.lines[*at].0)).collect();
+            (0..self.telling_count).filter(|at| !noise.contains_by_name(&self.lines[*at].0)).collect();
         let wanted = |at: &usize| first.iter().position(|name| is_path_within(&self.lines[*at].0, name));
         order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
         fit_to_budget(&self.lines, counter, tokens, order.into_iter())

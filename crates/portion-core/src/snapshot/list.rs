@@ -68,6 +68,8 @@ pub struct ListFacts {
     pub(crate) lines: Vec<(String, String)>,
     /// Types of the fields, in the same order.
     pub(crate) types: Vec<FieldType>,
+    /// Number of fields, from the first on, whose descriptions answer questions.
+    pub(crate) telling_count: usize,
 }
 
 /// One item of a list.
