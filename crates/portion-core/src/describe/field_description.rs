@@ -86,7 +86,8 @@ pub(super) fn describe_field(
     };
     let is_telling = match role {
         FieldRole::Constant => field.numbers.count + field.string_count > 0,
-        FieldRole::Other => case.has_counts(),
+        // Of items that are no records, there is nothing else to tell.
+        FieldRole::Other => case.has_counts() || field.path == ITEMS_FIELD,
         _ => true,
     } && !is_rare(present, records);
     let gaps = [(field.null_count, "null".to_owned()), (absent, "absent".to_owned())];

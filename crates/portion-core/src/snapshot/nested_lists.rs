@@ -25,8 +25,8 @@ pub struct NestedLists {
 const MAX_DEPTH: usize = 10;
 /// Patterns that are found.
 const MAX_PATTERNS: usize = 64;
-/// Smallest value that is searched, in bytes.
-const MIN_SEARCHED_BYTES: usize = 40;
+/// Lists of a map whose keys are values. Fewer are lists with names of their own.
+const MIN_LISTS: usize = 3;
 /// Share of the bytes of lists that the lists in their records have, in percent, if questions are about these.
 const MIN_INNER_PERCENT: usize = 60;
 /// Members of a map that are compared.
@@ -58,7 +58,7 @@ fn nested_lists(text: &str, value: Span) -> Vec<NestedLists> {
         }
         let is_alike = container.is_alike(text);
         for (at, child) in children.into_iter().enumerate() {
-            if child.len() >= MIN_SEARCHED_BYTES && JsonKind::of_value(child.slice(text)).is_container() {
+            if JsonKind::of_value(child.slice(text)).is_container() {
                 let step = if is_alike { "*".to_owned() } else { container.step(text, at) };
                 open.push((child, format!("{pattern}/{step}"), depth + 1));
             }
@@ -166,6 +166,16 @@ impl Place {
     }
 }
 
+/// Returns true if at least half of the objects, and at least this number, have a key in common.
+fn has_common_key(text: &str, objects: &[Span], least: usize) -> bool {
+    let sample = objects.get(..SAMPLED_MEMBERS).unwrap_or(objects);
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for member in sample.iter().flat_map(|object| members(text, *object)) {
+        *counts.entry(member.key.slice(text)).or_default() += 1;
+    }
+    counts.values().any(|count| *count >= least && *count * 2 >= sample.len())
+}
+
 /// The children of a value.
 enum Container {
     Object(Vec<Member>),
@@ -196,35 +206,20 @@ impl Container {
 
     /// Returns true for an array of objects, or a map of objects of which half have a key in common.
     fn holds_records(&self, text: &str) -> bool {
-        let Self::Object(map) = self else { return self.is_list(text) };
-        if map.len() < 2 || !self.is_list(text) {
-            return false;
-        }
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        let sampled = map.iter().take(SAMPLED_MEMBERS);
-        let sample_count = sampled.len();
-        for key in sampled.flat_map(|member| members(text, member.value)).map(|member| member.key.slice(text))
-        {
-            *counts.entry(key).or_default() += 1;
-        }
-        counts.values().any(|count| *count >= 2 && *count * 2 >= sample_count)
+        let is_array = matches!(self, Self::Array(_));
+        self.is_list(text) && (is_array || has_common_key(text, &self.values(), 2))
     }
 
     /// Returns true if the children are alike: the items of an array, and the members of a map of objects or of lists.
     fn is_alike(&self, text: &str) -> bool {
         let values = self.values();
-        let is_records = |value: &Span| {
-            JsonKind::of_value(value.slice(text)) == JsonKind::Array
-                && items(text, *value)
-                    .next()
-                    .is_none_or(|first| JsonKind::of_value(first.slice(text)) == JsonKind::Object)
-        };
-        match self {
-            Self::Array(_) => values.len() > 1,
-            Self::Object(_) => {
-                values.len() > 1 && (self.holds_records(text) || values.iter().all(is_records))
-            }
+        if matches!(self, Self::Array(_)) {
+            return values.len() > 1;
         }
+        let first = |value: &Span| items(text, *value).next();
+        let is_array = |value: &Span| JsonKind::of_value(value.slice(text)) == JsonKind::Array;
+        let firsts: Vec<Span> = values.iter().filter_map(first).collect();
+        self.holds_records(text) || values.iter().all(is_array) && has_common_key(text, &firsts, MIN_LISTS)
     }
 
     /// Returns the step to a child, in a JSON Pointer.
@@ -307,12 +302,12 @@ mod tests {
             .collect()
     }
 
-    const SCHEDULE: &str = r#"{"v":1,"days":[{"date":"1 May","rooms":{"A":[{"id":1,"title":"a first title"},{"id":2,"title":"b"}],"B":[{"id":3,"title":"c"}]}},
-        {"date":"2 May","rooms":{"A":[{"id":4,"title":"d"},{"id":5,"title":"e"}],"B":[]}}]}"#;
+    const SCHEDULE: &str = r#"{"v":1,"days":[{"date":"1 May","rooms":{"A":[{"id":1,"title":"a first title"},{"id":2,"title":"b"}],"B":[{"id":3,"title":"c"}],"C":[{"id":6,"title":"f"}]}},
+        {"date":"2 May","rooms":{"A":[{"id":4,"title":"d"},{"id":5,"title":"e"}],"B":[],"C":[{"id":7,"title":"g"}]}}]}"#;
 
     #[test]
     fn lists_are_found_at_any_depth() {
-        assert_eq!(patterns(SCHEDULE), ["/days/*/rooms/* 5"]);
+        assert_eq!(patterns(SCHEDULE), ["/days/*/rooms/* 7"]);
         let sarif = r#"{"runs":[{"tool":{"rules":[{"id":"a"},{"id":"b"}]},"results":[{"ruleId":"a","text":"some text"},{"ruleId":"b","text":"some text"}]}]}"#;
         assert_eq!(patterns(sarif), ["/runs/0/results 2", "/runs 1", "/runs/0/tool/rules 2"]);
         let maps = r#"{"info":{"t":1},"paths":{"/a":{"get":{"id":"x"},"put":{"id":"yyyyyyyyy"}},"/b":{"get":{"id":"z"},"put":{"id":"u"}}}}"#;
@@ -339,7 +334,7 @@ mod tests {
             "{rooms}"
         );
         assert_eq!(joined("/days/*/rooms/A").map(|json| json.matches("\"id\"").count()), Some(4));
-        assert_eq!(joined("/days/0/rooms/*").map(|json| json.matches("\"id\"").count()), Some(3));
+        assert_eq!(joined("/days/0/rooms/*").map(|json| json.matches("\"id\"").count()), Some(4));
         assert_eq!(joined("/days"), None);
         assert_eq!(joined("/none/*"), None);
         let talks =

@@ -18,6 +18,11 @@ const MAX_DEPTH: usize = 32;
 const MAX_ATTRIBUTES: usize = 64;
 /// Share of the text that the records take, in percent.
 const MIN_RECORDS_PERCENT: usize = 50;
+/// Elements that HTML begins with, which has readers of its own.
+const HTML_ELEMENTS: [&str; 14] = [
+    "html", "body", "main", "article", "section", "div", "table", "thead", "tbody", "ul", "ol", "dl", "form",
+    "svg",
+];
 /// Name of the text of an element that has attributes, and its name where an attribute has that one.
 const TEXT: [&str; 2] = ["text", "#text"];
 
@@ -27,6 +32,9 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         return None;
     }
     let document = Document::parse(text)?;
+    if HTML_ELEMENTS.contains(&document.kinds[0].name.to_ascii_lowercase().as_str()) {
+        return None;
+    }
     document.holds_records(text.len()).then(|| (Span::new(0, text.trim_end().len()), document.to_json()))
 }
 
@@ -271,5 +279,6 @@ mod tests {
         check("<!DOCTYPE l [<!ENTITY a \"b\">]><l><b id=\"1\"/><b id=\"2\"/></l>", None);
         check(&"<a>".repeat(100_000), None);
         check("<", None);
+        check("<table><tr><td>a</td></tr><tr><td>b</td></tr></table>", None);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{ALL, facts, lines};
 
 /// Checks the description of a field in a list of records that each have one of these values under this name;
-/// `{}` stands for an absent field.
+/// `absent` stands for an absent field. Without words, the field is not described, but has a type.
 fn check(name: &str, values: &[&str], words: &str) {
     let records: Vec<String> = values
         .iter()
@@ -17,7 +17,11 @@ fn check(name: &str, values: &[&str], words: &str) {
         .collect();
     let described = facts(&format!("[{}]", records.join(",")), ALL);
     assert_eq!(described.get("id").and_then(|id| id.as_str()), Some("identifier, all distinct"));
-    assert_eq!(described.get(name).and_then(|words| words.as_str()), Some(words), "{name} {values:?}");
+    assert_eq!(
+        described.get(name).and_then(|words| words.as_str()),
+        (!words.is_empty()).then_some(words),
+        "{name} {values:?}"
+    );
 }
 
 #[test]
@@ -50,7 +54,7 @@ fn categories_have_counts() {
     check("state", &[r#""CA""#, r#""CA""#, r#""CA""#], "always CA");
     check("state", &[r#""CA""#, r#""CA""#, "null"], "CA=2, 1 null");
     check("open", &["true", "false", "true"], "true=2, false=1");
-    check("open", &["true", "true", "true"], "always true");
+    check("open", &["true", "true", "true"], "");
     check("tag", &[r#""""#, r#""5""#, r#""a,b""#, r#""""#, r#""5""#, r#""a,b""#], "''=2, '5'=2, 'a,b'=2");
     check("tag", &[r#""x""#, "5", r#""x""#, r#""5""#], "x=2, 5=1, '5'=1");
 }
@@ -71,7 +75,7 @@ fn timestamps_have_a_range() {
         &[r#""2024-05-01T10:00:00+02:00""#, r#""2024-05-01T09:00:00Z""#, "null"],
         "2024-05-01T10:00:00+02:00…2024-05-01T09:00:00Z, 1 null",
     );
-    check("at", &[r#""2024-05-01 10:00:00""#, r#""2024-05-01T09:00:00Z""#], "all distinct");
+    check("at", &[r#""2024-05-01 10:00:00""#, r#""2024-05-01T09:00:00Z""#], "");
     check(
         "updated",
         &["1714558830", "1714558831", "1714558832", "1714558833"],
@@ -86,7 +90,7 @@ fn timestamps_have_a_range() {
 
 #[test]
 fn other_values_are_counted() {
-    check("name", &[r#""a""#, r#""b""#, r#""c""#], "all distinct");
+    check("name", &[r#""a""#, r#""b""#, r#""c""#], "");
     check("tags", &["[1,2]", "[]", "null"], "arrays of 0–2 items, 1 null");
     check("tags", &["[1]", "[2]"], "arrays of 1 item");
     check("tags", &["[]", "[]"], "empty arrays");
@@ -94,7 +98,7 @@ fn other_values_are_counted() {
     check("x", &["null", "absent"], "no value, 1 null, 1 absent");
     check("x", &["1", "[1]", r#""a""#], "1 numbers 1…1, 1 strings, 1 arrays of 1 item, all distinct");
     let long = format!(r#""{}\n\u00e9""#, "é".repeat(200));
-    check("body", &[&long, r#""a""#], "texts of up to 202 characters, all distinct");
+    check("body", &[&long, r#""a""#], "");
     let url = format!(r#""https://example.org/{}""#, "a".repeat(80));
     check("url", &[&url, &url, &url], "always the same");
 }
@@ -108,7 +112,7 @@ fn nested_fields_are_dotted_and_the_first_duplicate_counts() {
     assert_eq!(described["id"], "identifier, all distinct");
     assert_eq!(described["price.total"], "number 1…5 (max at 1), sum 11, 1 absent");
     assert_eq!(described["price.tax.rate"], "7=1, 4 absent");
-    assert_eq!(described["price"], "objects, 1 null");
+    assert!(!described.contains_key("price"), "{described:?}");
 }
 
 #[test]
@@ -165,7 +169,7 @@ fn facts_fit_and_the_most_useful_come_first() {
     let list = format!("[{}]", (0..60).map(record).collect::<Vec<_>>().join(","));
     let all = facts(&list, ALL);
     let names: Vec<&str> = all.keys().map(String::as_str).collect();
-    assert_eq!(names, ["id", "total", "status", "frob", "made", "note", "c"]);
+    assert_eq!(names, ["id", "total", "status", "frob", "made", "c"]);
     for tokens in [0, 5, 20, 40, 80, 120] {
         let described = facts(&list, tokens);
         let json = serde_json::to_string(&described).expect("JSON");
