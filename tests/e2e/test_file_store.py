@@ -1,6 +1,7 @@
-"""Results in files that the processes of a user share: what is wrong with the disk is told, and damage is a lost result."""
+"""Results in a file that the processes of a user share: what is wrong with the disk is told, and damage is lost results."""
 
-import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -11,9 +12,11 @@ from test_shared_store import Caller, Instance, code, keys  # noqa: F401
 DAMAGES = {
     "empty": lambda whole: b"",
     "short": lambda whole: whole[: len(whole) // 2],
-    "without its last byte": lambda whole: whole[:-1],
+    "without its last page": lambda whole: whole[:-4_096],
     "of another kind": lambda whole: b"X" + whole[1:],
+    "of other bytes": lambda whole: whole[:4_096] + bytes(len(whole) - 4_096),
 }
+FULL = "CREATE TRIGGER full BEFORE INSERT ON fields BEGIN SELECT raise(ABORT, 'no space'); END"
 
 
 @pytest.fixture
@@ -23,34 +26,23 @@ def snapshots(tmp_path):
 
 @pytest.fixture
 def instance(keys, tmp_path):  # noqa: F811
-    """A function that starts an instance on the same files."""
+    """A function that starts an instance on the same file."""
     return lambda: Instance("file", keys, env={"XDG_STATE_HOME": str(tmp_path / "state")})
 
 
-def stored(snapshots):
-    """The files of results, once there are any."""
-    return until(lambda: list(snapshots.glob(f"{'?' * 64}/*/fields")), "it is stored")
+def change(snapshots, statement):
+    """The rows of a statement in the file, which Portion has open as well."""
+    with closing(sqlite3.connect(snapshots / "results.db", timeout=10, isolation_level=None)) as connection:
+        return connection.execute(statement).fetchall()
 
 
-def is_replaced_by_a_file(directory):
-    shutil.rmtree(directory, ignore_errors=True)
-    try:
-        directory.write_text("")
-    except IsADirectoryError:
-        return False
-    return True
-
-
-def test_files_that_cannot_be_written_are_told_until_they_can(instance, snapshots):
+def test_a_file_that_cannot_be_written_is_told_until_it_can(instance, snapshots):
     with instance() as one:
         caller = Caller(one)
         lawful(caller.call("list_bookings"))
-        stored(snapshots)
+        until(lambda: (snapshots / "results.db").exists() and change(snapshots, "SELECT 1 FROM fields"), "it is stored")
         assert one.health()["store"]["backend"] == {"available": True, "problem": None, "failures": 0}
-        # Nothing can be written while a file is in place of the directory for temporary files.
-        temporary = snapshots / "tmp"
-        # A write that goes on makes the directory anew.
-        until(lambda: is_replaced_by_a_file(temporary), "the directory is gone")
+        change(snapshots, FULL)
         first = lawful(caller.call("list_bookings"))
         until(lambda: not one.is_connected(), "the store is lost")
         health = one.health()
@@ -59,7 +51,7 @@ def test_files_that_cannot_be_written_are_told_until_they_can(instance, snapshot
         assert backend["problem"] and backend["failures"] > 0, backend
         assert "portion_store_available 0" in one.admin("/metrics")
         assert items(lawful(caller.call("portion_read", cursor=first.next))), "it is in memory"
-        temporary.unlink()
+        change(snapshots, "DROP TRIGGER full")
         until(one.is_connected, "the store is found again")
         assert "portion_store_available 1" in one.admin("/metrics")
 
@@ -76,15 +68,20 @@ def test_a_directory_that_cannot_be_used_is_told(instance, snapshots):
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_file_is_a_result_that_has_expired(instance, snapshots, damage):
+def test_a_damaged_file_is_emptied_and_its_results_have_expired(instance, snapshots, damage):
     with instance() as one:
         first = lawful(Caller(one).call("list_bookings"))
-        (file,) = stored(snapshots)
+        until(lambda: (snapshots / "results.db").exists() and change(snapshots, "SELECT 1 FROM fields"), "it is stored")
+    file = snapshots / "results.db"
+    change(snapshots, "PRAGMA wal_checkpoint(TRUNCATE)")
     file.write_bytes(damage(file.read_bytes()))
     with instance() as other:
         for _ in range(2):
             assert code(Caller(other).call("portion_read", cursor=first.next)) == "cursor_expired"
         assert other.is_connected(), "the store itself is not lost"
+        again = lawful(Caller(other).call("list_bookings"))
+    with instance() as third:
+        assert items(lawful(Caller(third).call("portion_read", cursor=again.next))), "it was written"
 
 
 def test_a_selection_is_read_elsewhere_at_once(instance):

@@ -157,6 +157,14 @@ impl Shape {
             Self::List(_) | Self::Object(_) => None,
         }
     }
+
+    /// Returns the plain values of a list, or one plain value.
+    pub(crate) fn into_texts(self) -> Option<Vec<String>> {
+        match self {
+            Self::List(items) => items.iter().map(|item| Self::of(item).into_scalar()).collect(),
+            shape => shape.into_scalar().map(|text| vec![text]),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -165,9 +165,9 @@ metrics! {
     SNAPSHOT_BYTES "portion.snapshot" "By" Gauge, &[],
         "Bytes of the snapshots stored.";
     SNAPSHOTS_SPILLED "portion.snapshots_spilled" "{snapshot}" Gauge, &[],
-        "Snapshots in the temporary file, because the memory has no room for them.";
+        "Snapshots in the temporary file, because the memory may have no room for them.";
     SPILLED_BYTES "portion.spilled" "By" Gauge, &[],
-        "Bytes of the temporary file in use.";
+        "Bytes of the snapshots in the temporary file.";
     SNAPSHOTS_EVICTED "portion.snapshots_evicted" "{snapshot}" Counter, &[],
         "Snapshots evicted to make room.";
     SNAPSHOTS_EXPIRED "portion.snapshots_expired" "{snapshot}" Counter, &[],

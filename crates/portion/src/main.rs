@@ -31,7 +31,6 @@ mod setup;
 mod start_error;
 mod stdio_client;
 mod storage;
-mod temporary_files;
 mod terminal;
 mod tips;
 mod usage_error;

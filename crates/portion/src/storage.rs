@@ -9,15 +9,13 @@ use std::time::{Duration, Instant};
 use portion_config::{Config, user_dirs};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
-use portion_gateway::store::file::{FileStore, FileStoreLimits, load_or_create_secret};
-use portion_gateway::store::spill::SpillingStore;
+use portion_gateway::store::disk::{DiskLimits, DiskStore, load_or_create_secret};
 use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, StoreLimits};
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
 use crate::cursor_keys::CursorKeys;
 use crate::server::ServerIds;
 use crate::start_error::StartError;
-use crate::temporary_files;
 use crate::usage_error::UsageError;
 
 /// Purposes of secrets that are derived from the keys: cursors, and the names of keys in a shared store.
@@ -57,7 +55,7 @@ impl Storage {
         let opened = match (config.shared_store(), &keys) {
             (Some(url), Some(keys)) => open_shared(url, keys, servers, limits)?,
             _ if config.has_file_store() => {
-                let file_limits = FileStoreLimits { bytes: disk_bytes, ttl: limits.ttl };
+                let file_limits = DiskLimits { bytes: disk_bytes, ttl: limits.ttl };
                 match open_files(&servers.local, file_limits, limits) {
                     Ok(opened) => opened,
                     Err(error) => {
@@ -81,7 +79,8 @@ impl Storage {
         let store = if disk_bytes == 0 {
             CachedStore::from(Arc::new(MemoryStore::new(limits)))
         } else {
-            SpillingStore::new(limits, disk_bytes, temporary_files::opener()).into()
+            let disk = DiskLimits { bytes: disk_bytes, ttl: limits.ttl };
+            CachedStore::with_temporary_file(limits, DiskStore::temporary(disk, None))
         };
         Ok(Self::new(store, random_secret()?, random_secret()?))
     }
@@ -160,10 +159,10 @@ pub(crate) fn probe_shared_store(config: &Config, url: &str) -> (String, Result<
     (shown, probe().map_err(|error| error.to_string()))
 }
 
-fn open_files(namespace: &str, file_limits: FileStoreLimits, limits: StoreLimits) -> io::Result<Storage> {
+fn open_files(namespace: &str, file_limits: DiskLimits, limits: StoreLimits) -> io::Result<Storage> {
     let root: PathBuf = user_dirs::snapshot_dir()
         .ok_or_else(|| io::Error::other("there is no home directory for the files of store file"))?;
-    let files = FileStore::open(&root, namespace, file_limits)?;
+    let files = DiskStore::open(&root, namespace, file_limits)?;
     let secret = |purpose: &str| load_or_create_secret(&root, &format!("{purpose} of {namespace}"));
     let store = CachedStore::new(MemoryStore::new(limits), Arc::new(files));
     Ok(Storage::new(store, secret("cursors")?, secret("principals")?))

@@ -18,8 +18,8 @@ use super::paged_list::PagedList;
 use super::sharing::{Turn, note_pending};
 use crate::effective_policy::EffectivePolicy;
 use crate::renderer::capture;
-use crate::store::file::FileStoreLimits;
-use crate::store::{CachedStore, FileStore, MemoryStore, NewSnapshot, StoredSnapshot};
+use crate::store::disk::DiskLimits;
+use crate::store::{CachedStore, DiskStore, MemoryStore, NewSnapshot, StoredSnapshot};
 
 const ID: SnapshotId = [7; 6];
 
@@ -60,8 +60,8 @@ async fn the_end_of_an_earlier_fetch_does_not_end_a_later_one() {
 
 /// An instance with a store in this directory.
 fn instance(root: &Path) -> (CachedStore, Fetches) {
-    let limits = FileStoreLimits { bytes: 1 << 20, ttl: Duration::from_mins(10) };
-    let file = FileStore::open(root, "server", limits).expect("a directory");
+    let limits = DiskLimits { bytes: 1 << 20, ttl: Duration::from_mins(10) };
+    let file = DiskStore::open(root, "server", limits).expect("a directory");
     let store = CachedStore::new(MemoryStore::default(), Arc::new(file));
     (store.clone(), Fetches::new(store, Arc::new(Instant::now)))
 }
@@ -114,8 +114,8 @@ async fn what_the_store_refuses_of_a_list_stays_in_memory() {
     here.put(&scope, deposit.snapshot, Instant::now()).await.expect("there is room");
     assert!(here.flush(Duration::from_secs(10)));
     // More than the store may have as a whole.
-    let limits = FileStoreLimits { bytes: 1, ttl: Duration::from_mins(10) };
-    let full = Arc::new(FileStore::open(root.path(), "server", limits).expect("a directory"));
+    let limits = DiskLimits { bytes: 1, ttl: Duration::from_mins(10) };
+    let full = Arc::new(DiskStore::open(root.path(), "server", limits).expect("a directory"));
     let memory = MemoryStore::default();
     let held = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
     memory.put(&scope, held.into(), Instant::now()).expect("there is room");

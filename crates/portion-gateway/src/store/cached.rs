@@ -13,7 +13,7 @@ use portion_core::view::View;
 
 use super::load::{self, Extent};
 use super::record::Header;
-use super::spill::SpillingStore;
+use super::temporary::TemporaryFile;
 use super::write_behind::WriteBehind;
 use super::{
     BackendStatus, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError,
@@ -25,28 +25,28 @@ use crate::reuse_key::ReuseKey;
 #[derive(Clone)]
 pub struct CachedStore {
     pub(super) memory: Arc<MemoryStore>,
-    spilling: Option<Arc<SpillingStore>>,
+    /// Store that is not a temporary file.
     pub(super) behind: Option<Arc<WriteBehind>>,
+    pub(super) temporary: Option<Arc<TemporaryFile>>,
 }
 
 impl From<Arc<MemoryStore>> for CachedStore {
     /// Stores in memory only.
     fn from(memory: Arc<MemoryStore>) -> Self {
-        Self { memory, spilling: None, behind: None }
-    }
-}
-
-impl From<SpillingStore> for CachedStore {
-    /// Stores in memory, and in a temporary file.
-    fn from(spilling: SpillingStore) -> Self {
-        Self { memory: Arc::clone(spilling.memory()), spilling: Some(Arc::new(spilling)), behind: None }
+        Self { memory, behind: None, temporary: None }
     }
 }
 
 impl CachedStore {
     /// Stores in memory, and in a store behind it.
     pub fn new(memory: MemoryStore, store: Arc<dyn SnapshotStore>) -> Self {
-        Self { memory: Arc::new(memory), spilling: None, behind: Some(Arc::new(WriteBehind::new(store))) }
+        let behind = Some(Arc::new(WriteBehind::new(store, true)));
+        Self { memory: Arc::new(memory), behind, temporary: None }
+    }
+
+    /// Returns the store that may have something.
+    pub(super) fn in_use(&self) -> Option<&WriteBehind> {
+        self.behind.as_deref().or(self.temporary_in_use().map(|file| &file.behind))
     }
 
     /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
@@ -59,8 +59,8 @@ impl CachedStore {
         deposit: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        if let Some(spilling) = &self.spilling {
-            return spilling.put(scope, deposit, now).await;
+        if let Some(temporary) = &self.temporary {
+            return self.put_spilling(temporary, scope, deposit, now).await;
         }
         let Some(behind) = &self.behind else { return self.memory.put(scope, deposit, now) };
         let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
@@ -87,8 +87,8 @@ impl CachedStore {
         (snapshot, view): (&Arc<Snapshot>, View),
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        if let Some(spilling) = &self.spilling {
-            return spilling.put_view(scope, id, (snapshot, view), now).await;
+        if let Some(temporary) = &self.temporary {
+            return self.put_view_spilling(temporary, scope, id, (snapshot, view), now).await;
         }
         let Some(behind) = &self.behind else { return self.memory.put_view(scope, id, view, now).map(drop) };
         let key = SnapshotKey { scope: *scope, id };
@@ -125,15 +125,12 @@ impl CachedStore {
         (view, extent): (ViewId, Extent),
         now: Instant,
     ) -> Result<StoredSnapshot, StoreLookupError> {
-        if let Some(spilling) = &self.spilling {
-            return spilling.find(scope, id, view, now).await;
-        }
         let found = self.memory.find(scope, id, view, now);
-        let Some(behind) = &self.behind else { return found };
+        let Some(behind) = self.in_use() else { return found };
         let key = SnapshotKey { scope: *scope, id };
         match found {
             Ok(held) if !held.snapshot.is_partial() => {
-                behind.touch_later(key, &held, &self.memory);
+                self.touch_later(behind, scope, &held);
                 Ok(held)
             }
             Ok(held) if extent == Extent::Page && held.view.is_of_everything() => {
@@ -173,7 +170,9 @@ impl CachedStore {
                     // The memory may remember more than the store. A store that refuses writes may lack what another process
                     // has in memory.
                     Err(StoreLookupError::Unknown) => match (lost, behind.store.status()) {
-                        (StoreLookupError::Unknown, BackendStatus { is_available: false, .. }) => {
+                        (StoreLookupError::Unknown, BackendStatus { is_available: false, .. })
+                            if behind.is_shared =>
+                        {
                             Err(StoreLookupError::Unreachable("it refuses writes".to_owned()))
                         }
                         (lost, _) => Err(lost),
@@ -195,7 +194,7 @@ impl CachedStore {
         blocks: Vec<u32>,
     ) -> Result<Arc<Snapshot>, StoreLookupError> {
         // Without a store, no block is missing.
-        let Some(behind) = &self.behind else { return Err(StoreLookupError::Unknown) };
+        let Some(behind) = self.in_use() else { return Err(StoreLookupError::Unknown) };
         let key = SnapshotKey { scope: *scope, id: held.id };
         let snapshot = load::read_blocks(behind, key, &held.snapshot, blocks).await?;
         self.memory.complete(scope, held.id, &snapshot);
@@ -209,25 +208,26 @@ impl CachedStore {
         reuse: ReuseKey,
         now: Instant,
     ) -> Option<StoredSnapshot> {
-        if let Some(spilling) = &self.spilling {
-            return spilling.find_reusable(scope, reuse, now).await;
+        let in_memory = || self.memory.find_reusable(scope, reuse, now);
+        let Some(behind) = self.in_use() else { return in_memory() };
+        if !behind.is_shared
+            && let Some(found) = in_memory()
+        {
+            self.touch_later(behind, scope, &found);
+            return Some(found);
         }
-        let Some(behind) = &self.behind else { return self.memory.find_reusable(scope, reuse, now) };
         behind.settle().await;
         // Another process may have stored a newer one.
         match behind.store.reusable(*scope, reuse).await {
             Ok(id) => self.find(scope, id?, View::root().id(), now).await.ok(),
-            Err(_) => self.memory.find_reusable(scope, reuse, now),
+            Err(_) => in_memory(),
         }
     }
 
     /// Clears a reuse key, because a newer response to the same call was not stored.
     pub async fn forget_reuse(&self, scope: &Scope, reuse: ReuseKey) {
         self.memory.forget_reuse(scope, reuse);
-        if let Some(spilling) = &self.spilling {
-            spilling.forget_reuse(scope, reuse);
-        }
-        if let Some(behind) = &self.behind {
+        if let Some(behind) = self.in_use() {
             behind.set_reusable_later(*scope, reuse, None).await;
         }
     }
@@ -239,18 +239,19 @@ impl CachedStore {
 
     /// Returns the statistics of the memory, and frees what has expired.
     pub fn stats(&self, now: Instant) -> StoreStats {
-        if let Some(behind) = &self.behind {
+        let stats = self.memory.stats(now);
+        if let Some(behind) = self.in_use() {
             behind.expire_later();
         }
-        match &self.spilling {
-            Some(spilling) => spilling.stats(now),
-            None => self.memory.stats(now),
+        match self.temporary_in_use() {
+            Some(temporary) => temporary.add_to(stats),
+            None => stats,
         }
     }
 
     /// Waits at most `limit` until everything is written to the store. Returns true if it is.
     pub fn flush(&self, limit: Duration) -> bool {
-        self.behind.as_ref().is_none_or(|behind| behind.flush(limit))
+        self.in_use().is_none_or(|behind| behind.flush(limit))
     }
 
     /// Reads a snapshot from the store into memory.
@@ -267,6 +268,13 @@ impl CachedStore {
         match found {
             Some(view) => Ok(StoredSnapshot { view: self.keep_view(key, view, now), ..root }),
             None => Err(StoreLookupError::ViewGone { root: Box::new(root) }),
+        }
+    }
+
+    /// Restarts the time to live of a snapshot in the store. What a temporary file has not got is not written for that.
+    fn touch_later(&self, behind: &WriteBehind, scope: &Scope, held: &StoredSnapshot) {
+        if behind.is_shared || !self.memory.is_only_copy(scope, held.id) {
+            behind.touch_later(SnapshotKey { scope: *scope, id: held.id }, held, &self.memory);
         }
     }
 

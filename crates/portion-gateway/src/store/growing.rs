@@ -109,7 +109,7 @@ impl CachedStore {
         let Ok((root, view)) = loaded else { return held };
         let Some(view) = view.or_else(|| held.view.rebased(&root.snapshot)) else { return held };
         let root = StoredSnapshot { rule: held.rule, ..root };
-        let known = self.memory.displaced(scope, key.id).map(|displaced| displaced.views).unwrap_or_default();
+        let known = self.memory.whole(scope, key.id).map(|whole| whole.views).unwrap_or_default();
         if self.memory.put(scope, root.clone().into(), now).is_err() {
             self.memory.discard(scope, key.id);
         }

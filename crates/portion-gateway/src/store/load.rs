@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::record::{self, Header};
 use super::write_behind::WriteBehind;
-use super::{FieldName, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError, StoredSnapshot};
+use super::{FieldName, SnapshotKey, StoreLookupError, StoreReadError, StoredSnapshot};
 use crate::offload::offload;
 
 /// Content that is read together with the header.
@@ -68,7 +68,7 @@ async fn load_unchanged(
     let root_id = View::root().id();
     let first = [FieldName::Header, FieldName::Meta, FieldName::View(view), FieldName::View(root_id)];
     let names: Vec<FieldName> = first.into_iter().chain(PREFETCHED).collect();
-    let mut fields = get_written(&*behind.store, key, &names).await?;
+    let mut fields = get_written(behind, key, &names).await?;
     let prefetched = fields.split_off(first.len().min(fields.len()));
     let Ok([Some(header), Some(meta), packed_view, packed_root]) = <[_; 4]>::try_from(fields) else {
         return Err(unreadable());
@@ -154,13 +154,13 @@ pub(super) async fn load_view(
     snapshot: &Snapshot,
     view: ViewId,
 ) -> Option<View> {
-    let fields = get_written(&*behind.store, key, &[FieldName::View(view)]).await.unwrap_or_default();
+    let fields = get_written(behind, key, &[FieldName::View(view)]).await.unwrap_or_default();
     record::decode_view(snapshot, view, fields.first()?.as_deref()?)
 }
 
 /// Reads fields of a snapshot. If the snapshot or one of the views is not there, it may still be written.
 async fn get_written(
-    store: &dyn SnapshotStore,
+    WriteBehind { store, is_shared, .. }: &WriteBehind,
     key: SnapshotKey,
     names: &[FieldName],
 ) -> Result<Vec<Option<Vec<u8>>>, StoreReadError> {
@@ -172,7 +172,8 @@ async fn get_written(
             Err(error) => *error == StoreReadError::Unknown,
         };
         // A store that is lost keeps nobody waiting.
-        if !may_be_written || begun.elapsed() >= MAX_WRITE_DELAY || !store.status().is_available {
+        if !is_shared || !may_be_written || begun.elapsed() >= MAX_WRITE_DELAY || !store.status().is_available
+        {
             return read;
         }
         sleep(RETRY_INTERVAL).await;

@@ -1,9 +1,9 @@
 //! Stores snapshots between a reply and its follow-ups.
 //!
 //! [`CachedStore`] is what the gateway uses. It keeps decoded snapshots in a [`MemoryStore`], and writes them
-//! to a [`SnapshotStore`] behind it, if there is one: [`FileStore`], or a store over a network. What the
-//! memory has lost, or another process has stored, is read from there. Without such a store, a
-//! [`SpillingStore`] moves what the memory has no room for to a temporary file.
+//! to a [`SnapshotStore`] behind it, if there is one: a [`DiskStore`], or a store over a network. What the
+//! memory has lost, or another process has stored, is read from there. To a temporary file it writes only what
+//! the memory may soon have no room for.
 //!
 //! A store returns each snapshot to the scope that it belongs to, and to no other. In memory, snapshots are
 //! shared as [`Arc`]s: nothing is locked while one is rendered, and one that is evicted meanwhile lives until
@@ -14,13 +14,13 @@
 //! `tests/it/store_contract` tests what every store must do.
 
 mod cached;
-pub mod file;
+pub mod disk;
 mod growing;
 mod load;
 mod memory;
 mod packed;
 mod record;
-pub mod spill;
+mod temporary;
 mod write_behind;
 
 use std::fmt;
@@ -38,13 +38,12 @@ use crate::reuse_key::ReuseKey;
 use crate::rules::EndpointRule;
 
 pub use cached::CachedStore;
-pub use file::FileStore;
+pub use disk::DiskStore;
 pub use load::Extent;
 pub use memory::MemoryStore;
 pub use portion_policy::store_url::split_at_credentials;
 pub use record::RedactionId;
 pub(crate) use record::redaction_id;
-pub use spill::SpillingStore;
 
 /// Time for which a claim holds, unless it is renewed.
 pub const CLAIM_TIME: Duration = Duration::from_secs(6);
@@ -67,6 +66,25 @@ pub trait SnapshotStore: Send + Sync {
         key: SnapshotKey,
         fields: Vec<(FieldName, Vec<u8>)>,
     ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
+
+    /// Stores a snapshot with further views, as [`put`](Self::put) and [`put_view`](Self::put_view) do. A temporary store takes
+    /// into account that it was used last some time ago.
+    fn put_whole<'a>(
+        &'a self,
+        key: SnapshotKey,
+        fields: Vec<(FieldName, Vec<u8>)>,
+        views: Vec<(ViewId, Vec<u8>)>,
+        unused_for: Duration,
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+        let _ = unused_for;
+        Box::pin(async move {
+            self.put(key, fields).await?;
+            for (view, bytes) in views {
+                self.put_view(key, view, bytes).await?;
+            }
+            Ok(())
+        })
+    }
 
     /// Claims the right to replace a snapshot for [`CLAIM_TIME`], or renews the claim. Returns false while another
     /// owner has it. A store that no other process writes keeps the default.
@@ -349,7 +367,7 @@ pub struct StoreStats {
     pub principals: usize,
     /// Size in bytes, indexes, views and bookkeeping included.
     pub bytes: usize,
-    /// Snapshots in the temporary file.
+    /// Snapshots in the temporary file. Some of them may be in memory as well.
     pub spilled: usize,
     /// Bytes that they occupy there.
     pub spilled_bytes: u64,

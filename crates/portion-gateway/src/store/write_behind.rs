@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::memory::QueuedWrite;
+use super::memory::{QueuedWrite, WholeSnapshot};
 use super::{
     MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError,
     StoredSnapshot, record,
@@ -44,6 +44,8 @@ thread_local! {
 /// A store, and the thread that writes to it.
 pub(super) struct WriteBehind {
     pub(super) store: Arc<dyn SnapshotStore>,
+    /// True if other instances may write what is read.
+    pub(super) is_shared: bool,
     worker: Arc<DeferredWorker>,
     /// Snapshots whose time to live is about to be restarted.
     touching: Arc<Mutex<HashSet<SnapshotKey>>>,
@@ -52,9 +54,9 @@ pub(super) struct WriteBehind {
 }
 
 impl WriteBehind {
-    pub(super) fn new(store: Arc<dyn SnapshotStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn SnapshotStore>, is_shared: bool) -> Self {
         let worker = Arc::new(DeferredWorker::new("portion-store", QUEUE));
-        Self { store, worker, touching: Arc::default(), is_behind: Arc::default() }
+        Self { store, is_shared, worker, touching: Arc::default(), is_behind: Arc::default() }
     }
 
     /// Waits a moment while many jobs are pending.
@@ -150,29 +152,46 @@ impl WriteBehind {
     /// Restarts the time to live of a snapshot later. If the store has lost it, or has refused it or a view, and it is whole,
     /// it is stored again, with its views. A list that may grow is not: another instance may have more of it.
     pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot, memory: &Arc<MemoryStore>) {
-        if !lock(&self.touching).insert(key) {
-            return;
-        }
-        let (held, memory, touching) = (held.clone(), Arc::clone(memory), Arc::clone(&self.touching));
-        let is_queued = self.submit(JobPriority::Required, 0, async move |store| {
-            lock(&touching).remove(&key);
+        let (held, memory, is_shared) = (held.clone(), Arc::clone(memory), self.is_shared);
+        self.submit_once(key, async move |store| {
             let touched = store.touch(key).await;
             let is_lost =
                 matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
-            let may_grow = held.snapshot.upstream_list().is_some_and(|list| list.is_partial);
+            let may_grow = is_shared && held.snapshot.upstream_list().is_some_and(|list| list.is_partial);
             let is_refused = touched.is_ok() && memory.has_failed_writes(&key.scope, key.id);
             if (is_lost || is_refused) && !may_grow && !held.snapshot.is_partial() {
-                let views = memory.displaced(&key.scope, key.id).map(|displaced| displaced.views);
-                let mut outcome = store.put(key, record::encode(&held.clone().into())).await;
-                for view in views.unwrap_or_default() {
-                    let (_, packed) = record::encode_view(&held.snapshot, &view);
-                    outcome = outcome.and(store.put_view(key, view.id(), packed).await);
-                }
-                if outcome.is_ok() {
-                    memory.mark_rewritten(&key.scope, &held);
-                }
-                log_failure(&*store, &outcome);
+                let whole = memory.whole(&key.scope, key.id).filter(WholeSnapshot::has_all_blocks);
+                let written = rewrite(&*store, key, whole.unwrap_or_else(|| held.into()), &memory).await;
+                log_failure(&*store, &written);
             }
+        });
+    }
+
+    /// Moves a snapshot later that only the memory has.
+    pub(super) fn move_later(&self, key: SnapshotKey, memory: &Arc<MemoryStore>) {
+        let memory = Arc::clone(memory);
+        self.submit_once(key, async move |store| {
+            if memory.has_failed_writes(&key.scope, key.id)
+                && let Some(whole) = memory.whole(&key.scope, key.id)
+            {
+                let reuse = whole.reuse_key;
+                // It stays in memory, if the store has no room.
+                if let (Ok(()), Some(reuse)) = (rewrite(&*store, key, whole, &memory).await, reuse) {
+                    log_reuse_failure(&store.set_reusable(key.scope, reuse, Some(key.id)).await);
+                }
+            }
+        });
+    }
+
+    /// Queues a job, unless one is queued for the same snapshot.
+    fn submit_once(&self, key: SnapshotKey, job: impl AsyncFnOnce(Arc<dyn SnapshotStore>) + Send + 'static) {
+        if !lock(&self.touching).insert(key) {
+            return;
+        }
+        let touching = Arc::clone(&self.touching);
+        let is_queued = self.submit(JobPriority::Required, 0, async move |store| {
+            lock(&touching).remove(&key);
+            job(store).await;
         });
         if !is_queued {
             lock(&self.touching).remove(&key);
@@ -236,6 +255,23 @@ impl WriteBehind {
         });
         !is_dropped.load(Ordering::Relaxed)
     }
+}
+
+/// Stores a snapshot again, with its views.
+pub(super) async fn rewrite(
+    store: &dyn SnapshotStore,
+    key: SnapshotKey,
+    whole: WholeSnapshot,
+    memory: &MemoryStore,
+) -> Result<(), StoreWriteError> {
+    let WholeSnapshot { snapshot: held, views, unused_for, last_used, .. } = whole;
+    let views = views.iter().map(|view| (view.id(), record::encode_view(&held.snapshot, view).1)).collect();
+    store.put_whole(key, record::encode(&held.clone().into()), views, unused_for).await?;
+    // A use since then has restarted the time to live in memory only.
+    if memory.mark_rewritten(&key.scope, &held, last_used) {
+        let _ = store.touch(key).await;
+    }
+    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -160,15 +160,7 @@ fn path_value(
             })?]
         }
         (Some(_), _) => return Err(ArgumentError::WrongType(name.to_owned(), "an object")),
-        (None, Shape::List(items)) => {
-            let texts = items.iter().map(|item| Shape::of(item).into_scalar());
-            let texts: Option<Vec<String>> = texts.collect();
-            texts.ok_or_else(|| ArgumentError::TooDeep(full.to_owned(), "path"))?
-        }
-        (None, shape) => {
-            let text = shape.into_scalar();
-            vec![text.ok_or_else(|| ArgumentError::TooDeep(full.to_owned(), "path"))?]
-        }
+        (None, shape) => shape.into_texts().ok_or_else(|| ArgumentError::TooDeep(full.to_owned(), "path"))?,
     };
     if texts.is_empty() {
         return Ok(None);
@@ -194,10 +186,7 @@ fn plain_texts(
     value: &RawValue,
     place: &'static str,
 ) -> Result<Vec<String>, ArgumentError> {
-    let texts: Option<Vec<String>> = match Shape::of(value) {
-        Shape::List(items) => items.iter().map(|item| Shape::of(item).into_scalar()).collect(),
-        shape => shape.into_scalar().map(|text| vec![text]),
-    };
+    let texts = Shape::of(value).into_texts();
     texts.ok_or_else(|| ArgumentError::TooDeep(argument.name.clone(), place))
 }
 

@@ -52,16 +52,13 @@ fn segment(parameter: &Parameter, members: &Members) -> Result<String, ArgumentE
 
 /// Returns the texts of a value and of its items.
 fn plain_texts(parameter: &Parameter, shape: Shape) -> Result<Vec<String>, ArgumentError> {
-    let too_deep = || ArgumentError::TooDeep(parameter.argument.clone(), "path");
-    let texts: Option<Vec<String>> = match shape {
+    let texts = match shape {
         _ if parameter.style == Style::Json => return Ok(Vec::new()),
-        Shape::List(items) if items.is_empty() => Some(vec![String::new()]),
-        Shape::Object(members) if members.0.is_empty() => Some(vec![String::new()]),
-        Shape::List(items) => items.iter().map(|item| Shape::of(item).into_scalar()).collect(),
         Shape::Object(members) => members.0.iter().map(|(_, value)| Shape::of(value).into_scalar()).collect(),
-        scalar => scalar.into_scalar().map(|text| vec![text]),
+        shape => shape.into_texts(),
     };
-    texts.ok_or_else(too_deep)
+    let texts = texts.ok_or_else(|| ArgumentError::TooDeep(parameter.argument.clone(), "path"))?;
+    Ok(if texts.is_empty() { vec![String::new()] } else { texts })
 }
 
 /// Rejects a value that a server could read as another path, even if it decodes escapes before it splits.

@@ -20,9 +20,6 @@ pub(super) fn simple_text(
     let plain =
         |value: &RawValue| Shape::of(value).into_scalar().map(|text| encode(&text)).ok_or_else(too_deep);
     match Shape::of(value) {
-        Shape::List(items) => {
-            Ok(items.iter().map(|item| plain(item)).collect::<Result<Vec<_>, _>>()?.join(separator))
-        }
         Shape::Object(members) => {
             let between = if parameter.explode { "=" } else { "," };
             let parts = members
@@ -31,7 +28,10 @@ pub(super) fn simple_text(
                 .map(|(name, value)| Ok(format!("{}{between}{}", encode(name), plain(value)?)));
             Ok(parts.collect::<Result<Vec<_>, _>>()?.join(separator))
         }
-        Shape::Scalar(_) | Shape::Null => plain(value),
+        shape => {
+            let texts = shape.into_texts().ok_or_else(too_deep)?;
+            Ok(texts.iter().map(|text| encode(text)).collect::<Vec<_>>().join(separator))
+        }
     }
 }
 
@@ -79,12 +79,13 @@ pub(super) fn pairs(
             deep_pairs(name.to_owned(), shape, MAX_DEPTH, &mut pairs).ok_or_else(too_deep)?;
             Ok(pairs)
         }
-        Shape::List(items) if explode => {
-            items.iter().map(|item| Ok((name.to_owned(), plain(item)?))).collect()
-        }
         Shape::List(items) if items.is_empty() => Ok(Vec::new()),
-        Shape::List(items) => {
-            one(items.iter().map(|item| plain(item)).collect::<Result<Vec<_>, _>>()?.join(separator))
+        shape @ Shape::List(_) => {
+            let texts = shape.into_texts().ok_or_else(too_deep)?;
+            if explode {
+                return Ok(texts.into_iter().map(|text| (name.to_owned(), text)).collect());
+            }
+            one(texts.join(separator))
         }
         Shape::Object(Members(members)) if explode => {
             members.iter().map(|(name, value)| Ok((name.clone(), plain(value)?))).collect()

@@ -13,9 +13,9 @@ use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
 
 use crate::rules::{EndpointRule, EndpointRules};
-use crate::store::file::FileStoreLimits;
+use crate::store::disk::DiskLimits;
 use crate::store::{
-    CachedStore, FieldName, FileStore, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore as _,
+    CachedStore, DiskStore, FieldName, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore as _,
     StoreLimits, StoreWriteError, StoredSnapshot,
 };
 
@@ -50,8 +50,8 @@ fn rule() -> Arc<EndpointRule> {
     rules.rule_for(EndpointTarget { upstream: None, kind: EndpointKind::Tool, name: "list" })
 }
 
-fn files(root: &Path, bytes: u64) -> Arc<FileStore> {
-    Arc::new(FileStore::open(root, "server", FileStoreLimits { bytes, ttl: TTL }).expect("a directory"))
+fn files(root: &Path, bytes: u64) -> Arc<DiskStore> {
+    Arc::new(DiskStore::open(root, "server", DiskLimits { bytes, ttl: TTL }).expect("a directory"))
 }
 
 fn instance(root: &Path) -> CachedStore {
@@ -198,12 +198,7 @@ async fn a_list_that_the_store_has_lost_stays() {
     here.put(&ada(), list(2, true), Instant::now()).await.expect("there is room");
     assert!(here.flush(WRITE_TIME));
     let held = found(&here).await;
-    for entry in std::fs::read_dir(root.path()).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            std::fs::remove_dir_all(path).expect("it is removed");
-        }
-    }
+    std::fs::remove_file(root.path().join("results.db")).expect("it is removed");
     let (scope, now) = (ada(), Instant::now());
     assert_eq!(fetched(&without_waiting(here.refresh(&scope, held, now))), 2);
 }
@@ -214,11 +209,11 @@ async fn a_list_that_grows_is_not_written_again() {
     for is_partial in [true, false] {
         let root = tempfile::tempdir().expect("a directory");
         let here = instance(root.path());
-        std::fs::remove_dir_all(root.path().join("tmp")).expect("it is there");
-        std::fs::write(root.path().join("tmp"), "").expect("it can be written");
+        let file = root.path().join("results.db");
+        std::fs::create_dir(&file).expect("nothing was written yet");
         here.put(&ada(), list(2, is_partial), Instant::now()).await.expect("it is in memory");
         assert!(here.flush(WRITE_TIME));
-        std::fs::remove_file(root.path().join("tmp")).expect("it is there");
+        std::fs::remove_dir(&file).expect("it is there");
         found(&here).await;
         assert!(here.flush(WRITE_TIME));
         let key = SnapshotKey { scope: ada(), id: ID };

@@ -16,9 +16,9 @@ use tokio::sync::Semaphore;
 
 use super::Extent;
 use crate::reuse_key::ReuseKey;
-use crate::store::file::FileStoreLimits;
+use crate::store::disk::DiskLimits;
 use crate::store::{
-    CachedStore, FieldName, FileStore, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore,
+    CachedStore, DiskStore, FieldName, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore,
     StoreFuture, StoreLookupError, StoreReadError, StoreWriteError, record,
 };
 
@@ -30,7 +30,7 @@ type Fields = Vec<(FieldName, Vec<u8>)>;
 
 /// Files that count reads, and in which something happens after a number of them.
 struct WatchedFiles {
-    files: FileStore,
+    files: DiskStore,
     /// Snapshots that replace the stored one after so many reads.
     replacements: Mutex<Vec<(usize, Fields)>>,
     /// Number of the read that fails.
@@ -133,8 +133,8 @@ fn list(fetched: usize, grows: bool) -> NewSnapshot {
 
 /// Files in this directory, with a list in them.
 async fn files(root: &Path, fields: Fields) -> WatchedFiles {
-    let limits = FileStoreLimits { bytes: 1 << 30, ttl: Duration::from_mins(10) };
-    let files = FileStore::open(root, "server", limits).expect("a directory");
+    let limits = DiskLimits { bytes: 1 << 30, ttl: Duration::from_mins(10) };
+    let files = DiskStore::open(root, "server", limits).expect("a directory");
     let gate = Semaphore::new(0);
     let (replacements, reads) = (Mutex::default(), AtomicUsize::new(0));
     files.put(key(), fields).await.expect("there is room");

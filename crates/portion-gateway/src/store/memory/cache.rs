@@ -22,34 +22,37 @@ const OVERHEAD_BYTES: usize = 1024;
 /// Snapshots with their indexes.
 #[derive(Debug)]
 pub(super) struct SnapshotCache {
-    limits: StoreLimits,
-    /// True if snapshots are moved to a file instead of being evicted.
-    spills: bool,
+    pub(super) limits: StoreLimits,
+    /// True if a store behind it has what it evicts.
+    has_store: bool,
+    /// True while a scope below its share may get the place of what the store has not got.
+    pub(super) gives_way: bool,
     pub(super) entries: HashMap<SnapshotId, CacheEntry>,
     /// All snapshots, the least recently used first. Every use restarts the same time to live, so this is
     /// also the order of expiry.
-    by_last_use: BTreeMap<UseTick, SnapshotId>,
+    pub(super) by_last_use: BTreeMap<UseTick, SnapshotId>,
     usage: UsageByScope,
     tombstones: Tombstones,
-    bytes: usize,
+    pub(super) bytes: usize,
     /// Snapshots that were read since their derived data were counted.
     uncounted: HashSet<SnapshotId>,
     /// Snapshots with derived data, which are counted in their size.
     with_derived: HashSet<SnapshotId>,
     last_tick: UseTick,
     /// Latest time seen, because concurrent callers may pass their times out of order.
-    latest_now: Option<Instant>,
+    pub(super) latest_now: Option<Instant>,
     removed: Vec<RemovedSnapshot>,
     evicted: u64,
-    pub(super) expired: u64,
+    expired: u64,
     pub(super) refused: u64,
 }
 
 impl SnapshotCache {
-    pub(super) fn new(limits: StoreLimits, spills: bool) -> Self {
+    pub(super) fn new(limits: StoreLimits, has_store: bool) -> Self {
         Self {
             limits,
-            spills,
+            has_store,
+            gives_way: false,
             entries: HashMap::new(),
             by_last_use: BTreeMap::new(),
             usage: UsageByScope::default(),
@@ -70,7 +73,6 @@ impl SnapshotCache {
         &mut self,
         scope: &Scope,
         deposit: NewSnapshot,
-        further_views: Vec<View>,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         let now = self.expire(now);
@@ -78,9 +80,9 @@ impl SnapshotCache {
         let name = deposit.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
         let arguments = deposit.arguments.as_ref().map_or(0, |arguments| arguments.len());
         let root_id = views.root().id();
-        for view in further_views.into_iter().chain([deposit.view]).filter(|view| view.id() != root_id) {
-            let weight = views::view_bytes(&view);
-            views.add(view, weight);
+        if deposit.view.id() != root_id {
+            let weight = views::view_bytes(&deposit.view);
+            views.add(deposit.view, weight);
         }
         let bytes = deposit.snapshot.heap_bytes() + name + arguments + OVERHEAD_BYTES + views.bytes();
         if views.bytes() > views.capacity_bytes() {
@@ -242,8 +244,7 @@ impl SnapshotCache {
         self.entries.get_mut(&id).filter(|entry| entry.scope == *scope)
     }
 
-    /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `keep` must stay. A cache that spills
-    /// evicts nothing.
+    /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `keep` must stay.
     fn evict_for(
         &mut self,
         scope: &Scope,
@@ -256,7 +257,7 @@ impl SnapshotCache {
             return self.reject(bytes, room);
         }
         while let Some(id) = self.next_eviction(scope, bytes, keep) {
-            if self.spills || !self.remove(id, RemovalReason::Evicted) {
+            if !self.remove(id, RemovalReason::Evicted) {
                 return self.reject(bytes, room);
             }
         }
@@ -313,7 +314,10 @@ impl SnapshotCache {
         if self.usage.bytes(scope) + bytes > share {
             return self.usage.oldest(scope, is_evictable);
         }
-        self.usage.others_above(share, scope).find_map(|other| self.usage.oldest(other, is_evictable))
+        let oldest = |is_selected: &dyn Fn(&SnapshotId) -> bool| {
+            self.usage.others_above(share, scope).find_map(|other| self.usage.oldest(other, is_selected))
+        };
+        oldest(&is_evictable).or_else(|| if self.gives_way { oldest(&|_| true) } else { None })
     }
 
     fn fits(&self, bytes: usize) -> bool {
@@ -337,11 +341,12 @@ impl SnapshotCache {
         let CacheEntry { scope, endpoint, arguments, origin_snapshot, .. } = &slot;
         let (endpoint, arguments) = (endpoint.clone(), arguments.clone());
         self.bury(id, Tombstone { scope: *scope, endpoint, arguments, origin_snapshot: *origin_snapshot });
+        let is_lost = !self.has_store || !slot.writes.are_done();
         match reason {
-            RemovalReason::Evicted => self.evicted += 1,
-            RemovalReason::Expired => self.expired += 1,
+            RemovalReason::Evicted => self.evicted += u64::from(is_lost),
+            RemovalReason::Expired => self.expired += u64::from(is_lost),
         }
-        self.removed.push(RemovedSnapshot { entry: slot, reason });
+        self.removed.push(RemovedSnapshot { entry: slot, reason, is_lost });
         true
     }
 
@@ -381,8 +386,8 @@ impl SnapshotCache {
     }
 
     fn reject(&mut self, bytes: usize, room: usize) -> Result<(), StoreWriteError> {
-        // A cache that spills may find room.
-        self.refused += u64::from(!self.spills);
+        // A store may have room.
+        self.refused += u64::from(!self.has_store);
         Err(StoreWriteError::NoCapacity { bytes, room })
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
@@ -14,7 +14,7 @@ use super::usage::UseTick;
 use super::views::ViewCache;
 use crate::reuse_key::ReuseKey;
 use crate::rules::EndpointRule;
-use crate::store::{NewSnapshot, RedactionId, StoredSnapshot};
+use crate::store::{RedactionId, StoredSnapshot};
 
 /// A snapshot in the cache.
 #[derive(Debug)]
@@ -44,17 +44,19 @@ pub(super) struct CacheEntry {
 pub(super) struct RemovedSnapshot {
     pub(super) entry: CacheEntry,
     pub(super) reason: RemovalReason,
+    /// True if no store has it.
+    pub(super) is_lost: bool,
 }
 
-/// A snapshot that makes room for others, to be written to a file.
-pub(in crate::store) struct DisplacedSnapshot {
-    pub(in crate::store) scope: Scope,
-    /// With the root view.
-    pub(in crate::store) deposit: NewSnapshot,
-    /// Its other views, the most recently used last.
+/// A snapshot with all its views, to be written to the store.
+pub(in crate::store) struct WholeSnapshot {
+    pub(in crate::store) snapshot: StoredSnapshot,
+    /// Its views besides the root, the most recently used last.
     pub(in crate::store) views: Vec<View>,
-    pub(in crate::store) expires_at: Option<Instant>,
-    pub(super) last_used: UseTick,
+    pub(in crate::store) reuse_key: Option<ReuseKey>,
+    /// Time since its last use.
+    pub(in crate::store) unused_for: Duration,
+    pub(in crate::store) last_used: UseTick,
 }
 
 /// Reason why a snapshot was removed.
@@ -62,6 +64,21 @@ pub(in crate::store) struct DisplacedSnapshot {
 pub(super) enum RemovalReason {
     Evicted,
     Expired,
+}
+
+impl WholeSnapshot {
+    /// Returns true unless parts of it are in the store only.
+    pub(in crate::store) fn has_all_blocks(&self) -> bool {
+        !self.snapshot.snapshot.is_partial()
+    }
+}
+
+impl From<StoredSnapshot> for WholeSnapshot {
+    /// Describes a snapshot that is not in the cache.
+    fn from(snapshot: StoredSnapshot) -> Self {
+        let (views, reuse_key, unused_for, last_used) = (Vec::new(), None, Duration::ZERO, 0);
+        Self { snapshot, views, reuse_key, unused_for, last_used }
+    }
 }
 
 impl CacheEntry {

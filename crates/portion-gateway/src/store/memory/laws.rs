@@ -106,8 +106,7 @@ impl Trial {
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
                 let deposit = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
-                let made =
-                    self.made_room(*principal, |cache, scope| cache.put(scope, deposit, Vec::new(), now));
+                let made = self.made_room(*principal, |cache, scope| cache.put(scope, deposit, now));
                 if made {
                     self.used(id, *principal);
                 }

@@ -16,8 +16,8 @@
 //! A snapshot that the store behind the memory has not got, or has refused, is never evicted: this is its only copy. If
 //! nothing else can make room, the new snapshot is refused.
 //!
-//! A memory in front of a [temporary file](super::spill) evicts nothing by itself: the same snapshots are moved to
-//! the file first.
+//! In front of a temporary file, what the file has not got takes half of the memory: beyond that it is written, the least
+//! recently used first.
 //!
 //! Data that queries computed from a snapshot, such as decoded columns, count as part of it. They are dropped before any
 //! snapshot is evicted, those of the least recently used snapshot first.
@@ -26,7 +26,6 @@
 
 mod cache;
 mod cache_entry;
-mod displacement;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
@@ -44,9 +43,8 @@ use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
 use self::cache::SnapshotCache;
-pub(super) use self::cache_entry::DisplacedSnapshot;
+pub(super) use self::cache_entry::WholeSnapshot;
 use self::cache_entry::{RemovalReason, RemovedSnapshot};
-pub(super) use self::tombstones::Tombstone;
 pub(super) use self::unwritten::QueuedWrite;
 use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 use crate::reuse_key::ReuseKey;
@@ -63,8 +61,8 @@ impl MemoryStore {
         Self { cache: Mutex::new(SnapshotCache::new(limits, false)) }
     }
 
-    /// Creates an empty store that refuses what it has no room for, instead of evicting for it.
-    pub(super) fn spilling(limits: StoreLimits) -> Self {
+    /// Creates an empty store in front of another, which counts by itself what is lost.
+    pub(super) fn in_front(limits: StoreLimits) -> Self {
         Self { cache: Mutex::new(SnapshotCache::new(limits, true)) }
     }
 
@@ -73,7 +71,7 @@ impl MemoryStore {
     /// # Errors
     /// [`StoreWriteError::NoCapacity`]; then nothing is evicted whose only copy is here.
     pub fn put(&self, scope: &Scope, deposit: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
-        self.with_cache(|cache| cache.put(scope, deposit, Vec::new(), now))
+        self.with_cache(|cache| cache.put(scope, deposit, now))
     }
 
     /// Stores a view of a stored snapshot. A view that is already stored counts as used, and gets the
@@ -122,11 +120,6 @@ impl MemoryStore {
         self.with_cache(|cache| cache.find_reusable(scope, reuse, now))
     }
 
-    /// Returns the reuse key of a snapshot, unless a later one has taken it over.
-    pub(crate) fn current_reuse_key(&self, scope: &Scope, id: SnapshotId) -> Option<ReuseKey> {
-        self.with_cache(|cache| cache.current_reuse_key(scope, id))
-    }
-
     /// Clears a reuse key, because a newer response to the same call was not stored.
     pub fn forget_reuse(&self, scope: &Scope, reuse: ReuseKey) {
         self.with_cache(|cache| cache.forget_reuse(scope, reuse));
@@ -137,70 +130,25 @@ impl MemoryStore {
         self.with_cache(|cache| cache.stats(now))
     }
 
-    /// Stores a snapshot with further views, unless it is stored already.
-    pub(super) fn restore(
+    /// Stores a snapshot that no store has taken. A scope below its share gets the place of others above theirs, even if this is
+    /// their only copy.
+    pub(super) fn put_by_share(
         &self,
         scope: &Scope,
         deposit: NewSnapshot,
-        views: Vec<View>,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        self.with_cache(|cache| {
-            if cache.find(scope, deposit.id, View::root().id(), now).is_ok() {
-                return Ok(());
-            }
-            cache.put(scope, deposit, views, now)
-        })
+        self.with_cache(|cache| cache.put_by_share(scope, deposit, now))
     }
 
-    /// Returns the snapshot that has to leave next, so that `bytes` more of a scope fit; `None` if they fit, or if
-    /// that is not possible. `keep` must stay.
-    pub(super) fn next_displaced(
-        &self,
-        scope: &Scope,
-        bytes: usize,
-        keep: Option<SnapshotId>,
-        now: Instant,
-    ) -> Option<DisplacedSnapshot> {
-        self.with_cache(|cache| cache.next_displaced(scope, bytes, keep, now))
-    }
-
-    /// Returns a snapshot of a scope that is to leave.
-    pub(super) fn displaced(&self, scope: &Scope, id: SnapshotId) -> Option<DisplacedSnapshot> {
-        self.with_cache(|cache| cache.displaced(scope, id))
-    }
-
-    /// Removes a snapshot that was written to the file. Returns false if it was used meanwhile: then it stays.
-    pub(super) fn release(&self, displaced: &DisplacedSnapshot) -> bool {
-        self.with_cache(|cache| cache.release(displaced))
-    }
-
-    /// Evicts a snapshot that could not be written, unless it was used meanwhile.
-    pub(super) fn evict(&self, displaced: &DisplacedSnapshot) {
-        self.with_cache(|cache| cache.evict(displaced));
-    }
-
-    /// Removes a snapshot of a scope, because the file has a newer version.
+    /// Removes a snapshot of a scope, because the store has a newer version.
     pub(super) fn discard(&self, scope: &Scope, id: SnapshotId) {
         self.with_cache(|cache| cache.discard(scope, id));
     }
 
-    /// Remembers and counts a snapshot that expired in the file.
-    pub(super) fn bury_expired(&self, id: SnapshotId, tombstone: Tombstone) {
-        self.with_cache(|cache| {
-            cache.bury(id, tombstone);
-            cache.count_expired();
-        });
-    }
-
-    /// Remembers a snapshot that cannot be read from the file any more.
-    pub(super) fn bury(&self, id: SnapshotId, tombstone: Tombstone) {
-        self.with_cache(|cache| cache.bury(id, tombstone));
-    }
-
-    /// Counts a snapshot or view for which neither the memory nor the file has room.
+    /// Counts a snapshot or view for which neither the memory nor the store has room.
     pub(super) fn count_refused(&self) {
-        self.with_cache(SnapshotCache::count_refused);
+        self.with_cache(|cache| cache.refused += 1);
     }
 
     /// Runs an operation on the cache. Removed snapshots are logged and freed after the lock is released,
@@ -226,13 +174,14 @@ fn log_removal(departed: &RemovedSnapshot) {
     let endpoint = &*departed.endpoint_name();
     let bytes = departed.bytes();
     match departed.reason {
-        RemovalReason::Evicted => {
+        RemovalReason::Evicted if departed.is_lost => {
             tracing::info!(
                 endpoint,
                 bytes,
                 "evicted a snapshot to make room; its cursors return cursor_expired"
             );
         }
+        RemovalReason::Evicted => tracing::debug!(endpoint, bytes, "a snapshot is in the store only"),
         RemovalReason::Expired => tracing::debug!(endpoint, bytes, "a snapshot expired"),
     }
 }

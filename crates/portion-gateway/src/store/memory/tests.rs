@@ -1,4 +1,4 @@
-//! Tests of sizes, of times, and of snapshots that leave the memory for a file.
+//! Tests of sizes, of times, and of snapshots that are written to a store.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use super::MemoryStore;
 use super::views::{ViewCache, view_bytes};
 use crate::reuse_key::ReuseKey;
-use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
+use crate::store::{NewSnapshot, StoreLimits, StoreWriteError};
 
 const TTL: Duration = Duration::from_mins(1);
 
@@ -172,7 +172,7 @@ fn a_reuse_key_belongs_to_the_latest_snapshot_of_a_scope() {
         store.put(&ada(), deposit, now).expect("there is room");
     }
     let bob = Scope::from_principal("bob");
-    let key = |scope: &Scope, id: u8| store.current_reuse_key(scope, [id; 6]);
+    let key = |scope: &Scope, id: u8| store.whole(scope, [id; 6]).and_then(|whole| whole.reuse_key);
     assert_eq!([key(&ada(), 1), key(&ada(), 2), key(&bob, 2)], [None, Some(reuse()), None]);
     assert!(store.find_reusable(&bob, reuse(), now).is_none());
     store.forget_reuse(&bob, reuse());
@@ -182,96 +182,87 @@ fn a_reuse_key_belongs_to_the_latest_snapshot_of_a_scope() {
     assert_eq!(key(&ada(), 2), None);
 }
 
-/// A memory that is full with two snapshots, and moves them to a file.
-fn spilling() -> (MemoryStore, Instant) {
-    let each = bytes_of(deposit(1), &[]);
-    let store = MemoryStore::spilling(StoreLimits { memory_bytes: 2 * each, ttl: TTL });
-    let now = Instant::now();
-    for id in [1, 2] {
-        store.put(&ada(), deposit(id), now).expect("there is room");
+/// A memory in front of a store, with room for this many snapshots.
+fn in_front(count: usize) -> (Arc<MemoryStore>, Instant) {
+    let memory_bytes = count * bytes_of(deposit(1), &[]);
+    (Arc::new(MemoryStore::in_front(StoreLimits { memory_bytes, ttl: TTL })), Instant::now())
+}
+
+#[test]
+fn what_the_store_has_not_got_takes_half_of_the_memory() {
+    let (store, now) = in_front(6);
+    let to_write = || store.to_write(9).iter().map(|key| key.id[0]).collect::<Vec<_>>();
+    for id in 1..=5 {
+        let unwritten = store.put_unwritten(&ada(), deposit(id), now).expect("there is room");
+        if id == 2 {
+            unwritten.succeed();
+        }
     }
-    (store, now)
+    assert_eq!(to_write(), [1]);
+    assert!(is_found(&store, [1; 6], now));
+    assert_eq!(to_write(), [3], "the other one was used since");
+    let written = store.whole(&ada(), [3; 6]).expect("it is there");
+    store.mark_rewritten(&ada(), &written.snapshot, written.last_used);
+    assert!(to_write().is_empty());
 }
 
 #[test]
-fn what_spills_evicts_nothing_by_itself() {
-    let (store, now) = spilling();
-    let refused = store.put(&ada(), deposit(3), now);
-    assert!(matches!(refused, Err(StoreWriteError::NoCapacity { .. })), "{refused:?}");
-    assert!(is_found(&store, [1; 6], now) && is_found(&store, [2; 6], now));
+fn what_the_store_has_is_neither_lost_nor_counted() {
+    let (store, now) = in_front(2);
+    for id in 1..=3 {
+        store.put_unwritten(&ada(), deposit(id), now).expect("there is room").succeed();
+    }
+    let stats = store.stats(now + 2 * TTL);
+    assert_eq!((stats.snapshots, stats.evicted, stats.expired, stats.refused), (0, 0, 0, 0));
+}
+
+#[test]
+fn a_scope_below_its_share_gets_the_place_of_the_only_copy() {
+    let (store, now) = in_front(4);
+    let bob = Scope::from_principal("bob");
+    for id in 1..=4 {
+        drop(store.put_unwritten(&ada(), deposit(id), now).expect("there is room"));
+    }
+    assert!(store.put_by_share(&ada(), deposit(5), now).is_err(), "its own stay");
+    for id in [6, 7] {
+        assert!(store.put_unwritten(&bob, deposit(id), now).is_err());
+        store.put_by_share(&bob, deposit(id), now).expect("it has a share");
+    }
+    assert!(store.put_by_share(&bob, deposit(8), now).is_err(), "it has its share");
+    assert_eq!([1, 2, 3, 4].map(|id| is_found(&store, [id; 6], now)), [false, false, true, true]);
     let stats = store.stats(now);
-    assert_eq!((stats.evicted, stats.refused), (0, 0), "the file may have room");
-}
-
-#[test]
-fn the_least_recently_used_is_displaced_unless_it_has_to_stay() {
-    let (store, now) = spilling();
-    let each = bytes_of(deposit(1), &[]);
-    let next = |bytes: usize, keep: Option<u8>| {
-        let displaced = store.next_displaced(&ada(), bytes, keep.map(|id| [id; 6]), now);
-        displaced.map(|displaced| displaced.deposit.id[0])
-    };
-    assert_eq!(next(0, None), None, "it fits");
-    assert_eq!(next(1, None), Some(1));
-    assert_eq!(next(1, Some(2)), Some(1));
-    assert_eq!(next(1, Some(1)), Some(2), "the first has to stay");
-    assert_eq!(next(2 * each, None), Some(1));
-    assert_eq!(next(2 * each + 1, None), None, "it never fits");
-    assert_eq!(next(each, Some(2)), Some(1));
-    assert_eq!(next(each + 1, Some(2)), None, "it never fits beside what has to stay");
-    assert!(is_found(&store, [1; 6], now));
-    assert_eq!(next(1, None), Some(2), "the other one was used since");
-}
-
-#[test]
-fn what_was_used_meanwhile_stays() {
-    let (store, now) = spilling();
-    let displaced = |id: u8| store.displaced(&ada(), [id; 6]).expect("it is there");
-    assert!(store.displaced(&Scope::from_principal("bob"), [1; 6]).is_none());
-    let used = displaced(1);
-    assert!(is_found(&store, [1; 6], now));
-    assert!(!store.release(&used));
-    store.evict(&used);
-    assert!(is_found(&store, [1; 6], now));
-    // One that was written is not remembered as gone, one that was evicted is.
-    assert!(store.release(&displaced(1)));
-    let found = store.find(&ada(), [1; 6], View::root().id(), now);
-    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
-    store.evict(&displaced(2));
-    let found = store.find(&ada(), [2; 6], View::root().id(), now);
-    assert!(matches!(found, Err(StoreLookupError::SnapshotGone { .. })), "{found:?}");
-    let stats = store.stats(now);
-    assert_eq!((stats.snapshots, stats.bytes, stats.evicted, stats.expired), (0, 0, 1, 0));
+    assert_eq!(
+        (stats.snapshots, stats.evicted, stats.refused),
+        (4, 2, 0),
+        "the store counts what it refuses"
+    );
 }
 
 #[test]
 fn only_the_owner_discards_a_snapshot() {
-    let (store, now) = spilling();
+    let (store, now) = in_front(2);
+    store.put(&ada(), deposit(1), now).expect("there is room");
     store.discard(&Scope::from_principal("bob"), [1; 6]);
     assert!(is_found(&store, [1; 6], now));
     store.discard(&ada(), [1; 6]);
     assert!(!is_found(&store, [1; 6], now));
-    assert_eq!(store.stats(now).snapshots, 1);
 }
 
 #[test]
-fn what_returns_from_a_file_has_its_views_and_replaces_nothing() {
-    let (store, now) =
-        (MemoryStore::spilling(StoreLimits { memory_bytes: 1 << 20, ttl: TTL }), Instant::now());
+fn a_snapshot_is_written_with_its_views_and_the_time_of_its_use() {
+    let (store, now) = in_front(8);
     let (first, second) = (view(&snapshot(), 0), view(&snapshot(), 1));
-    store.restore(&ada(), deposit(1), vec![first.clone()], now).expect("there is room");
+    store.put(&ada(), deposit(1), now).expect("there is room");
+    for view in [&first, &second] {
+        store.put_view(&ada(), [1; 6], view.clone(), now).expect("there is room");
+    }
     assert!(store.find(&ada(), [1; 6], first.id(), now).is_ok());
-    store.restore(&ada(), deposit(1), vec![second.clone()], now).expect("it is there");
-    let found = store.find(&ada(), [1; 6], second.id(), now);
-    assert!(matches!(found, Err(StoreLookupError::ViewGone { .. })), "{found:?}");
-    assert!(store.find(&ada(), [1; 6], first.id(), now).is_ok());
-    // It leaves with its views, the most recently used last.
-    store.put_view(&ada(), [1; 6], second.clone(), now).expect("there is room");
-    assert!(store.find(&ada(), [1; 6], first.id(), now).is_ok());
-    let displaced = store.displaced(&ada(), [1; 6]).expect("it is there");
-    assert_eq!(displaced.deposit.view.id(), View::root().id());
-    assert_eq!(displaced.views.iter().map(View::id).collect::<Vec<_>>(), [second.id(), first.id()]);
-    assert_eq!(displaced.expires_at, Some(now + TTL));
+    store.stats(now + TTL / 4);
+    let whole = store.whole(&ada(), [1; 6]).expect("it is there");
+    assert_eq!(whole.snapshot.view.id(), View::root().id());
+    assert_eq!(whole.views.iter().map(View::id).collect::<Vec<_>>(), [second.id(), first.id()]);
+    assert_eq!(whole.unused_for, TTL / 4);
+    assert!(store.whole(&Scope::from_principal("bob"), [1; 6]).is_none());
 }
 
 #[test]

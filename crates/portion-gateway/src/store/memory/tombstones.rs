@@ -22,11 +22,11 @@ pub(super) struct Tombstones {
 
 /// Record of a removed snapshot.
 #[derive(Debug)]
-pub(in crate::store) struct Tombstone {
-    pub(in crate::store) scope: Scope,
-    pub(in crate::store) endpoint: Option<Arc<Endpoint>>,
-    pub(in crate::store) arguments: Option<Arc<str>>,
-    pub(in crate::store) origin_snapshot: SnapshotId,
+pub(super) struct Tombstone {
+    pub(super) scope: Scope,
+    pub(super) endpoint: Option<Arc<Endpoint>>,
+    pub(super) arguments: Option<Arc<str>>,
+    pub(super) origin_snapshot: SnapshotId,
 }
 
 impl Tombstones {

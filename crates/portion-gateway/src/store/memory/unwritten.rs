@@ -1,15 +1,16 @@
 //! Snapshots whose only copy is in memory, because the store behind it has not got them yet, or has refused them.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::view::View;
 
 use super::MemoryStore;
 use super::cache::SnapshotCache;
+use super::cache_entry::{CacheEntry, WholeSnapshot};
 use super::usage::UseTick;
-use crate::store::{NewSnapshot, StoreWriteError, StoredSnapshot};
+use crate::store::{NewSnapshot, SnapshotKey, StoreWriteError, StoredSnapshot};
 
 /// Writes of a snapshot and its views to the store behind the memory.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ impl MemoryStore {
     ) -> Result<QueuedWrite, StoreWriteError> {
         let id = deposit.id;
         let created = self.with_cache(|cache| {
-            cache.put(scope, deposit, Vec::new(), now)?;
+            cache.put(scope, deposit, now)?;
             cache.begin_write(scope, id)
         })?;
         Ok(self.queued_write(scope, id, created))
@@ -95,7 +96,7 @@ impl MemoryStore {
                     .find(scope, read.id, ViewId::default(), now)
                     .is_ok_and(|held| !held.snapshot.is_partial());
             if !is_older {
-                let _ = cache.put(scope, read.clone().into(), Vec::new(), now);
+                let _ = cache.put(scope, read.clone().into(), now);
             }
         });
     }
@@ -105,14 +106,30 @@ impl MemoryStore {
         self.with_cache(|cache| cache.entry_mut(scope, id).is_some_and(|entry| !entry.writes.are_done()))
     }
 
+    /// Returns a snapshot with its views.
+    pub(in crate::store) fn whole(&self, scope: &Scope, id: SnapshotId) -> Option<WholeSnapshot> {
+        self.with_cache(|cache| cache.whole(scope, id))
+    }
+
+    /// Returns at most `count` snapshots to write, so that what the store has not got takes half of the memory at most: the
+    /// least recently used first.
+    pub(in crate::store) fn to_write(&self, count: usize) -> Vec<SnapshotKey> {
+        self.with_cache(|cache| cache.to_write(count))
+    }
+
     /// Returns true if the store has refused a snapshot, or one of its views.
     pub(in crate::store) fn has_failed_writes(&self, scope: &Scope, id: SnapshotId) -> bool {
         self.with_cache(|cache| cache.has_failed_writes(scope, id))
     }
 
-    /// Reports that the store has a snapshot again whose writes had failed.
-    pub(in crate::store) fn mark_rewritten(&self, scope: &Scope, held: &StoredSnapshot) {
-        self.with_cache(|cache| cache.mark_rewritten(scope, held));
+    /// Reports that the store has a snapshot again whose writes had failed. Returns true if it was used since `last_used`.
+    pub(in crate::store) fn mark_rewritten(
+        &self,
+        scope: &Scope,
+        held: &StoredSnapshot,
+        last_used: UseTick,
+    ) -> bool {
+        self.with_cache(|cache| cache.mark_rewritten(scope, held, last_used))
     }
 
     fn queued_write(self: &Arc<Self>, scope: &Scope, id: SnapshotId, created: UseTick) -> QueuedWrite {
@@ -140,11 +157,66 @@ impl SnapshotCache {
         }
     }
 
-    fn mark_rewritten(&mut self, scope: &Scope, held: &StoredSnapshot) {
-        let entry = self.entry_mut(scope, held.id);
-        if let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &held.snapshot)) {
-            entry.writes.has_failed = false;
+    fn whole(&self, scope: &Scope, id: SnapshotId) -> Option<WholeSnapshot> {
+        let entry = self.entries.get(&id).filter(|entry| entry.scope == *scope)?;
+        let idle = entry.expires_at.zip(self.latest_now).map(|(at, now)| at.saturating_duration_since(now));
+        Some(WholeSnapshot {
+            snapshot: entry.to_stored(entry.views.root().clone()),
+            views: entry.views.recent().cloned().collect(),
+            reuse_key: self.current_reuse_key(scope, id),
+            unused_for: idle.map_or(Duration::ZERO, |left| self.limits.ttl.saturating_sub(left)),
+            last_used: entry.last_used,
+        })
+    }
+
+    fn to_write(&self, count: usize) -> Vec<SnapshotKey> {
+        let (mut kept, most) = (0, self.limits.memory_bytes / 2);
+        if self.bytes <= most {
+            return Vec::new();
         }
+        let entries = self.by_last_use.values().rev().filter_map(|id| self.entries.get(id));
+        let exceeds = |entry: &&CacheEntry| {
+            kept += entry.bytes;
+            kept > most
+        };
+        let beyond: Vec<&CacheEntry> =
+            entries.filter(|entry| !entry.writes.are_done()).filter(exceeds).collect();
+        let oldest = beyond.into_iter().rev().take(count);
+        oldest.map(|entry| SnapshotKey { scope: entry.scope, id: entry.id }).collect()
+    }
+
+    /// Stores a snapshot, if need be in place of the only copies of scopes above their share.
+    pub(super) fn put_by_share(
+        &mut self,
+        scope: &Scope,
+        deposit: NewSnapshot,
+        now: Instant,
+    ) -> Result<(), StoreWriteError> {
+        self.gives_way = true;
+        let id = deposit.id;
+        let stored = self.put(scope, deposit, now);
+        self.gives_way = false;
+        stored?;
+        if let Some(entry) = self.entry_mut(scope, id) {
+            entry.writes.has_failed = true;
+        }
+        Ok(())
+    }
+
+    /// Removes a snapshot of a scope.
+    pub(super) fn discard(&mut self, scope: &Scope, id: SnapshotId) {
+        if self.entries.get(&id).is_some_and(|entry| entry.scope == *scope) {
+            self.detach(id);
+        }
+    }
+
+    fn mark_rewritten(&mut self, scope: &Scope, held: &StoredSnapshot, last_used: UseTick) -> bool {
+        let entry = self.entry_mut(scope, held.id);
+        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &held.snapshot)) else {
+            return false;
+        };
+        entry.writes.has_failed = false;
+        entry.last_used != last_used
     }
 }
 
@@ -197,9 +269,12 @@ mod tests {
         drop(memory.put_unwritten(&scope, deposit(1), now));
         assert!(memory.put(&scope, deposit(2), now).is_err());
         let held = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
-        memory.mark_rewritten(&Scope::from_principal("bob"), &held);
+        memory.mark_rewritten(&Scope::from_principal("bob"), &held, 0);
         assert!(memory.put(&scope, deposit(2), now).is_err(), "another caller's");
-        memory.mark_rewritten(&scope, &held);
+        let last_used = memory.whole(&scope, [1; 6]).expect("it is kept").last_used;
+        assert!(!memory.mark_rewritten(&scope, &held, last_used));
+        assert!(has(&memory, &scope, 1));
+        assert!(memory.mark_rewritten(&scope, &held, last_used), "it was used since");
         assert!(memory.put(&scope, deposit(2), now).is_ok());
     }
 

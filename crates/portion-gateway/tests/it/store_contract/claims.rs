@@ -1,19 +1,19 @@
 //! Claims: in every store that processes share, one owner at a time replaces a snapshot.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use portion_core::cursor::Scope;
 use portion_core::view::View;
-use portion_gateway::store::file::{FileStoreLimits, WallClock};
+use portion_gateway::store::disk::DiskLimits;
 use portion_gateway::store::{
-    CLAIM_TIME, FieldName, FileStore, OwnerId, SnapshotKey, SnapshotStore, StoreWriteError,
+    CLAIM_TIME, DiskStore, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreWriteError,
 };
 
 use super::named;
 use super::shared::RedisServer;
 
-const LIMITS: FileStoreLimits = FileStoreLimits { bytes: 1 << 20, ttl: Duration::from_mins(10) };
+const LIMITS: DiskLimits = DiskLimits { bytes: 1 << 20, ttl: Duration::from_mins(10) };
 const HERE: OwnerId = [1; 16];
 const THERE: OwnerId = [2; 16];
 
@@ -47,7 +47,7 @@ async fn one_owner_replaces(store: &dyn SnapshotStore) {
 #[tokio::test]
 async fn one_owner_replaces_files() {
     let root = tempfile::tempdir().expect("a directory");
-    let store = FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    let store = DiskStore::open(root.path(), "server", LIMITS).expect("a directory");
     one_owner_replaces(&store).await;
 }
 
@@ -91,7 +91,7 @@ async fn views_that_are_added_while_a_hash_is_replaced_are_kept() {
 #[tokio::test]
 async fn views_that_are_added_while_a_file_is_replaced_are_kept() {
     let root = tempfile::tempdir().expect("a directory");
-    let open = || FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    let open = || DiskStore::open(root.path(), "server", LIMITS).expect("a directory");
     views_are_added_meanwhile(&open(), &open()).await;
 }
 
@@ -100,8 +100,8 @@ async fn a_claim_in_a_file_ends() {
     let root = tempfile::tempdir().expect("a directory");
     let passed = Arc::new(Mutex::new(Duration::ZERO));
     let elapsed = Arc::clone(&passed);
-    let clock: WallClock = Arc::new(move || SystemTime::UNIX_EPOCH + *elapsed.lock().expect("no panic"));
-    let store = FileStore::with_clock(root.path(), "server", LIMITS, clock).expect("a directory");
+    let clock = Arc::new(move || *elapsed.lock().expect("no panic"));
+    let store = DiskStore::with_clock(root.path(), "server", LIMITS, Some(clock)).expect("a directory");
     assert_eq!(store.claim(key(), HERE).await, Ok(true));
     *passed.lock().expect("no panic") += CLAIM_TIME / 2;
     assert_eq!(store.claim(key(), HERE).await, Ok(true), "it is renewed");
@@ -112,25 +112,6 @@ async fn a_claim_in_a_file_ends() {
     assert_eq!(store.claim(key(), HERE).await, Ok(false));
     *passed.lock().expect("no panic") = Duration::ZERO;
     assert_eq!(store.claim(key(), HERE).await, Ok(true), "the clock was set back");
-}
-
-/// A process that holds the lock is waited for, but not for ever.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_claim_is_waited_for() {
-    let root = tempfile::tempdir().expect("a directory");
-    let store = FileStore::open(root.path(), "server", LIMITS).expect("a directory");
-    assert_eq!(store.claim(key(), HERE).await, Ok(true));
-    let lock = std::fs::File::open(root.path().join("claims")).expect("a file");
-    lock.lock().expect("nobody holds it");
-    let claim = tokio::spawn(async move { (store.claim(key(), HERE).await, store) });
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert!(!claim.is_finished(), "it waits");
-    lock.unlock().expect("it is held");
-    let (claimed, store) = claim.await.expect("no panic");
-    assert_eq!(claimed, Ok(true));
-    lock.lock().expect("nobody holds it");
-    let late = tokio::time::timeout(Duration::from_mins(1), store.claim(key(), HERE)).await;
-    assert!(matches!(late, Ok(Err(StoreWriteError::Unreachable(_)))), "{late:?}");
 }
 
 /// A hash that waits too long to be put in place is gone, and its claim is not trusted.

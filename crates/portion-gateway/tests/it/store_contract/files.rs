@@ -4,14 +4,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
-use portion_gateway::store::file::{FileStoreLimits, WallClock};
+use portion_gateway::store::disk::DiskLimits;
 use portion_gateway::store::{
-    CachedStore, Extent, FieldName, FileStore, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore as _,
+    CachedStore, DiskStore, Extent, FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore as _,
     StoreLimits, StoreLookupError, StoreReadError, StoreWriteError,
 };
 use tempfile::TempDir;
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::{Trial, contract, named};
 use crate::samples::{drawer, drawers, list_bookings};
 
-const LIMITS: FileStoreLimits = FileStoreLimits { bytes: 64 << 20, ttl: Duration::from_mins(10) };
+const LIMITS: DiskLimits = DiskLimits { bytes: 64 << 20, ttl: Duration::from_mins(10) };
 
 fn directory() -> TempDir {
     tempfile::tempdir().expect("a directory")
@@ -27,7 +27,7 @@ fn directory() -> TempDir {
 
 /// A store in `root`, behind this much memory.
 pub(super) fn store(root: &Path, memory_bytes: usize) -> CachedStore {
-    let file = FileStore::open(root, "server", LIMITS).expect("a directory");
+    let file = DiskStore::open(root, "server", LIMITS).expect("a directory");
     let limits = StoreLimits { memory_bytes, ..StoreLimits::default() };
     CachedStore::new(MemoryStore::new(limits), Arc::new(file))
 }
@@ -36,8 +36,8 @@ async fn check_contract(memory_bytes: usize) {
     let root = directory();
     let passed = Arc::new(Mutex::new(Duration::ZERO));
     let elapsed = Arc::clone(&passed);
-    let clock: WallClock = Arc::new(move || SystemTime::now() + *elapsed.lock().expect("no panic"));
-    let file = FileStore::with_clock(root.path(), "server", LIMITS, clock).expect("a directory");
+    let clock = Arc::new(move || Duration::from_hours(1) + *elapsed.lock().expect("no panic"));
+    let file = DiskStore::with_clock(root.path(), "server", LIMITS, Some(clock)).expect("a directory");
     let limits = StoreLimits { memory_bytes, ..StoreLimits::default() };
     let store = CachedStore::new(MemoryStore::new(limits), Arc::new(file));
     let start = Instant::now();
@@ -125,16 +125,18 @@ async fn another_server_finds_nothing() {
     let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(3)));
     let here = store(root.path(), 0);
     put(&here, &scope, 1, &snapshot).await.expect("there is room");
-    let other = FileStore::open(root.path(), "another server", LIMITS).expect("a directory");
+    let other = DiskStore::open(root.path(), "another server", LIMITS).expect("a directory");
     let key = SnapshotKey { scope, id: named(1) };
     assert_eq!(other.get(key, &[FieldName::Meta]).await, Err(StoreReadError::Unknown));
 }
 
-pub(super) fn files(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
-    entries
-        .flat_map(|path| if path.is_dir() { [vec![path.clone()], files(&path)].concat() } else { vec![path] })
-        .collect()
+fn files(directory: &Path) -> Vec<PathBuf> {
+    fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path()).collect()
+}
+
+/// The file with the results.
+pub(super) fn database(root: &Path) -> PathBuf {
+    root.join("results.db")
 }
 
 #[cfg(unix)]
@@ -149,8 +151,9 @@ async fn only_the_owner_can_read_the_files() {
         .put_view(&scope, named(1), (&snapshot, drawer(&snapshot, 0)), Instant::now())
         .await
         .expect("it is small");
+    portion_gateway::store::disk::load_or_create_secret(&root, "cursors").expect("it is created");
     let files = files(&root);
-    assert!(files.iter().filter(|path| path.is_file()).count() >= 2, "{files:?}");
+    assert!(files.len() >= 4, "{files:?}");
     for path in files.iter().chain([&root]) {
         let mode = path.metadata().expect("it is there").permissions().mode() & 0o777;
         assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
@@ -161,10 +164,10 @@ async fn only_the_owner_can_read_the_files() {
 #[cfg(unix)]
 #[test]
 fn a_directory_of_others_is_refused() {
-    use portion_gateway::store::file::load_or_create_secret;
+    use portion_gateway::store::disk::load_or_create_secret;
     use std::os::unix::fs::{PermissionsExt as _, chown};
     let refused = |root: &Path| {
-        let store = FileStore::open(root, "server", LIMITS).err().expect("it is not the user's own");
+        let store = DiskStore::open(root, "server", LIMITS).err().expect("it is not the user's own");
         let secret = load_or_create_secret(root, "cursors").expect_err("it is not the user's own");
         assert_eq!(secret.to_string(), store.to_string());
         store.to_string()
@@ -176,7 +179,7 @@ fn a_directory_of_others_is_refused() {
         assert!(told.contains(&format!("chmod 700 {}", root.path().display())), "{told}");
         assert_eq!(fs::read_dir(root.path()).expect("a directory").count(), 0, "nothing is written");
         fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).expect("it is ours");
-        FileStore::open(root.path(), "server", LIMITS).expect("others cannot write to it");
+        DiskStore::open(root.path(), "server", LIMITS).expect("others cannot write to it");
     }
     let given = directory();
     // Only root can give it away. To others, the root directory belongs to another user.
@@ -189,19 +192,17 @@ fn a_directory_of_others_is_refused() {
 #[tokio::test]
 async fn the_directory_is_bounded() {
     let root = directory();
-    let limits = FileStoreLimits { bytes: 40_000, ..LIMITS };
-    let file = FileStore::open(root.path(), "server", limits).expect("a directory");
+    let limits = DiskLimits { bytes: 40_000, ..LIMITS };
+    let file = DiskStore::open(root.path(), "server", limits).expect("a directory");
     let memory = MemoryStore::new(StoreLimits { memory_bytes: 0, ..StoreLimits::default() });
     let store = CachedStore::new(memory, Arc::new(file));
     let (scope, snapshot) = (Scope::from_principal("ada"), Arc::new(drawers(500)));
     for id in 0..100 {
         put(&store, &scope, id, &snapshot).await.expect("others go");
     }
-    let bytes: u64 = files(root.path())
-        .iter()
-        .filter(|path| path.ends_with("fields"))
-        .map(|path| path.metadata().expect("a file").len())
-        .sum();
+    let connection = rusqlite::Connection::open(database(root.path())).expect("a database");
+    let bytes = "SELECT sum(length(value)) FROM fields JOIN snapshots ON row = snapshot WHERE NOT gone";
+    let bytes: i64 = connection.query_row(bytes, [], |row| row.get(0)).expect("a number");
     assert!((1..=40_000).contains(&bytes), "{bytes} bytes");
     let find = async |id| store.find(&scope, named(id), View::root().id(), Instant::now()).await;
     find(99).await.expect("it is the latest");
@@ -268,7 +269,7 @@ async fn a_burst_of_results_is_written() {
         }
     }
     assert!(here.flush(Duration::from_mins(1)));
-    let file = FileStore::open(root.path(), "server", LIMITS).expect("a directory");
+    let file = DiskStore::open(root.path(), "server", LIMITS).expect("a directory");
     for number in 0..RESULTS {
         let stored = file.get(SnapshotKey { scope, id: id(number) }, &[FieldName::Meta]).await;
         assert!(stored.is_ok(), "{number}: {stored:?}");
@@ -278,35 +279,37 @@ async fn a_burst_of_results_is_written() {
 #[tokio::test]
 async fn a_snapshot_as_large_as_the_limit_is_stored() {
     let root = directory();
-    let limits = FileStoreLimits { bytes: 1_000, ..LIMITS };
-    let file = FileStore::open(root.path(), "server", limits).expect("a directory");
+    let limits = DiskLimits { bytes: 1_000, ..LIMITS };
+    let file = DiskStore::open(root.path(), "server", limits).expect("a directory");
     let key = SnapshotKey { scope: Scope::from_principal("ada"), id: named(1) };
     file.put(key, vec![(FieldName::Meta, vec![1; 1_000])]).await.expect("there is room");
     let refused = file.put(key, vec![(FieldName::Meta, vec![1; 1_001])]).await;
     assert_eq!(refused, Err(StoreWriteError::NoCapacity { bytes: 1_001, room: 1_000 }));
 }
 
-/// A damaged file gives the error of a snapshot that is gone, or the whole snapshot.
+/// A damaged file gives the error of a snapshot that is gone, or the whole snapshot, and is written again.
 #[tokio::test]
 async fn damage_is_noticed() {
     let (root, scope, snapshot) = (directory(), Scope::from_principal("ada"), Arc::new(drawers(40)));
-    let store = store(root.path(), 0);
-    put(&store, &scope, 1, &snapshot).await.expect("there is room");
-    let path = files(root.path()).into_iter().find(|path| path.ends_with("fields")).expect("a snapshot");
+    put(&store(root.path(), 0), &scope, 1, &snapshot).await.expect("there is room");
+    let path = database(root.path());
     let whole = fs::read(&path).expect("a file");
-    let find = async || store.find(&scope, named(1), View::root().id(), Instant::now()).await;
-    for at in (0..whole.len()).step_by(7) {
+    assert!(!root.path().join("results.db-wal").exists(), "all is in the file once nobody has it open");
+    let find = async || store(root.path(), 0).find(&scope, named(1), View::root().id(), Instant::now()).await;
+    let damages = (0..whole.len()).step_by(397).map(|at| {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x55;
+        damaged
+    });
+    let lengths = [0, 10, 1_000, whole.len() / 2, whole.len() - 1];
+    for (number, damaged) in damages.chain(lengths.map(|len| whole[..len].to_vec())).enumerate() {
         fs::write(&path, damaged).expect("it can be written");
         if let Ok(held) = find().await {
-            assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "byte {at}");
+            assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "damage {number}");
+        } else {
+            put(&store(root.path(), 0), &scope, 1, &snapshot).await.expect("it is written again");
+            find().await.expect("it is whole again");
         }
-    }
-    for len in [0, 10, whole.len() / 2, whole.len() - 1] {
-        fs::write(&path, &whole[..len]).expect("it can be written");
-        let found = find().await;
-        assert!(found.is_err(), "{len} bytes: {found:?}");
     }
     fs::write(&path, &whole).expect("it can be written");
     find().await.expect("it is whole again");

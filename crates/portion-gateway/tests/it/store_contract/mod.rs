@@ -9,6 +9,7 @@ mod pages;
 mod restart;
 mod shared;
 mod shared_views;
+mod spill_laws;
 mod spilled;
 mod topologies;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use portion_config::origin::Origin;
 use portion_config::settings::{Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
-use portion_gateway::store::file::prepare_directory;
+use portion_gateway::store::disk::prepare_directory;
 use portion_text::glob;
 use portion_text::spelling::closest_name;
 

@@ -3,7 +3,6 @@
 //! A failed read or write makes the store unavailable, until an operation of the same kind succeeds: reading goes on while
 //! the disk is full.
 
-use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::{BackendStatus, StoreReadError, StoreWriteError};
@@ -12,8 +11,8 @@ use super::super::{BackendStatus, StoreReadError, StoreWriteError};
 const MAX_PROBE_BYTES: usize = 4 << 20;
 
 /// The state of the files, as the last operations left it.
-#[derive(Default)]
 pub(super) struct Availability {
+    is_temporary: bool,
     problems: Mutex<Problems>,
 }
 
@@ -29,6 +28,10 @@ struct Problems {
 }
 
 impl Availability {
+    pub(super) fn new(is_temporary: bool) -> Self {
+        Self { is_temporary, problems: Mutex::default() }
+    }
+
     pub(super) fn status(&self) -> BackendStatus {
         let problems = self.lock();
         let problem = problems.current().cloned();
@@ -70,7 +73,7 @@ impl Availability {
         }
     }
 
-    /// Returns the number of bytes that a probe has to write and read; `None` if the files are available.
+    /// Returns the number of bytes that a probe has to write; `None` if the files are available.
     pub(super) fn probe_bytes(&self) -> Option<usize> {
         let problems = self.lock();
         problems.current()?;
@@ -78,14 +81,14 @@ impl Availability {
     }
 
     /// Records the outcome of a probe.
-    pub(super) fn record_probe(&self, outcome: &io::Result<()>) {
-        match outcome {
-            Ok(()) => self.change(|problems| {
+    pub(super) fn record_probe(&self, outcome: Result<(), String>) {
+        self.change(|problems| match outcome {
+            Ok(()) => {
                 problems.set_written();
                 problems.read = None;
-            }),
-            Err(error) => self.change(|problems| problems.write = Some(error.to_string())),
-        }
+            }
+            Err(error) => problems.write = Some(error),
+        });
     }
 
     /// Changes the problems, and logs if the store is lost or found by that.
@@ -96,6 +99,10 @@ impl Availability {
         let problem = problems.current().cloned();
         drop(problems);
         match problem {
+            Some(problem) if was_available && self.is_temporary => tracing::warn!(
+                problem,
+                "results cannot be moved to disk; while the memory is full, replies are served without cursors"
+            ),
             Some(problem) if was_available => tracing::warn!(
                 problem,
                 "the files of the snapshot store are not available; results are kept in this process only"
@@ -123,8 +130,6 @@ impl Problems {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::{Availability, MAX_PROBE_BYTES};
     use crate::store::{StoreReadError, StoreWriteError};
 
@@ -144,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_failure_lasts_until_the_same_succeeds() {
-        let state = Availability::default();
+        let state = Availability::new(false);
         assert_eq!((problem(&state), state.probe_bytes()), (None, None));
         state.record_write(10, &unwritable("no space"));
         for outcome in [Ok(()), Err(StoreReadError::Unknown)] {
@@ -174,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_probe_writes_as_much_as_could_not_be_written() {
-        let state = Availability::default();
+        let state = Availability::new(false);
         state.record_read(&unreadable());
         assert_eq!(state.probe_bytes(), Some(1));
         for (bytes, expect) in [(10, 10), (7, 10), (usize::MAX, MAX_PROBE_BYTES)] {
@@ -182,9 +187,9 @@ mod tests {
             assert_eq!(state.probe_bytes(), Some(expect));
         }
         let count = state.status().failure_count;
-        state.record_probe(&Err(io::Error::other("still no space")));
+        state.record_probe(Err("still no space".to_owned()));
         assert_eq!(problem(&state).as_deref(), Some("still no space"));
-        state.record_probe(&Ok(()));
+        state.record_probe(Ok(()));
         assert_eq!((problem(&state), state.probe_bytes()), (None, None));
         assert_eq!(state.status().failure_count, count, "a probe is no operation");
     }

@@ -1,12 +1,12 @@
 //! The secret that signs cursors, kept with the snapshots that they lead to.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use portion_core::cursor::Scope;
+use tempfile::NamedTempFile;
 
-use super::directory::{check_private, create_private_file, open_file, prepare_directory, temporary_path};
+use super::directory::{check_private, open_file, prepare_directory};
 
 const FILE_NAME: &str = "key";
 
@@ -17,8 +17,8 @@ const FILE_NAME: &str = "key";
 pub fn load_or_create_secret(root: &Path, purpose: &str) -> io::Result<[u8; 32]> {
     prepare_directory(root)?;
     let path = root.join(FILE_NAME);
-    let open = || open_file(OpenOptions::new().read(true), &path);
-    let mut file = open().or_else(|_| create(root, &path).and_then(|()| open()))?;
+    let opened = open_file(&path).or_else(|_| create(root, &path).and_then(|()| open_file(&path)));
+    let mut file = opened?;
     check_private(&file, &path)?;
     let mut bytes = Vec::new();
     (&mut file).take(33).read_to_end(&mut bytes)?;
@@ -33,12 +33,10 @@ pub fn load_or_create_secret(root: &Path, purpose: &str) -> io::Result<[u8; 32]>
 fn create(root: &Path, path: &Path) -> io::Result<()> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let temporary = temporary_path(root)?;
-    create_private_file(&temporary)?.write_all(&secret)?;
-    let linked = fs::hard_link(&temporary, path);
-    let _ = fs::remove_file(&temporary);
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+    let mut file = NamedTempFile::new_in(root)?;
+    file.write_all(&secret)?;
+    match file.persist_noclobber(path) {
+        Err(failed) if failed.error.kind() != io::ErrorKind::AlreadyExists => Err(failed.error),
         _ => Ok(()),
     }
 }
@@ -63,7 +61,7 @@ mod tests {
         create(root.path(), &path).expect("another process has created it");
         assert_eq!(std::fs::read(&path).expect("a file"), b"first");
         create(root.path(), &root.path().join("none/key")).expect_err("there is no such directory");
-        assert_eq!(std::fs::read_dir(root.path().join("tmp")).expect("a directory").count(), 0);
+        assert_eq!(std::fs::read_dir(root.path()).expect("a directory").count(), 1, "nothing is left");
     }
 
     #[test]
