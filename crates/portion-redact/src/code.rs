@@ -1,7 +1,9 @@
 //! Tells values from source code. In a program a secret is in quotes; what has none is an expression.
 
+use std::cell::OnceCell;
+
 use super::name::{is_in, normalized_words, secret_kind};
-use super::value::is_identifier;
+use super::value::{are_labels, is_identifier, is_label};
 
 /// Objects of programs whose members hold values.
 const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \
@@ -19,6 +21,39 @@ const LINE_ENDS: [&str; 6] = ["{", "}", "},", "),", "):", "=>"];
 /// Maximum lines that are read to tell whether a text is source code, and the share of those that must look so, in percent.
 const MAX_LINES: usize = 2_000;
 const MIN_CODE_PERCENT: usize = 30;
+
+/// What a text is, determined when it is needed.
+pub(super) struct TextFacts<'t> {
+    text: &'t str,
+    is_source_code: OnceCell<bool>,
+    is_catalogue: OnceCell<bool>,
+}
+
+impl<'t> TextFacts<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, is_source_code: OnceCell::new(), is_catalogue: OnceCell::new() }
+    }
+
+    pub(super) fn is_source_code(&self) -> bool {
+        *self.is_source_code.get_or_init(|| is_source_code(self.text))
+    }
+
+    /// Returns true for a label in a catalogue: lines of names and labels.
+    pub(super) fn is_label_of_catalogue(&self, value: &str) -> bool {
+        let texts = || self.text.lines().take(MAX_LINES).filter_map(text_of_line);
+        is_label(value) && *self.is_catalogue.get_or_init(|| are_labels(texts()))
+    }
+}
+
+/// Returns the text of a line after a name: `password=Passwort`, `<string name="password">Passwort</string>`.
+fn text_of_line(line: &str) -> Option<&str> {
+    let (_, text) = match line.split_once("</") {
+        Some((element, _)) => element.split_once('>')?,
+        None => line.split_once(['=', ':'])?,
+    };
+    let text = text.trim().trim_matches(['"', '\'', ';', ',']);
+    (!text.is_empty()).then_some(text)
+}
 
 /// Returns true if a text is source code: many lines end or begin as those of programs do.
 pub(super) fn is_source_code(text: &str) -> bool {
@@ -45,6 +80,16 @@ pub(super) fn is_code(name: &str, value: &str, separator: &str, after: &str) -> 
     let len = content.find(|c: char| !is_path_char(c)).unwrap_or(content.len());
     let head = content[..len].trim_end_matches([':', '.']).trim_start_matches(['$', '@']);
     let rest = if len < content.len() { &content[len..] } else { after };
+    let is_statement = after.starts_with(';') && separator.contains('=') && separator.contains(' ');
+    let is_name_of_resource = value.contains('/')
+        && value.split('/').all(|step| {
+            step.len() > 1 && step.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_')
+        });
+    if is_name_of_resource
+        || is_statement && value.len() < 3 && value.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return true;
+    }
     if head.is_empty() {
         return value.starts_with(['=', '(', '{']) && separator != ":";
     }
@@ -86,6 +131,5 @@ pub(super) fn is_code(name: &str, value: &str, separator: &str, after: &str) -> 
         && head.starts_with(char::is_uppercase)
         && head.contains(char::is_lowercase)
         && (rest.starts_with([',', ')', '=', '{', '|', '?']) || rest.starts_with(';'));
-    let is_statement = rest.starts_with(';') && separator.contains('=') && separator.contains(' ');
     is_named_after || is_type || is_statement || separator.contains(":=")
 }

@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 use portion_text::html::CellSpan;
 
 use super::delimited::match_column_name;
-use super::value::Form;
+use super::value::{Form, is_linguistic_name};
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Maximum bytes of a tag.
@@ -196,8 +196,12 @@ impl Table {
         };
         let below_heading =
             |cell: &Cell| self.hidden.iter().any(|(columns, ..)| columns.contains(&cell.columns.start));
+        let heads_words = |value: &Cell| {
+            plain_text(&text[value.content.clone()]).is_some_and(|name| is_linguistic_name(&name))
+        };
         if let [name, value] = &*row
             && !value.is_heading
+            && !heads_words(value)
             && !below_heading(name)
             && let Some((name, verdict)) = hidden_name(name)
         {
@@ -207,6 +211,8 @@ impl Table {
         }
         let is_header = self.is_header(&row);
         let mut found = Vec::new();
+        let headings: Vec<String> =
+            row.iter().filter_map(|cell| plain_text(&text[cell.content.clone()])).collect();
         for cell in &row {
             let is_beside =
                 |columns: &Range<usize>| columns.start < cell.columns.end && cell.columns.start < columns.end;
@@ -214,7 +220,7 @@ impl Table {
             // Outside of the header of the table, a row of headings may have values.
             let may_be_name = is_header && (self.is_in_head || above.is_none());
             if let Some((name, verdict)) = hidden_name(cell).filter(|_| may_be_name) {
-                found.push((cell.columns.clone(), name, verdict));
+                found.push((cell.columns.clone(), name, verdict.among(&headings)));
             } else if let Some((_, name, verdict)) = above {
                 hide(cell, name, *verdict);
             }

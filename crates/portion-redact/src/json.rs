@@ -12,9 +12,10 @@ use portion_json::span::Span;
 use super::edit::REDACTED_STRING;
 use super::name::SecretKind;
 use super::pair::PairRole;
+use super::prefilter::Place;
 use super::short_password::{is_login_name, is_short_name};
 use super::value::{is_linguistic_name, is_secret_json};
-use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, text_value, token};
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, prefilter, text_value};
 
 mod members;
 mod nested;
@@ -32,7 +33,9 @@ const KIND_KEYS: [&str; 4] = ["kind", "items", "data", "stringData"];
 pub(super) struct JsonEdits {
     pub edits: Vec<TextEdit>,
     pub names: RedactedNames,
-    /// Ranges of the text that were read as JSON, in order.
+    /// True if the text is JSON as a whole.
+    pub is_json: bool,
+    /// Ranges of other texts that were read as JSON, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
@@ -41,7 +44,8 @@ pub(super) struct JsonEdits {
 pub(super) fn collect_edits(redact: &RedactionRules, text: &str, strings: usize) -> JsonEdits {
     let mut walk = JsonRedactor::new(redact, text, strings);
     let mut ranges = Vec::new();
-    if walk.walk_values().is_err() {
+    let is_json = walk.walk_values().is_ok();
+    if !is_json {
         walk.reset(0);
         let mut at = 0;
         while let Some(start) = fragment::next_start(text, at) {
@@ -58,20 +62,7 @@ pub(super) fn collect_edits(redact: &RedactionRules, text: &str, strings: usize)
         }
         done = done.max(edit.end);
     }
-    JsonEdits { edits: walk.edits.into_iter().map(|named| named.edit).collect(), names, ranges }
-}
-
-/// Returns true if a text is JSON, or several concatenated values.
-pub(super) fn is_json(text: &str) -> bool {
-    let mut at = 0;
-    while !text[at..].trim_start().is_empty() {
-        let mut reader = JsonReader::resume(text, at);
-        if reader.skip().is_err() {
-            return false;
-        }
-        at = reader.at();
-    }
-    true
+    JsonEdits { edits: walk.edits.into_iter().map(|named| named.edit).collect(), names, is_json, ranges }
 }
 
 struct NamedEdit {
@@ -172,8 +163,8 @@ pub(super) struct JsonRedactor<'a, 'r> {
     members: Vec<Member>,
     /// True if most strings of the text are labels, once that was determined.
     is_catalogue: Option<bool>,
-    /// True if the text contains the beginning of a token.
-    may_contain_tokens: bool,
+    /// Offsets at which secrets may begin, or their names.
+    places: Vec<Place>,
     edits: Vec<NamedEdit>,
 }
 
@@ -188,7 +179,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             open: Vec::new(),
             members: Vec::new(),
             is_catalogue: None,
-            may_contain_tokens: rules.hides_secrets && token::may_contain(text),
+            places: if rules.patterns.is_empty() { prefilter::places(text) } else { Vec::new() },
             edits: Vec::new(),
         }
     }

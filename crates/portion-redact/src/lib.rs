@@ -26,6 +26,7 @@ mod markup;
 mod name;
 mod pair;
 mod pattern;
+mod prefilter;
 mod rules;
 mod setting_path;
 mod setting_value;
@@ -38,13 +39,16 @@ mod text_value;
 mod text_value_rest;
 mod token;
 mod value;
+mod view;
 mod yaml_anchor;
 mod yaml_value;
 
 pub use edit::REDACTED;
 use edit::{BYTE_ORDER_MARK, RedactedNames, TextEdit, apply_edits};
+use json::JsonEdits;
 use rules::NameMatch;
 pub use rules::{RedactError, RedactionRules};
+use view::plain_view;
 
 /// Returns true if a name is that of a redacted field, or the end of its dotted path. Case does not matter.
 ///
@@ -73,7 +77,8 @@ impl RedactionRules {
     /// Also returns the dotted paths of the redacted fields, without indices, each once, in order of
     /// occurrence.
     pub fn redact_json(&self, json: &str) -> Option<(String, Vec<String>)> {
-        self.redact_json_as(json, json, MAX_STRING_DEPTH)
+        let found = json::collect_edits(self, json, MAX_STRING_DEPTH);
+        Some((apply_edits(json, found.edits, &mut [])?, self.reported_names(found.names)))
     }
 
     /// Redacts text: the members of JSON in it, the columns of its tables, the values of settings (`password=…`,
@@ -81,7 +86,9 @@ impl RedactionRules {
     /// faulty is read as far as possible. Returns `None` if nothing is hidden. The work is proportional to
     /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
-        redact_after_mark(text, |text| self.redact_text_within(text, MAX_STRING_DEPTH))
+        redact_after_mark(text, |text| {
+            self.redact_around_json(text, json::collect_edits(self, text, MAX_STRING_DEPTH))
+        })
     }
 
     /// Redacts any text: JSON, JSON lines, or other text.
@@ -94,29 +101,32 @@ impl RedactionRules {
 
     /// Redacts any text; `strings` is the number of string levels still searched.
     fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        if self.patterns.is_empty() && !prefilter::may_hold(text) && !token::may_be_password_file(text) {
+            return None;
+        }
         redact_after_mark(text, |text| {
-            if !json::is_json(text) {
-                return self.redact_text_within(text, strings);
+            let found = json::collect_edits(self, text, strings);
+            if found.is_json && !self.is_quoted_table(text) {
+                return Some((apply_edits(text, found.edits, &mut [])?, self.reported_names(found.names)));
             }
-            if self.is_quoted_table(text) {
-                self.redact_text_within(text, strings)
-            } else {
-                self.redact_json_as(text, text, strings)
-            }
+            self.redact_around_json(text, found)
         })
     }
 
-    fn redact_text_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        let mut found = json::collect_edits(self, text, strings);
+    /// Redacts a text whose JSON has these edits.
+    fn redact_around_json(&self, text: &str, mut found: JsonEdits) -> Option<(String, Vec<String>)> {
         let without_json = apply_edits(text, found.edits, &mut found.ranges);
         let text = without_json.as_deref().unwrap_or(text);
-        let mut cells = Vec::new();
-        delimited::collect_edits(self, text, &mut cells, &mut found.names);
-        html_table::collect_edits(self, text, &mut cells, &mut found.names);
-        sql::collect_edits(self, text, &mut cells, &mut found.names);
+        let (view, mut cells) = (plain_view(text), Vec::new());
+        delimited::collect_edits(self, &view, &mut cells, &mut found.names);
+        html_table::collect_edits(self, &view, &mut cells, &mut found.names);
+        sql::collect_edits(self, &view, &mut cells, &mut found.names);
         let without_cells = apply_edits(text, cells, &mut found.ranges);
-        let text = without_cells.as_deref().unwrap_or(text);
-        let (edits, names) = text::collect_edits(self, text, &found.ranges);
+        let (text, view) = match &without_cells {
+            Some(text) => (text.as_str(), plain_view(text)),
+            None => (text, view),
+        };
+        let (edits, names) = text::collect_edits(self, &view, &found.ranges);
         let applied = apply_edits(text, edits, &mut []);
         names.into_names().into_iter().for_each(|name| found.names.add(name));
         Some((applied.or(without_cells).or(without_json)?, self.reported_names(found.names)))
@@ -132,12 +142,6 @@ impl RedactionRules {
         let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
         delimited::collect_edits(self, text, &mut edits, &mut names);
         !edits.is_empty()
-    }
-
-    /// Redacts `json`, given the same text as valid JSON in `read`, with equal offsets.
-    fn redact_json_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        let found = json::collect_edits(self, read, strings);
-        Some((apply_edits(json, found.edits, &mut [])?, self.reported_names(found.names)))
     }
 
     /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.

@@ -3,6 +3,7 @@
 
 use memchr::{memchr, memmem};
 
+use super::code::TextFacts;
 use super::pair::{PairRole, may_be_pair_secret};
 use super::text_pair::names_in;
 use super::value::Form;
@@ -29,13 +30,14 @@ const ITEM_ELEMENTS: [&str; 16] = [
 /// element and is closed by its own end tag is a value: `Vec<Password>` has none.
 pub(super) fn collect_edits(
     redact: &RedactionRules,
+    facts: &TextFacts<'_>,
     text: &str,
     edits: &mut Vec<TextEdit>,
     names: &mut RedactedNames,
 ) {
     let mut sections = Vec::new();
     let mut at = 0;
-    let mut walk = MarkupWalk::new(redact, text, edits, names);
+    let mut walk = MarkupWalk::new(redact, facts, text, edits, names);
     while let Some(start) = memchr(b'<', &text.as_bytes()[at..]).map(|found| at + found) {
         at = walk.walk_mark(start);
         if text[start..at].starts_with(CDATA_START) {
@@ -44,7 +46,7 @@ pub(super) fn collect_edits(
     }
     // The elements in a section are text of the elements around it.
     for (mut at, end) in sections {
-        let mut walk = MarkupWalk::new(redact, &text[..end], edits, names);
+        let mut walk = MarkupWalk::new(redact, facts, &text[..end], edits, names);
         while let Some(start) = memchr(b'<', &text.as_bytes()[at..end]).map(|found| at + found) {
             at = walk.walk_mark(start).min(end);
         }
@@ -94,6 +96,7 @@ impl<'t> OpenElement<'t> {
 
 struct MarkupWalk<'t, 'w> {
     redact: &'w RedactionRules,
+    facts: &'w TextFacts<'w>,
     text: &'t str,
     /// The open elements, the outermost one first: the text itself, which has no name.
     open: Vec<OpenElement<'t>>,
@@ -106,12 +109,13 @@ struct MarkupWalk<'t, 'w> {
 impl<'t, 'w> MarkupWalk<'t, 'w> {
     fn new(
         redact: &'w RedactionRules,
+        facts: &'w TextFacts<'w>,
         text: &'t str,
         edits: &'w mut Vec<TextEdit>,
         names: &'w mut RedactedNames,
     ) -> Self {
         let open = vec![OpenElement::new("", (0, 0), 0, None)];
-        Self { redact, text, open, has_open_comment: false, edits, names }
+        Self { redact, facts, text, open, has_open_comment: false, edits, names }
     }
 
     /// Reads the mark that begins at `start`. Returns the offset from which on the next one is searched.
@@ -241,7 +245,10 @@ impl<'t, 'w> MarkupWalk<'t, 'w> {
 
     fn hide(&mut self, (start, end): (usize, usize), name: &str) {
         let verdict = self.redact.match_pair_name(name);
-        if verdict.hides(name, &self.text[start..end], Form::Data) {
+        let value = &self.text[start..end];
+        if verdict.hides(name, value, Form::Data)
+            && (verdict.is_named || !self.facts.is_label_of_catalogue(value))
+        {
             self.edits.push(TextEdit { start, end, replacement: REDACTED.into() });
             self.names.add(name.to_owned());
         }

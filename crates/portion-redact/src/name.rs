@@ -8,6 +8,10 @@ pub(super) enum SecretKind {
     Password,
     /// A token: made by a machine, so no word of a language. Words of texts are called tokens, too.
     Token,
+    /// A token beside facts about words: a word of a text, unless it looks like none.
+    Word,
+    /// The user and the password in base64, as Docker stores them under `auth`.
+    Basic,
     /// Sentences that let somebody in: instructions, the place of a key.
     Instructions,
 }
@@ -29,6 +33,7 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
     ),
     ("card cc", "number"),
     ("connection conn", "string"),
+    ("connection conn", "str"),
     ("access refresh auth api device", "token"),
     ("seed recovery mnemonic backup", "phrase"),
 ];
@@ -63,7 +68,7 @@ const INSTRUCTION_WORDS: &str = "collection combination handover instruction ins
 const METADATA_WORDS: &str = "at date time age updated expires expiry expiration expired in ttl length len count policy type kind id \
     ids name names url uri endpoint required enabled set valid strength status limit limits usage used version format field label \
     consent banner domain path file address hint on fee price cost ref arn prefix suffix error errors message placeholder title \
-    description help regex pattern rule rules validator index store manager provider";
+    description help encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider";
 /// First words of names of conditions, counts and actions.
 const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";
 /// Words beside which `token` means a place in a list or a piece of text.
@@ -98,8 +103,8 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
     if let Some((before, last)) = name.rsplit_once('/') {
         return kind_of_path(before, last);
     }
-    if name == "_auth" {
-        return Some(SecretKind::Password);
+    if matches!(name, "_auth" | "auth") {
+        return Some(if name == "auth" { SecretKind::Basic } else { SecretKind::Password });
     }
     let words = normalized_words(name);
     let (first, last) = (words.first()?, words.last()?);
@@ -119,14 +124,18 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
             is_second && is_in(firsts, &pair[0])
         })
     };
-    // `pin-project` is no PIN.
-    let is_pin_of = |at: usize| {
-        words[at] == "pin" && words.get(at + 1).is_some_and(|next| !is_in("code codes number", next))
+    // `pin-project` is no PIN, and `Cookies sold` is no cookie.
+    let is_other = |at: usize| {
+        let next = words.get(at + 1).map(String::as_str);
+        next.is_some_and(|next| match words[at].as_str() {
+            "pin" => !is_in("code codes number", next),
+            "cookie" | "cookies" => !is_in("value string header secret", next),
+            _ => false,
+        })
     };
     let ends_with_secret = |word: &String| SECRET_SUFFIXES.split(' ').any(|end| word.ends_with(end));
-    let is_secret_word = |(at, word): (usize, &String)| {
-        (is_in(SECRET_WORDS, word) || ends_with_secret(word)) && !is_pin_of(at)
-    };
+    let is_secret_word =
+        |(at, word): (usize, &String)| (is_in(SECRET_WORDS, word) || ends_with_secret(word)) && !is_other(at);
     let is_password = words.iter().enumerate().any(is_secret_word)
         || words.windows(2).any(is_pair)
         || is_password_of_owner(&words);

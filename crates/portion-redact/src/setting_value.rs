@@ -11,7 +11,7 @@ use super::yaml_value::after_properties;
 use super::{NameMatch, REDACTED, TextEdit};
 
 /// Maximum bytes of the line after a value that are read, and maximum items of a container.
-const MAX_AFTER_BYTES: usize = 32;
+const MAX_AFTER_BYTES: usize = 160;
 const MAX_ITEMS: usize = 256;
 /// Members of an object that describes a field.
 const DESCRIBING_KEYS: &str = "version type path git workspace registry optional required description enum from secretKeyRef \

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use memchr::memchr2_iter;
 
-use super::code::is_source_code;
+use super::code::TextFacts;
+use super::name::{SecretKind, secret_kind};
 use super::pair::{is_phrase_name, last_two_names};
 use super::setting_path::path_before;
 use super::setting_value::SettingValue;
@@ -27,8 +28,7 @@ struct SettingNames<'r, 't> {
     redact: &'r RedactionRules,
     /// Logs repeat the same names on every line.
     verdicts: BTreeMap<&'t str, NameMatch>,
-    /// True if the text is source code, once that was determined.
-    is_source_code: Option<bool>,
+    facts: &'r TextFacts<'t>,
 }
 
 /// Returns true for a short name such as `pass` whose value is a password.
@@ -44,7 +44,8 @@ pub(super) fn collect_edits(
     json: &[Range<usize>],
 ) -> (Vec<TextEdit>, RedactedNames) {
     let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
-    let mut names_of_settings = SettingNames { redact, verdicts: BTreeMap::new(), is_source_code: None };
+    let facts = TextFacts::new(text);
+    let mut names_of_settings = SettingNames { redact, verdicts: BTreeMap::new(), facts: &facts };
     let mut aliases = BTreeSet::new();
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
@@ -68,7 +69,7 @@ pub(super) fn collect_edits(
         let mut verdict =
             if pair.is_some() { redact.match_pair_name(name) } else { names_of_settings.match_name(name) };
         // A path of the operator, or a short name.
-        verdict.is_named |= !verdict.is_hidden() && !is_short_name(name);
+        verdict.is_named |= !verdict.is_hidden() && !is_short_name(name) && !is_signature(text, at, word);
         verdict.is_secret |= !verdict.is_named;
         let first_edit = edits.len();
         if text.as_bytes()[at] == b':'
@@ -100,7 +101,14 @@ pub(super) fn collect_edits(
             done = found.value.start + REDACTED.len();
             continue;
         }
-        if !verdict.is_named && names_of_settings.is_in_code(text, at, &found) || is_closing_quote(text, at) {
+        let is_other = || {
+            names_of_settings.is_in_code(text, at, &found)
+                || is_in_reference(text, at)
+                || is_named_argument(text, found.value.start, &text[found.value.clone()])
+                || verdict.kind != SecretKind::Instructions
+                    && facts.is_label_of_catalogue(&text[found.value.clone()])
+        };
+        if !verdict.is_named && is_other() || is_closing_quote(text, at) {
             done = found.value.start;
             continue;
         }
@@ -112,7 +120,7 @@ pub(super) fn collect_edits(
         done = found.replaced.end;
     }
     yaml_anchor::collect_edits(text, &aliases, &mut edits);
-    markup::collect_edits(redact, text, &mut edits, &mut names);
+    markup::collect_edits(redact, &facts, text, &mut edits, &mut names);
     flag::collect_edits(redact, text, &mut edits, &mut names);
     if redact.hides_secrets {
         token::collect_edits(text, &mut edits, &mut names);
@@ -124,7 +132,7 @@ pub(super) fn collect_edits(
 impl<'t> SettingNames<'_, 't> {
     /// Returns the hidden name before the separator at `at`. `word`: the word before it. `is_json`: other rules apply to paths.
     fn name_at(&mut self, text: &'t str, at: usize, word: &'t str, is_json: bool) -> Option<&'t str> {
-        if self.match_name(word).is_hidden() {
+        if self.match_name(word).is_hidden() || self.redact.hides_secrets && is_signature(text, at, word) {
             return Some(word);
         }
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
@@ -140,7 +148,7 @@ impl<'t> SettingNames<'_, 't> {
     }
 
     /// Returns true if a value stands in source code and is no string there. A variable of a shell is no code: `TOKEN=abc`.
-    fn is_in_code(&mut self, text: &str, at: usize, found: &SettingValue) -> bool {
+    fn is_in_code(&self, text: &str, at: usize, found: &SettingValue) -> bool {
         let Range { start, end } = found.value;
         let value = &text[start..end];
         let is_string = if found.is_container {
@@ -152,10 +160,7 @@ impl<'t> SettingNames<'_, 't> {
         let ends = text[end..].starts_with([',', ';', ')']);
         let is_variable = start == at + 1 && text.as_bytes()[at] == b'=' && !ends;
         let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
-        !is_string
-            && !is_variable
-            && !is_in_string
-            && *self.is_source_code.get_or_insert_with(|| is_source_code(text))
+        !is_string && !is_variable && !is_in_string && self.facts.is_source_code()
     }
 
     fn match_name(&mut self, name: &'t str) -> NameMatch {
@@ -170,6 +175,12 @@ impl<'t> SettingNames<'_, 't> {
     }
 }
 
+/// Returns true for the parameter of a URL that signs it: `?X-Amz-Signature=…`.
+fn is_signature(text: &str, at: usize, word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    (lower == "sig" || lower.ends_with("signature")) && text[..at - word.len()].ends_with(['?', '&'])
+}
+
 /// Returns true if a value begins with the mark of a hidden value.
 fn begins_redacted(value: &str) -> bool {
     value.strip_prefix(REDACTED).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
@@ -181,7 +192,24 @@ fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
     let before = line_before(text, at);
     let lead = before.rfind(name).map(|start| &before[..start]);
     let value = value_after(text, at + 1, ValueExtent::Word).map_or("", |(start, end)| &text[start..end]);
-    lead.is_some_and(is_line_lead) || is_phrase_name(name) || value.bytes().any(|byte| byte.is_ascii_digit())
+    let is_word = lead.is_some_and(|lead| !lead.ends_with('='));
+    lead.is_some_and(is_line_lead)
+        || is_phrase_name(name)
+        || is_word && value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Returns true for the name of a secret that is the argument of a call: `env::var("API_TOKEN")`.
+fn is_named_argument(text: &str, start: usize, value: &str) -> bool {
+    let before = text[..start].strip_suffix(['"', '\'']).unwrap_or_default();
+    before.ends_with(['(', '['])
+        && secret_kind(value).is_some()
+        && !value.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Returns true in the name of a resource: `arn:aws:…:secret:prod/db`.
+fn is_in_reference(text: &str, at: usize) -> bool {
+    let before = line_before(text, at).rsplit([' ', '"', '\'', '\t']).next();
+    before.is_some_and(|before| before.contains("arn:"))
 }
 
 fn is_character(value: &str) -> bool {

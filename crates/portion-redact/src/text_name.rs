@@ -29,16 +29,14 @@ pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
-/// Returns so many words directly before a colon, with one space between them.
+/// Returns so many words directly before a separator, with one space between them.
 pub(super) fn words_before(text: &str, at: usize, count: usize) -> Option<&str> {
-    if text.as_bytes().get(at) != Some(&b':') {
-        return None;
-    }
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES)).min(at)..at];
-    let near = near.trim_end_matches(['*', '`']);
+    let near = near.trim_end_matches([' ', '\t']).trim_end_matches(['*', '`', '"', '\'']);
     let mut start = near.len();
     for _ in 0..count {
         let before = near[..start].strip_suffix(' ').filter(|_| start < near.len()).unwrap_or(&near[..start]);
+        let before = if start < near.len() { before.trim_end_matches(' ') } else { before };
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         if word.len() < 2 || start < near.len() && before.len() == start {
             return None;
@@ -80,5 +78,5 @@ fn decoded_char(text: &str) -> Option<char> {
 }
 
 fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\u{200b}'..='\u{200d}' | '\u{2060}')
 }

@@ -104,6 +104,8 @@ fn is_only_value(before: &str, rest: &str) -> bool {
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.
 pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Option<(usize, usize)> {
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
+    // A value in base64 has two colons before it in LDIF.
+    let rest = rest.strip_prefix(':').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);
     let content = skip_comment(skip_closing_marks(rest).trim_start_matches([' ', '\t']));
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let unescaped = if extent == ValueExtent::Word { without_call(unescaped) } else { unescaped };

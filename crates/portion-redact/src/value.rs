@@ -3,6 +3,10 @@
 //! A secret is a value somebody can use to get in. A value that only speaks of one is none: a word that says that there is no
 //! value, a mask, a reference to a place, a type, a version, source code, a message, a label, and the name of a secret itself.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use portion_json::scan::unescape;
+
 use super::code::is_code;
 use super::name::{SecretKind, is_in, is_plain_secret_name, secret_kind};
 
@@ -11,7 +15,7 @@ const MAX_READ_BYTES: usize = 512;
 /// Words that say that there is no value, what it has to be, or what became of it.
 const STATUS_WORDS: &str = "null none nil undefined true false n/a required optional missing invalid unset \
     hidden masked redacted filtered encrypted removed enabled disabled expired revoked blank absent unknown inherit include omit \
-    same-origin read write todo";
+    same-origin read write todo latest changed unchanged rejected accepted updated rotated refreshed";
 /// Short words that say so where a value has no quotes.
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
@@ -86,17 +90,27 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     }
     if let Form::Bare { separator, after } = form
         && (is_in(SHORT_STATUS_WORDS, &lower(value))
+            || is_part_of_sentence(kind, value, separator, after)
             || is_code(name, value, separator, after)
             || is_package_tag(value, separator))
     {
         return false;
     }
-    kind == SecretKind::Instructions || !is_message(value)
+    match kind {
+        SecretKind::Instructions => true,
+        SecretKind::Word => !is_word(value),
+        SecretKind::Basic => {
+            STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
+        }
+        SecretKind::Token | SecretKind::Password => !is_message(value),
+    }
 }
 
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
-    quoted.len() > 2 && is_secret_value(kind, name, &portion_json::scan::unescape(quoted), Form::Data)
+    // Values of one or two letters are data even if they look like a mark for none.
+    let is_short = (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Word | SecretKind::Basic);
+    is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
 }
 
 /// Returns true for the name of a fact about a word of a text.
@@ -119,6 +133,25 @@ pub(super) fn is_label(value: &str) -> bool {
         && value.split_whitespace().all(|word| !word.chars().skip(1).any(char::is_uppercase))
 }
 
+/// Minimum texts of a catalogue of labels, and their shares in percent: labels, and labels of several words.
+const MIN_LABELS: usize = 4;
+const MIN_LABEL_PERCENT: usize = 80;
+const MIN_WORDS_PERCENT: usize = 20;
+
+/// Returns true if most texts are labels for people, some of them of several words: the texts of a program in one language.
+pub(super) fn are_labels<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
+    let (mut count, mut labels, mut several) = (0, 0, 0);
+    for text in texts {
+        let is_label = is_label(text);
+        count += 1;
+        labels += usize::from(is_label);
+        several += usize::from(is_label && text.contains(' '));
+    }
+    count >= MIN_LABELS
+        && labels * 100 >= count * MIN_LABEL_PERCENT
+        && several * 100 >= count * MIN_WORDS_PERCENT
+}
+
 fn lower(value: &str) -> String {
     value.get(..24).map_or_else(|| value.to_lowercase(), str::to_lowercase)
 }
@@ -138,7 +171,7 @@ fn is_mask(value: &str) -> bool {
         })
     };
     value.len() > 2 && value.chars().all(is_sign)
-        || matches!(value, "-" | "--" | "?" | "…" | "*" | "{}" | "[]" | "()" | "\"\"" | "''")
+        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "{}" | "[]" | "()" | "\"\"" | "''")
         || in_marks('<', '>')
         || in_marks('[', ']')
         || in_marks('(', ')') && value.chars().any(char::is_alphabetic)
@@ -173,6 +206,7 @@ fn is_reference(value: &str) -> bool {
         || REFERENCES
             .iter()
             .any(|start| value.starts_with(start) || first != value && first.starts_with(start))
+        || first != value && first.starts_with('{')
         || first.strip_prefix('$').is_some_and(|name| is_variable(name.trim_end_matches([';', ',', ')'])))
         || value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(is_identifier)
         || matches!(value.strip_prefix('%'), Some("s" | "d" | "v" | "q" | "r"))
@@ -260,6 +294,16 @@ fn is_label_of(name: &str, value: &str) -> bool {
     };
     let is_plain = || value.chars().all(|c| c.is_alphabetic() || " -_'’.,:?!/()*".contains(c));
     repeats() || (2..=6).contains(&words.len()) && is_plain() && words.iter().any(names_secret)
+}
+
+/// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.
+fn is_part_of_sentence(kind: SecretKind, value: &str, separator: &str, after: &str) -> bool {
+    let is_word = value.chars().all(char::is_alphabetic);
+    let begins = after.trim_start_matches([',', ' ']).starts_with(char::is_alphabetic)
+        && after.starts_with([' ', ',']);
+    let word = lower(value);
+    is_word && begins && (is_in(SENTENCE_WORDS, &word) || is_in("a an he it she we i", &word))
+        || is_word && kind == SecretKind::Token && separator == ": " && (4..=12).contains(&value.len())
 }
 
 /// Returns true for a message: some words, at least one of which only sentences have, and no word that looks like a secret.

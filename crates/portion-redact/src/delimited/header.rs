@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::edit::BYTE_ORDER_MARK;
-use super::super::name::is_plain_secret_name;
+use super::super::name::{SecretKind, is_plain_secret_name};
 use super::super::pair::{PairColumns, is_action, may_be_pair_secret};
 use super::super::short_password::password_column;
 use super::super::value::Form;
@@ -82,7 +82,7 @@ impl<'a> Header<'a> {
             }
             let hidden = names.iter().enumerate().filter(|(_, name)| is_column_name(name));
             let hidden = hidden.filter_map(|(index, name)| {
-                let verdict = match_column_name(redact, name);
+                let verdict = match_column_name(redact, name).among(&names);
                 verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
             });
             let mut hidden: Vec<_> = hidden.collect();
@@ -91,7 +91,8 @@ impl<'a> Header<'a> {
                 let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
                 HiddenColumn { index, name: names[index].to_owned(), verdict }
             }));
-            let is_only_first_hidden = names.len() == 2 && matches!(&*hidden, [only] if only.index == 0);
+            let is_only_first_hidden = names.len() == 2
+                && matches!(&*hidden, [only] if only.index == 0 && only.verdict.kind != SecretKind::Word);
             let is_value =
                 |name: &str| VALUE_HEADINGS.iter().any(|heading| name.eq_ignore_ascii_case(heading));
             let of_headings = match &*names {
@@ -218,7 +219,8 @@ impl<'a> Header<'a> {
 
 /// Matches the name of a column: `Door code?` is the name `Door_code`.
 pub(crate) fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
-    let verdict = redact.match_name(&name.trim_matches(['?', ':', '*', '`', '_']).replace(' ', "_"));
+    let verdict =
+        redact.match_name(&name.trim_matches(['?', ':', '*', '`']).trim_end_matches('_').replace(' ', "_"));
     NameMatch { is_secret: verdict.is_secret && !is_part_of_sentence(name) && !is_action(name), ..verdict }
 }
 

@@ -1,12 +1,13 @@
 //! Decides about the members of an object: by their names, by the names beside them, and by the kind of the object.
 
 use portion_json::containers::{items, members};
-use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_json::scan::{JsonKind, JsonReader, quote, string_end, unescape};
 use portion_json::span::Span;
 
+use super::super::name::is_in;
 use super::super::pair::{PairRole, may_be_pair_secret};
 use super::super::short_password::may_be_password;
-use super::super::value::{is_label, is_word};
+use super::super::value::{are_labels, is_label};
 use super::{
     JsonRedactor, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, REDACTED_STRING, SecretKind, is_secret_json,
 };
@@ -19,11 +20,6 @@ const MAX_VALUE_DEPTH: usize = 8;
 const CHOICE_KEYS: [&str; 5] = ["choices", "enum", "oneof", "options", "suggestions"];
 /// Members that hold messages about fields.
 const MESSAGE_KEYS: &str = "errors error messages validation violations labels translations i18n locales";
-/// Minimum strings of a catalogue of labels, and their shares in percent: labels, and labels of several words.
-const MIN_LABELS: usize = 5;
-const MIN_LABEL_PERCENT: usize = 80;
-const MIN_WORDS_PERCENT: usize = 20;
-
 /// The hidden name in a pair.
 struct PairName {
     name: String,
@@ -109,10 +105,14 @@ impl JsonRedactor<'_, '_> {
     /// records describes secrets, like a schema of passwords; the members in it have names of their own.
     fn may_be_secret(&mut self, kind: JsonKind, value: Span, name: &str, secret: SecretKind) -> bool {
         let written = value.slice(self.text);
+        let is_word = secret == SecretKind::Token && self.open.last().is_some_and(|open| open.has_linguistic);
+        let secret = if is_word { SecretKind::Word } else { secret };
         match kind {
             JsonKind::Bool | JsonKind::Null => false,
             JsonKind::Object => self.hides_containers,
-            JsonKind::Number => !(secret == SecretKind::Token && self.is_linguistic()),
+            JsonKind::Number => {
+                !matches!(secret, SecretKind::Word | SecretKind::Basic) && !written.contains('.')
+            }
             JsonKind::String => {
                 is_secret_json(secret, name, written) && !self.is_text_of_people(&unescape(written), secret)
             }
@@ -138,22 +138,14 @@ impl JsonRedactor<'_, '_> {
         }
     }
 
-    fn is_linguistic(&self) -> bool {
-        self.open.last().is_some_and(|open| open.has_linguistic)
-    }
-
-    /// Returns true for a word of a text beside facts about it, and for a label among labels or in messages.
+    /// Returns true for a label among labels or in messages.
     fn is_text_of_people(&mut self, value: &str, secret: SecretKind) -> bool {
-        if secret == SecretKind::Token && self.is_linguistic() && is_word(value) {
-            return true;
-        }
         if secret == SecretKind::Instructions || !is_label(value) {
             return false;
         }
-        let is_message_key =
-            |key: Span| super::super::name::is_in(MESSAGE_KEYS, &self.decode_key(key).to_lowercase());
+        let is_message_key = |key: Span| is_in(MESSAGE_KEYS, &self.decode_key(key).to_lowercase());
         let is_in_messages = self.open.iter().rev().skip(1).filter_map(|open| open.key).any(is_message_key);
-        is_in_messages || *self.is_catalogue.get_or_insert_with(|| is_catalogue(self.text))
+        is_in_messages || *self.is_catalogue.get_or_insert_with(|| are_labels(strings(self.text)))
     }
 
     /// Redacts a key that contains a secret, such as `"password=…"`.
@@ -280,23 +272,13 @@ impl JsonRedactor<'_, '_> {
     }
 }
 
-/// Returns true if most strings of a JSON text are labels for people, some of them of several words: the texts of a program in
-/// one language.
-fn is_catalogue(json: &str) -> bool {
-    let (mut count, mut labels, mut several, mut at) = (0, 0, 0, 0);
-    while let Some(len) = memchr::memchr(b'"', &json.as_bytes()[at..]) {
-        let start = at + len;
-        at = portion_json::scan::string_end(json.as_bytes(), start).min(json.len());
-        let inside = json.get(start + 1..at.saturating_sub(1)).unwrap_or_default();
-        if json[at..].trim_start().starts_with(':') {
-            continue;
-        }
-        count += 1;
-        let is_label = is_label(inside);
-        labels += usize::from(is_label);
-        several += usize::from(is_label && inside.contains(' '));
-    }
-    count >= MIN_LABELS
-        && labels * 100 >= count * MIN_LABEL_PERCENT
-        && several * 100 >= count * MIN_WORDS_PERCENT
+/// Yields the strings of a JSON text that are no keys, as written.
+fn strings(json: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    let all = std::iter::from_fn(move || {
+        let start = at + memchr::memchr(b'"', json.as_bytes().get(at..)?)?;
+        at = string_end(json.as_bytes(), start).min(json.len());
+        Some((json.get(start + 1..at.saturating_sub(1)).unwrap_or_default(), at))
+    });
+    all.filter(move |(_, end)| !json[*end..].trim_start().starts_with(':')).map(|(string, _)| string)
 }

@@ -1,11 +1,11 @@
 //! Redacts strings in JSON. Most strings need no search.
 
-use memchr::memchr2_iter;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
 use super::super::delimited::may_be_single_column;
 use super::super::flag;
+use super::super::prefilter::{self, places_in};
 use super::{JsonRedactor, REDACTED_STRING, SecretKind, is_secret_json};
 
 impl JsonRedactor<'_, '_> {
@@ -31,9 +31,16 @@ impl JsonRedactor<'_, '_> {
     /// may hold a hidden value is hidden as a whole.
     pub(super) fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
-        let is_searched = self.may_contain_tokens
-            || may_hide(quoted)
-            || may_be_single_column(self.rules, &quoted[1..], "\\n");
+        let is_searched = if self.rules.patterns.is_empty() {
+            let places = places_in(&self.places, value.start, value.end);
+            let may_hold = !places.is_empty()
+                && (may_hide(quoted) || may_be_single_column(self.rules, &quoted[1..], "\\n"));
+            may_hold || places.iter().any(|place| place.is_token)
+        } else {
+            may_hide(quoted)
+                || may_be_single_column(self.rules, &quoted[1..], "\\n")
+                || prefilter::may_hold(quoted)
+        };
         if !is_searched {
             return;
         }
@@ -54,26 +61,18 @@ fn may_hide(quoted: &str) -> bool {
     quoted.contains(['{', '<', '|', '│', '┃', '║'])
         || quoted.contains('[') && quoted.contains("\\\"")
         || quoted.contains("--")
-        || quoted.contains(" '")
+        || quoted.contains([':', '='])
         || quoted.contains('(') && holds_insert(quoted)
         || quoted.contains("\\u00")
-        || quoted.contains("\\n") && (quoted.contains([',', ';']) || quoted.contains("\\t"))
-        || may_hold_setting(quoted)
-        || quoted.contains('@') && quoted.contains("://")
+        || (quoted.contains("\\n") || quoted.contains("\\r"))
+            && (quoted.contains([',', ';']) || quoted.contains("\\t"))
+        || quoted.contains('：')
+        || quoted.contains('＝')
+        || quoted.contains(" '")
+        || quoted.contains("ENV ")
 }
 
 /// Returns true if a string may hold an `INSERT` of SQL, whose values need no quotes.
 fn holds_insert(quoted: &str) -> bool {
     quoted.as_bytes().windows(6).any(|word| word.eq_ignore_ascii_case(b"values"))
-}
-
-/// Returns true if a separator may follow a name. A URL and a time of day have none.
-fn may_hold_setting(quoted: &str) -> bool {
-    let bytes = quoted.as_bytes();
-    let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    memchr2_iter(b'=', b':', bytes).any(|at| {
-        let is_url = bytes[at..].starts_with(b"://");
-        let is_time = digit(at.checked_sub(2)) && digit(at.checked_sub(1)) && digit(Some(at + 1));
-        !is_url && !is_time
-    })
 }

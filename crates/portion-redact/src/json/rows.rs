@@ -8,7 +8,6 @@ use portion_json::span::Span;
 
 use super::super::pair::{PairColumns, PairRole, may_be_pair_secret};
 use super::super::short_password::{may_be_password, password_column};
-use super::super::value::{is_linguistic_name, is_word};
 use super::{JsonRedactor, MAX_READ_DEPTH, Member, NameMatch, REDACTED_STRING, SecretKind, is_secret_json};
 
 /// The columns of a table.
@@ -18,7 +17,6 @@ struct Columns {
     /// The column of passwords under a short name.
     short: Option<usize>,
     pairs: Option<PairColumns>,
-    is_linguistic: bool,
 }
 
 impl JsonRedactor<'_, '_> {
@@ -70,14 +68,13 @@ impl JsonRedactor<'_, '_> {
             verdict
         };
         let verdicts: Vec<_> =
-            names.iter().map(|name| match_name(name, self.rules.match_name(name))).collect();
+            names.iter().map(|name| match_name(name, self.rules.match_name(name).among(&names))).collect();
         let short = password_column(&names).filter(|_| self.rules.hides_secrets);
         let pairs = PairColumns::detect(names.iter().map(String::as_str));
         if pairs.is_none() && short.is_none() && !verdicts.iter().any(|verdict| verdict.is_hidden()) {
             return;
         }
-        let is_linguistic = names.iter().any(|name| is_linguistic_name(name));
-        let columns = Columns { names, verdicts, short, pairs, is_linguistic };
+        let columns = Columns { names, verdicts, short, pairs };
         for row in items(self.text, rows).skip(first) {
             if row.slice(self.text).starts_with('[') {
                 self.redact_row(&columns, row, skipped);
@@ -102,11 +99,12 @@ impl JsonRedactor<'_, '_> {
                 _ if verdict.is_named => true,
                 JsonKind::Bool | JsonKind::Null | JsonKind::Object => false,
                 JsonKind::String => verdict.is_secret && is_secret_json(verdict.kind, name, written),
-                JsonKind::Number | JsonKind::Array => verdict.is_secret,
+                JsonKind::Number => {
+                    verdict.is_secret && verdict.kind != SecretKind::Word && !written.contains('.')
+                }
+                JsonKind::Array => verdict.is_secret,
             };
             let verdict = columns.verdicts.get(index).copied().unwrap_or_default();
-            let is_word =
-                verdict.kind == SecretKind::Token && columns.is_linguistic && is_word(&unescape(written));
             let is_short = columns.short == Some(index) && may_be_password(&unescape(written), true);
             let is_pair_value = pair.as_ref().is_some_and(|(pairs, name, verdict)| {
                 pairs.value_role(index).is_some_and(|role: PairRole| {
@@ -117,7 +115,7 @@ impl JsonRedactor<'_, '_> {
                     verdict.is_named || holds(name, *verdict) && may_be()
                 })
             });
-            if !(is_pair_value || is_short || holds(name, verdict) && !is_word) {
+            if !(is_pair_value || is_short || holds(name, verdict)) {
                 continue;
             }
             let replacement = match kind {

@@ -4,12 +4,14 @@ use portion_redact::{RedactError, RedactionRules};
 
 mod faulty_json;
 mod fuzz;
+mod harmless;
 mod laws;
 mod manifest;
 mod markup;
 mod names;
 mod pairs;
 mod paths;
+mod secrets;
 mod strings;
 mod tables;
 mod values;
