@@ -218,7 +218,14 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         walk.hides_containers = true;
         let mut end = completed.len.max(1);
         if walk.walk_values().is_ok() {
+            // What is hidden in a hidden container needs no edit of its own.
+            walk.edits.sort_by_key(|named| (named.edit.start, std::cmp::Reverse(named.edit.end)));
+            let mut done = 0;
             for NamedEdit { mut edit, names } in walk.edits {
+                if edit.start < done {
+                    continue;
+                }
+                done = edit.end;
                 if edit.end > completed.len {
                     let open = completed.open_containers(edit.end);
                     edit.end = text_value::closing_end(text, completed.len, open);

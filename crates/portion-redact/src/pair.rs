@@ -2,6 +2,8 @@
 //!
 //! The name of the secret stands in a value there, and the member that holds the secret has a general name.
 
+use super::name::is_in;
+use super::value::is_name;
 use super::{NameMatch, RedactionRules};
 
 /// Maximum bytes of a key.
@@ -9,115 +11,29 @@ const MAX_KEY_BYTES: usize = 24;
 /// Maximum bytes of a name in a pair, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
-/// Minimum words of prose, and maximum bytes of its words on average.
+/// Minimum words of prose.
 const MIN_PROSE_WORDS: usize = 8;
-const MAX_PROSE_WORD_BYTES: usize = 12;
 /// Keys of names, in lower case, letters only.
-const NAME_KEYS: &[&str] = &[
-    "attr",
-    "attribute",
-    "attributename",
-    "envname",
-    "envvar",
-    "environmentvariable",
-    "field",
-    "fieldname",
-    "header",
-    "headername",
-    "key",
-    "keyname",
-    "name",
-    "option",
-    "optionname",
-    "param",
-    "parameter",
-    "parameterkey",
-    "parametername",
-    "paramname",
-    "property",
-    "propertyname",
-    "setting",
-    "settingname",
-    "variable",
-    "variablename",
-];
+const NAME_KEYS: &str = "attr attribute attributename envname envvar environmentvariable field fieldname header headername key keyname name \
+    option optionname param parameter parameterkey parametername paramname property propertyname setting settingname \
+    variable variablename";
 /// Keys of names for people.
-const LABEL_KEYS: &[&str] = &["caption", "displayname", "label", "title"];
+const LABEL_KEYS: &str = "caption displayname label title";
 /// Keys of names that mostly name other things.
-const KIND_KEYS: &[&str] = &["id", "identifier", "item", "type"];
+const KIND_KEYS: &str = "id identifier item type";
 /// Keys of values; `stringvalue` and the like are those of typed values.
-const VALUE_KEYS: &[&str] = &[
-    "arrayvalue",
-    "attributevalue",
-    "bytesvalue",
-    "currentvalue",
-    "defaultvalue",
-    "doublevalue",
-    "envvalue",
-    "fieldvalue",
-    "headervalue",
-    "intvalue",
-    "optionvalue",
-    "parametervalue",
-    "plaintext",
-    "propertyvalue",
-    "rawvalue",
-    "settingvalue",
-    "stringvalue",
-    "val",
-    "value",
-    "values",
-    "variablevalue",
-];
+const VALUE_KEYS: &str = "arrayvalue attributevalue bytesvalue currentvalue defaultvalue doublevalue envvalue fieldvalue headervalue intvalue \
+    optionvalue parametervalue plaintext propertyvalue rawvalue settingvalue stringvalue val value values variablevalue";
 /// Keys of values that may be documents.
-const CONTENT_KEYS: &[&str] = &["content", "contents"];
+const CONTENT_KEYS: &str = "content contents";
 /// First words of a label that names an action or a question.
-const ACTION_WORDS: &[&str] = &[
-    "add",
-    "change",
-    "choose",
-    "copy",
-    "create",
-    "delete",
-    "disable",
-    "edit",
-    "enable",
-    "forgot",
-    "forgotten",
-    "generate",
-    "get",
-    "how",
-    "lost",
-    "manage",
-    "no",
-    "remove",
-    "reset",
-    "revoke",
-    "rotate",
-    "set",
-    "show",
-    "update",
-    "use",
-    "view",
-    "what",
-    "where",
-    "why",
-    "without",
-];
+const ACTION_WORDS: &str = "add change choose copy create delete disable edit enable forgot forgotten generate get how lost manage no remove reset \
+    revoke rotate set show update use view what where why without";
 /// Words that name a secret together with the word before them.
-const SECOND_WORDS: &[&str] = &["code", "codes", "key", "keys", "number", "string"];
+const SECOND_WORDS: &str = "code codes key keys number string";
 /// Last words of the names of secrets that are written in sentences.
-const PHRASE_WORDS: &[&str] = &[
-    "instruction",
-    "instructions",
-    "passphrase",
-    "collection",
-    "combination",
-    "handover",
-    "pickup",
-    "pick-up",
-    "pick_up",
-];
+const PHRASE_WORDS: &str =
+    "instruction instructions passphrase collection combination handover pickup pick-up pick_up";
 
 /// Role of a member, a column or a setting in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +56,7 @@ impl PairRole {
         }
         let letters: String =
             key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        let is_in = |keys: &[&str]| keys.contains(&letters.as_str());
+
         [
             (NAME_KEYS, Self::Name),
             (LABEL_KEYS, Self::Label),
@@ -149,7 +65,7 @@ impl PairRole {
             (CONTENT_KEYS, Self::Content),
         ]
         .into_iter()
-        .find_map(|(keys, role)| is_in(keys).then_some(role))
+        .find_map(|(keys, role)| is_in(keys, &letters).then_some(role))
     }
 
     pub(super) fn is_name(self) -> bool {
@@ -216,7 +132,7 @@ impl RedactionRules {
 /// Returns true for a label that names an action or a question: `Reset password`.
 pub(super) fn is_action(name: &str) -> bool {
     let first = name.split_whitespace().next().unwrap_or_default().to_lowercase();
-    name.split_whitespace().nth(1).is_some() && ACTION_WORDS.contains(&first.as_str())
+    name.split_whitespace().nth(1).is_some() && is_in(ACTION_WORDS, &first)
 }
 
 /// Returns true if a value can be the secret of a pair with this name, given the roles of both.
@@ -225,8 +141,9 @@ pub(super) fn may_be_pair_secret(
     (role, value): (PairRole, &str),
 ) -> bool {
     let is_document = role == PairRole::Content
-        && (name_role == PairRole::Kind || !is_phrase_name(name) && is_prose(value));
-    !is_document && !repeats_name(name, value)
+        && (name_role == PairRole::Kind
+            || !is_phrase_name(name) && value.split_whitespace().nth(MIN_PROSE_WORDS - 1).is_some());
+    !is_document && !is_name(name, value)
 }
 
 /// Returns the last two names of a path if the last one alone says too little: `secret.key`.
@@ -234,26 +151,11 @@ pub(super) fn last_two_names(path: &str) -> Option<&str> {
     let (before, last) = path.rsplit_once('.')?;
     let start =
         before.rfind(|c: char| !c.is_alphanumeric()).map_or(0, |end| before.ceil_char_boundary(end + 1));
-    SECOND_WORDS.contains(&last).then_some(&path[start..])
+    is_in(SECOND_WORDS, last).then_some(&path[start..])
 }
 
 /// Returns true for the name of a secret that is written in sentences: `Access instructions`.
 pub(super) fn is_phrase_name(name: &str) -> bool {
     let name = name.to_lowercase();
-    PHRASE_WORDS.iter().any(|word| name.ends_with(word))
-}
-
-/// Returns true if a value is the name in another spelling: `{"label": "API key", "value": "api_key"}` is a choice.
-fn repeats_name(name: &str, value: &str) -> bool {
-    let letters = |text: &str| -> String {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    value.len() <= MAX_NAME_BYTES && letters(name) == letters(value)
-}
-
-/// Returns true for a text of many words that are no keys.
-fn is_prose(text: &str) -> bool {
-    let (count, bytes) =
-        text.split_whitespace().fold((0, 0), |(count, bytes), word| (count + 1, bytes + word.len()));
-    count >= MIN_PROSE_WORDS && bytes <= count * MAX_PROSE_WORD_BYTES
+    PHRASE_WORDS.split(' ').any(|word| name.ends_with(word))
 }

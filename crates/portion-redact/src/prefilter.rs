@@ -4,42 +4,11 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::token::{TOKEN_PREFIXES, twilio_keys};
+use super::token::{token_beginnings, twilio_keys};
 
 /// Parts of words, in lower case, at least one of which each name of a secret has.
-const NAME_PARTS: [&str; 31] = [
-    "pass",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "cred",
-    "auth",
-    "cookie",
-    "code",
-    "pin",
-    "otp",
-    "ssn",
-    "cvv",
-    "cvc",
-    "bearer",
-    "jwt",
-    "psk",
-    "mnemonic",
-    "phrase",
-    "conn",
-    "card",
-    "kennwort",
-    "contrase",
-    "wachtwoord",
-    "wifi",
-    "wlan",
-    "wireless",
-    "instruction",
-    "combination",
-    "combo",
-    "lock",
-];
+const NAME_PARTS: &str = "pass pw secret token key cred auth cookie code pin otp ssn cvv cvc bearer jwt psk mnemonic phrase conn card \
+    kennwort contrase wachtwoord wifi wlan wireless instruction combination combo lock";
 /// Spellings that may hide such a part, and the beginnings of secrets without a name.
 const OTHERS: [&str; 18] = [
     "wi-fi",
@@ -67,8 +36,8 @@ const TOKEN_MARKS: usize = 2;
 fn automaton() -> Option<&'static AhoCorasick> {
     static AUTOMATON: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     let build = || {
-        let tokens = TOKEN_PREFIXES.iter().map(|(prefix, _)| *prefix);
-        let patterns = NAME_PARTS.into_iter().chain(OTHERS).chain(tokens);
+        let tokens = token_beginnings().map(|(beginning, _)| beginning);
+        let patterns = NAME_PARTS.split(' ').chain(OTHERS).chain(tokens);
         AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
@@ -92,7 +61,7 @@ pub(super) struct Place {
 
 /// Returns the places of a text, in order.
 pub(super) fn places(text: &str) -> Vec<Place> {
-    let first_token = NAME_PARTS.len() + OTHERS.len() - TOKEN_MARKS;
+    let first_token = NAME_PARTS.split(' ').count() + OTHERS.len() - TOKEN_MARKS;
     let place = |found: aho_corasick::Match| Place {
         offset: found.start() as u32,
         is_token: found.pattern().as_usize() >= first_token,

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::edit::REDACTED;
-use super::name::{self, SecretKind};
+use super::name::{self, SecretKind, is_in};
 use super::pattern::FieldPattern;
 use super::value::{Form, is_linguistic_name, is_secret_value};
 
@@ -14,24 +14,10 @@ const NO_RULES: &str = "none";
 /// Name of the preset for common secrets.
 const SECRETS_PRESET: &str = "secrets";
 /// Words that probably mean the preset rather than the name of a field.
-const ENABLE_WORDS: &[&str] = &[
-    "1",
-    "all",
-    "auto",
-    "default",
-    "defaults",
-    "everything",
-    "on",
-    "pii",
-    "preset",
-    "sensitive",
-    "standard",
-    "true",
-    "usual",
-    "yes",
-];
+const ENABLE_WORDS: &str =
+    "1 all auto default defaults everything on pii preset sensitive standard true usual yes";
 /// Words that probably mean that nothing is to be hidden.
-const DISABLE_WORDS: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
+const DISABLE_WORDS: &str = "0 false no none nothing off";
 
 /// Characters between the names of a path: `guest.phone`, `/prod/db/password`, `guest[phone]`.
 const PATH_SEPARATORS: [char; 5] = ['.', '/', ':', '[', ']'];
@@ -205,7 +191,7 @@ fn suggest_preset(name: &str) -> Option<&'static str> {
     if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return None;
     }
-    let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(name));
+    let is = |words: &str| is_in(words, &name.to_ascii_lowercase());
     if is(DISABLE_WORDS) {
         return Some(NO_RULES);
     }

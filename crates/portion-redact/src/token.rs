@@ -9,44 +9,13 @@ use super::value::{Form, is_secret_value};
 use super::{REDACTED, RedactedNames, TextEdit, prefilter};
 
 /// Prefixes of tokens, and the minimum characters after them.
-pub(super) const TOKEN_PREFIXES: &[(&str, usize)] = &[
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("ghp_", 30),
-    ("gho_", 30),
-    ("ghs_", 30),
-    ("ghu_", 30),
-    ("ghr_", 30),
-    ("github_pat_", 30),
-    ("glpat-", 20),
-    ("xoxb-", 20),
-    ("xoxp-", 20),
-    ("xoxa-", 20),
-    ("xoxs-", 20),
-    ("AIza", 30),
-    ("GOCSPX-", 20),
-    ("ya29.", 20),
-    ("sk-ant-", 20),
-    ("sk-proj-", 20),
-    ("sk-", 40),
-    ("sk_live_", 16),
-    ("rk_live_", 16),
-    ("sk_test_", 16),
-    ("whsec_", 20),
-    ("npm_", 36),
-    ("pypi-AgE", 16),
-    ("hf_", 30),
-    ("hvs.", 20),
-    ("shpat_", 30),
-    ("dop_v1_", 40),
-    ("dckr_pat_", 20),
-    ("SG.", 40),
-    ("AGE-SECRET-KEY-1", 40),
-    ("hooks.slack.com/services/", 20),
-    ("discord.com/api/webhooks/", 40),
-    ("Bearer ", 8),
-    ("bearer ", 8),
-];
+const TOKEN_PREFIXES: &str = "AKIA:16 ASIA:16 ghp_:30 gho_:30 ghs_:30 ghu_:30 ghr_:30 github_pat_:30 glpat-:20 xoxb-:20 xoxp-:20 xoxa-:20 xoxs-:20 \
+    AIza:30 GOCSPX-:20 ya29.:20 sk-ant-:20 sk-proj-:20 sk-:40 sk_live_:16 rk_live_:16 sk_test_:16 whsec_:20 npm_:36 \
+    pypi-AgE:16 hf_:30 hvs.:20 shpat_:30 dop_v1_:40 dckr_pat_:20 SG.:40 AGE-SECRET-KEY-1:40 \
+    hooks.slack.com/services/:20 discord.com/api/webhooks/:40";
+/// Words before a token.
+const TOKEN_WORDS: [&str; 2] = ["Bearer ", "bearer "];
+const MIN_WORD_TOKEN_BYTES: usize = 8;
 /// Beginning of the key of an API of Twilio, before 32 hexadecimal digits.
 const TWILIO_KEY: &str = "SK";
 const TWILIO_DIGITS: usize = 32;
@@ -110,6 +79,15 @@ fn redact_private_keys(text: &str, mark: &str, edits: &mut Vec<TextEdit>, names:
     }
 }
 
+/// Yields what stands before tokens, and the minimum characters of a token.
+pub(super) fn token_beginnings() -> impl Iterator<Item = (&'static str, usize)> {
+    let prefix = |entry: &'static str| {
+        let (prefix, least) = entry.rsplit_once(':')?;
+        Some((prefix, least.parse().ok()?))
+    };
+    TOKEN_PREFIXES.split(' ').filter_map(prefix).chain(TOKEN_WORDS.map(|word| (word, MIN_WORD_TOKEN_BYTES)))
+}
+
 /// Yields the offsets of keys of Twilio, the prefix of which is too short to be searched alone.
 pub(super) fn twilio_keys(text: &str) -> impl Iterator<Item = usize> {
     memmem::find_iter(text.as_bytes(), TWILIO_KEY.as_bytes()).filter(|at| {
@@ -120,7 +98,7 @@ pub(super) fn twilio_keys(text: &str) -> impl Iterator<Item = usize> {
 
 /// Redacts tokens with known prefixes: `AKIA…`, `Bearer …`.
 fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
-    for (beginning, least) in TOKEN_PREFIXES.iter().copied().chain([(TWILIO_KEY, TWILIO_DIGITS)]) {
+    for (beginning, least) in token_beginnings().chain([(TWILIO_KEY, TWILIO_DIGITS)]) {
         let mut done = 0;
         for at in memmem::find_iter(text.as_bytes(), beginning) {
             let inner = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');

@@ -277,15 +277,19 @@ fn is_package_tag(value: &str, separator: &str) -> bool {
     separator == ":" && is_in(PACKAGE_TAGS, &lower(value.split(['-', '(']).next().unwrap_or_default()))
 }
 
-/// Returns true for a label of the field itself: `Password` under `password`, `Enter new password`.
-fn is_label_of(name: &str, value: &str) -> bool {
-    let letters = |text: &str| -> String {
+/// Returns true if a value is a name in another spelling: `{"label": "API key", "value": "api_key"}` is a choice.
+pub(super) fn is_name(name: &str, value: &str) -> bool {
+    let letters = |text: &'_ str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
+    value.len() <= 2 * name.len() && letters(name) == letters(value)
+}
+
+/// Returns true for a label of the field itself: `Password` under `password`, `Enter new password`.
+fn is_label_of(name: &str, value: &str) -> bool {
     if value.contains(|c: char| c.is_ascii_digit()) || name == value {
         return false;
     }
-    let repeats = || letters(name) == letters(value);
     let words: Vec<&str> = value.split_whitespace().collect();
     let names_secret = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -293,7 +297,7 @@ fn is_label_of(name: &str, value: &str) -> bool {
         word.len() > 3 && !is_shouted && secret_kind(word).is_some() && is_plain_secret_name(word)
     };
     let is_plain = || value.chars().all(|c| c.is_alphabetic() || " -_'’.,:?!/()*".contains(c));
-    repeats() || (2..=6).contains(&words.len()) && is_plain() && words.iter().any(names_secret)
+    is_name(name, value) || (2..=6).contains(&words.len()) && is_plain() && words.iter().any(names_secret)
 }
 
 /// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.
