@@ -1,7 +1,7 @@
 //! Redaction of JSON and text.
 #![no_main]
 
-#[path = "../../crates/portion-core/tests/it/fuzz/redaction.rs"]
+#[path = "../../crates/portion-redact/tests/it/fuzz/redaction.rs"]
 mod redaction;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| redaction::check(input));

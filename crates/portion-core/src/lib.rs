@@ -47,7 +47,6 @@ pub mod path;
 pub mod payload;
 pub mod policy;
 pub mod ranking;
-pub mod redact;
 pub mod render;
 pub mod snapshot;
 pub mod stage_name;
@@ -55,3 +54,4 @@ pub mod trace_context;
 pub mod view;
 
 pub use codec::DecodeError;
+pub use portion_redact as redact;

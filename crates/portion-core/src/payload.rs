@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use portion_redact::RedactionRules;
+
 use crate::missing_codes::MissingCodes;
 use crate::paging::PagingArgument;
 
@@ -152,6 +154,16 @@ pub trait Redact: fmt::Debug + Send + Sync {
 
     /// Returns true if nothing is hidden in any text.
     fn hides_nothing(&self) -> bool;
+}
+
+impl Redact for RedactionRules {
+    fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
+        Self::redact(self, text)
+    }
+
+    fn hides_nothing(&self) -> bool {
+        *self == Self::none()
+    }
 }
 
 /// Facts to report about the answer to a query on a payload.

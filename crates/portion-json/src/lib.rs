@@ -12,6 +12,7 @@
 //! assert_eq!(total.slice(text), "12.50");
 //! ```
 
+pub mod columnar;
 pub mod containers;
 pub mod json_pointer;
 pub mod name_list;

@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use portion_json::columnar::{COLUMN_KEYS, ROW_KEYS, column_names};
 use portion_json::json_pointer::step_from_quoted;
 use portion_json::path::key_matches;
 use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
@@ -28,10 +29,6 @@ const MIN_MAP_MEMBERS: usize = 8;
 const MAX_EMPTY_PAGE_BYTES: usize = 1024;
 /// Names of members that identify the object around them.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
-/// Names of the members that hold columns, and of those that hold the rows.
-pub(crate) const COLUMN_KEYS: [&str; 5] = ["columns", "fields", "headers", "header", "cols"];
-pub(crate) const ROW_KEYS: [&str; 4] = ["rows", "data", "values", "records"];
-
 /// Detects the structure of a text that is one JSON value; `None` where it is not.
 pub(super) fn detect_json(text: &str) -> Option<Structure> {
     let mut reader = JsonReader::new(text);
@@ -259,31 +256,6 @@ fn count_items(reader: &mut JsonReader<'_>) -> Result<usize, ScanError> {
         width += 1;
     }
     Ok(width)
-}
-
-/// Reads column names: strings, or objects with a `name`.
-pub(crate) fn column_names(json: &str) -> Option<Vec<String>> {
-    let mut reader = JsonReader::new(json);
-    reader.enter_array().ok()?;
-    let mut names = Vec::new();
-    while reader.next_item().ok()? {
-        if names.len() > 4 * ObjectIndex::MAX_LISTED {
-            return None;
-        }
-        match reader.peek().ok()? {
-            JsonKind::String => {
-                let span = reader.skip_string().ok()?;
-                names.push(unescape(reader.text(span)));
-            }
-            JsonKind::Object => {
-                let members = ObjectIndex::parse(&mut reader).ok()?;
-                let name = members.get(json, "name").filter(|member| member.kind == JsonKind::String)?;
-                names.push(unescape(name.value.slice(json)));
-            }
-            _ => return None,
-        }
-    }
-    (!names.is_empty()).then_some(names)
 }
 
 /// Returns true if an object is a map: it has too many members for a record, or similar objects under its

@@ -48,7 +48,6 @@ use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, Tran
 pub use column_arrays::ColumnArrays;
 pub use derived::DerivedData;
 pub(crate) use duplicates::block_place;
-pub(crate) use embedded_json::locate_json;
 pub(crate) use embedded_json::main_text;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
@@ -60,7 +59,7 @@ pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
 pub(crate) use list::cell_spans;
 pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
-pub(crate) use list_detection::{COLUMN_KEYS, ROW_KEYS, column_names, has_identity};
+pub(crate) use list_detection::has_identity;
 pub use nested_lists::{NestedLists, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;

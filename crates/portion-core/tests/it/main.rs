@@ -7,5 +7,5 @@ mod golden;
 mod importance;
 mod laws;
 mod ranked;
-mod redact;
+mod redacted_capture;
 mod views;

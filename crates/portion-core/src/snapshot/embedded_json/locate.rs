@@ -29,12 +29,6 @@ impl LocatedJson {
         self.non_finite.len()
     }
 
-    /// Returns the JSON with a valid number of the same length in place of each non-finite one; `None` if
-    /// there are none.
-    pub(crate) fn with_placeholder_numbers(&self, text: &str) -> Option<String> {
-        (!self.non_finite.is_empty()).then(|| replace_non_finite(self.span.slice(text), &self.non_finite))
-    }
-
     /// Returns the JSON with `null` in place of each non-finite number, `None` if there are none; and the
     /// offsets where `null` is longer than the name it replaces.
     pub(crate) fn with_nulls(&self, text: &str) -> (Option<String>, Vec<u32>) {

@@ -7,7 +7,6 @@ use std::path::Path;
 mod arguments;
 mod cursor;
 mod field_paths;
-mod redaction;
 mod render;
 #[path = "../../../../../fuzz/seeds.rs"]
 mod seeds;
@@ -26,11 +25,6 @@ fn seeds_of_cursors() {
 #[test]
 fn seeds_of_field_paths() {
     seeds::run("field_paths", field_paths::check);
-}
-
-#[test]
-fn seeds_of_redaction() {
-    seeds::run("redaction", redaction::check);
 }
 
 #[test]
@@ -58,8 +52,13 @@ fn every_target_has_seeds_that_a_test_runs() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let read =
         |path: &str| fs::read_to_string(crates.join(path)).unwrap_or_else(|why| panic!("{path}: {why}"));
-    let tests =
-        ["portion-core/tests/it", "portion-json/tests/scan", "portion-sql/tests/it", "portion-text/tests/it"];
+    let tests = [
+        "portion-core/tests/it",
+        "portion-json/tests/scan",
+        "portion-redact/tests/it",
+        "portion-sql/tests/it",
+        "portion-text/tests/it",
+    ];
     let tests: String = tests.iter().map(|suite| read(&format!("{suite}/fuzz/mod.rs"))).collect();
     let (manifest, readme) = (read("../fuzz/Cargo.toml"), read("../fuzz/README.md"));
     for target in targets {

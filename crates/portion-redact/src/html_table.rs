@@ -1,0 +1,243 @@
+//! Redacts tables of HTML: the columns with a hidden heading, in any row of the header, and the second cell of a row of two
+//! whose first one is a hidden name.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use memchr::memchr_iter;
+use portion_text::html::CellSpan;
+
+use super::delimited::match_column_name;
+use super::value::{Form, is_linguistic_name};
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+
+/// Maximum bytes of a tag.
+const MAX_TAG_BYTES: usize = 512;
+/// Columns in which cells may span rows, which limits the work for each row.
+const MAX_SPANNED_COLUMNS: usize = 256;
+/// Maximum bytes of a heading, with its marks.
+const MAX_HEADING_BYTES: usize = 256;
+
+/// Adds the edits for the tables of a text. The work is proportional to the text.
+pub(super) fn collect_edits(
+    redact: &RedactionRules,
+    text: &str,
+    edits: &mut Vec<TextEdit>,
+    names: &mut RedactedNames,
+) {
+    let (mut table, mut tag_end): (Option<Table>, usize) = (None, 0);
+    for at in memchr_iter(b'<', text.as_bytes()) {
+        // What stands in a tag that lacks its `>` is no tag.
+        if at < tag_end {
+            continue;
+        }
+        let Some((tag, after)) = Tag::read(text, at) else { continue };
+        tag_end = after;
+        if tag == Tag::Table {
+            table = Some(Table::default());
+            continue;
+        }
+        let Some(open) = &mut table else { continue };
+        open.close_cell(at);
+        match tag {
+            Tag::Cell(shape) => open.cell = Some((after, shape)),
+            Tag::CellEnd | Tag::Table => {}
+            Tag::Row | Tag::Head { .. } | Tag::TableEnd => {
+                open.finish_row(redact, text, edits, names);
+                match tag {
+                    Tag::Head { is_open } => open.is_in_head = is_open,
+                    Tag::TableEnd => table = None,
+                    _ => {}
+                }
+            }
+        }
+    }
+    if let Some(mut open) = table {
+        open.close_cell(text.len());
+        open.finish_row(redact, text, edits, names);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Table,
+    TableEnd,
+    /// Start or end of a row.
+    Row,
+    /// Start or end of the rows of the header.
+    Head {
+        is_open: bool,
+    },
+    Cell(CellShape),
+    CellEnd,
+}
+
+/// The kind and the extent of a cell, by its tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CellShape {
+    is_heading: bool,
+    span: CellSpan,
+}
+
+impl Tag {
+    /// Reads the tag at an offset; `None` for all other tags. Also returns the offset after it.
+    fn read(text: &str, at: usize) -> Option<(Self, usize)> {
+        let rest = &text[at + 1..text.floor_char_boundary(at + MAX_TAG_BYTES)];
+        let tag = &rest[..rest.find('>')?];
+        let after = at + 1 + tag.len() + 1;
+        let (name, attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace()).unwrap_or(tag.len()));
+        let kind = match name.to_ascii_lowercase().as_str() {
+            "table" => Self::Table,
+            "/table" => Self::TableEnd,
+            "tr" | "/tr" => Self::Row,
+            "thead" => Self::Head { is_open: true },
+            "/thead" => Self::Head { is_open: false },
+            "th" | "td" => Self::Cell(CellShape {
+                is_heading: name.eq_ignore_ascii_case("th"),
+                span: CellSpan::of_tag(attributes),
+            }),
+            "/th" | "/td" => Self::CellEnd,
+            _ => return None,
+        };
+        Some((kind, after))
+    }
+}
+
+struct Cell {
+    content: Range<usize>,
+    is_heading: bool,
+    columns: Range<usize>,
+}
+
+/// A table that is being read.
+#[derive(Default)]
+struct Table {
+    /// Hidden columns with their headings.
+    hidden: Vec<(Range<usize>, String, NameMatch)>,
+    /// True in the rows of `<thead>`.
+    is_in_head: bool,
+    /// True after the first row of names.
+    has_names: bool,
+    /// True after the first row that is no row of the header.
+    has_body: bool,
+    row: Vec<Cell>,
+    /// Number of the row, from 0.
+    row_number: usize,
+    next_column: usize,
+    /// Columns that cells span beyond their row, by the first one: the end of the columns, and the last row.
+    spanning: BTreeMap<usize, (usize, usize)>,
+    /// Start of the content of the open cell, and its shape.
+    cell: Option<(usize, CellShape)>,
+}
+
+impl Table {
+    fn close_cell(&mut self, end: usize) {
+        let Some((start, shape)) = self.cell.take() else { return };
+        self.skip_spanned_columns();
+        let columns = self.next_column..self.next_column + shape.span.columns;
+        self.next_column = columns.end;
+        if shape.span.rows > 1 && columns.start < MAX_SPANNED_COLUMNS {
+            self.spanning.insert(columns.start, (columns.end, self.row_number + shape.span.rows - 1));
+        }
+        self.row.push(Cell { content: start..end, is_heading: shape.is_heading, columns });
+    }
+
+    /// Moves to the next column that no cell of an earlier row spans.
+    fn skip_spanned_columns(&mut self) {
+        while let Some((start, (end, last))) = self.spanning.range(..=self.next_column).next_back() {
+            let (start, end, last) = (*start, *end, *last);
+            if last < self.row_number {
+                self.spanning.remove(&start);
+            } else if end > self.next_column {
+                self.next_column = end;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Returns true if a row belongs to the header: it is in `<thead>`, has only headings, or is the first one below a row of
+    /// one cell, which names the table.
+    fn is_header(&mut self, row: &[Cell]) -> bool {
+        let is_caption = matches!(row, [cell] if cell.columns.len() > 1);
+        let is_header =
+            !self.has_body && (!self.has_names || self.is_in_head || row.iter().all(|cell| cell.is_heading));
+        self.has_names |= is_header && !is_caption;
+        self.has_body |= !is_header;
+        is_header
+    }
+
+    fn finish_row(
+        &mut self,
+        redact: &RedactionRules,
+        text: &str,
+        edits: &mut Vec<TextEdit>,
+        names: &mut RedactedNames,
+    ) {
+        let row = std::mem::take(&mut self.row);
+        self.next_column = 0;
+        if row.is_empty() {
+            return;
+        }
+        self.row_number += 1;
+        let mut hide = |cell: &Cell, name: &str, verdict: NameMatch| {
+            let shown = text[cell.content.clone()].trim();
+            if verdict.hides(name, shown, Form::Data) {
+                let start = cell.content.end - text[cell.content.clone()].trim_start().len();
+                let end = start + shown.len();
+                edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+                names.add(name.to_owned());
+            }
+        };
+        let hidden_name = |cell: &Cell| {
+            let name = plain_text(&text[cell.content.clone()])?;
+            let verdict = match_column_name(redact, &name);
+            verdict.is_hidden().then_some((name, verdict))
+        };
+        let below_heading =
+            |cell: &Cell| self.hidden.iter().any(|(columns, ..)| columns.contains(&cell.columns.start));
+        let heads_words = |value: &Cell| {
+            plain_text(&text[value.content.clone()]).is_some_and(|name| is_linguistic_name(&name))
+        };
+        if let [name, value] = &*row
+            && !value.is_heading
+            && !heads_words(value)
+            && !below_heading(name)
+            && let Some((name, verdict)) = hidden_name(name)
+        {
+            hide(value, &name, verdict);
+            self.has_names = true;
+            return;
+        }
+        let is_header = self.is_header(&row);
+        let mut found = Vec::new();
+        let headings: Vec<String> =
+            row.iter().filter_map(|cell| plain_text(&text[cell.content.clone()])).collect();
+        for cell in &row {
+            let is_beside =
+                |columns: &Range<usize>| columns.start < cell.columns.end && cell.columns.start < columns.end;
+            let above = self.hidden.iter().find(|(columns, ..)| is_beside(columns));
+            // Outside of the header of the table, a row of headings may have values.
+            let may_be_name = is_header && (self.is_in_head || above.is_none());
+            if let Some((name, verdict)) = hidden_name(cell).filter(|_| may_be_name) {
+                found.push((cell.columns.clone(), name, verdict.among(&headings)));
+            } else if let Some((_, name, verdict)) = above {
+                hide(cell, name, *verdict);
+            }
+        }
+        self.hidden.extend(found);
+    }
+}
+
+/// Returns the text of a heading without tags, or `None` if it is too long for a name.
+fn plain_text(content: &str) -> Option<String> {
+    if content.len() > MAX_HEADING_BYTES {
+        return None;
+    }
+    let mut plain = String::new();
+    for piece in content.split('<') {
+        let visible = piece.split_once('>').map_or(piece, |(_, visible)| visible);
+        plain.push_str(visible);
+    }
+    Some(plain.trim().to_owned())
+}

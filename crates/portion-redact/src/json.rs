@@ -1,0 +1,384 @@
+//! Redacts JSON without recursion. Each object is decided when it ends, when all of its members are known.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use foldhash::fast::FixedState;
+use portion_json::columnar::{COLUMN_KEYS, ROW_KEYS};
+use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
+use portion_json::span::Span;
+
+use super::edit::REDACTED_STRING;
+use super::name::SecretKind;
+use super::pair::PairRole;
+use super::prefilter::Place;
+use super::short_password::{is_login_name, is_short_name};
+use super::value::{is_linguistic_name, is_secret_json};
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, prefilter, text_value};
+
+mod members;
+mod nested;
+mod rows;
+
+/// Maximum steps of a reported path, the innermost ones.
+const MAX_PATH_STEPS: usize = 12;
+/// Maximum containers around one that is read a second time.
+const MAX_READ_DEPTH: usize = 16;
+/// Members of a Kubernetes secret.
+const KIND_KEYS: [&str; 4] = ["kind", "items", "data", "stringData"];
+
+/// The edits of JSON in text.
+#[derive(Debug, Default)]
+pub(super) struct JsonEdits {
+    pub edits: Vec<TextEdit>,
+    pub names: RedactedNames,
+    /// True if the text is JSON as a whole.
+    pub is_json: bool,
+    /// Ranges of other texts that were read as JSON, in order.
+    pub ranges: Vec<Range<usize>>,
+}
+
+/// Returns the edits for a JSON text, for several concatenated values, or for the JSON that a text
+/// contains, including JSON that is cut off or faulty.
+pub(super) fn collect_edits(redact: &RedactionRules, text: &str, strings: usize) -> JsonEdits {
+    let mut walk = JsonRedactor::new(redact, text, strings);
+    let mut ranges = Vec::new();
+    let is_json = walk.walk_values().is_ok();
+    if !is_json {
+        walk.reset(0);
+        let mut at = 0;
+        while let Some(start) = fragment::next_start(text, at) {
+            at = walk.walk_complete(start).unwrap_or_else(|| walk.walk_fragment(start));
+            ranges.push(start..at);
+        }
+    }
+    let mut names = RedactedNames::default();
+    walk.edits.sort_by_key(|edit| (edit.edit.start, std::cmp::Reverse(edit.edit.end)));
+    let mut done = 0;
+    for NamedEdit { edit, names: of_edit } in &walk.edits {
+        if edit.start >= done {
+            of_edit.iter().for_each(|name| names.add(name.clone()));
+        }
+        done = done.max(edit.end);
+    }
+    JsonEdits { edits: walk.edits.into_iter().map(|named| named.edit).collect(), names, is_json, ranges }
+}
+
+struct NamedEdit {
+    edit: TextEdit,
+    names: Vec<String>,
+}
+
+/// What a key says about its object. Most keys say nothing.
+#[derive(Clone, Copy, Default)]
+struct KeyFacts {
+    verdict: NameMatch,
+    role: Option<PairRole>,
+    /// True if the key itself contains a secret.
+    has_secret: bool,
+    is_short: bool,
+    is_login: bool,
+    is_linguistic: bool,
+    /// True for keys of Kubernetes manifests.
+    is_kind: bool,
+    is_columns: bool,
+    is_rows: bool,
+}
+
+impl KeyFacts {
+    fn of(redact: &RedactionRules, name: &str) -> Self {
+        let is_among = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+        Self {
+            verdict: redact.match_name(name),
+            role: PairRole::of(name),
+            has_secret: redact.redact_name(name).is_some(),
+            is_short: redact.hides_secrets && is_short_name(name),
+            is_login: is_login_name(name),
+            is_linguistic: is_linguistic_name(name),
+            is_kind: redact.hides_secrets && KIND_KEYS.contains(&name),
+            is_columns: is_among(&COLUMN_KEYS),
+            is_rows: is_among(&ROW_KEYS),
+        }
+    }
+
+    /// Returns true if the member is needed when its object ends.
+    fn is_kept(self) -> bool {
+        let NameMatch { is_secret, is_named, may_end_path, .. } = self.verdict;
+        is_secret
+            || is_named
+            || may_end_path
+            || self.role.is_some()
+            || self.has_secret
+            || self.is_short
+            || self.is_kind
+            || self.is_columns
+            || self.is_rows
+    }
+}
+
+/// A member that may be hidden, or that decides about others.
+#[derive(Clone, Copy)]
+struct Member {
+    key: Span,
+    value: Span,
+    kind: JsonKind,
+    facts: KeyFacts,
+    /// Number of the member in its object, from 0.
+    number: u32,
+    /// End of the member before, and start of the one after.
+    previous_end: u32,
+    next_start: Option<u32>,
+}
+
+/// A container that is open.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    is_array: bool,
+    /// Key of the current member.
+    key: Option<Span>,
+    facts: KeyFacts,
+    value_kind: Option<JsonKind>,
+    start: u32,
+    /// Place of its first kept member.
+    first: usize,
+    member_count: u32,
+    previous_end: u32,
+    has_login: bool,
+    has_linguistic: bool,
+    /// The last string of an array, if it is a flag, `"--password"`.
+    flag: Option<Span>,
+}
+
+pub(super) struct JsonRedactor<'a, 'r> {
+    rules: &'r RedactionRules,
+    text: &'a str,
+    /// Levels of nested strings that are still searched for JSON.
+    remaining_string_depth: usize,
+    /// True if containers of records are hidden, too, if their names are secret.
+    hides_containers: bool,
+    /// Results by key as written.
+    keys: HashMap<&'a str, KeyFacts, FixedState>,
+    open: Vec<Open>,
+    members: Vec<Member>,
+    /// True if most strings of the text are labels, once that was determined.
+    is_catalogue: Option<bool>,
+    /// Offsets at which secrets may begin, or their names.
+    places: Vec<Place>,
+    edits: Vec<NamedEdit>,
+}
+
+impl<'a, 'r> JsonRedactor<'a, 'r> {
+    fn new(rules: &'r RedactionRules, text: &'a str, strings: usize) -> Self {
+        Self {
+            rules,
+            text,
+            remaining_string_depth: strings,
+            hides_containers: false,
+            keys: HashMap::with_hasher(FixedState::with_seed(0)),
+            open: Vec::new(),
+            members: Vec::new(),
+            is_catalogue: None,
+            places: if rules.patterns.is_empty() { prefilter::places(text) } else { Vec::new() },
+            edits: Vec::new(),
+        }
+    }
+
+    fn reset(&mut self, edits: usize) {
+        self.edits.truncate(edits);
+        self.open.clear();
+        self.members.clear();
+    }
+
+    /// Walks all values of the text.
+    fn walk_values(&mut self) -> Result<(), ScanError> {
+        let mut at = 0;
+        while !self.text[at..].trim_start().is_empty() {
+            at = self.walk_value(JsonReader::resume(self.text, at))?;
+        }
+        Ok(())
+    }
+
+    /// Walks the value that begins at `start` and returns its end, or `None` if it is cut off or faulty.
+    fn walk_complete(&mut self, start: usize) -> Option<usize> {
+        let edits = self.edits.len();
+        let walked = self.walk_value(JsonReader::resume(self.text, start)).ok();
+        if walked.is_none() {
+            self.reset(edits);
+        }
+        walked
+    }
+
+    /// Walks the readable part of a value that is cut off or faulty, and returns the end of that part.
+    /// Containers with secret names are hidden up to their closing bracket.
+    fn walk_fragment(&mut self, start: usize) -> usize {
+        let text = &self.text[start..];
+        let completed = fragment::complete(text);
+        let mut walk = JsonRedactor::new(self.rules, &completed.json, self.remaining_string_depth);
+        walk.hides_containers = true;
+        let mut end = completed.len.max(1);
+        if walk.walk_values().is_ok() {
+            // What is hidden in a hidden container needs no edit of its own.
+            walk.edits.sort_by_key(|named| (named.edit.start, std::cmp::Reverse(named.edit.end)));
+            let mut done = 0;
+            for NamedEdit { mut edit, names } in walk.edits {
+                if edit.start < done {
+                    continue;
+                }
+                done = edit.end;
+                if edit.end > completed.len {
+                    let open = completed.open_containers(edit.end);
+                    edit.end = text_value::closing_end(text, completed.len, open);
+                    end = end.max(edit.end);
+                }
+                if edit.start < completed.len {
+                    let edit = TextEdit { start: start + edit.start, end: start + edit.end, ..edit };
+                    self.edits.push(NamedEdit { edit, names });
+                }
+            }
+        }
+        self.text.ceil_char_boundary(start + end)
+    }
+
+    /// Walks one value and returns its end.
+    fn walk_value(&mut self, mut reader: JsonReader<'a>) -> Result<usize, ScanError> {
+        let mut begins = true;
+        loop {
+            if begins {
+                let kind = reader.peek()?;
+                if let Some(around) = self.open.last_mut() {
+                    around.value_kind = Some(kind);
+                }
+                match kind {
+                    JsonKind::Object | JsonKind::Array => {
+                        let (is_array, start) = (kind == JsonKind::Array, reader.at() as u32);
+                        if is_array {
+                            reader.enter_array()?
+                        } else {
+                            reader.enter_object()?
+                        };
+                        self.open.push(Open {
+                            is_array,
+                            start,
+                            first: self.members.len(),
+                            ..Open::default()
+                        });
+                    }
+                    _ => {
+                        let value = reader.skip()?;
+                        if kind == JsonKind::String {
+                            self.redact_item(value);
+                        }
+                        self.finish_value(value.start, value.end);
+                    }
+                }
+            }
+            let Some(open) = self.open.last() else { return Ok(reader.at()) };
+            begins = if open.is_array {
+                reader.next_item()?
+            } else if let Some(key) = reader.next_key()? {
+                self.begin_member(key);
+                true
+            } else {
+                false
+            };
+            if !begins {
+                let end = reader.at() as u32;
+                self.close(end);
+                let start = self.open.pop().map_or(0, |closed| closed.start);
+                self.finish_value(start, end);
+            }
+        }
+    }
+
+    fn begin_member(&mut self, key: Span) {
+        let quoted = key.slice(self.text);
+        let facts = match self.keys.get(quoted) {
+            Some(facts) => *facts,
+            None => {
+                let facts = KeyFacts::of(self.rules, &self.decode_key(key));
+                self.keys.insert(quoted, facts);
+                facts
+            }
+        };
+        let Some(open) = self.open.last_mut() else { return };
+        if let Some(last) = self.members.get_mut(open.first..).and_then(<[_]>::last_mut)
+            && last.number + 1 == open.member_count
+        {
+            last.next_start = Some(key.start);
+        }
+        (open.key, open.facts) = (Some(key), facts);
+        open.has_login |= facts.is_login;
+        open.has_linguistic |= facts.is_linguistic;
+    }
+
+    /// Records that a value has ended.
+    fn finish_value(&mut self, start: u32, end: u32) {
+        let Some(open) = self.open.last_mut().filter(|open| !open.is_array) else { return };
+        if let (Some(key), Some(kind)) = (open.key, open.value_kind)
+            && open.facts.is_kept()
+        {
+            self.members.push(Member {
+                key,
+                value: Span { start, end },
+                kind,
+                facts: open.facts,
+                number: open.member_count,
+                previous_end: open.previous_end,
+                next_start: None,
+            });
+        }
+        open.member_count += 1;
+        open.previous_end = end;
+    }
+
+    /// Hides what is hidden in the innermost container, which ends here.
+    fn close(&mut self, end: u32) {
+        let Some(open) = self.open.last() else { return };
+        // The columns of rows may follow.
+        let around = self.open.iter().rev().nth(1);
+        if open.is_array {
+            if around.is_none_or(|around| around.is_array || !around.facts.is_rows) {
+                self.redact_rows_below_header(Span { start: open.start, end }, 0);
+            }
+        } else if self.members.len() > open.first {
+            let members = self.members.split_off(open.first);
+            self.redact_object(&members);
+        }
+    }
+
+    /// Returns true if a path matches a name in the innermost open containers, without that many of the innermost ones.
+    fn matches_path(&self, name: &str, skipped: usize) -> bool {
+        self.rules.matches_path_within(name, |steps| {
+            let around = self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
+            around.take(steps).map(|key| unescape(key.slice(self.text)))
+        })
+    }
+
+    /// Decodes a key.
+    fn decode_key(&self, key: Span) -> Cow<'a, str> {
+        let quoted = key.slice(self.text);
+        if quoted.contains('\\') { unescape(quoted).into() } else { quoted[1..quoted.len() - 1].into() }
+    }
+
+    /// Returns the dotted path of a name in the innermost open containers, without that many of the innermost ones.
+    fn path_of(&self, names: &[&str], skipped: usize) -> String {
+        let keys = self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
+        let mut steps: Vec<Cow<str>> = keys.take(MAX_PATH_STEPS).map(|key| self.decode_key(key)).collect();
+        steps.reverse();
+        steps.extend(names.iter().map(|name| Cow::Borrowed(*name)));
+        steps.drain(..steps.len().saturating_sub(MAX_PATH_STEPS));
+        steps.join(".")
+    }
+
+    fn hide(
+        &mut self,
+        span: Span,
+        replacement: impl Into<Cow<'static, str>>,
+        name: impl IntoIterator<Item = String>,
+    ) {
+        let (start, end) = (span.start as usize, span.end as usize);
+        let edit = TextEdit { start, end, replacement: replacement.into() };
+        self.edits.push(NamedEdit { edit, names: name.into_iter().collect() });
+    }
+}

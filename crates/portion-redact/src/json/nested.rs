@@ -1,0 +1,78 @@
+//! Redacts strings in JSON. Most strings need no search.
+
+use portion_json::scan::{quote, unescape};
+use portion_json::span::Span;
+
+use super::super::delimited::may_be_single_column;
+use super::super::flag;
+use super::super::prefilter::{self, places_in};
+use super::{JsonRedactor, REDACTED_STRING, SecretKind, is_secret_json};
+
+impl JsonRedactor<'_, '_> {
+    /// Redacts a string, which may be the item after the flag of a command: `["--password", "…"]`.
+    pub(super) fn redact_item(&mut self, value: Span) {
+        let quoted = value.slice(self.text);
+        if let Some(open) = self.open.last_mut().filter(|open| open.is_array) {
+            let is_next = |flag: &Span| self.text[flag.end as usize..value.start as usize].trim() == ",";
+            if let Some(flag) = open.flag.take().filter(is_next)
+                && is_secret_json(SecretKind::Password, "", quoted)
+                && !quoted.starts_with("\"-")
+            {
+                let name = self.text[flag.start as usize + 1..flag.end as usize - 1].to_owned();
+                self.hide(value, REDACTED_STRING, Some(name));
+                return;
+            }
+            open.flag = flag::is_hidden_flag(self.rules, quoted.trim_matches('"')).then_some(value);
+        }
+        self.redact_string(value);
+    }
+
+    /// Redacts a string: the JSON, the settings and the tables in it, as in a text. Inside too many strings, a string that
+    /// may hold a hidden value is hidden as a whole.
+    pub(super) fn redact_string(&mut self, value: Span) {
+        let quoted = value.slice(self.text);
+        let is_searched = if self.rules.patterns.is_empty() {
+            let places = places_in(&self.places, value.start, value.end);
+            let may_hold = !places.is_empty()
+                && (may_hide(quoted) || may_be_single_column(self.rules, &quoted[1..], "\\n"));
+            may_hold || places.iter().any(|place| place.is_token)
+        } else {
+            may_hide(quoted)
+                || may_be_single_column(self.rules, &quoted[1..], "\\n")
+                || prefilter::may_hold(quoted)
+        };
+        if !is_searched {
+            return;
+        }
+        let Some(strings) = self.remaining_string_depth.checked_sub(1) else {
+            let path = self.path_of(&[], 0);
+            self.hide(value, REDACTED_STRING, Some(path));
+            return;
+        };
+        if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {
+            self.hide(value, quote(&without), names);
+        }
+    }
+}
+
+/// Returns true if a string, as written in JSON, may hold the name of a hidden value: JSON, markup, a table or a setting.
+fn may_hide(quoted: &str) -> bool {
+    // A character that is written as `\u003d` may be any.
+    quoted.contains(['{', '<', '|', '│', '┃', '║'])
+        || quoted.contains('[') && quoted.contains("\\\"")
+        || quoted.contains("--")
+        || quoted.contains([':', '='])
+        || quoted.contains('(') && holds_insert(quoted)
+        || quoted.contains("\\u00")
+        || (quoted.contains("\\n") || quoted.contains("\\r"))
+            && (quoted.contains([',', ';']) || quoted.contains("\\t"))
+        || quoted.contains('：')
+        || quoted.contains('＝')
+        || quoted.contains(" '")
+        || quoted.contains("ENV ")
+}
+
+/// Returns true if a string may hold an `INSERT` of SQL, whose values need no quotes.
+fn holds_insert(quoted: &str) -> bool {
+    quoted.as_bytes().windows(6).any(|word| word.eq_ignore_ascii_case(b"values"))
+}

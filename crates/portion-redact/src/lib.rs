@@ -1,0 +1,168 @@
+//! Hides values that no client may see: passwords, tokens, door codes.
+//!
+//! Values are selected by the names of members, columns and settings, before a payload is indexed, so nothing that is
+//! made from a snapshot contains them. A string becomes `"[redacted]"`. No value changes its type, so a value of
+//! another type is removed together with its key, except `null`. All other bytes stay the same.
+//!
+//! ```
+//! use portion_redact::RedactionRules;
+//!
+//! let rules = RedactionRules::parse("secrets, guest.phone")?;
+//! let (shown, hidden) = rules.redact(r#"{"password":"hunter2","guest":{"phone":"+49 30 1"}}"#).unwrap();
+//! assert_eq!(shown, r#"{"password":"[redacted]","guest":{"phone":"[redacted]"}}"#);
+//! assert_eq!(hidden, ["password", "guest.phone"]);
+//! # Ok::<(), portion_redact::RedactError>(())
+//! ```
+
+mod code;
+mod delimited;
+mod edit;
+mod flag;
+mod fragment;
+mod html_table;
+mod json;
+mod manifest;
+mod markup;
+mod name;
+mod pair;
+mod pattern;
+mod prefilter;
+mod rules;
+mod setting_path;
+mod setting_value;
+mod short_password;
+mod sql;
+mod text;
+mod text_name;
+mod text_pair;
+mod text_value;
+mod text_value_rest;
+mod token;
+mod value;
+mod view;
+mod yaml_anchor;
+mod yaml_value;
+
+pub use edit::REDACTED;
+use edit::{BYTE_ORDER_MARK, RedactedNames, TextEdit, apply_edits};
+use json::JsonEdits;
+use rules::NameMatch;
+pub use rules::{RedactError, RedactionRules};
+use view::plain_view;
+
+/// Returns true if a name is that of a redacted field, or the end of its dotted path. Case does not matter.
+///
+/// ```
+/// use portion_redact::is_redacted_field;
+///
+/// let hidden = ["guest.phone".to_owned()];
+/// assert!(is_redacted_field(&hidden, "Phone"));
+/// assert!(!is_redacted_field(&hidden, "hone"));
+/// ```
+pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
+    !name.is_empty()
+        && redacted_paths.iter().any(|path| {
+            let start = path.len().checked_sub(name.len()).filter(|at| path.is_char_boundary(*at));
+            start.is_some_and(|at| {
+                path[at..].eq_ignore_ascii_case(name) && (at == 0 || path[..at].ends_with('.'))
+            })
+        })
+}
+/// Maximum levels of nested strings that are searched for JSON.
+const MAX_STRING_DEPTH: usize = 8;
+
+impl RedactionRules {
+    /// Redacts JSON, or text of JSON lines; `None` if nothing is hidden.
+    ///
+    /// Also returns the dotted paths of the redacted fields, without indices, each once, in order of
+    /// occurrence.
+    pub fn redact_json(&self, json: &str) -> Option<(String, Vec<String>)> {
+        let found = json::collect_edits(self, json, MAX_STRING_DEPTH);
+        Some((apply_edits(json, found.edits, &mut [])?, self.reported_names(found.names)))
+    }
+
+    /// Redacts text: the members of JSON in it, the columns of its tables, the values of settings (`password=…`,
+    /// `Authorization: …`) and, if secrets are hidden, tokens that are recognizable by themselves. JSON that is cut off or
+    /// faulty is read as far as possible. Returns `None` if nothing is hidden. The work is proportional to
+    /// the text.
+    pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
+        redact_after_mark(text, |text| {
+            self.redact_around_json(text, json::collect_edits(self, text, MAX_STRING_DEPTH))
+        })
+    }
+
+    /// Redacts any text: JSON, JSON lines, or other text.
+    pub fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
+        if *self == Self::none() {
+            return None;
+        }
+        self.redact_within(text, MAX_STRING_DEPTH)
+    }
+
+    /// Redacts any text; `strings` is the number of string levels still searched.
+    fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        if self.patterns.is_empty() && !prefilter::may_hold(text) && !token::may_be_password_file(text) {
+            return None;
+        }
+        redact_after_mark(text, |text| {
+            let found = json::collect_edits(self, text, strings);
+            if found.is_json && !self.is_quoted_table(text) {
+                return Some((apply_edits(text, found.edits, &mut [])?, self.reported_names(found.names)));
+            }
+            self.redact_around_json(text, found)
+        })
+    }
+
+    /// Redacts a text whose JSON has these edits.
+    fn redact_around_json(&self, text: &str, mut found: JsonEdits) -> Option<(String, Vec<String>)> {
+        let without_json = apply_edits(text, found.edits, &mut found.ranges);
+        let text = without_json.as_deref().unwrap_or(text);
+        let (view, mut cells) = (plain_view(text), Vec::new());
+        delimited::collect_edits(self, &view, &mut cells, &mut found.names);
+        html_table::collect_edits(self, &view, &mut cells, &mut found.names);
+        sql::collect_edits(self, &view, &mut cells, &mut found.names);
+        let without_cells = apply_edits(text, cells, &mut found.ranges);
+        let (text, view) = match &without_cells {
+            Some(text) => (text.as_str(), plain_view(text)),
+            None => (text, view),
+        };
+        let (edits, names) = text::collect_edits(self, &view, &found.ranges);
+        let applied = apply_edits(text, edits, &mut []);
+        names.into_names().into_iter().for_each(|name| found.names.add(name));
+        Some((applied.or(without_cells).or(without_json)?, self.reported_names(found.names)))
+    }
+
+    /// Returns true for a table with a hidden column whose cells are all in quotes or numbers, in one column or between tabs:
+    /// each is a JSON value, too.
+    fn is_quoted_table(&self, text: &str) -> bool {
+        let mut lines = text.lines().map(str::trim_start);
+        if !text.trim_start().starts_with('"') || lines.any(|line| line.starts_with(['{', '['])) {
+            return false;
+        }
+        let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
+        delimited::collect_edits(self, text, &mut edits, &mut names);
+        !edits.is_empty()
+    }
+
+    /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.
+    pub fn redact_name(&self, name: &str) -> Option<String> {
+        let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
+        may_contain.then(|| apply_edits(name, text::collect_edits(self, name, &[]).0, &mut []))?
+    }
+
+    /// Returns the names of redacted fields as they are reported: without secrets in them.
+    fn reported_names(&self, names: RedactedNames) -> Vec<String> {
+        names.into_names().into_iter().map(|name| self.redact_name(&name).unwrap_or(name)).collect()
+    }
+}
+
+/// Redacts what follows the byte order mark of a text.
+fn redact_after_mark(
+    text: &str,
+    redact: impl FnOnce(&str) -> Option<(String, Vec<String>)>,
+) -> Option<(String, Vec<String>)> {
+    let content = text.trim_start_matches(BYTE_ORDER_MARK);
+    let (shown, names) = redact(content)?;
+    let mark = &text[..text.len() - content.len()];
+    Some((if mark.is_empty() { shown } else { format!("{mark}{shown}") }, names))
+}

@@ -1,0 +1,306 @@
+//! Recognizes the names of secrets by their words: `wifiPassword`, `session_token`, `door-code`.
+
+/// What the value under the name of a secret usually is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SecretKind {
+    /// A password, a key or a code.
+    #[default]
+    Password,
+    /// A token: made by a machine, so no word of a language. Words of texts are called tokens, too.
+    Token,
+    /// A token beside facts about words: a word of a text, unless it looks like none.
+    Word,
+    /// The user and the password in base64, as Docker stores them under `auth`.
+    Basic,
+    /// Sentences that let somebody in: instructions, the place of a key.
+    Instructions,
+}
+
+/// Words that make every name containing them a secret.
+const SECRET_WORDS: &str = "password passwords passwd pwd passphrase passcode passkey secret secrets credential credentials \
+    cred creds authorization cookie cookies ssn cvv cvc cvv2 pin bearer jwt otp totp psk presharedkey mnemonic seedphrase connstr";
+/// Words before `key`, `code`, `number`, `string`, `tokens` and `phrase` that make a secret together.
+const SECRET_PAIRS: &[(&str, &str)] = &[
+    (
+        "api access private secret signing encryption decryption ssh auth shared master service wifi license account \
+         subscription recovery preshared deploy admin webhook hmac unseal symmetric session app application client",
+        "key",
+    ),
+    (
+        "door security access entry gate lock lockbox keybox alarm pin keypad verification auth authorization recovery backup \
+         wifi building mfa otp 2fa factor unlock pairing sms",
+        "code",
+    ),
+    ("card cc", "number"),
+    ("connection conn", "string"),
+    ("connection conn", "str"),
+    ("access refresh auth api device", "token"),
+    ("seed recovery mnemonic backup", "phrase"),
+];
+/// Words before `pass` and `pw` that make a secret. Other passes are results of tests, steps or tickets.
+const PASSWORD_OWNERS: &str = "account admin amqp ansible app archive auth become bind client database db email ftp gmail http \
+    imap jdbc keystore ldap login mail mongo mongodb mqtt mssql mysql oracle pg pgsql pop postgres postgresql rabbitmq redis root \
+    router samba sftp smb smtp sql ssh ssl sudo svc truststore user usr vnc vpn wp zip";
+/// Ends of names that are written as one word.
+const SECRET_SUFFIXES: &str = "password passwd passphrase passwort kennwort contraseña wachtwoord secret apikey apikeys accesskey \
+    privatekey secretkey accountkey accesstoken refreshtoken authtoken sessiontoken idtoken apitoken doorcode securitycode pincode \
+    cardnumber connectionstring";
+/// Words for an access to a building, and the words after them that make it a secret: information for a
+/// guest alone, such as `keyPickup` or `gate_instructions`.
+const ENTRY_NOUNS: &str = "access alarm building buzzer door elevator entrance entry garage gate intercom key keybox keypad keys \
+    keysafe lock lockbox padlock safe smartlock";
+const ENTRY_SECRETS: &str = "code codes collection combination combo handover instruction instructions keycode location passcode \
+    pickup pin";
+/// Words that make a secret after `wifi`.
+const WIFI_SECRETS: &str = "code credentials key login pass password psk user username";
+/// Last words of names that describe an entry and let nobody in: `keyPickupFee`, `doorCodeUpdatedOn`.
+const ENTRY_METADATA_WORDS: &str = "amount at cost count date enabled expiry expires fee fees id ids length on policy price required \
+    status tax time type until updated valid";
+/// Names like those of an entry that software uses for other things: the code of a pressed key,
+/// instructions of a processor.
+const ENTRY_EXCEPTIONS: [&str; 6] =
+    ["key code", "key codes", "key collection", "key combination", "key combo", "lock instruction"];
+/// Words that make a secret only after words for keys.
+const KEY_ONLY_WORDS: &str = "collection handover location pickup";
+/// Words of sentences that let somebody in.
+const INSTRUCTION_WORDS: &str = "collection combination handover instruction instructions location pickup";
+/// Last words of names that describe a secret without containing it.
+const METADATA_WORDS: &str = "at date time age updated expires expiry expiration expired in ttl length len count policy type kind id \
+    ids name names url uri endpoint required enabled set valid strength status limit limits usage used version format field label \
+    consent banner domain path file address hint on fee price cost ref arn prefix suffix error errors message placeholder title \
+    description help encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider";
+/// First words of names of conditions, counts and actions.
+const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";
+/// Words beside which `token` means a place in a list or a piece of text.
+const NON_SECRET_TOKEN_WORDS: &str = "bucket ring page next prev previous continuation cursor sync delta progress change resume \
+    scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
+/// Words that are often written as two.
+const JOINED_WORDS: [(&str, &str, &str); 11] = [
+    ("wi", "fi", "wifi"),
+    ("check", "in", "checkin"),
+    ("pick", "up", "pickup"),
+    ("hand", "over", "handover"),
+    ("lock", "box", "lockbox"),
+    ("key", "box", "keybox"),
+    ("key", "safe", "keysafe"),
+    ("key", "pad", "keypad"),
+    ("pass", "phrase", "passphrase"),
+    ("pass", "key", "passkey"),
+    ("pre", "shared", "preshared"),
+];
+
+/// Returns true if a word is in a list.
+pub(super) fn is_in(words: &str, word: &str) -> bool {
+    let is_bound = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
+    let bytes = words.as_bytes();
+    !word.is_empty()
+        && memchr::memmem::find_iter(bytes, word).any(|at| {
+            is_bound(at.checked_sub(1).and_then(|before| bytes.get(before)))
+                && is_bound(bytes.get(at + word.len()))
+        })
+}
+
+/// Returns the kind of secret that a member of this name holds; `None` if it is no name of a secret.
+pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
+    // No name of a secret is longer.
+    if name.len() > 128 || name.len() < 3 {
+        return None;
+    }
+    if let Some((before, last)) = name.rsplit_once('/') {
+        return kind_of_path(before, last);
+    }
+    if matches!(name, "_auth" | "auth") {
+        return Some(if name == "auth" { SecretKind::Basic } else { SecretKind::Password });
+    }
+    let words = normalized_words(name);
+    let (first, last) = (words.first()?, words.last()?);
+    if is_entry_secret(&words) {
+        let is_told = words.iter().any(|word| is_in(INSTRUCTION_WORDS, word));
+        return Some(if is_told { SecretKind::Instructions } else { SecretKind::Password });
+    }
+    if words.len() > 1 && (is_in(METADATA_WORDS, last) || is_in(QUESTION_WORDS, first)) {
+        return None;
+    }
+    let is_pair = |pair: &[String]| {
+        SECRET_PAIRS.iter().any(|(firsts, second)| {
+            let is_second = pair[1] == *second
+                || !matches!(*second, "number" | "string" | "phrase") && {
+                    pair[1].strip_suffix('s') == Some(*second)
+                };
+            is_second && is_in(firsts, &pair[0])
+        })
+    };
+    // `pin-project` is no PIN, and `Cookies sold` is no cookie.
+    let is_other = |at: usize| {
+        let next = words.get(at + 1).map(String::as_str);
+        next.is_some_and(|next| match words[at].as_str() {
+            "pin" => !is_in("code codes number", next),
+            "cookie" | "cookies" => !is_in("value string header secret", next),
+            _ => false,
+        })
+    };
+    let ends_with_secret = |word: &String| SECRET_SUFFIXES.split(' ').any(|end| word.ends_with(end));
+    let is_secret_word =
+        |(at, word): (usize, &String)| (is_in(SECRET_WORDS, word) || ends_with_secret(word)) && !is_other(at);
+    let is_password = words.iter().enumerate().any(is_secret_word)
+        || words.windows(2).any(is_pair)
+        || is_password_of_owner(&words);
+    let is_token = words.iter().any(|word| word == "token" || word == "authtoken")
+        && !words.iter().any(|word| is_in(NON_SECRET_TOKEN_WORDS, word));
+    if is_password { Some(SecretKind::Password) } else { is_token.then_some(SecretKind::Token) }
+}
+
+/// Returns the kind of a secret whose name is written as a path with slashes: `/prod/db/password`. Other keys of paths, like
+/// those of URLs, are no names; `api/key` is one of two words.
+fn kind_of_path(before: &str, last: &str) -> Option<SecretKind> {
+    let is_pair = SECRET_PAIRS
+        .iter()
+        .any(|(firsts, second)| last.eq_ignore_ascii_case(second) && is_in(firsts, &before.to_lowercase()));
+    let is_password = || {
+        let words = normalized_words(last);
+        let is_word = |word: &String| is_in(SECRET_WORDS, word) || is_in(SECRET_SUFFIXES, word);
+        words.last().is_some_and(is_word) && !is_in("cookie cookies jwt pin bearer", &words[0])
+    };
+    let steps = before.split('/').filter(|step| !step.is_empty()).count();
+    (is_pair || steps > usize::from(before.starts_with('/')) && is_password()).then_some(SecretKind::Password)
+}
+
+/// Returns true for words such as `db pass`, `adminpw`.
+fn is_password_of_owner(words: &[String]) -> bool {
+    let is_pair = match words {
+        [.., owner, last] => is_in(PASSWORD_OWNERS, owner) && matches!(last.as_str(), "pass" | "pw"),
+        _ => false,
+    };
+    let is_joined = |word: &String| {
+        ["pass", "pw"]
+            .iter()
+            .any(|end| word.strip_suffix(end).is_some_and(|owner| is_in(PASSWORD_OWNERS, owner)))
+    };
+    is_pair || words.last().is_some_and(is_joined)
+}
+
+/// Returns true if all words of a name belong to the names of secrets: `password`, `access_token`, not `secret_x`.
+pub(super) fn is_plain_secret_name(name: &str) -> bool {
+    let is_known = |word: &String| {
+        is_in(SECRET_WORDS, word)
+            || is_in(SECRET_SUFFIXES, word)
+            || is_in(ENTRY_NOUNS, word)
+            || is_in(ENTRY_SECRETS, word)
+            || matches!(word.as_str(), "token" | "tokens" | "wifi")
+            || SECRET_PAIRS.iter().any(|(firsts, second)| is_in(firsts, word) || word == second)
+    };
+    normalized_words(name).iter().all(is_known)
+}
+
+/// Returns true if words name an access to a building or its network.
+fn is_entry_secret(words: &[String]) -> bool {
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
+    if is_in(QUESTION_WORDS, first) || is_in(ENTRY_METADATA_WORDS, last) {
+        return false;
+    }
+    words.windows(2).any(|pair| {
+        let (thing, what) = (pair[0].as_str(), pair[1].as_str());
+        let entry = is_in(ENTRY_NOUNS, thing)
+            && is_in(ENTRY_SECRETS, what)
+            && !ENTRY_EXCEPTIONS.contains(&&*format!("{thing} {what}"));
+        let holds_keys = thing.starts_with("key") || thing == "lockbox";
+        let entry = entry && (holds_keys || !is_in(KEY_ONLY_WORDS, what));
+        let arrival =
+            matches!(thing, "arrival" | "checkin") && matches!(what, "instruction" | "instructions");
+        entry || arrival || thing == "wifi" && is_in(WIFI_SECRETS, what)
+    })
+}
+
+/// Returns the words of a name without trailing digits, with a common spelling for `Wi-Fi`, `key-pickup`
+/// and the like. Characters without width do not count.
+pub(super) fn normalized_words(name: &str) -> Vec<String> {
+    let is_invisible = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
+    let mut words = if name.is_ascii() {
+        portion_text::name_words::split_name(name)
+    } else {
+        portion_text::name_words::split_name(&name.replace(is_invisible, ""))
+    };
+    for word in &mut words {
+        if !matches!(word.as_str(), "cvv2" | "2fa") {
+            word.truncate(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+        }
+        if matches!(word.as_str(), "wlan" | "wireless") {
+            *word = "wifi".to_owned();
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let mut at = 0;
+    while at + 1 < words.len() {
+        let pair =
+            JOINED_WORDS.iter().find(|(first, second, _)| words[at] == *first && words[at + 1] == *second);
+        match pair {
+            Some((.., joined)) => {
+                words[at] = (*joined).to_owned();
+                words.remove(at + 1);
+            }
+            None => at += 1,
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::secret_kind;
+
+    fn check(expect: bool, names: &str) {
+        for name in names.split_whitespace() {
+            assert_eq!(secret_kind(name).is_some(), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn secret_names_are_recognized() {
+        check(
+            true,
+            "password Password userPassword PASSWD db_pwd secret clientSecret client_secret client-secret token accessToken \
+             access_token X-Auth-Token apiKey api_key APIKey apikey accessKey AWSSecretAccessKey privateKey doorCode \
+             doorSecurityCode door_code wifiPassword wifipassword pin pinCode pin_code authorization Proxy-Authorization \
+             credential credentials cookie Set-Cookie session_token ssn cvv cvv2 cardNumber card_number connectionString \
+             password2 api_keys privateKeys refreshTokens idToken csrfToken passphrase DB_PASS MYSQL_PASS smtp_pass dbPass \
+             adminPw rootpw userpass api/key API/Key passPhrase passKey psk PresharedKey pre-shared-key client-key-data _auth \
+             accountKey subscriptionKey connStr creds recovery_key mnemonic mfa_code ansible_become_pass /prod/db/password \
+             config/db/secret pass\u{200b}word",
+        );
+    }
+
+    #[test]
+    fn entry_secrets_are_recognized() {
+        check(
+            true,
+            "doorCode doorCodeVendor doorCodeInstruction door_code_instructions keyPickup key_pickup key-pick-up \
+             keyPickupAddress keysHandover keyHandover wifiUsername wifiPassword wifi_user_name wi-fi_password Wi-FiUsername \
+             lockCode lockboxCode lock_box_code gateCode gate_instructions alarmCode accessCode access_instructions \
+             entryInstructions buzzerCode intercom_code padlockCombination safeCombination lockCombination smartLockCode \
+             garageCode wlanKey wirelessPassword lockboxInstructions keySafeCode keypadCode entrance_code wifiPass \
+             checkInInstructions check_in_instructions checkinInstruction selfCheckInInstructions arrivalInstructions \
+             keyLocation key_location lockboxLocation key_box_location",
+        );
+        check(
+            false,
+            "keyPickupFee key_pickup_fee keyPickupTime doorCodeUpdatedAt doorCodeId hasDoorCode postcode postCode zipcode \
+             countryCode keyCode keyCodes keyCombination keyCollection gateway gateId lockVersion lock lockTime accessType accessibility doorType \
+             wifi hasWifi wifiAvailable wifiSpeed instruction specialInstruction cleaningInstruction instructions pickup \
+             pickupTime pickupLocation colorCode alarm entryDate entries keyword safeMode buildingName buildingNumber \
+             requiresKeyPickup doorCodeCount checkInDate checkIn check_in_time arrivalDate doorLocation keyLocations",
+        );
+    }
+
+    #[test]
+    fn similar_names_are_not_secrets() {
+        check(
+            false,
+            "tokens token_count max_tokens maxTokens prompt_tokens totalTokens postalCode countryCode country_code zipCode \
+             nextPageToken page_token pageToken continuation_token NextToken syncToken passwordUpdatedAt password_updated_at \
+             hasPassword has_password isSecret keyboard key keys statusCode status_code code secretary tokenizer tokenType \
+             token_type expires_in accessKeyId cookieConsent cookie_policy pinned spinning promoCode eos_token passwordPolicy \
+             passwordResetUrl number string connection card lockTime id a pass tests_pass first_pass bypass compass \
+             proxy_pass user_pass_regex boardingPass render_pass db_pass_count pw /api/key v1/api/key text/token /oauth2/token",
+        );
+    }
+}

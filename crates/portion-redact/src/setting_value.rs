@@ -1,0 +1,138 @@
+//! The value of a setting in text, and how it is hidden.
+
+use std::ops::Range;
+
+use super::name::is_in;
+use super::text_name::quote_before;
+use super::text_value::{ValueExtent, container_after, typed_value_start, value_after};
+use super::text_value_rest::extended_end;
+use super::value::Form;
+use super::yaml_value::after_properties;
+use super::{NameMatch, REDACTED, TextEdit};
+
+/// Maximum bytes of the line after a value that are read, and maximum items of a container.
+const MAX_AFTER_BYTES: usize = 160;
+const MAX_ITEMS: usize = 256;
+/// Members of an object that describes a field.
+const DESCRIBING_KEYS: &str = "version type path git workspace registry optional required description enum from secretKeyRef \
+    valueFrom minLength maxLength format schema secure httpOnly sameSite maxAge";
+
+/// The value of a setting.
+pub(super) struct SettingValue {
+    /// The value without quotes.
+    pub value: Range<usize>,
+    /// The bytes to replace: the value. If it has a tag or an anchor, these and its quotes, too.
+    pub replaced: Range<usize>,
+    pub is_container: bool,
+}
+
+impl SettingValue {
+    /// Finds the value after the separator at `at`, outside of JSON.
+    pub(super) fn find(text: &str, at: usize, extent: ValueExtent, may_be_container: bool) -> Option<Self> {
+        if let Some(from) = typed_value_start(text, at) {
+            return Self::read(text, (from - 1, from), extent, may_be_container);
+        }
+        let properties = if text.as_bytes()[at] == b':' { after_properties(text, at + 1) } else { None };
+        let tagged = properties.and_then(|from| Self::read(text, (at, from), extent, may_be_container));
+        match tagged {
+            Some(tagged) => Some(tagged.with_properties(text, at + 1)),
+            None => Self::read(text, (at, at + 1), extent, may_be_container),
+        }
+    }
+
+    /// Finds the value after the separator at `at` in JSON. Its lines do not continue values, and containers have rules of their
+    /// own.
+    pub(super) fn find_in_json(text: &str, at: usize, extent: ValueExtent) -> Option<Self> {
+        let from = typed_value_start(text, at).unwrap_or(at + 1);
+        if container_after(text, from).is_some() {
+            return None;
+        }
+        let (start, end) = value_after(text, from, extent)?;
+        Some(Self { value: start..end, replaced: start..end, is_container: false })
+    }
+
+    /// Reads the value that begins at the second offset. The first one is that of its separator.
+    pub(super) fn read(
+        text: &str,
+        (at, from): (usize, usize),
+        extent: ValueExtent,
+        may_be_container: bool,
+    ) -> Option<Self> {
+        let container = container_after(text, from);
+        if !may_be_container && container.is_some() {
+            return None;
+        }
+        let is_container = container.is_some();
+        let (start, end) = container.or_else(|| {
+            let (start, end) = value_after(text, from, extent)?;
+            Some((start, extended_end(text, at, (start, end), extent)))
+        })?;
+        Some(Self { value: start..end, replaced: start..end, is_container })
+    }
+
+    /// Extends the replaced bytes to the tag and the anchor before the value, which begin after the white space at `from`.
+    fn with_properties(mut self, text: &str, from: usize) -> Self {
+        let Range { start, end } = self.value.clone();
+        let quote = text[..start].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
+        let is_closed = quote.is_some_and(|quote| text[end..].starts_with(quote));
+        let properties = text.len() - text[from..].trim_start_matches([' ', '\t']).len();
+        self.replaced = properties..end + usize::from(is_closed);
+        self
+    }
+
+    /// Returns the edit that hides the value, or `None` if it is no secret. `at`: the separator. A container gets the quotes of
+    /// its name.
+    pub(super) fn edit(&self, text: &str, at: usize, (name, verdict): (&str, NameMatch)) -> Option<TextEdit> {
+        let value = &text[self.value.clone()];
+        let is_secret = if self.is_container {
+            holds_secrets(name, verdict, value)
+        } else {
+            verdict.hides(name, value, form(text, self.value.start, self.value.end))
+        };
+        let replacement = if self.is_container {
+            let quote = quote_before(text, at);
+            format!("{quote}{REDACTED}{quote}").into()
+        } else {
+            REDACTED.into()
+        };
+        let Range { start, end } = self.replaced;
+        is_secret.then_some(TextEdit { start, end, replacement })
+    }
+}
+
+/// Returns how a value in a text is written.
+pub(super) fn form(text: &str, start: usize, end: usize) -> Form<'_> {
+    let before = &text[..start];
+    if before.ends_with(['"', '\'', '`']) {
+        return Form::Data;
+    }
+    let separator = before.trim_end_matches([' ', '\t', ':', '=', '>']).len();
+    let after = &text[end..text.floor_char_boundary(end + MAX_AFTER_BYTES)];
+    Form::Bare { separator: &before[separator..], after: after.split('\n').next().unwrap_or_default() }
+}
+
+/// Returns true if an array or object without JSON around it holds a secret. What describes a member holds none:
+/// `{ version = "0.18" }`, `{ type: String }`.
+fn holds_secrets(name: &str, verdict: NameMatch, container: &str) -> bool {
+    let inside = &container[1..];
+    if verdict.is_named {
+        return !inside.trim_matches([' ', ']', '}']).is_empty();
+    }
+    let is_object = container.starts_with('{');
+    let mut items = inside.split([',', '\n', ';', '[', '{']).filter_map(|item| {
+        let item = item.trim_end_matches([' ', ']', '}', '\r']).trim();
+        let (key, value) = if is_object { item.split_once([':', '='])? } else { ("", item) };
+        let value = value.trim_start_matches(['>', '=']).trim();
+        let is_quoted = value.starts_with(['"', '\'']);
+        let form = if is_quoted { Form::Data } else { Form::Bare { separator: " ", after: "" } };
+        let key = key.trim().trim_matches(['"', '\'']);
+        Some((key, value.trim_matches(['"', '\'']), form))
+    });
+    let describes = |key: &str| is_in(DESCRIBING_KEYS, key);
+    let mut is_described = false;
+    let is_secret = items.by_ref().take(MAX_ITEMS).fold(false, |is_secret, (key, value, form)| {
+        is_described |= describes(key);
+        is_secret || verdict.hides(name, value, form)
+    });
+    is_secret && !is_described
+}

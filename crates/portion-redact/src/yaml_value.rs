@@ -1,0 +1,167 @@
+//! Finds values in YAML that do not simply follow their name: lists and texts below it, and values after a tag or an anchor.
+
+use super::name::is_in;
+use super::value::Form;
+use super::{NameMatch, REDACTED, TextEdit};
+
+/// Maximum tags and anchors of a value.
+const MAX_PROPERTIES: usize = 2;
+/// Maximum bytes of a tag or an anchor.
+const MAX_PROPERTY_BYTES: usize = 128;
+/// First members of items that name a secret.
+const NAMING_KEYS: &str = "name source id ref secretName secretRef key type uses from external";
+/// Words of source code that follow an ampersand: `token: &mut Token`.
+const CODE_WORDS: [&str; 4] = ["dyn", "impl", "mut", "raw"];
+
+/// Redacts the value that stands on the lines after its name, the separator of which is at `at`. Returns the end of the value,
+/// or `None` if there is none. The tag and the anchor before a list are hidden with it.
+pub(super) fn add_edits_below(
+    text: &str,
+    at: usize,
+    name: (&str, NameMatch),
+    edits: &mut Vec<TextEdit>,
+) -> Option<usize> {
+    let from = after_properties(text, at + 1);
+    let first_edit = edits.len();
+    let end = add_block_edits(text, at, from.unwrap_or(at + 1), name, edits)?;
+    if let Some(from) = from
+        && edits.len() > first_edit
+        && text[from..].trim_start_matches([' ', '\t', '\r']).starts_with('\n')
+    {
+        let start = text.len() - text[at + 1..].trim_start_matches([' ', '\t']).len();
+        edits.push(TextEdit { start, end: from, replacement: REDACTED.into() });
+    }
+    Some(end)
+}
+
+/// Redacts a list, or the lines after `|` or `>`, that begins after the line of its name at `at`. `from`: the offset after the
+/// name. Returns the end of the value, or `None` if there is none. Mappings are left to the rules for their own names.
+pub(super) fn add_block_edits(
+    text: &str,
+    at: usize,
+    from: usize,
+    (name, verdict): (&str, NameMatch),
+    edits: &mut Vec<TextEdit>,
+) -> Option<usize> {
+    let header = text[from..].trim_start_matches([' ', '\t']);
+    let scalar = header.strip_prefix(['|', '>']);
+    let is_scalar = scalar.is_some();
+    let rest = scalar.map_or(header, |rest| rest.trim_start_matches(|c: char| "+-0123456789".contains(c)));
+    let rest = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n')?;
+    let line_start = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
+    let name_indent = indent_of(&text[line_start..at]);
+    let (mut start, mut item_indent, mut value_end) = (text.len() - rest.len(), None, None);
+    // True in an item that names a secret: `- name: regcred`.
+    let mut is_reference = false;
+    while start < text.len() {
+        let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len);
+        let line = text[start..end].trim_end();
+        let (indent, content) = (indent_of(line), line.trim_start());
+        let item = content.strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with(' '));
+        let value = match item {
+            _ if content.is_empty() && (is_scalar || item_indent.is_some()) => "",
+            _ if is_scalar && indent > name_indent => content,
+            Some(rest) if !is_scalar && indent >= item_indent.unwrap_or(name_indent) => {
+                item_indent.get_or_insert(indent);
+                rest.trim_start()
+            }
+            _ if item_indent.is_some_and(|item| indent > item) => content,
+            _ => break,
+        };
+        if !value.is_empty() {
+            let end = start + line.len();
+            let first_word = value.split([' ', ':']).next().unwrap_or_default();
+            let is_named = item.is_some() && value.contains(": ") && is_in(NAMING_KEYS, first_word);
+            let form = Form::Bare { separator: ": ", after: "" };
+            is_reference = (is_reference || item.is_some()) && (is_named || item.is_none() && is_reference);
+            if is_scalar || !is_reference && verdict.hides(name, value, form) {
+                edits.push(TextEdit { start: end - value.len(), end, replacement: REDACTED.into() });
+            }
+            value_end = Some(end);
+        }
+        start = end + 1;
+    }
+    value_end
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// Returns the offset after the tag and the anchor of a value: `!!str &pw hunter2`. `from`: the offset after the separator.
+/// Returns `None` if there is neither.
+pub(super) fn after_properties(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    for _ in 0..MAX_PROPERTIES {
+        let rest = &text[at..];
+        let content = rest.trim_start_matches([' ', '\t']);
+        let Some(len) = property_len(content).filter(|_| content.len() < rest.len()) else { break };
+        at = text.len() - content.len() + len;
+    }
+    (at > from).then_some(at)
+}
+
+/// Returns the length of the tag or the anchor at the start of a text.
+pub(super) fn property_len(content: &str) -> Option<usize> {
+    let near = &content[..content.floor_char_boundary(MAX_PROPERTY_BYTES)];
+    let len = near.find(char::is_whitespace).unwrap_or(near.len());
+    let is_whole = content[len..].chars().next().is_none_or(char::is_whitespace);
+    (is_whole && is_property(&near[..len])).then_some(len)
+}
+
+/// Returns true for an anchor (`&pw`) and for a tag: `!!str`, `!vault`, `!<tag:yaml.org,2002:str>`. A password that begins with
+/// an exclamation mark hardly continues with letters only.
+fn is_property(word: &str) -> bool {
+    if let Some(name) = word.strip_prefix('&') {
+        return is_anchor_name(name);
+    }
+    let Some(tag) = word.strip_prefix('!') else { return false };
+    let is_verbatim = tag.starts_with('<') && tag.ends_with('>');
+    let is_short = !tag.is_empty() && tag.chars().all(|c| c.is_alphabetic() || "!-_:./".contains(c));
+    is_verbatim || is_short
+}
+
+/// Returns true for the name of an anchor.
+pub(super) fn is_anchor_name(name: &str) -> bool {
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    !name.is_empty() && !CODE_WORDS.contains(&name) && name.bytes().all(is_name_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_properties;
+
+    #[test]
+    fn tags_and_anchors_are_skipped() {
+        for (text, rest) in [
+            (" !!str a", Some(" a")),
+            (" &p a", Some(" a")),
+            ("\t&p  !!str a", Some(" a")),
+            (" !<tag:yaml.org,2002:str> a", Some(" a")),
+            (" !vault |", Some(" |")),
+            (" &p", Some("")),
+            (" &p\n- a", Some("\n- a")),
+            (" &p &q &r", Some(" &r")),
+            (" a", None),
+            (" ! a", None),
+            (" & a", None),
+            ("!!str a", None),
+            (" !Xk29 a", None),
+            (" &mut A", None),
+            (" &a, b", None),
+            (" &nbsp; a", None),
+            (" &'a str", None),
+            ("", None),
+        ] {
+            assert_eq!(after_properties(text, 0).map(|at| &text[at..]), rest, "{text}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_no_anchors() {
+        for (len, is_anchor) in [(127, true), (128, false)] {
+            let text = format!(" &{} b", "a".repeat(len));
+            assert_eq!(after_properties(&text, 0).is_some(), is_anchor, "{len}");
+        }
+    }
+}

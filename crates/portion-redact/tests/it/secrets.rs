@@ -1,0 +1,280 @@
+//! Secrets are hidden in every notation, beside any data: names × separators × notations × shapes of values.
+
+use portion_redact::RedactionRules;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Names of secrets as they are written.
+const NAMES: &[&str] = &[
+    "password",
+    "Password",
+    "DB_PASSWORD",
+    "userPassword",
+    "passwd",
+    "pwd",
+    "passPhrase",
+    "passKey",
+    "psk",
+    "PresharedKey",
+    "client-key-data",
+    "_auth",
+    "accountKey",
+    "subscriptionKey",
+    "connStr",
+    "creds",
+    "recovery_key",
+    "mnemonic",
+    "mfa_code",
+    "ansible_become_pass",
+    "api_key",
+    "apiKey",
+    "X-API-Key",
+    "access_token",
+    "refreshToken",
+    "client_secret",
+    "secret",
+    "SECRET_KEY",
+    "private_key",
+    "doorCode",
+    "wifi_password",
+    "card_number",
+    "connection_string",
+    "otp",
+    "pin",
+    "jwt",
+    "session_token",
+    "signingKey",
+    "webhook_secret",
+    "DB_PASS",
+    "smtp_pass",
+    "encryption-key",
+    "auth_token",
+    "totp_secret",
+];
+/// Names of several words, as people write them.
+const PHRASES: &[&str] = &[
+    "API Key",
+    "Door code",
+    "Wi-Fi password",
+    "Access code",
+    "Private key",
+    "Recovery code",
+    "Access Token",
+    "Lockbox code",
+];
+
+/// Values of secrets: random ones, those of people, numbers, hexadecimal, base64, sentences of words without a meaning.
+fn secret() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[A-Za-z0-9]{12}[0-9][a-z][A-Z]",
+        "[a-z]{5,8}[0-9]{2,4}",
+        "[A-Z][a-z]{4,7}[0-9]{2}!",
+        "[1-9][0-9]{3,7}",
+        "[0-9a-f]{31}a",
+        "[A-Za-z0-9+/]{20}Q4xy==",
+        "[a-z]{3}[0-9]-[a-z]{4}-[0-9]{4}",
+        "Zq[A-Za-z0-9]{3}[#%^~_-][A-Za-z0-9]{5}7",
+    ]
+}
+
+/// Secrets without signs that would end a value without quotes, or that have a meaning in a notation.
+fn plain_secret() -> impl Strategy<Value = String> {
+    secret().prop_filter("signs", |secret| !secret.contains(['%', '#', '+', '/', '=', '~', '^', '!']))
+}
+
+fn shown(text: &str) -> String {
+    let rules = RedactionRules::default_secrets();
+    let shown = rules.redact(text).map_or_else(|| text.to_owned(), |(shown, _)| shown);
+    let again = rules.redact(&shown).map_or_else(|| shown.clone(), |(again, _)| again);
+    assert_eq!(again, shown, "a second pass changes nothing");
+    shown
+}
+
+fn check(text: &str, secret: &str) {
+    assert!(text.contains(secret), "{text}");
+    for text in [text.to_owned(), serde_json::json!({ "id": 1, "output": text }).to_string()] {
+        let shown = shown(&text);
+        assert!(!shown.contains(secret), "{text:?}\n=> {shown:?}");
+        assert!(shown.contains("[redacted]"), "{text:?}\n=> {shown:?}");
+    }
+}
+
+/// Notations with a name `@N` and a value `@V`.
+const NOTATIONS: &[&str] = &[
+    r#"{"@N":"@V","id":1}"#,
+    r#"{"id":1,"inner":{"list":[{"x":true,"@N":"@V"}]}}"#,
+    r#"[{"name":"@N","value":"@V"},{"name":"host","value":"db"}]"#,
+    r#"{"columns":["id","@N"],"rows":[[1,"@V"],[2,null]]}"#,
+    r#"[["id","@N"],[1,"@V"]]"#,
+    r#"{"id":1,"@N":"@V","cut":[1,"#,
+    "{'id': 1, '@N': '@V', 'ok': True}",
+    "@N: @V\nport: 80\n",
+    "db:\n  port: 80\n  @N: @V\n",
+    "- id: 1\n  @N: \"@V\"\n",
+    "? @N\n: @V\n",
+    "a: {id: 1, @N: @V, x: 2}\n",
+    "@N: |\n  @V\nport: 80\n",
+    "@N=@V\nPORT=80\n",
+    "export @N=@V\n",
+    "[db]\n@N = @V\nport = 80\n",
+    "[db]\n@N = \"@V\"\n",
+    "2024-05-01 10:20:30 INFO connect host=db @N=@V port=80\n",
+    "level=info @N=\"@V\" msg=\"x\"\n",
+    "id,@N,city\n1,@V,Rome\n2,@V,Oslo\n",
+    "id\t@N\n1\t@V\n",
+    "id,@N\r1,@V\r2,@V\r",
+    "| id | @N |\n| --- | --- |\n| 1 | @V |\n",
+    "<config><@N>@V</@N><port>80</port></config>",
+    "<add key=\"@N\" value=\"@V\"/>",
+    "<property\n  name=\"@N\"\n  value=\"@V\"/>",
+    "<table><tr><th>id</th><th>@N</th></tr><tr><td>1</td><td>@V</td></tr></table>",
+    "<p>@N: <code>@V</code></p>",
+    "<li>@N:<br>@V</li>",
+    "@N=<b>@V</b><br>",
+    "<p>@N:&nbsp;@V</p>",
+    "<p>@N&#58; @V</p>",
+    "GET /a?x=1&@N=@V&y=2 HTTP/1.1\n",
+    "INSERT INTO t (id, @N) VALUES (1, '@V');\n",
+    "const config = { @N: \"@V\", port: 80 };\n",
+    "@N => @V\n",
+    "\"@N\" => \"@V\",\n",
+    "@N : @V\n",
+    "@N\u{a0}: @V\n",
+    "@N：@V\n",
+    "\u{1b}[1m@N\u{1b}[0m: \u{1b}[32m@V\u{1b}[0m\n",
+    "- **@N:** @V\n",
+    "Use `@N: @V` to log in.\n",
+    "define('@N', '@V');\n",
+    "ENV @N @V\n",
+    "Content-Disposition: form-data; name=\"@N\"\r\n\r\n@V\r\n--x--\r\n",
+    "@N = [\n  \"@V\",\n  \"@V\",\n]\n",
+];
+
+/// Notations whose names are not of several words, or have other limits.
+fn fits(notation: &str, name: &str) -> bool {
+    let is_element = notation.starts_with("<config>");
+    let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    !(is_element
+        || notation.starts_with("ENV")
+        || notation.starts_with("INSERT")
+        || notation.contains("const config"))
+        || is_word
+}
+
+/// Secrets of each shape, one after the other.
+const SECRETS: [&str; 9] = [
+    "Xk9dQ2mfT7aZ4rW",
+    "hunter42",
+    "Sunshine77",
+    "48213",
+    "5f4dcc3b5aa765d61d8327deb882cf99",
+    "abc1-defg-2345",
+    "Zq8kT_x9LmQ7",
+    "7h3Qu1ckBr0wn",
+    "correcthorse9battery",
+];
+
+/// Fills a notation.
+fn written(notation: &str, name: &str, secret: &str) -> String {
+    notation.replace("@N", name).replace("@V", secret)
+}
+
+#[test]
+fn every_name_is_one_in_every_notation() {
+    let mut failures = Vec::new();
+    for (row, name) in NAMES.iter().enumerate() {
+        for (column, notation) in NOTATIONS.iter().enumerate().filter(|(_, notation)| fits(notation, name)) {
+            let secret = SECRETS[(row + column) % SECRETS.len()];
+            let text = written(notation, name, secret);
+            let in_string = serde_json::json!({ "id": 1, "output": text }).to_string();
+            let found = [text, in_string].into_iter().find(|text| shown(text).contains(secret));
+            failures.extend(found);
+        }
+    }
+    assert!(failures.is_empty(), "{} show a secret:\n{}", failures.len(), failures.join("\n---\n"));
+}
+
+proptest! {
+    #[test]
+    fn secrets_of_any_shape_are_hidden(notation in select(NOTATIONS), secret in plain_secret()) {
+        check(&written(notation, "password", &secret), &secret);
+    }
+
+    #[test]
+    fn secrets_under_phrases_are_hidden(
+        name in select(PHRASES),
+        separator in select(&[": ", ":", " : ", " = ", "=", " => ", "：", "\u{a0}: ", ": **", ":\u{a0}"][..]),
+        lead in select(&["", "- ", "* ", "> ", "1: ok\n"][..]),
+        secret in plain_secret(),
+    ) {
+        check(&format!("{lead}{name}{separator}{secret}\nNext: line\n"), &secret);
+    }
+
+    #[test]
+    fn any_secret_in_json_is_hidden(name in select(NAMES), secret in secret()) {
+        check(&serde_json::json!({ "a": [{ "x": 1.5, name: secret }], "n": null }).to_string(), &secret);
+    }
+
+    #[test]
+    fn names_with_invisible_characters_are_names(secret in plain_secret(), at in 1..7_usize) {
+        let mut name = "password".to_owned();
+        name.insert(at, '\u{200b}');
+        check(&format!("{name}: {secret}\n"), &secret);
+        check(&serde_json::json!({ name: secret }).to_string(), &secret);
+    }
+
+    #[test]
+    fn tokens_are_hidden_by_their_shape(
+        (prefix, rest) in select(&[
+            ("ghp_", 36), ("github_pat_", 40), ("glpat-", 20), ("xoxb-", 30), ("sk-proj-", 40), ("sk_live_", 24), ("npm_", 36),
+            ("pypi-AgEIcHlwaS5vcmc", 40), ("hf_", 34), ("AGE-SECRET-KEY-1", 58), ("https://hooks.slack.com/services/T0/B0/", 24),
+            ("Bearer ", 24), ("SG.", 66),
+        ][..]),
+        seed in "[A-Z0-9]{70}",
+        around in select(&["V", "see V.", "{\"a\":[\"V\"]}", "x V y\n", "a,b\nV,1\n"][..]),
+    ) {
+        let token = &seed[..rest - 1].to_owned();
+        let text = around.replace('V', &format!("{prefix}{token}7"));
+        let shown = shown(&text);
+        prop_assert!(!shown.contains(token.as_str()), "{text} => {shown}");
+    }
+
+    #[test]
+    fn passwords_in_urls_are_hidden(secret in secret(), scheme in select(&["https", "postgres", "redis", "amqp"][..])) {
+        // What seems to be a port ends the name of the host.
+        let port = secret.split('/').next().unwrap_or_default();
+        prop_assume!(!secret.contains('%') && !(secret.contains('/') && port.bytes().all(|byte| byte.is_ascii_digit())));
+        check(&format!("connect to {scheme}://ann:{secret}@db.example:5432/app?x=1\n"), &secret);
+    }
+}
+
+#[test]
+fn files_of_secrets() {
+    for text in [
+        "machine db.example login ann password hunter2x9\n",
+        "machine db.example\n  login ann\n  password hunter2x9\n",
+        "db.example:5432:app:ann:hunter2x9\n*:5433:app:ann:hunter2x9\n",
+        "define( 'DB_PASSWORD', 'hunter2x9' );\n",
+        r#"{"auths":{"registry.example":{"auth":"YW5uOmh1bnRlcjJ4OQ=="}}}"#,
+        "dn: uid=ann,dc=example\nuserPassword:: aHVudGVyMng5\n",
+        "FROM debian\nENV API_TOKEN hunter2x9\nARG NPM_TOKEN=hunter2x9\n",
+        "//registry.npmjs.org/:_authToken=hunter2x9\n",
+        "https://abcdefgh12345678abcdefgh@git.example/r.git",
+        "postgres://ann:hun/ter#2x9@db.example/app",
+        "https://s3.example/b/k?X-Amz-Credential=AKIAABCDEFGHIJKLMNOP&X-Amz-Signature=0123456789abcdef0123456789abcdef&x=1",
+        "SK0123456789abcdef0123456789abcdef",
+        r#"{"/prod/db/password":"hunter2x9","config/db/secret":"hunter2x9"}"#,
+    ] {
+        let shown = shown(text);
+        for secret in [
+            "hunter2x9",
+            "YW5uOmh1bnRlcjJ4OQ",
+            "aHVudGVyMng5",
+            "abcdefgh12345678",
+            "ter#2x9",
+            "0123456789abcdef",
+        ] {
+            assert!(!shown.contains(secret), "{text}\n=>> {shown}");
+        }
+    }
+}
