@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_config::Config;
-use portion_core::cursor::Scope;
+use portion_core::cursor::{CursorToken, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
+use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::{GatewayParts, random_secret};
 use portion_gateway::rules::{EndpointRules, ToolLimits};
@@ -55,6 +56,8 @@ pub(crate) struct Shaped {
     pub(crate) next_cursor: Option<String>,
     /// Cost of the reply, as its budget counts it.
     pub(crate) tokens: usize,
+    /// Cursors that cost less than they are charged.
+    pub(crate) charged_cursors: Vec<CursorToken>,
 }
 
 impl Shaper {
@@ -124,6 +127,17 @@ impl Shaper {
         Shaped::from_reply(reply)
     }
 
+    /// Returns the tokens up to which results of a tool have to pass whole so that this one does; `None` if no setting of that
+    /// kind allows it.
+    pub(crate) fn whole_threshold(&self, tool: ToolName<'_>, texts: &[String]) -> Option<usize> {
+        let EffectivePolicy { policy, counter, .. } = &*self.caller(Some(tool)).effective_policy;
+        let bytes: usize = texts.iter().map(String::len).sum();
+        let tokens: usize = texts.iter().map(|text| counter.count(text)).sum();
+        // Escapes and the frame of the result count too.
+        (tokens <= policy.hard_cap && bytes + bytes / 4 <= policy.hard_byte_limit)
+            .then_some(tokens + tokens / 50 + 50)
+    }
+
     fn caller(&self, tool: Option<ToolName<'_>>) -> Caller {
         let rules = self.gateway.rules();
         let rule = tool.map_or_else(
@@ -153,6 +167,7 @@ impl Shaped {
             cursor: portion.start_cursor().map(ToString::to_string),
             next_cursor: portion.next_cursor().map(ToString::to_string),
             tokens: portion.tokens(),
+            charged_cursors: portion.charged_cursors().to_vec(),
         }))
     }
 }

@@ -10,9 +10,11 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use portion_config::Config;
+use portion_core::cursor::charged;
+use portion_gateway::call::Fault;
 use portion_mcp::mcp::builtin_listings;
 use portion_tokens::Tokenizer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::strings::{StringFinder, StringId, StringTable, UsedLine};
 use super::transcript::{Event, Session, Tool};
@@ -22,6 +24,8 @@ use crate::shaper::{Shaped, Shaper, ToolName};
 pub(super) const LISTING: &str = "(tools of Portion)";
 /// What is added to the arguments of a listed tool, at most.
 const CONTROLS: &str = r#""limit":{"type":"integer"},"cursor":{"type":"string"},"fields":{"type":"string"},"query":{"type":"string"},"#;
+/// Stands for a cursor where tokens are counted.
+const CURSOR: &str = "0qjzqjzqjzqjzqjzqjzqjzqj";
 /// Most pages that are read for a string that no search finds.
 const MAX_PAGES: usize = 100;
 
@@ -51,8 +55,8 @@ pub(super) struct Tally {
     pub(super) follow_ups: u64,
     pub(super) without: Usage,
     pub(super) with: Usage,
-    /// Tokens of the largest result that needed a follow-up.
-    pub(super) largest_reopened: u64,
+    /// Tokens up to which results have to pass whole so that none needs a follow-up; `None` if that cannot be.
+    pub(super) whole_threshold: Option<usize>,
 }
 
 /// Place of a string that an argument used, in front of a model with Portion.
@@ -84,11 +88,19 @@ pub(super) struct SessionTally {
 /// A result that is still sent.
 struct LiveResult {
     tool: Tool,
-    tokens: u64,
+    whole_threshold: Option<usize>,
     /// Cursors of the whole and of what follows the first reply.
     cursors: [Option<String>; 2],
     contained: HashSet<StringId>,
     shown: HashSet<StringId>,
+}
+
+/// What a model would have read in place of a result.
+struct Reply {
+    text: String,
+    tokens: u64,
+    /// Cursors of the whole and of what follows.
+    cursors: [Option<String>; 2],
 }
 
 /// A session as it is replayed.
@@ -117,10 +129,17 @@ impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.results += other.results;
         self.shortened += other.shortened;
-        self.follow_ups += other.follow_ups;
         self.without += other.without;
         self.with += other.with;
-        self.largest_reopened = self.largest_reopened.max(other.largest_reopened);
+        self.whole_threshold = match (self.follow_ups, other.follow_ups) {
+            (_, 0) => self.whole_threshold,
+            (0, _) => other.whole_threshold,
+            _ => self
+                .whole_threshold
+                .max(other.whole_threshold)
+                .filter(|_| self.whole_threshold.is_some() && other.whole_threshold.is_some()),
+        };
+        self.follow_ups += other.follow_ups;
     }
 }
 
@@ -198,6 +217,23 @@ pub(super) fn replay(
     Ok(replay.tally)
 }
 
+impl Reply {
+    /// Returns `None` for a result that passes unchanged.
+    fn from_shaped(shaped: Result<Option<Shaped>, Fault>) -> Option<Self> {
+        let (text, charged_cursors, cursors) = match shaped {
+            Ok(None) => return None,
+            Ok(Some(Shaped { texts, cursor, next_cursor, charged_cursors, .. })) => {
+                (texts.join("\n"), charged_cursors, [cursor, next_cursor])
+            }
+            Err(fault) => {
+                let cursor = fault.cursor.as_ref().map(ToString::to_string);
+                (fault.to_json(), fault.cursor.into_iter().collect(), [cursor, None])
+            }
+        };
+        Some(Self { tokens: count(&charged(&text, &charged_cursors)), text, cursors })
+    }
+}
+
 impl Replay<'_> {
     /// Shapes a result, and counts it with and without Portion.
     fn add_result(&mut self, at: usize, tool: Tool, texts: &[String], sent: Option<&str>, is_error: bool) {
@@ -206,26 +242,21 @@ impl Replay<'_> {
         let original = sent.map_or_else(|| texts.join("\n"), str::to_owned);
         let contained = self.finder.find_in(&texts.join("\n"));
         let tokens = count(&original);
-        let (reply, cursors) = match shaped {
-            Ok(None) => (None, [None, None]),
-            Ok(Some(Shaped { texts, cursor, next_cursor, .. })) => {
-                (Some(texts.join("\n")), [cursor, next_cursor])
-            }
-            Err(refusal) => {
-                let cursor = refusal.cursor.as_ref().map(ToString::to_string);
-                (Some(refusal.to_json()), [cursor, None])
-            }
+        let reply = Reply::from_shaped(shaped);
+        let (with, shown, cursors) = match &reply {
+            None => (tokens, contained.clone(), [None, None]),
+            Some(reply) => (reply.tokens, self.finder.find_in(&reply.text), reply.cursors.clone()),
         };
-        let shown = reply.as_ref().map_or_else(|| contained.clone(), |reply| self.finder.find_in(reply));
-        let with = reply.as_ref().map_or(tokens, |reply| count(reply));
+        let is_shortened = reply.is_some();
+        let whole_threshold = if is_shortened { self.shaper.whole_threshold(name, texts) } else { None };
         let turns = self.turns_left[at];
         let tally = self.tally.tools.entry(tool.clone()).or_default();
         tally.results += 1;
-        tally.shortened += u64::from(reply.is_some());
+        tally.shortened += u64::from(is_shortened);
         tally.without += self.prices.of_input(tokens, turns);
         tally.with += self.prices.of_input(with, turns);
         self.context += with;
-        self.live.push(LiveResult { tool, tokens, cursors, contained, shown });
+        self.live.push(LiveResult { tool, whole_threshold, cursors, contained, shown });
     }
 
     /// Looks for what an argument used: whole lines, or the words of a line that no result has.
@@ -262,53 +293,44 @@ impl Replay<'_> {
 
     /// Searches a string in a kept result, or reads on until it comes, and charges that. Returns true if it was found.
     fn follow_up(&mut self, at: usize, holder: usize, id: StringId) -> bool {
-        let pattern = self.finder.get(id).to_owned();
         let [cursor, mut next] = self.live[holder].cursors.clone();
-        let search = cursor.map(|cursor| (json!({"cursor": cursor, "find": pattern}).to_string(), cursor));
-        if let Some((arguments, cursor)) = search
-            && self.ask(at, holder, &cursor, &arguments, id).0
-        {
-            return true;
+        let search = cursor.map(|cursor| (json!({"cursor": cursor, "find": self.finder.get(id)}), cursor));
+        let mut asked = Vec::new();
+        let mut is_found =
+            search.is_some_and(|(arguments, cursor)| self.ask(&cursor, &arguments, id, &mut asked));
+        if !is_found {
+            asked.clear();
         }
-        for _ in 0..MAX_PAGES {
-            let Some(cursor) = next else { return false };
-            let arguments = json!({"cursor": cursor}).to_string();
-            let (is_found, following) = self.ask(at, holder, &cursor, &arguments, id);
-            if is_found {
-                return true;
-            }
-            next = following;
+        while let (false, Some(cursor), 0..MAX_PAGES) = (is_found, next, asked.len()) {
+            is_found = self.ask(&cursor, &json!({"cursor": cursor}), id, &mut asked);
+            next = asked.last_mut().and_then(|(_, reply)| reply.cursors[1].take());
         }
-        false
+        if !is_found {
+            return false;
+        }
+        let (turns, result) = (self.turns_left[at] + 1, &mut self.live[holder]);
+        let mut charge = Tally { whole_threshold: result.whole_threshold, ..Tally::default() };
+        for (call, reply) in asked {
+            charge.follow_ups += 1;
+            charge.with += self.prices.of_input(call + reply.tokens, turns);
+            charge.with.sent += self.context;
+            charge.with.cost += self.context as f64 * self.prices.cache_read * self.prices.input / 1e6;
+            charge.with.cost += call as f64 * self.prices.output / 1e6;
+            result.shown.extend(self.finder.find_in(&reply.text));
+        }
+        *self.tally.tools.entry(result.tool.clone()).or_default() += charge;
+        true
     }
 
-    /// Asks a follow-up, and charges it. Returns true if its reply has a string, and the cursor of what follows.
-    fn ask(
-        &mut self,
-        at: usize,
-        holder: usize,
-        cursor: &str,
-        arguments: &str,
-        id: StringId,
-    ) -> (bool, Option<String>) {
-        let (reply, next) = match self.shaper.follow_up(cursor, arguments) {
-            Ok(Some(shaped)) => (shaped.texts.join("\n"), shaped.next_cursor),
-            Ok(None) => return (false, None),
-            Err(fault) => (fault.to_json(), None),
-        };
-        let (turns, call) = (self.turns_left[at] + 1, count(arguments));
-        let result = &mut self.live[holder];
-        let tally = self.tally.tools.entry(result.tool.clone()).or_default();
-        tally.follow_ups += 1;
-        tally.largest_reopened = tally.largest_reopened.max(result.tokens);
-        tally.with += self.prices.of_input(call + count(&reply), turns);
-        tally.with.sent += self.context;
-        tally.with.cost += self.context as f64 * self.prices.cache_read * self.prices.input / 1e6;
-        tally.with.cost += call as f64 * self.prices.output / 1e6;
-        let found = self.finder.find_in(&reply);
-        let is_found = found.contains(&id);
-        result.shown.extend(found);
-        (is_found, next)
+    /// Asks a follow-up, and adds the tokens of the call and its reply. Returns true if the reply has a string.
+    fn ask(&self, cursor: &str, arguments: &Value, id: StringId, asked: &mut Vec<(u64, Reply)>) -> bool {
+        let arguments = arguments.to_string();
+        let Some(reply) = Reply::from_shaped(self.shaper.follow_up(cursor, &arguments)) else { return false };
+        let is_found = self.finder.find_in(&reply.text).contains(&id);
+        // Cursors differ from run to run.
+        let call = count(&arguments.replace(cursor, CURSOR));
+        asked.push((call, reply));
+        is_found
     }
 
     /// Charges what Portion adds to the lists of tools, which are sent with every request.

@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut problems: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let mut transcripts = Vec::new();
     for path in folders {
-        if path.is_file() {
+        if !path.is_dir() {
             transcripts.push(path);
         } else {
             match find_transcripts(&path) {

@@ -15,6 +15,8 @@ use crate::terminal::folded;
 /// Most rows of a table, and lost strings that are named.
 const MAX_ROWS: usize = 20;
 const MAX_NAMED: usize = 5;
+/// Characters that are shown of the id of a session.
+const ID_CHARS: usize = 14;
 /// Largest width of a name.
 const NAME_WIDTH: usize = 32;
 
@@ -95,7 +97,7 @@ impl<'a> Report<'a> {
         let mut sessions: Vec<(String, Tally)> = self
             .sessions
             .iter()
-            .map(|session| (format!("{} {}", session.client, session.id), sum(session.tools.values())))
+            .map(|session| (session_name(session), sum(session.tools.values())))
             .collect();
         if sessions.len() > 1 {
             sessions.sort_by(|(_, a), (_, b)| b.without.sent.cmp(&a.without.sent));
@@ -152,10 +154,11 @@ impl<'a> Report<'a> {
         for (tool, tally) in self.tools.iter().filter(|(tool, tally)| tool.name != LISTING && is_worse(tally))
         {
             let name = serde_json::to_string(&tool.name).unwrap_or_default();
-            let setting = match tally.largest_reopened {
-                0 => format!("portion.yaml: endpoints: {{{name}: {{dryRun: true}}}}"),
-                tokens => format!("portion.yaml: endpoints: {{{name}: {{tokenBudgetThreshold: {tokens}}}}}"),
+            let setting = match tally.whole_threshold {
+                Some(tokens) => format!("{{tokenBudgetThreshold: {tokens}, fullBelow: {tokens}}}"),
+                None => "{dryRun: true}".to_owned(),
             };
+            let setting = format!("portion.yaml: endpoints: {{{name}: {setting}}}");
             advice.push((*tool, *tally, setting));
         }
         for (tool, _) in self.tools.iter().filter(|(tool, _)| tool.name == LISTING) {
@@ -189,7 +192,8 @@ fn table(title: &str, rows: Vec<(String, Tally)>, totals: impl Iterator<Item = (
     for (name, tally) in rows.into_iter().take(MAX_ROWS).chain(totals) {
         let Tally { results, without, with, .. } = tally;
         let figures = [results, without.tokens, with.tokens, without.sent, with.sent].map(grouped);
-        let costs = [without.cost, with.cost].map(|cost| format!("{cost:.2}"));
+        let decimals = if without.cost.max(with.cost) < 1.0 { 4 } else { 2 };
+        let costs = [without.cost, with.cost].map(|cost| format!("{cost:.decimals$}"));
         let name = truncate(&printable(&name), NAME_WIDTH);
         let cells = figures.into_iter().chain(costs).map(TextCell::right);
         table.row([TextCell::left(name)].into_iter().chain(cells));
@@ -197,6 +201,13 @@ fn table(title: &str, rows: Vec<(String, Tally)>, totals: impl Iterator<Item = (
     let more =
         if omitted > 0 { format!("… and {}\n", counted(omitted, "more row")) } else { String::new() };
     format!("{table}{more}")
+}
+
+/// Returns the client and the end of the id, where ids differ.
+fn session_name(session: &SessionTally) -> String {
+    let client = session.client.trim_end_matches("-mcp-client");
+    let start = session.id.char_indices().rev().nth(ID_CHARS - 1).map_or(0, |(at, _)| at);
+    format!("{client} {}{}", if start > 0 { "…" } else { "" }, &session.id[start..])
 }
 
 fn tool_name(tool: &Tool) -> String {

@@ -69,7 +69,7 @@ fn answer(shaper: &Shaper, request: RequestLine) -> Result<String, Fault> {
     };
     let answer = match shaped {
         None => json!({ "shortened": false }),
-        Some(Shaped { texts, notice, cursor, next_cursor, tokens }) => json!({
+        Some(Shaped { texts, notice, cursor, next_cursor, tokens, .. }) => json!({
             "shortened": true,
             "text": texts.join("\n"),
             "notice": notice,
