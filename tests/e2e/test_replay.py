@@ -93,7 +93,7 @@ def test_what_is_hidden_and_was_used_is_lost():
     assert "1 lost" in text and "lost: mail71@example.com of billing/get_invoice" in text
 
 
-@pytest.mark.parametrize(("client", "setting"), [("claude-code", "fullBelow"), ("codex", "dryRun")])
+@pytest.mark.parametrize(("client", "setting"), [("claude-code", "fullBelow"), ("codex", "rollout")])
 def test_the_named_setting_mends_what_cost_more(tmp_path, client, setting):
     # Without a cache, a request costs more than the list: one search is too much.
     options = [TRANSCRIPTS / client, *LEAN, "--cache-write", "1", "--cache-read", "1"]

@@ -156,7 +156,7 @@ impl<'a> Report<'a> {
             let name = serde_json::to_string(&tool.name).unwrap_or_default();
             let setting = match tally.whole_threshold {
                 Some(tokens) => format!("{{tokenBudgetThreshold: {tokens}, fullBelow: {tokens}}}"),
-                None => "{dryRun: true}".to_owned(),
+                None => "{rollout: 0}".to_owned(),
             };
             let setting = format!("portion.yaml: endpoints: {{{name}: {setting}}}");
             advice.push((*tool, *tally, setting));
