@@ -1,70 +1,18 @@
-//! Recorded sessions of clients: what was called and returned, in order.
-//!
-//! A client is a file with a function that reads its format.
+//! Reads recorded sessions of clients. A client is a file with a function that reads its format.
 
 mod claude_code;
 mod codex;
 mod find;
 mod gemini_cli;
 mod opencode;
+mod session;
 
 use std::path::Path;
 
 use serde_json::Value;
 
 pub(super) use find::{find_transcripts, user_folders};
-
-/// A recorded session.
-#[derive(Debug, PartialEq)]
-pub(super) struct Session {
-    /// Name that the client gives itself to servers.
-    pub(super) client: &'static str,
-    pub(super) id: String,
-    pub(super) events: Vec<Event>,
-}
-
-/// Something that happened in a session.
-#[derive(Debug, PartialEq)]
-pub(super) enum Event {
-    /// A text of the user.
-    Prompt(String),
-    /// A request to the model: all that was before it is sent. With the tokens of the whole, if they are recorded.
-    Turn(Option<u64>),
-    Call {
-        id: String,
-        tool: Tool,
-        arguments: Value,
-    },
-    Result {
-        id: String,
-        /// Texts of the result as the tool returned them.
-        texts: Vec<String>,
-        /// What the client sent of them, if that differs.
-        sent: Option<String>,
-        is_error: bool,
-    },
-    /// Earlier results are no longer sent.
-    Compaction,
-}
-
-/// A called tool.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Tool {
-    /// Server that has it; `None` for the client's own tools.
-    pub(super) server: Option<String>,
-    pub(super) name: String,
-}
-
-impl Tool {
-    /// Creates a tool from the name that Claude Code and Codex give to those of servers: `mcp__SERVER__TOOL`.
-    fn from_mcp_name(name: &str) -> Self {
-        let of_server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
-        match of_server {
-            Some((server, name)) => Self { server: Some(server.to_owned()), name: name.to_owned() },
-            None => Self { server: None, name: name.to_owned() },
-        }
-    }
-}
+pub(super) use session::{Event, Session, Tool};
 
 /// Reads the sessions of a file or, for OpenCode, of a folder or database. A file of another kind has none.
 ///
@@ -101,19 +49,4 @@ pub(super) fn read_sessions(path: &Path) -> Result<Vec<Session>, String> {
     } else {
         Vec::new()
     })
-}
-
-/// Returns the texts of a content: a text, or a list of blocks with texts.
-fn texts_of(content: &Value) -> Vec<String> {
-    match content {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(blocks) => {
-            let text = |block: &Value| block["text"].as_str().map(str::to_owned);
-            blocks
-                .iter()
-                .filter_map(|block| text(block).or_else(|| block.as_str().map(str::to_owned)))
-                .collect()
-        }
-        _ => Vec::new(),
-    }
 }
