@@ -60,8 +60,8 @@ def test_the_sessions_of_each_client_are_read(path):
     assert (listed["results"], listed["shortened"]) == (1, 1)
     sent = invoices()
     if path.startswith("codex"):
-        # What Codex sent is not what the server returned.
-        sent = sent[:2000] + "…3000 tokens truncated…" + sent[-2000:]
+        # Codex records all of a result, and sends the beginning and the end of it.
+        sent = f"{sent[:6012]}…{sent[-6012:]}"
     tokens = count(sent)
     assert listed["without"]["tokens"] == tokens
     # It is written to the cache with the second of four requests, and read with the last two.

@@ -549,7 +549,8 @@ fn servers_and_clients_are_chosen_and_saved_as_csv() {
     };
     let events = [served(1, "docs", "codex"), served(2, "docs", "claude"), served(3, "mail", "codex")];
     let (_folder, site) = holding(events.map(|served| Event::RequestServed(Arc::new(served))));
-    let rows = |query: &str| body(&asked(&site, &format!("/requests{query}"))).matches("<th scope=\"row\">").count();
+    let rows =
+        |query: &str| body(&asked(&site, &format!("/requests{query}"))).matches("<th scope=\"row\">").count();
     let counts = ["", "?server=docs", "?client=codex", "?server=docs&client=codex", "?server=none"].map(rows);
     assert_eq!(counts, [3, 2, 2, 1, 0]);
     let kept = |query: &str| {
@@ -580,7 +581,8 @@ fn a_result_above_the_budget_is_no_warning() {
         ..RequestServed::default()
     };
     let oversized = |alerts: Vec<Event>| {
-        let (_folder, site) = holding([Event::RequestServed(Arc::new(served.clone()))].into_iter().chain(alerts));
+        let (_folder, site) =
+            holding([Event::RequestServed(Arc::new(served.clone()))].into_iter().chain(alerts));
         between(&body(&asked(&site, "/")), "Oversized</abbr></dt><dd", ">").concat()
     };
     assert_eq!(oversized(Vec::new()), "");
@@ -606,15 +608,18 @@ fn bars_differ_from_their_ground_in_light_and_dark() {
     let style = assets.iter().find(|path| path.ends_with(".css")).expect("a style sheet");
     let style = body(&asked(&site, &format!("/assets/portion{style}")));
     let luminance = |colour: &str| {
-        let part = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("hexadecimal")) / 255.0;
-        let linear = |at| if part(at) <= 0.04045 { part(at) / 12.92 } else { ((part(at) + 0.055) / 1.055).powf(2.4) };
+        let part =
+            |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("hexadecimal")) / 255.0;
+        let linear =
+            |at| if part(at) <= 0.04045 { part(at) / 12.92 } else { ((part(at) + 0.055) / 1.055).powf(2.4) };
         0.2126 * linear(0) + 0.7152 * linear(2) + 0.0722 * linear(4)
     };
     let (light, dark) = style.split_once("prefers-color-scheme: dark").expect("a dark scheme");
     for (scheme, css) in [("light", light), ("dark", dark)] {
         let colour = |name: &str| luminance(between(css, &format!("--{name}: #"), ";")[0]);
         let ground = colour("ground");
-        let outcomes = "untouched unshaped paginated summarized chunked queried projected raw capped expired refused";
+        let outcomes =
+            "untouched unshaped paginated summarized chunked queried projected raw capped expired refused";
         for name in ["came", "served"].into_iter().chain(outcomes.split(' ')) {
             let (a, b) = (colour(name).max(ground), colour(name).min(ground));
             assert!((a + 0.05) / (b + 0.05) >= 3.0, "--{name} in {scheme}: {:.2}", (a + 0.05) / (b + 0.05));

@@ -2,9 +2,32 @@
 
 use std::collections::HashMap;
 
+use portion_policy::client::{ClientProfile, ResultLimit};
 use serde_json::Value;
 
 use super::session::{Event, Session, Tool, texts_of};
+
+/// Name that the client gives itself.
+const CLIENT: &str = "codex-mcp-client";
+
+/// Returns the most bytes of a result that are sent to a model.
+fn sent_bytes(model: &str) -> usize {
+    let limits = ClientProfile::find_by_name(CLIENT).map_or(&[][..], |client| client.for_model(model).limits);
+    let bytes = limits.iter().find_map(|limit| match limit {
+        ResultLimit::Bytes(bytes) => Some(*bytes),
+        _ => None,
+    });
+    bytes.unwrap_or(usize::MAX)
+}
+
+/// Returns the beginning and the end of a text that is too long. The record has all of it.
+fn cut_in_the_middle(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let (start, end) = (text.floor_char_boundary(limit / 2), text.ceil_char_boundary(text.len() - limit / 2));
+    format!("{}…{}", &text[..start], &text[end..])
+}
 
 /// Reads the lines of a file.
 pub(super) fn read_lines(name: &str, lines: &[Value]) -> Session {
@@ -14,12 +37,16 @@ pub(super) fn read_lines(name: &str, lines: &[Value]) -> Session {
     let is_end = |item: &&Value| item["type"] == "mcp_tool_call_end";
     let ended: HashMap<&str, &Value> =
         items().filter(is_end).filter_map(|item| Some((item["call_id"].as_str()?, item))).collect();
-    let mut session = Session { client: "codex-mcp-client", id: name.to_owned(), events: Vec::new() };
+    let mut session = Session { client: CLIENT, id: name.to_owned(), events: Vec::new() };
+    let mut limit = sent_bytes("");
     let mut is_answering = false;
     for (line, item) in lines.iter().zip(items()) {
         if line["type"] == "compacted" {
             session.events.push(Event::Compaction);
             continue;
+        }
+        if let Some(model) = item["model"].as_str().filter(|_| line["type"] == "turn_context") {
+            limit = sent_bytes(model);
         }
         let id = item["call_id"].as_str().unwrap_or_default();
         let kind = item["type"].as_str().unwrap_or_default();
@@ -58,14 +85,13 @@ pub(super) fn read_lines(name: &str, lines: &[Value]) -> Session {
             }
             "function_call_output" | "custom_tool_call_output" => {
                 let output = &item["output"];
-                let sent = texts_of(output.get("content").unwrap_or(output));
+                let recorded = texts_of(output.get("content").unwrap_or(output));
                 let returned = ended.get(id).map(|end| texts_of(&end["result"]["Ok"]["content"]));
-                let returned = returned.filter(|texts| !texts.is_empty());
                 session.events.push(Event::Result {
                     id: id.to_owned(),
                     is_error: output["success"] == false,
-                    sent: returned.is_some().then(|| sent.join("\n")),
-                    texts: returned.unwrap_or(sent),
+                    sent: Some(cut_in_the_middle(&recorded.join("\n"), limit)),
+                    texts: returned.filter(|texts| !texts.is_empty()).unwrap_or(recorded),
                 });
             }
             "token_count" => {

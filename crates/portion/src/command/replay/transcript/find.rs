@@ -18,7 +18,7 @@ pub(crate) fn user_folders() -> Vec<PathBuf> {
     folders.into_iter().filter(|folder| folder.is_dir()).collect()
 }
 
-/// Returns the transcripts below a path, in order: files, and folders of OpenCode.
+/// Returns the transcripts below a path, in order: files, and folders of `OpenCode`.
 ///
 /// # Errors
 /// If a folder cannot be read.

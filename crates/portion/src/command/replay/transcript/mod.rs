@@ -31,10 +31,12 @@ pub(super) fn read_sessions(path: &Path) -> Result<Vec<Session>, String> {
     if let Ok(document) = serde_json::from_slice::<Value>(&bytes)
         && let Some(messages) = document["messages"].as_array()
     {
-        return Ok(match messages.iter().any(|message| message.get("info").is_some()) {
-            true => vec![opencode::read_export(&document)],
-            false => vec![gemini_cli::read_messages(&name, messages.clone())],
-        });
+        let is_export = messages.iter().any(|message| message.get("info").is_some());
+        return Ok(vec![if is_export {
+            opencode::read_export(&document)
+        } else {
+            gemini_cli::read_messages(&name, messages.clone())
+        }]);
     }
     // The last line of a session that goes on may be incomplete.
     let lines: Vec<Value> =

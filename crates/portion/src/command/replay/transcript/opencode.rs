@@ -1,4 +1,4 @@
-//! Sessions of OpenCode: the database `opencode.db`, the folder `storage` of earlier versions, and what `opencode export`
+//! Sessions of `OpenCode`: the database `opencode.db`, the folder `storage` of earlier versions, and what `opencode export`
 //! writes. All have messages, and parts of messages.
 
 use std::collections::BTreeMap;
