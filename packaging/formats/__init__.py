@@ -1,6 +1,8 @@
 """The packages. Each module has `missing()`, `build(release)` and `smoke(release)`."""
 
-from . import deb, homebrew, mcpb, npm, registry, wheel
+from . import deb, homebrew, links, mcpb, npm, registry, wheel
 
 # The registry entry has the digest of the bundle, so it comes after it.
-FORMATS = {"deb": deb, "npm": npm, "wheel": wheel, "mcpb": mcpb, "registry": registry, "homebrew": homebrew}
+FORMATS = {
+    "deb": deb, "npm": npm, "wheel": wheel, "mcpb": mcpb, "links": links, "registry": registry, "homebrew": homebrew,
+}

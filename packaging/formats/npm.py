@@ -47,13 +47,15 @@ def build(release):
         main = Path(scratch) / "main"
         (main / "bin").mkdir(parents=True)
         shutil.copy2(PACKAGING / "npm/portion.js", main / "bin/portion.js")
-        shutil.copy2(PACKAGING / "npm/README.md", main / "README.md")
+        for name in ("README.md", "find.js", "index.d.ts", "index.js"):
+            shutil.copy2(PACKAGING / "npm" / name, main)
         write(main, {
             "name": NAME, "description": DESCRIPTION, **common, "mcpName": PUBLISHER["registry_name"],
             "keywords": ["mcp", "model-context-protocol", "tokens", "gateway", "context"],
             "bin": {"portion": "bin/portion.js", NAME: "bin/portion.js"},
             "optionalDependencies": {f"{NAME}-{platform}": release.version for platform in PLATFORMS},
-            "engines": {"node": ">=18"}, "files": ["bin", "LICENSE-*"],
+            "main": "index.js", "types": "index.d.ts",
+            "engines": {"node": ">=18"}, "files": ["bin", "find.js", "index.d.ts", "index.js", "LICENSE-*"],
         })
         for folder in (own, main):
             for licence in ("LICENSE-MIT", "LICENSE-APACHE"):

@@ -4,18 +4,13 @@
 
 const { spawn } = require('node:child_process')
 const { constants } = require('node:os')
-
-const platform = `${process.platform}-${process.arch}`
-const program = process.platform === 'win32' ? 'portion.exe' : 'portion'
+const { findBinary } = require('../find.js')
 
 function find() {
-  const name = `portion-mcp-${platform}`
   try {
-    return require.resolve(`${name}/bin/${program}`)
-  } catch {
-    console.error(`portion: the package ${name} is not installed.`)
-    console.error('If npm was told to omit optional packages, install again without that (npm install --include=optional).')
-    console.error('If there is none for this platform, build Portion with Rust: cargo install --locked --path crates/portion')
+    return findBinary()
+  } catch (error) {
+    console.error(error.message)
     process.exit(1)
   }
 }

@@ -26,7 +26,7 @@ BUDGET_BYTES = 65536
 def release(tmp_path_factory):
     out = tmp_path_factory.mktemp("packages")
     done = subprocess.run(
-        [REPOSITORY / "packaging/build", "--out", out, "--skip-smoke", "npm", "wheel", "mcpb", "registry"],
+        [REPOSITORY / "packaging/build", "--out", out, "--skip-smoke", "npm", "wheel", "mcpb", "links", "registry"],
         env={**os.environ, "PORTION_BIN": PORTION}, cwd=out, capture_output=True, text=True, timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -110,6 +110,22 @@ def test_the_wheel_has_no_module_portion(release):
 
 def test_the_bundle_starts_what_its_manifest_says(release):
     FORMATS["mcpb"].smoke(release)
+
+
+def test_the_links_install_portion_in_front_of_a_server(release):
+    FORMATS["links"].smoke(release)
+    told = {(client, name): config for client, name, config, _ in FORMATS["links"].configurations(release)}
+    assert told["cursor", "everything"] == told["vscode", "everything"]
+    assert told["vscode", "remote"]["args"][-2:] == ["--url", "${input:url}"]
+    assert "${" not in json.dumps([config for (client, _), config in told.items() if client == "cursor"])
+
+
+def test_the_npm_package_shapes_results(release, tmp_path):
+    npm.install(release, tmp_path)
+    script = "import { shape } from 'portion-mcp'; const r = await shape(Array(3000).fill({ id: 1, note: 'paid' })); console.log(r.notice.totalCount)"
+    (tmp_path / "script.mjs").write_text(script)
+    done = subprocess.run(["node", "script.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "3000\n", done.stderr
 
 
 def test_the_registry_entry_names_the_packages_of_this_version(release):

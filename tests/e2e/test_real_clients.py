@@ -1,12 +1,14 @@
 """Real clients before a stand-in for the API of their model: what arrives there, with and without Portion."""
 
 import json
+import subprocess
 
 import pytest
 
 from harness.command import CLIENT_BIN, E2E, PORTION
 from harness.machine import Machine
 from harness.model_stand_in import ModelStandIn
+from harness.tokens import count
 
 SERVER = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/both_forms.py")]
 
@@ -67,3 +69,18 @@ def test_claude_code_files_no_reply_of_a_tool_that_states_its_size(tmp_path):
     assert "persisted-output" in shown(tmp_path / "direct", claude, "medium", through=False)
     text = shown(tmp_path / "through", claude, "medium", *limits, through=True)
     assert "TEXT row 0" in text and "TEXT row 699" in text and len(text) > 80_000
+
+
+@pytest.mark.parametrize("client", [codex, claude])
+def test_the_session_that_a_client_records_can_be_replayed(tmp_path, client):
+    machine = Machine(tmp_path)
+    with ModelStandIn() as model:
+        client(machine, model, [*SERVER, "large"])
+        shown = model.shown if isinstance(model.shown, str) else json.dumps(model.shown)
+    done = subprocess.run([PORTION, "replay", "--json"], capture_output=True, text=True, timeout=60, env=machine.env)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    (row,) = [row for row in told["tools"] if (row["server"], row["tool"]) == ("forms", "rows")]
+    assert row["results"] == 1 and told["sessions"][0]["turns"] == 2
+    # The request after the call had what the model was shown.
+    assert row["without"]["sent"] == row["without"]["tokens"] and 0.5 < row["without"]["tokens"] / count(shown) < 1.5

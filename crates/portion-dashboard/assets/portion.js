@@ -84,6 +84,11 @@ function drawn(kind, plotted) {
     return [plotted.at.map(at => at + plotted.step / 2), ...(CHARTS[kind].draw === 'stack' ? stacked(values).reverse() : values)];
 }
 
+// A line through a few points says little: they are bars.
+const FEW = 6;
+const isLine = (kind, plotted) =>
+    CHARTS[kind].draw === 'lines' && rows(kind, plotted).some(([, row]) => row.filter(value => value != null).length > FEW);
+
 // A line joins neighbours: a value that has none is a point.
 function alone(plot, at) {
     const values = plot.data[at];
@@ -91,12 +96,13 @@ function alone(plot, at) {
 }
 
 function series(kind, figure, plotted) {
-    const { draw, widths } = CHARTS[kind];
+    const { draw, widths = [0.86, 0.6, 0.34] } = CHARTS[kind];
+    const lines = isLine(kind, plotted);
     const keys = rows(kind, plotted).map(([key]) => key);
     if (draw === 'stack') keys.reverse();
     return keys.map((key, at) => {
         const own = getComputedStyle(figure.querySelector(`[data-series="${key}"]`)).getPropertyValue('--key').trim();
-        if (draw !== 'lines') {
+        if (!lines) {
             const width = widths[at] ?? widths[0];
             return { label: key, fill: own, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [width, 60] }) };
         }
@@ -179,7 +185,7 @@ function chart(figure, plotted, first) {
         height: place.clientHeight,
         padding: [10, 18, 0, 0],
         legend: { show: false },
-        cursor: { sync: { key: 'time' }, y: false, points: { show: CHARTS[kind].draw === 'lines', size: 6 }, drag: { x: true, y: false, setScale: false } },
+        cursor: { sync: { key: 'time' }, y: false, points: { show: isLine(kind, plotted), size: 6 }, drag: { x: true, y: false, setScale: false } },
         scales: { x: { range: () => [plotted.at[0], plotted.at.at(-1) + plotted.step] }, y: { range: span(kind) } },
         axes: axes(kind),
         series: [{}, ...series(kind, figure, plotted)],

@@ -31,6 +31,13 @@ impl Answer {
         Self::new(status, "application/json", "no-store", format!("{json}\n").into_bytes())
     }
 
+    /// Creates a file of records that browsers save.
+    pub(crate) fn csv(text: String) -> Self {
+        let mut answer = Self::new(200, "text/csv; charset=utf-8", "no-store", text.into_bytes());
+        answer.headers.push(("content-disposition", "attachment; filename=\"portion-requests.csv\""));
+        answer
+    }
+
     /// Creates a response that browsers may cache forever, because its path contains its hash.
     pub(crate) fn lasting(kind: &'static str, body: &'static [u8]) -> Self {
         Self::new(200, kind, "public, max-age=31536000, immutable", body)

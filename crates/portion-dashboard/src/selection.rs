@@ -19,6 +19,10 @@ pub(crate) struct Selection {
     pub(crate) endpoint: Option<String>,
     /// Exactly this endpoint, not others of the same name.
     pub(crate) of: Option<Endpoint>,
+    /// Name of the server.
+    pub(crate) server: Option<String>,
+    /// Name that the client gave itself.
+    pub(crate) client: Option<String>,
     pub(crate) outcome: Option<Outcome>,
     /// Code of the error of the reply.
     pub(crate) error: Option<String>,
@@ -65,6 +69,8 @@ impl Selection {
             range: Range::read(query, now)?,
             endpoint: text("endpoint").filter(|_| of.is_none()),
             of,
+            server: text("server"),
+            client: text("client"),
             outcome: outcome.transpose()?,
             error: error.transpose()?,
             notable: notable.transpose()?,
@@ -74,12 +80,17 @@ impl Selection {
 
     /// Returns the selection as a filter, without its limit.
     pub(crate) fn filter(&self) -> Filter {
-        let (endpoint, of, outcome) = (self.endpoint.clone(), self.of.clone(), self.outcome);
-        Filter { endpoint, of, outcome, error: self.error.clone(), ..self.range.filter() }
+        let Self { endpoint, of, server, client, outcome, error, .. } = self.clone();
+        Filter { endpoint, of, server, client, outcome, error, ..self.range.filter() }
+    }
+
+    /// Returns what selects servers and clients, for pages that show all of their requests.
+    pub(crate) fn participants(&self) -> Self {
+        Self { endpoint: None, of: None, outcome: None, error: None, notable: None, ..self.clone() }
     }
 
     /// Returns the URL parameters of the selection, without its time range.
-    pub(crate) fn which(&self) -> [(&'static str, Option<&str>); 6] {
+    pub(crate) fn which(&self) -> [(&'static str, Option<&str>); 8] {
         let of = self.of.as_ref();
         [
             ("upstream", of.and_then(|of| of.upstream.as_deref())),
@@ -88,6 +99,8 @@ impl Selection {
             ("outcome", self.outcome.map(Outcome::name)),
             ("only", self.notable.map(Notable::name)),
             ("error", self.error.as_deref()),
+            ("server", self.server.as_deref()),
+            ("client", self.client.as_deref()),
         ]
     }
 

@@ -532,3 +532,104 @@ fn servers_of_unknown_cursors_are_named() {
         assert!(page.contains(name), "{name}");
     }
 }
+
+#[test]
+fn servers_and_clients_are_chosen_and_saved_as_csv() {
+    let served = |number: u64, server: &str, client: &str| RequestServed {
+        request: u128::from(number),
+        at: AT + number,
+        upstream: Some(Arc::from(server)),
+        endpoint: Arc::from("list"),
+        kind: EndpointKind::Tool,
+        outcome: Outcome::Paginated,
+        client: Some(Arc::from(client)),
+        estimated_tokens: Some(1_000),
+        original_tokens: Some(41_000),
+        ..RequestServed::default()
+    };
+    let events = [served(1, "docs", "codex"), served(2, "docs", "claude"), served(3, "mail", "codex")];
+    let (_folder, site) = holding(events.map(|served| Event::RequestServed(Arc::new(served))));
+    let rows =
+        |query: &str| body(&asked(&site, &format!("/requests{query}"))).matches("<th scope=\"row\">").count();
+    let counts = ["", "?server=docs", "?client=codex", "?server=docs&client=codex", "?server=none"].map(rows);
+    assert_eq!(counts, [3, 2, 2, 1, 0]);
+    let kept = |query: &str| {
+        let page = body(&asked(&site, &format!("/{query}")));
+        between(&page, "Tokens kept out</abbr></dt><dd title=\"", "\"").concat()
+    };
+    assert_eq!(["", "?server=docs", "?client=claude"].map(kept), ["120,000", "80,000", "40,000"]);
+    let page = body(&asked(&site, "/?client=codex&sort=errors"));
+    assert!(page.contains("<option value=\"codex\" selected>"), "the choice stays: {page}");
+    assert!(page.contains("since=7d&amp;client=codex"), "other times keep it: {page}");
+    let answer = asked(&site, "/api/records?format=csv&server=docs");
+    assert_eq!(header(&answer, "content-type"), "text/csv; charset=utf-8");
+    assert!(header(&answer, "content-disposition").starts_with("attachment"));
+    assert_eq!(body(&answer).lines().count(), 3, "a head and two records");
+    assert_eq!(asked(&site, "/api/records?format=xml").status, 400);
+}
+
+#[test]
+fn a_result_above_the_budget_is_no_warning() {
+    let served = RequestServed {
+        request: 1,
+        at: AT,
+        endpoint: Arc::from("list"),
+        outcome: Outcome::Paginated,
+        estimated_tokens: Some(1_000),
+        original_tokens: Some(41_000),
+        budget: Some(4_000),
+        ..RequestServed::default()
+    };
+    let oversized = |alerts: Vec<Event>| {
+        let (_folder, site) =
+            holding([Event::RequestServed(Arc::new(served.clone()))].into_iter().chain(alerts));
+        between(&body(&asked(&site, "/")), "Oversized</abbr></dt><dd", ">").concat()
+    };
+    assert_eq!(oversized(Vec::new()), "");
+    let raised = AlertChanged {
+        at: AT,
+        alert_name: "oversized".into(),
+        is_raised: true,
+        share: 0.1,
+        threshold: 0.05,
+        requests: 100,
+        matching_requests: 10,
+        window: Duration::from_mins(5),
+        process: 1,
+    };
+    assert_eq!(oversized(vec![Event::AlertChanged(Arc::new(raised))]), " class=\"warning\"");
+}
+
+#[test]
+fn bars_differ_from_their_ground_in_light_and_dark() {
+    let (_folder, site) = recorded();
+    let page = body(&asked(&site, "/"));
+    let assets = between(&page, "href=\"/assets/portion", "\"");
+    let style = assets.iter().find(|path| path.ends_with(".css")).expect("a style sheet");
+    let style = body(&asked(&site, &format!("/assets/portion{style}")));
+    let luminance = |colour: &str| {
+        let part =
+            |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("hexadecimal")) / 255.0;
+        let linear =
+            |at| if part(at) <= 0.04045 { part(at) / 12.92 } else { ((part(at) + 0.055) / 1.055).powf(2.4) };
+        0.2126 * linear(0) + 0.7152 * linear(2) + 0.0722 * linear(4)
+    };
+    let (light, dark) = style.split_once("prefers-color-scheme: dark").expect("a dark scheme");
+    for (scheme, css) in [("light", light), ("dark", dark)] {
+        let colour = |name: &str| luminance(between(css, &format!("--{name}: #"), ";")[0]);
+        let ground = colour("ground");
+        let outcomes =
+            "untouched unshaped paginated summarized chunked queried projected raw capped expired refused";
+        for name in ["came", "served"].into_iter().chain(outcomes.split(' ')) {
+            let (a, b) = (colour(name).max(ground), colour(name).min(ground));
+            assert!((a + 0.05) / (b + 0.05) >= 3.0, "--{name} in {scheme}: {:.2}", (a + 0.05) / (b + 0.05));
+        }
+    }
+}
+
+#[test]
+fn without_records_the_first_step_is_told() {
+    let folder = tempfile::tempdir().expect("directories can be made");
+    let page = body(&asked(&Site::new(Records::At(folder.path().join("telemetry.db"))), "/"));
+    assert!(page.contains("<code>portion install</code>"), "{page}");
+}

@@ -6,8 +6,8 @@ use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use portion_config::key::Key;
 
 use crate::command::{
-    calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, serve,
-    shape, stats, token, top, try_tools, wrap,
+    calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, replay,
+    serve, shape, stats, token, top, try_tools, wrap,
 };
 use crate::failure::Failure;
 use crate::json_option;
@@ -179,6 +179,8 @@ pub(crate) enum Command {
     Fetch(Box<fetch::Options>),
     /// Show the reply that a model would get for a file
     Shape(Box<shape::Options>),
+    /// Show what recorded sessions of clients would have been with Portion
+    Replay(Box<replay::Options>),
     /// Check, show, compare and restore configurations
     Config(config::Options),
     /// Show recorded requests by endpoint, one by one, or by experiment arm

@@ -28,6 +28,7 @@ mod remote;
 mod rest;
 mod server;
 mod setup;
+mod shaper;
 mod start_error;
 mod stdio_client;
 mod storage;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Logout(options) => command::login::logout(&options),
         Command::Fetch(fetch) => command::fetch::run(&fetch),
         Command::Shape(shape) => command::shape::run(&shape),
+        Command::Replay(replay) => command::replay::run(&replay),
         Command::Config(config) => command::config::run(&config),
         Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),
         Command::Stats(stats) => command::stats::run(&stats),

@@ -1,6 +1,12 @@
-"""Calls a retrieval tool of an MCP server and keeps the best whole chunks within a token budget.
+"""Keeps results of tools within a token budget. The work is done by the program `portion`, which comes in the same wheel.
 
-The work is done by the program `portion fetch`, which comes in the same wheel.
+`shape` gives a result of any tool as a model should see it, and keeps the rest for follow-ups:
+
+    >>> from portion_client import shape
+    >>> reply = shape(rows, max_tokens=2000)
+    >>> reply.text, reply.notice, reply.read(fields="id,total"), reply.query("SELECT count(*) FROM items")
+
+`fetch` calls a retrieval tool of an MCP server and keeps the best whole chunks:
 
     >>> from portion_client import Client, fetch
     >>> result = fetch("search", {"query": "grapple"}, command=["my-rules-server"])
@@ -18,28 +24,26 @@ import asyncio
 import json
 import logging
 import os
-import queue
-import shutil
 import subprocess
-import sysconfig
-import threading
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["Chunk", "Client", "FetchError", "FetchResult", "Fill", "fetch", "fetch_async", "find_binary"]
+from ._program import STDERR_LINES, PortionError, Program, find_binary
+from ._shape import Shaped, ShapeError, Shaper, shape
+
+__all__ = [
+    "Chunk", "Client", "FetchError", "FetchResult", "Fill", "PortionError", "ShapeError", "Shaped", "Shaper", "fetch",
+    "fetch_async", "find_binary", "shape",
+]
 
 Fill = Literal["stop", "skip", "value"]
 
 _log = logging.getLogger("portion_client")
-_STDERR_LINES = 10
-"""Lines of the server's stderr that an error contains."""
 _EXIT_SECONDS = 10.0
 
 
-class FetchError(Exception):
+class FetchError(PortionError):
     """The call failed, or its result has no chunks. The message says why."""
 
 
@@ -158,13 +162,7 @@ class Client:
         line, variables = _prepare(locals())
         self._fields = (text_field, score_field, id_field)
         self._timeout = timeout
-        self._lock = threading.Lock()
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, env=variables)
-        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
-        for read in (self._read_answers, self._read_stderr):
-            threading.Thread(target=read, daemon=True).start()
+        self._program = Program(line, variables, _log_warning)
 
     def fetch(
         self,
@@ -178,18 +176,10 @@ class Client:
         request: dict[str, Any] = {"tool": tool, "arguments": dict(arguments or {})}
         given = {"max_context_tokens": max_context_tokens, "fill": fill}
         request.update({name: value for name, value in given.items() if value is not None})
-        stdin = self._process.stdin
-        assert stdin is not None
-        with self._lock:
-            try:
-                stdin.write(json.dumps(request).encode() + b"\n")
-                stdin.flush()
-                answer = self._answers.get(timeout=self._timeout + _EXIT_SECONDS)
-            except (OSError, ValueError, queue.Empty):
-                self.close()
-                answer = b""
+        answer = self._program.ask(request, self._timeout + _EXIT_SECONDS)
         if not answer:
-            raise FetchError("\n".join([f"no answer from the tool `{tool}`: the client has ended", *self._stderr]))
+            lines = [f"no answer from the tool `{tool}`: the client has ended", *self._program.stderr]
+            raise FetchError("\n".join(lines))
         read = json.loads(answer)
         if "error" in read:
             raise FetchError(read["error"]["message"])
@@ -208,43 +198,13 @@ class Client:
 
     def close(self) -> None:
         """Ends the server."""
-        try:
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            self._process.wait(_EXIT_SECONDS)
-        except (OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+        self._program.close()
 
     def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _read_answers(self) -> None:
-        for line in self._process.stdout or ():
-            self._answers.put(line)
-        # Whoever waits learns that nothing follows.
-        self._answers.put(b"")
-
-    def _read_stderr(self) -> None:
-        for line in self._process.stderr or ():
-            text = line.decode(errors="replace").rstrip()
-            _log_warning(text)
-            if text and not text.startswith("{"):
-                self._stderr.append(text)
-
-
-def find_binary() -> str:
-    """Returns the path of `portion`: that of PORTION_BIN, of this installation, or on PATH."""
-    given = os.environ.get("PORTION_BIN")
-    name = "portion" + (sysconfig.get_config_var("EXE") or "")
-    beside = [Path(sysconfig.get_path("scripts")) / name, Path(__file__).resolve().parents[1] / "bin" / name]
-    found = given or next((str(path) for path in beside if path.is_file()), None) or shutil.which("portion")
-    if not found:
-        raise FetchError("the program `portion` is missing: install the wheel portion-mcp, or set PORTION_BIN")
-    return found
 
 
 def _prepare(call: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
@@ -283,7 +243,7 @@ def _read(
         # What the server wrote to stderr comes before that, between lines of the log.
         lines = [line for line in said[:start].splitlines() if line.strip() and not line.startswith("{")]
         if lines:
-            message += "\nIts stderr ended with:\n" + "\n".join(lines[-_STDERR_LINES:])
+            message += "\nIts stderr ended with:\n" + "\n".join(lines[-STDERR_LINES:])
         raise FetchError(message)
     return _result(json.loads(out), text_field, score_field, id_field)
 

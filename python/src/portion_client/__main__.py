@@ -4,14 +4,14 @@ import os
 import subprocess
 import sys
 
-from portion_client import FetchError, find_binary
+from portion_client import PortionError, find_binary
 
 
 def main() -> None:
     """Replaces this process by the program, with the same arguments. Windows cannot replace a process."""
     try:
         program = find_binary()
-    except FetchError as error:
+    except PortionError as error:
         sys.exit(f"portion: {error}")
     line = [program, *sys.argv[1:]]
     if sys.platform == "win32":

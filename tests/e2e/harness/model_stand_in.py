@@ -46,7 +46,7 @@ def _message_events(model, body):
     block = {"type": "tool_use", "id": "toolu_1", "name": names[0], "input": {}} if calls else {"type": "text", "text": ""}
     delta = {"type": "input_json_delta", "partial_json": "{}"} if calls else {"type": "text_delta", "text": "done"}
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": "1", "type": "message", "role": "assistant", "model": body["model"], "content": [], "usage": usage}
+    message = {"id": f"msg_{len(results)}", "type": "message", "role": "assistant", "model": body["model"], "content": [], "usage": usage}
     yield {"type": "message_start", "message": message | {"stop_reason": None, "stop_sequence": None}}
     yield {"type": "content_block_start", "index": 0, "content_block": block}
     yield {"type": "content_block_delta", "index": 0, "delta": delta}

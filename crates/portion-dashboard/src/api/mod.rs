@@ -5,7 +5,7 @@ mod shape;
 use std::time::SystemTime;
 
 use portion_telemetry::read::{Filter, Reader};
-use portion_telemetry::show::values;
+use portion_telemetry::show::{self, Format, values};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -19,16 +19,21 @@ use shape::{alert, configuration, refused, statistics, timestamp};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that select a time range and requests in it.
-const TRAFFIC_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome"];
+const TRAFFIC_PARAMETERS: &[&str] = &["since", "until", "endpoint", "server", "client", "outcome"];
 const EVENT_PARAMETERS: &[&str] = &["since", "until", "limit"];
-const RECORD_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "error", "limit"];
+const RECORD_PARAMETERS: &[&str] =
+    &["since", "until", "endpoint", "server", "client", "outcome", "only", "error", "limit", "format"];
 
 /// Answers a path below `/api/`.
 pub(crate) fn answer(source: &Records, path: &str, query: &Query, now: SystemTime) -> Answer {
-    match found(source, path, query, now) {
-        Ok(json) => Answer::json(200, &json),
-        Err(failure) => refuse(&failure),
-    }
+    let answered = match (path, query.get("format")) {
+        ("records", Some("csv")) => records_csv(source, query, now),
+        ("records", Some(other)) if other != "json" => {
+            Err(InvalidParameter::new("format", "expected json or csv").into())
+        }
+        _ => found(source, path, query, now).map(|json| Answer::json(200, &json)),
+    };
+    answered.unwrap_or_else(|failure| refuse(&failure))
 }
 
 fn found(source: &Records, path: &str, query: &Query, now: SystemTime) -> Result<Value, Failure> {
@@ -86,6 +91,13 @@ fn records(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
     let page = selection.list(reader)?;
     let rows = values::requests(&page.records);
     Ok(json!({ "range": range(selection), "records": rows, "nextUntil": page.older_than.map(timestamp) }))
+}
+
+/// Returns the selected records as a file for spreadsheets.
+fn records_csv(source: &Records, query: &Query, now: SystemTime) -> Result<Answer, Failure> {
+    query.check(RECORD_PARAMETERS)?;
+    let page = Selection::read(query, now)?.list(&source.reader()?)?;
+    Ok(Answer::csv(show::requests(&page.records, Format::Csv)))
 }
 
 fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {

@@ -76,7 +76,9 @@ fn page(status: u16, title: &str, content: &Markup) -> Answer {
 /// Explains how to record requests.
 fn instructions(path: &str) -> Markup {
     html! {
-        p { "Put Portion in front of an MCP server and use it. Each request with content is recorded here." }
+        p { "Put Portion in front of the servers of your clients, start a client anew, and use it. Each request with content is recorded here." }
+        pre { code { "portion install" } }
+        p { "In front of one server:" }
         pre { code { "portion wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes" } }
         p { "Over HTTP, for several clients:" }
         pre { code { "portion serve --url https://mcp.example.com/mcp" } }

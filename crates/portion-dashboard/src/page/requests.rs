@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use portion_core::event::{Outcome, ServedError};
-use portion_telemetry::read::{Notable, Record};
+use portion_telemetry::read::{Notable, Participants, Record};
 use portion_telemetry::timestamp::rfc3339;
 
 use super::format::{count_or_dash, duration, percent, timestamp};
@@ -17,14 +17,16 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let PageRequest { reader, selection, .. } = request;
     let range = &selection.range;
     let page = selection.list(reader)?;
+    let participants = reader.participants(&range.filter())?;
     let content = html! {
         h1 { "Requests" }
-        (form(selection))
+        (form(selection, &participants))
         @if page.records.is_empty() { (notice::no_requests()) } @else { (table(&page.records, selection, None)) }
         @if let Some(end) = page.older_than {
             @let older = Selection { range: Range { to: Some(rfc3339(end)), ..range.clone() }, ..selection.clone() };
             p { a href=(older.link("/requests")) { "Older" } }
         }
+        p { a href=(selection.link("/api/records") + "&format=csv&limit=1000") { "As CSV" } }
         (term::list())
     };
     let frame = Frame {
@@ -37,7 +39,30 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     Ok(Answer::page(200, frame.render(&content)))
 }
 
-fn form(selection: &Selection) -> Markup {
+/// Renders lists of the servers and clients to choose from, where there are any.
+pub(super) fn choices(selection: &Selection, participants: &Participants) -> Markup {
+    let lists = [
+        ("Server", "server", &participants.servers, &selection.server),
+        ("Client", "client", &participants.clients, &selection.client),
+    ];
+    html! {
+        @for (title, name, names, chosen) in lists {
+            @if !names.is_empty() || chosen.is_some() {
+                label { (title) " "
+                    select name=(name) {
+                        option value="" { "any" }
+                        @for one in names { option value=(one) selected[chosen.as_ref() == Some(one)] { (one) } }
+                        @if let Some(other) = chosen.as_ref().filter(|chosen| !names.contains(chosen)) {
+                            option value=(other) selected { (other) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn form(selection: &Selection, participants: &Participants) -> Markup {
     html! {
         form.filters action="/requests" {
             input type="hidden" name="since" value=(selection.range.from);
@@ -51,6 +76,7 @@ fn form(selection: &Selection) -> Markup {
             } @else {
                 label { "Endpoint " input name="endpoint" value=[selection.endpoint.as_deref()] placeholder="any, as in list_*"; }
             }
+            (choices(selection, participants))
             label { "Outcome "
                 select name="outcome" {
                     option value="" { "any" }

@@ -1,6 +1,5 @@
 //! Key statistics at the top of a page.
 
-use portion_telemetry::alert::DEFAULT_SHARE;
 use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::grouped;
 use portion_tokens::accuracy::MIN_ACCURATE_SHARE;
@@ -36,11 +35,8 @@ pub(super) fn strip(stats: &TrafficStats, context: SummaryContext) -> Markup {
     } = stats;
     let oversized = stats.oversized_share();
     let near = accuracy.accurate_share();
-    let oversized_tone = match oversized {
-        _ if is_alert_raised => Tone::Alarm,
-        Some(share) if share > DEFAULT_SHARE => Tone::Warning,
-        _ => Tone::Plain,
-    };
+    // A result above the budget is what Portion is for; only calls that keep asking for one are worth a look.
+    let oversized_tone = if is_alert_raised { Tone::Warning } else { Tone::Plain };
     let near_tone =
         if near.is_some_and(|near| near < MIN_ACCURATE_SHARE) { Tone::Warning } else { Tone::Plain };
     let cost = |tokens: f64| token_price.map(|price| tokens * price / 1e6);
@@ -48,10 +44,10 @@ pub(super) fn strip(stats: &TrafficStats, context: SummaryContext) -> Markup {
     let error_share = (*requests > 0).then(|| *errors as f64 / *requests as f64);
     html! {
         dl.figures {
+            (figure("Tokens kept out", &signed(saved), Some(&grouped(original_tokens.abs_diff(*served_tokens))),
+                &format!("{} of {} upstream", share_or_dash(stats.reduction()), short(*original_tokens)), Tone::Plain))
+            (figure("Tokens to the model", &short(*served_tokens), Some(&grouped(*served_tokens)), "follow-ups included", Tone::Plain))
             (figure("Requests", &short(*requests), Some(&grouped(*requests)), &plural(*follow_ups, "follow-up", "follow-ups"), Tone::Plain))
-            (figure("Tokens to the model", &short(*served_tokens), Some(&grouped(*served_tokens)),
-                &format!("of {} upstream", short(*original_tokens)), Tone::Plain))
-            (figure("Kept out", &share_or_dash(stats.reduction()), None, "follow-ups included", Tone::Plain))
             @if let (Some(saved), Some(spent)) = (cost(saved), cost(*served_tokens as f64)) {
                 (figure("Saved", &dollars(saved), None, &format!("{} spent on replies", dollars(spent)), Tone::Plain))
             }
@@ -67,6 +63,12 @@ pub(super) fn strip(stats: &TrafficStats, context: SummaryContext) -> Markup {
             }
         }
     }
+}
+
+/// Returns a number of tokens, negative if replies were larger than results.
+fn signed(tokens: f64) -> String {
+    let size = short(tokens.abs() as u64);
+    if tokens < 0.0 { format!("−{size}") } else { size }
 }
 
 fn figure(name: &str, value: &str, exact: Option<&str>, detail: &str, tone: Tone) -> Markup {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 /// Terms in the order of the list.
-const TERMS: [(&str, &str); 18] = [
+const TERMS: [(&str, &str); 19] = [
     ("Upstream", "Tokens of the results that the servers returned."),
     (
         "Model",
@@ -11,6 +11,7 @@ const TERMS: [(&str, &str); 18] = [
     ),
     ("Kept out", "Share of the upstream tokens that no reply contained. Negative if replies were larger."),
     ("Saved", "Price of the upstream tokens less that of the reply tokens, by tokenPrice, in US dollars."),
+    ("Tokens kept out", "Upstream tokens less those of replies: what no model had to read."),
     ("Requests", "Calls of tools, resources and prompts, and follow-ups."),
     ("Tokens to the model", "Tokens of the replies that were sent to the client, follow-ups included."),
     ("First call", "A request that went to a server, other than a follow-up."),

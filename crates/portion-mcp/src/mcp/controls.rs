@@ -86,17 +86,17 @@ pub(super) fn canonical_arguments(arguments: &str) -> String {
 ///
 /// # Errors
 /// An invalid argument, or one that is not known.
-pub(super) fn parse_read_arguments(text: &str, arguments: Span, policy: &Policy) -> Result<Request, Fault> {
+pub fn parse_read_arguments(arguments: &str, policy: &Policy) -> Result<Request, Fault> {
     let mut request = Request::default();
-    for Member { key, value } in walk::members(text, arguments) {
-        let (name, json) = (unescape(key.slice(text)), value.slice(text));
+    for Member { key, value } in walk::members(arguments, walk::document_span(arguments)) {
+        let (name, json) = (unescape(key.slice(arguments)), value.slice(arguments));
         let is_known = match read_argument(&name) {
             ReadArgument::Control(control) => request.set_control(control, json, policy)?,
             ReadArgument::Query(argument) => request.query.set_argument(argument, json)?,
             ReadArgument::Regex => request.query.set_argument("find", &regex_between_slashes(json))?,
             ReadArgument::Lines => request.set_lines(&name, json).map(|()| true)?,
             ReadArgument::All => request.set_all(json).map(|()| true)?,
-            ReadArgument::Unknown => walk::kind(text, value) == JsonKind::Null,
+            ReadArgument::Unknown => walk::kind(arguments, value) == JsonKind::Null,
         };
         if !is_known {
             return Err(unknown_argument(&name));
@@ -183,8 +183,7 @@ mod tests {
     #[test]
     fn reports_invalid_controls() {
         let check = |arguments: &str, expect: &str| {
-            let all = walk::document_span(arguments);
-            let error = parse_read_arguments(arguments, all, &Policy::default()).expect_err("bad");
+            let error = parse_read_arguments(arguments, &Policy::default()).expect_err("bad");
             assert_eq!(error.code.name(), expect, "{arguments}: {error:?}");
         };
         check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
@@ -200,12 +199,10 @@ mod tests {
         check(r#"{"cursor":"x","with":{"b":"d"}}"#, "query_invalid");
         check(r#"{"cursor":"x","lines":"x-y"}"#, "range_invalid");
         let fine = r#"{"cursor":"x","raw":true}"#;
-        let request =
-            parse_read_arguments(fine, walk::document_span(fine), &Policy::default()).expect("good");
+        let request = parse_read_arguments(fine, &Policy::default()).expect("good");
         assert_eq!(request, Request { cursor: Some("x".into()), raw: true, ..Request::default() });
         let meant = r#"{"next_cursor":"x","lines":"10-20","max_tokens":"900"}"#;
-        let request =
-            parse_read_arguments(meant, walk::document_span(meant), &Policy::default()).expect("good");
+        let request = parse_read_arguments(meant, &Policy::default()).expect("good");
         let (start_line, end_line, max_tokens) = (Some(10), Some(20), Some(900));
         let cursor = Some("x".into());
         assert_eq!(request, Request { cursor, start_line, end_line, max_tokens, ..Request::default() });
@@ -225,7 +222,7 @@ mod tests {
     #[test]
     fn queries_are_parsed_under_all_names() {
         let check = |arguments: &str, expect: Query| {
-            let request = parse_read_arguments(arguments, walk::document_span(arguments), &Policy::default());
+            let request = parse_read_arguments(arguments, &Policy::default());
             assert_eq!(request.map(|request| request.query), Ok(expect), "{arguments}");
         };
         check(r#"{"cursor":"c","s\u0071l":"S","find":null,"colour":null}"#, Query::from_sql("S"));

@@ -42,7 +42,9 @@ mod splice;
 mod strings;
 mod walk;
 
+pub use catalog::builtin_listings;
 pub use client_message::ClientMessage;
+pub use controls::parse_read_arguments;
 pub(crate) use envelope::NULL_ID;
 pub use header_params::{HeaderArgument, HeaderParam};
 pub use owned_batch::OwnedBatch;

@@ -19,6 +19,10 @@ pub struct Filter {
     pub endpoint: Option<String>,
     /// Exactly this endpoint, not others of the same name.
     pub of: Option<Endpoint>,
+    /// Name of the server.
+    pub server: Option<String>,
+    /// Name that the client gave itself.
+    pub client: Option<String>,
     /// Outcome of the request.
     pub outcome: Option<Outcome>,
     /// Code of the error of the reply.
@@ -53,6 +57,12 @@ impl Filter {
         }
         if let Some(outcome) = self.outcome {
             add("outcome = ?", Value::Text(outcome.name().to_owned()));
+        }
+        if let Some(server) = &self.server {
+            add("endpoint IN (SELECT id FROM endpoints WHERE upstream = ?)", Value::Text(server.clone()));
+        }
+        if let Some(client) = &self.client {
+            add("client = ?", Value::Text(client.clone()));
         }
         if let Some(error) = &self.error {
             add("error = ?", Value::Text(error.clone()));
@@ -94,6 +104,8 @@ impl Filter {
             until: _,
             endpoint: _,
             of: _,
+            server: _,
+            client,
             outcome,
             error,
             arm,
@@ -103,6 +115,7 @@ impl Filter {
             limit: _,
         } = self;
         outcome.is_none()
+            && client.is_none()
             && error.is_none()
             && arm.is_none()
             && session.is_none()
@@ -112,7 +125,7 @@ impl Filter {
 
     /// Returns true if all endpoints are selected.
     pub(super) fn selects_all_endpoints(&self) -> bool {
-        self.endpoint.is_none() && self.of.is_none()
+        self.endpoint.is_none() && self.of.is_none() && self.server.is_none()
     }
 
     /// Returns the time range in the integer type of the file.

@@ -33,7 +33,7 @@ pub use filter::{Filter, star_glob};
 pub use notable::Notable;
 pub use retention::Retention;
 pub use series::{Series, Slot};
-pub use sessions::Session;
+pub use sessions::{Participants, Session};
 pub use traffic::Traffic;
 
 pub use crate::record::{Endpoint, Record, ShadowResult, TraceContext};

@@ -28,6 +28,15 @@ pub struct Session {
     pub traffic: Vec<Traffic>,
 }
 
+/// Names of those that took part in requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Participants {
+    /// Servers.
+    pub servers: Vec<String>,
+    /// Clients, as they name themselves.
+    pub clients: Vec<String>,
+}
+
 impl Reader {
     /// Returns the sessions with requests in the range, the latest first, after skipping `skip` of them. Only times
     /// and limit of the filter apply.
@@ -41,6 +50,30 @@ impl Reader {
             session.traffic = self.endpoints(&newest(&self.connection, filter, session)?)?;
         }
         Ok(sessions)
+    }
+}
+
+impl Reader {
+    /// Returns the names of servers and clients with requests in the range, in order. Only times of the filter apply.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn participants(&self, filter: &Filter) -> Result<Participants, ReadError> {
+        let names = |sql: &str| -> Result<Vec<String>, ReadError> {
+            let times = filter.times();
+            let mut statement = self.connection.prepare(sql)?;
+            let rows = statement.query_map(params![times.start, times.end], |row| row.get(0))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        };
+        Ok(Participants {
+            servers: names(
+                "SELECT DISTINCT upstream FROM endpoints WHERE upstream <> '' AND id IN
+                 (SELECT endpoint FROM requests WHERE at >= ? AND at < ?) ORDER BY 1",
+            )?,
+            clients: names(
+                "SELECT DISTINCT client FROM requests WHERE at >= ? AND at < ? AND client IS NOT NULL ORDER BY 1",
+            )?,
+        })
     }
 }
 

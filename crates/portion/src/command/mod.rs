@@ -14,6 +14,7 @@ pub(crate) mod install;
 mod known_paths;
 pub(crate) mod login;
 pub(crate) mod man;
+pub(crate) mod replay;
 mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;

@@ -36,9 +36,9 @@ async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
     assert_eq!(
         figures[..6],
         [
+            "Tokens kept out 31.0k 77.5 % of 40.0k upstream",
+            "Tokens to the model 9,000 follow-ups included",
             "Requests 6 2 follow-ups",
-            "Tokens to the model 9,000 of 40.0k upstream",
-            "Kept out 77.5 % follow-ups included",
             "Oversized 50.0 % 2 of 4 first calls",
             "Errors 1 16.7 % of requests",
             "Estimates within 20 % 75.0 % of 4 counted exactly",
@@ -51,6 +51,8 @@ async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
     assert_eq!(outcomes, json!(["expired", "paginated"]));
     assert_eq!(sums(&chromium, 1).await?, json!([6, 5]), "bars stand behind each other");
     assert_eq!(sums(&chromium, 2).await?, json!([0.5]));
+    let script = "return portion.plots.slice(2).map(plot => plot.series[1].width)";
+    assert_eq!(chromium.run(script).await?, json!([0, 0, 0]), "few points are bars, not lines");
     assert_eq!(sums(&chromium, 4).await?, json!([0.75, 0.25]));
     let script = "const [, ...rows] = portion.plots[3].data; return rows.map(row => row.filter(value => value !== null))";
     let answer = "return fetch('/api/overview' + location.search).then(answer => answer.json())";
@@ -265,7 +267,7 @@ async fn what_is_new_comes_in_and_the_focus_stays() -> Outcome<()> {
     let script = "const kept = document.activeElement;
                   return refresh().then(() => [document.querySelector('.figures dd').textContent,
                       portion.plots[0].data[1].reduce((sum, tokens) => sum + tokens), document.activeElement === kept])";
-    assert_eq!(chromium.run(script).await?, json!(["12", 80_000, true]));
+    assert_eq!(chromium.run(script).await?, json!(["62.0k", 80_000, true]));
     // Where one is in a chart stays, too.
     let script = "const place = document.querySelector('.plot');
                   const left = () => place.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }));

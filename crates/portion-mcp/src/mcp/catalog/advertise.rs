@@ -6,10 +6,13 @@ use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::client::{MAX_INPUT_SCHEMA_BYTES, TOOL_LIMIT_META_KEY};
+use portion_policy::listing::ListingOptions;
 
 use super::super::splice::Splice;
 use super::super::walk::{self, Sequence};
-use super::{AdvertisedControls, BuiltinTool, PagingProperty, ToolListingPolicy, UpstreamTool};
+use super::{
+    AdvertisedControls, BuiltinTool, BuiltinToolNames, PagingProperty, ToolListingPolicy, UpstreamTool,
+};
 
 /// Bytes of a maximum that may be added to a property, `,"maximum":` and a number.
 const MAX_BOUND_BYTES: usize = 32;
@@ -18,6 +21,12 @@ const MAX_POSITION: u32 = i32::MAX as u32;
 
 /// Schema of a control that is a text.
 const STRING: &str = r#"{"type":"string"}"#;
+
+/// Returns what is added to the list of a server's tools for these options.
+pub fn builtin_listings(listing: &ListingOptions) -> Vec<String> {
+    let mut names = BuiltinToolNames::new(listing);
+    names.assign(|_| false, true).iter().map(|(own, name)| builtin_listing(*own, name)).collect()
+}
 
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {

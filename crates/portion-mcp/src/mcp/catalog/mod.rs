@@ -28,6 +28,7 @@ use portion_text::spelling::closest_name;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};
+pub use advertise::builtin_listings;
 pub(super) use advertise::state_result_limit;
 use builtin_tool::BuiltinToolNames;
 pub(super) use builtin_tool::{BuiltinTool, ToolOwner};

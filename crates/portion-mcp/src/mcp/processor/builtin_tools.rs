@@ -67,7 +67,7 @@ impl McpProcessor {
         let cursor = cursor_argument(call.text, call.arguments);
         let opened = self.gateway.open_cursor(caller, None, cursor).await;
         let policy = &opened.caller().effective_policy.policy;
-        let reply = match controls::parse_read_arguments(call.text, call.arguments, policy) {
+        let reply = match controls::parse_read_arguments(call.arguments.slice(call.text), policy) {
             Ok(request) if tool == BuiltinTool::Query && !request.query.is_given() => {
                 opened.refuse(ViewError::Query("no query is given".to_owned()).into())
             }

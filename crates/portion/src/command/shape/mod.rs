@@ -1,9 +1,10 @@
 //! `portion shape`: shows what a model would see of a file, and why.
 
+mod requests;
 mod show;
 
 use std::io::{IsTerminal as _, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -44,7 +45,13 @@ Examples:
   portion shape big.json --sql 'SELECT status, count(*) FROM items GROUP BY status'
   portion shape server.log --find 'connection refused'
 
-The cursors shown cannot be used. They are printed because they are part of the cost of a reply.";
+The cursors shown cannot be used. They are printed because they are part of the cost of a reply.
+
+With --requests, results are kept until stdin ends, and cursors can be used. A line is a result, with the budget of its \
+reply and the name of its tool if that has settings of its own, or a follow-up with the arguments of portion_read and \
+portion_query:
+  {\"text\":\"…\",\"maxTokens\":2000,\"tool\":\"list_invoices\"}
+  {\"cursor\":\"…\",\"query\":\"SELECT count(*) FROM items\"}";
 
 /// Time after which the user is told that the end of the input is awaited.
 const SLOW_READ: Duration = Duration::from_secs(2);
@@ -54,7 +61,11 @@ const SLOW_READ: Duration = Duration::from_secs(2);
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
     /// File to read; `-` is stdin
-    file: PathBuf,
+    #[arg(required_unless_present = "requests")]
+    file: Option<PathBuf>,
+    /// Read results and follow-ups from stdin, a JSON object a line, and print each reply as a line of JSON
+    #[arg(long, conflicts_with_all = ["file", "explain", "json"])]
+    requests: bool,
     /// Explain on stderr how the file was detected and shown
     #[arg(long, visible_alias = "verbose")]
     explain: bool,
@@ -160,6 +171,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     for warning in warnings {
         crate::terminal::print_stderr!("portion: {warning}");
     }
+    if options.requests {
+        return requests::answer_all(config);
+    }
     let limit = config.upstream_message_limit();
     let rules = EndpointRules::new(Arc::new(config), limits_from_environment());
     let rule = match &options.endpoint {
@@ -178,7 +192,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         ..Payload::default()
     });
     if let Some(path) = list_path.filter(|_| snapshot.has_missing_list_path()) {
-        let file = options.file.display();
+        let file = options.path().display();
         crate::terminal::print_stderr!(
             "portion: no list is at `{path}` (items) in {file}; Portion detects one instead"
         );
@@ -230,7 +244,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 /// Reads the file as text, and counts its bytes that are not UTF-8.
 fn read_text(options: &Options, limit: usize) -> Result<(String, usize), ShapeError> {
     let bytes = read(options, limit)?;
-    let file = options.file.display();
+    let file = options.path().display();
     match decode(&bytes) {
         Decoded::Utf8(text, invalid_count) => Ok((text.into_owned(), invalid_count)),
         Decoded::Other(text, encoding, invalid_count) => {
@@ -246,18 +260,18 @@ fn read_text(options: &Options, limit: usize) -> Result<(String, usize), ShapeEr
 
 /// Reads at most the size of a server's message, because a device or a pipe may have no end.
 fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
-    let file = || options.file.display().to_string();
+    let file = || options.path().display().to_string();
     let unreadable = |why| ShapeError::Unreadable { file: file(), source: why };
     let most = limit as u64 + 1;
     let mut bytes = Vec::new();
-    let is_stdin = options.file.as_os_str() == "-";
-    let is_file = !is_stdin && std::fs::metadata(&options.file).map_err(unreadable)?.is_file();
+    let is_stdin = options.path().as_os_str() == "-";
+    let is_file = !is_stdin && std::fs::metadata(options.path()).map_err(unreadable)?.is_file();
     // A pipe may have no writer, and a terminal waits for input.
     let waiting = (!is_file).then(|| SlowReadHint::start(file()));
     if is_stdin {
         std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        let opened = std::fs::File::open(&options.file).map_err(unreadable)?;
+        let opened = std::fs::File::open(options.path()).map_err(unreadable)?;
         opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     drop(waiting);
@@ -307,6 +321,13 @@ fn print_refusal(
     let size = (snapshot.payload_bytes(), policy.token_budget_threshold);
     let fault = Fault::oversized(size, endpoint.as_ref(), cursor, "portion_read".into());
     reported(print_stdout(&format!("{}\n", fault.to_json())), None, ExitCode::SUCCESS)
+}
+
+impl Options {
+    /// Returns the file to read.
+    fn path(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new("-"))
+    }
 }
 
 impl QueryArgs {

@@ -1,0 +1,19 @@
+// Finds the program `portion`: that of PORTION_BIN, or of the package for this platform.
+'use strict'
+
+const platform = `${process.platform}-${process.arch}`
+const program = process.platform === 'win32' ? 'portion.exe' : 'portion'
+
+exports.findBinary = () => {
+  if (process.env.PORTION_BIN) return process.env.PORTION_BIN
+  const name = `portion-mcp-${platform}`
+  try {
+    return require.resolve(`${name}/bin/${program}`)
+  } catch {
+    throw new Error(
+      `portion: the package ${name} is not installed.\n` +
+        'If npm was told to omit optional packages, install again without that (npm install --include=optional).\n' +
+        'If there is none for this platform, build Portion with Rust: cargo install --locked --path crates/portion',
+    )
+  }
+}
