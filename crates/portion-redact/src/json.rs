@@ -253,10 +253,10 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
                     JsonKind::Object | JsonKind::Array => {
                         let (is_array, start) = (kind == JsonKind::Array, reader.at() as u32);
                         if is_array {
-                            reader.enter_array()?
+                            reader.enter_array()?;
                         } else {
-                            reader.enter_object()?
-                        };
+                            reader.enter_object()?;
+                        }
                         self.open.push(Open {
                             is_array,
                             start,
@@ -293,13 +293,12 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     fn begin_member(&mut self, key: Span) {
         let quoted = key.slice(self.text);
-        let facts = match self.keys.get(quoted) {
-            Some(facts) => *facts,
-            None => {
-                let facts = KeyFacts::of(self.rules, &self.decode_key(key));
-                self.keys.insert(quoted, facts);
-                facts
-            }
+        let facts = if let Some(facts) = self.keys.get(quoted) {
+            *facts
+        } else {
+            let facts = KeyFacts::of(self.rules, &self.decode_key(key));
+            self.keys.insert(quoted, facts);
+            facts
         };
         let Some(open) = self.open.last_mut() else { return };
         if let Some(last) = self.members.get_mut(open.first..).and_then(<[_]>::last_mut)

@@ -225,7 +225,7 @@ pub(super) fn normalized_words(name: &str) -> Vec<String> {
             word.truncate(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());
         }
         if matches!(word.as_str(), "wlan" | "wireless") {
-            *word = "wifi".to_owned();
+            "wifi".clone_into(word);
         }
     }
     words.retain(|word| !word.is_empty());
@@ -235,7 +235,7 @@ pub(super) fn normalized_words(name: &str) -> Vec<String> {
             JOINED_WORDS.iter().find(|(first, second, _)| words[at] == *first && words[at + 1] == *second);
         match pair {
             Some((.., joined)) => {
-                words[at] = (*joined).to_owned();
+                (*joined).clone_into(&mut words[at]);
                 words.remove(at + 1);
             }
             None => at += 1,

@@ -30,7 +30,7 @@ const MAX_USERINFO_BYTES: usize = 256;
 const MIN_USER_TOKEN_BYTES: usize = 16;
 /// Maximum bytes of a line of a password file.
 const MAX_LINE_BYTES: usize = 512;
-/// Number of fields of a line of a password file of PostgreSQL: host, port, database, user, password.
+/// Number of fields of a line of a password file of `PostgreSQL`: host, port, database, user, password.
 const PGPASS_FIELDS: usize = 5;
 
 /// Adds the edits for the secrets in a text.
@@ -163,22 +163,16 @@ fn redact_url_passwords(text: &str, edits: &mut Vec<TextEdit>, names: &mut Redac
         });
         let part = if !authority.contains('@') && is_cut { near } else { authority };
         let Some((userinfo, _)) = part.rsplit_once('@') else { continue };
-        match userinfo.split_once(':') {
-            Some((user, password)) => {
-                if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
-                    let start = start + user.len() + 1;
-                    hide("password in a URL", (start, start + password.len()), edits, names);
-                }
+        if let Some((user, password)) = userinfo.split_once(':') {
+            if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
+                let start = start + user.len() + 1;
+                hide("password in a URL", (start, start + password.len()), edits, names);
             }
-            None => {
-                let has = |is: fn(&u8) -> bool| userinfo.as_bytes().iter().any(is);
-                if userinfo.len() >= MIN_USER_TOKEN_BYTES
-                    && has(u8::is_ascii_digit)
-                    && has(u8::is_ascii_alphabetic)
-                    && !userinfo.contains('.')
-                {
-                    hide("token in a URL", (start, start + userinfo.len()), edits, names);
-                }
+        } else {
+            let has = |is: fn(&u8) -> bool| userinfo.as_bytes().iter().any(is);
+            let is_long = userinfo.len() >= MIN_USER_TOKEN_BYTES;
+            if is_long && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && !userinfo.contains('.') {
+                hide("token in a URL", (start, start + userinfo.len()), edits, names);
             }
         }
     }

@@ -51,9 +51,7 @@ impl JsonRedactor<'_, '_> {
             self.redact_key(member);
             if is_hidden {
                 self.hide_string(member.value);
-            } else if self.open.len() > MAX_READ_DEPTH {
-                continue;
-            } else if member.kind == JsonKind::Object {
+            } else if member.kind == JsonKind::Object && self.open.len() <= MAX_READ_DEPTH {
                 if let Some(pair) = pair.as_ref().filter(|_| member.facts.role == Some(PairRole::Value)) {
                     self.redact_values_in(member.value, pair);
                 }
@@ -61,7 +59,11 @@ impl JsonRedactor<'_, '_> {
                 if is_secret && is_data {
                     self.redact_data(member.value);
                 }
-            } else if is_secret_list && member.facts.is_kind && member.kind == JsonKind::Array {
+            } else if is_secret_list
+                && self.open.len() <= MAX_READ_DEPTH
+                && member.facts.is_kind
+                && member.kind == JsonKind::Array
+            {
                 self.redact_list_of_secrets(member.value);
             }
         }
@@ -169,8 +171,8 @@ impl JsonRedactor<'_, '_> {
         if !kept.iter().any(|member| member.facts.role.is_some_and(PairRole::is_value)) {
             return None;
         }
-        let names = kept.iter().filter(|member| member.kind == JsonKind::String);
-        names.filter_map(|member| self.match_pair_name(member.facts.role?, member.value)).next()
+        let mut names = kept.iter().filter(|member| member.kind == JsonKind::String);
+        names.find_map(|member| self.match_pair_name(member.facts.role?, member.value))
     }
 
     /// Matches a string that is the name in a pair.

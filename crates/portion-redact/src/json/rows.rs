@@ -29,12 +29,11 @@ impl JsonRedactor<'_, '_> {
             |is: fn(&Member) -> bool| kept.iter().find(|member| is(member) && member.kind == JsonKind::Array);
         let columns = find(|member| member.facts.is_columns);
         let Some(rows) = find(|member| member.facts.is_rows) else { return };
-        match columns.and_then(|columns| column_names(columns.value.slice(self.text))) {
-            Some(names) => self.redact_cells(names, rows.value, 0, 1),
-            None => {
-                self.set_key(rows);
-                self.redact_rows_below_header(rows.value, 0);
-            }
+        if let Some(names) = columns.and_then(|columns| column_names(columns.value.slice(self.text))) {
+            self.redact_cells(names, rows.value, 0, 1);
+        } else {
+            self.set_key(rows);
+            self.redact_rows_below_header(rows.value, 0);
         }
     }
 
