@@ -463,7 +463,7 @@ fn without_records_it_says_what_to_do() {
     };
     let folder = tempfile::tempdir().expect("directories can be made");
     let missing = Site::new(Records::At(folder.path().join("none.db")));
-    check(&missing, "/", 200, "Put Portion in front of an MCP server");
+    check(&missing, "/", 200, "<code>portion install</code>");
     check(&missing, "/api/overview", 503, "records_unreadable");
     check(&Site::new(Records::Off), "/requests", 200, "Telemetry is off");
     check(&Site::new(Records::Off), "/requests", 200, "start Portion without <code>--telemetry off</code>");
@@ -625,11 +625,4 @@ fn bars_differ_from_their_ground_in_light_and_dark() {
             assert!((a + 0.05) / (b + 0.05) >= 3.0, "--{name} in {scheme}: {:.2}", (a + 0.05) / (b + 0.05));
         }
     }
-}
-
-#[test]
-fn without_records_the_first_step_is_told() {
-    let folder = tempfile::tempdir().expect("directories can be made");
-    let page = body(&asked(&Site::new(Records::At(folder.path().join("telemetry.db"))), "/"));
-    assert!(page.contains("<code>portion install</code>"), "{page}");
 }

@@ -69,13 +69,13 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut problems: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let mut transcripts = Vec::new();
     for path in folders {
-        if !path.is_dir() {
-            transcripts.push(path);
-        } else {
+        if path.is_dir() {
             match find_transcripts(&path) {
                 Ok(found) => transcripts.extend(found),
                 Err(error) => problems.push(format!("cannot read {}: {error}", path.display())),
             }
+        } else {
+            transcripts.push(path);
         }
     }
     let prices = Prices {

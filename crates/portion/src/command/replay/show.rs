@@ -1,5 +1,6 @@
 //! Prints what sessions would have been, as tables and as JSON.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -88,7 +89,7 @@ impl<'a> Report<'a> {
         let mut text = String::new();
         let mut tools: Vec<(String, Tally)> =
             self.tools.iter().map(|(tool, tally)| (tool_name(tool), *tally)).collect();
-        tools.sort_by(|(_, a), (_, b)| b.without.sent.cmp(&a.without.sent));
+        tools.sort_by_key(|(_, tally)| Reverse(tally.without.sent));
         let totals =
             [("tools of servers", self.total(true)), ("* the client's own tools", self.total(false))];
         let totals = totals.into_iter().filter(|(_, tally)| tally.with.tokens > 0);
@@ -100,7 +101,7 @@ impl<'a> Report<'a> {
             .map(|session| (session_name(session), sum(session.tools.values())))
             .collect();
         if sessions.len() > 1 {
-            sessions.sort_by(|(_, a), (_, b)| b.without.sent.cmp(&a.without.sent));
+            sessions.sort_by_key(|(_, tally)| Reverse(tally.without.sent));
             let _ = writeln!(text, "{}", table("session", sessions, std::iter::empty()));
         }
         text.push_str(&folded(&self.explanation()));

@@ -57,7 +57,7 @@ pub(super) fn answer_all(config: Config) -> CommandResult {
 
 /// Returns the reply as a line of JSON. A result that passes unchanged is not repeated.
 fn answer(shaper: &Shaper, request: RequestLine) -> Result<String, Fault> {
-    let shaped = match request {
+    let reply = match request {
         RequestLine::Result(ResultLine { text, max_tokens, tool }) => {
             let tool = tool.as_deref().map(|name| ToolName { server: None, name });
             shaper.shape(tool, &[text], false, max_tokens)?
@@ -67,7 +67,7 @@ fn answer(shaper: &Shaper, request: RequestLine) -> Result<String, Fault> {
             shaper.follow_up(&cursor, &Value::Object(arguments).to_string())?
         }
     };
-    let answer = match shaped {
+    let answer = match reply {
         None => json!({ "shortened": false }),
         Some(Shaped { texts, notice, cursor, next_cursor, tokens, .. }) => json!({
             "shortened": true,

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(super) use find::{find_transcripts, user_folders};
 pub(super) use session::{Event, Session, Tool};
 
-/// Reads the sessions of a file or, for OpenCode, of a folder or database. A file of another kind has none.
+/// Reads the sessions of a file or, for `OpenCode`, of a folder or database. A file of another kind has none.
 ///
 /// # Errors
 /// What cannot be read.
