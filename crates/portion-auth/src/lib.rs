@@ -19,6 +19,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
+//!
+//! # Modules
+//!
+//! A request is authenticated before its body is read. The verified identity takes the place of the `Authorization` header in the
+//! principal, and the header is not forwarded.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `authenticator`, `identity`, `denial` | checks the credential of a request; who the caller is; why it is denied, and the challenge of the response |
+//! | `token` | random tokens and their hashes, compared in constant time |
+//! | `jwt` | JSON Web Tokens, verified with `ring`: `encoded` takes one apart, `key_set` reads keys and verifies signatures |
+//! | `key_source` | keys of an issuer: cached, and fetched again at a limited rate. The fetch itself is a function of the caller |
+//! | `resource` | metadata of a protected resource (RFC 9728) |
 
 mod authenticator;
 mod denial;

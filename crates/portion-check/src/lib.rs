@@ -13,6 +13,16 @@
 //! let finding = analyze(&tool, &Observation::from_result(&result), None);
 //! assert!(finding.truncation.is_some());
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `tool`, `arguments` | a listed tool, and if it only reads; values of required arguments from schemas and earlier results |
+//! | `observation`, `page_facts` | the result of a call with its list; totals and next pages beside it |
+//! | `paging` | a check of how a tool pages its results, step by step: names of arguments, then calls that test them |
+//! | `truncation`, `estimate`, `analysis` | results that the server has cut; tokens with and without Portion; all findings of a tool |
+//! | `proposal`, `write` | settings of an endpoint as YAML; adds them to the text of a file |
 
 mod analysis;
 mod arguments;

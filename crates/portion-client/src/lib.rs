@@ -19,6 +19,16 @@
 //! assert_eq!((kept.tokens, kept.dropped.len(), kept.is_truncated()), (11, 1, true));
 //! # Ok::<(), portion_client::read::ReadError>(())
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `read` | chunks in a tool's result: `tool_result` takes it apart, `list` finds the list, `fields` has the usual names, `json` steps through JSON text |
+//! | `select` | order and budget; `knapsack` is the most valuable set |
+//! | `chunk` | `Chunk`, `FetchResult`, and its JSON |
+//! | `client` | a small MCP client on the links of `portion-mcp`: `connection` has the requests, `handshake` opens a session or uses 2026-07-28, `shortened` reads the rest of a result that a Portion on the way shortened |
+//! | `fetch` | call, read, select |
 
 mod chunk;
 pub mod client;

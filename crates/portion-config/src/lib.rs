@@ -17,6 +17,22 @@
 //! assert_eq!(bookings.limits.default_page_size, Some(20));
 //! # Ok::<(), portion_config::Errors>(())
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `key` | the table of all keys (`definitions`, by group). Parsing (`kind`), variables, options, schema, manual and `config show` follow from it |
+//! | `document` | YAML and JSON as one tree with positions, within limits, without recursion |
+//! | `sources`, `find`, `user_dirs` | file, variables and options by priority; where the file is; directories of the user |
+//! | `named_file` | reads a file, pipe or device that a user names, within a size and a time |
+//! | `read`, `settings`, `value`, `origin`, `problem` | from documents to settings, with all errors at once. `read/lines` never shows a line that may hold a secret |
+//! | `profile` | configurations for known APIs, as YAML files that are part of the program; `matching` recognises the profile of a server by its tools |
+//! | `reference` | `${NAME}` and `${file:…}` |
+//! | `pattern`, `config/cascade` | the endpoints of a rule; the most specific rule wins, key by key |
+//! | `config` | one immutable version. `endpoint_config` turns keys into limits and options, `check` finds contradictions, `upstream` reads the servers |
+//! | `watch`, `live`, `history` | a changed file, read once it is complete; the version in force; earlier versions |
+//! | `show`, `diff`, `schema`, `manual` | output for people and programs |
 
 pub mod config;
 pub mod diff;

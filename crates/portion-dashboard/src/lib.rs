@@ -13,6 +13,19 @@
 //! let page = site.answer("/", None, None, SystemTime::now());
 //! assert_eq!((page.status, page.headers[0].1), (200, "text/html; charset=utf-8"));
 //! ```
+//!
+//! # Modules
+//!
+//! `Site::answer` is a function of the telemetry file, a path, a query and a time. The binary serves it over HTTP.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `site`, `answer`, `failure` | routing; HTTP responses; reasons why a request has none |
+//! | `records` | opens the telemetry file, if there is one |
+//! | `range`, `query`, `selection`, `related` | the time range, URL queries, the selected records, requests on the same payload |
+//! | `page` | one file per page or part of a page |
+//! | `api` | JSON for programs; a test compares it with `openapi.json` |
+//! | `assets` | style sheet, script and uPlot, each at a path with its hash |
 
 mod answer;
 mod api;

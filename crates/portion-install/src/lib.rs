@@ -14,6 +14,20 @@
 //! assert!(edited.text.contains(r#"["wrap", "--server", "git", "--", "uvx", "mcp-server-git"]"#));
 //! assert_eq!(uninstall(&edited.text, Format::MCP_SERVERS, &|_| true).unwrap().text, text);
 //! ```
+//!
+//! # Modules
+//!
+//! `install` and `uninstall` are functions of a text. `document` finds the servers and the byte ranges of what can be replaced, `wrap`
+//! and `unwrap` return splices, and nothing outside of them is written again.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `format`, `document` | where a client has its servers; entries with byte ranges, of JSON with comments and of TOML |
+//! | `wrap`, `unwrap`, `remote` | the edits of an entry: forth, back, and of servers with a URL |
+//! | `invocation` | the command line of `portion wrap`, written and recognised |
+//! | `splice`, `edit`, `quote`, `diff` | replacements; the check that they do what is reported; strings as source text; the preview |
+//! | `client` | the clients and their files on each operating system |
+//! | `file`, `plan` | reading, atomic replacement, backups; the edits of several files as a whole |
 pub mod client;
 pub mod diff;
 pub mod document;

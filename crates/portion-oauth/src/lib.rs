@@ -20,6 +20,17 @@
 //! assert_eq!(ServerUrl::parse("https://mcp.example.com/mcp").unwrap().as_str(), "https://mcp.example.com/mcp");
 //! assert_eq!(ServerUrl::parse("http://mcp.example.com/mcp").unwrap_err(), ServerUrlError::NotEncrypted);
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `server_url`, `endpoint`, `challenge` | URLs that tokens may be sent to; URLs that a server may name; `WWW-Authenticate` |
+//! | `http` | requests, bounded and without redirects |
+//! | `metadata`, `discovery` | documents of resources and authorization servers; how they are found, for both protocol eras |
+//! | `registration`, `login`, `callback`, `token_request` | the identity of the client; a login; the listener for its redirect; tokens and their revocation |
+//! | `credentials`, `store` | tokens; their files, with locks between processes |
+//! | `session`, `token_work`, `token_state`, `auth_error` | the token of one server for all requests; the work that renews it or logs in, each with a lock of its own; tokens in memory; reasons that there is none |
 
 mod auth_error;
 mod callback;

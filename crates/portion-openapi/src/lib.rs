@@ -12,6 +12,18 @@
 //! assert_eq!((request.method, request.path.as_str()), ("GET", "/bookings/BK%201"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `document`, `operation` | the document, its references, and its operations |
+//! | `described`, `path_pattern` | tools that an operator describes, and their paths |
+//! | `parameter`, `body`, `response` | parameters, bodies, and responses that are lists, as the document describes them |
+//! | `schema`, `schema_keywords` | schemas as JSON Schema 2020-12, within a size |
+//! | `name`, `description`, `annotations` | what clients see of a tool besides its schema |
+//! | `tool`, `tool_set` | a tool; the chosen tools of a document |
+//! | `arguments`, `request` | the arguments of a call as written, and the requests that they make: `path`, `styles`, `form`, `multipart`, `encode`; `repeated` makes one for each value of a list in the path |
 
 mod annotations;
 mod arguments;

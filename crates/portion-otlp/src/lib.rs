@@ -13,6 +13,15 @@
 //! let settings = Settings::of(Some("http://127.0.0.1:4318"), |_variable| None).unwrap();
 //! assert_eq!(settings.traces.unwrap().endpoint, "http://127.0.0.1:4318/v1/traces");
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `settings`, `resource` | destinations; attributes of the service |
+//! | `exporter`, `providers` | the observer; the pipelines of the OpenTelemetry SDK |
+//! | `span`, `meters`, `observables`, `names`, `ids` | the span of a request; its histograms; all other metrics, read at each export; attribute names; span ids |
+//! | `send`, `stats`, `client` | the queue of spans, and exporters with counters; one log line per failure; the HTTP client of their threads |
 
 mod client;
 mod exporter;

@@ -3,6 +3,21 @@
 //!
 //! `portion-config` produces these values and `portion-gateway` and `portion-mcp` use them, so that none of them needs
 //! the configuration, and the configuration needs none of them. Nothing here does IO.
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `policy_source` | one version of the configuration: limits and options of each endpoint |
+//! | `endpoint` | tools, resources and prompts |
+//! | `client` | the table of known clients, identified by name; presets |
+//! | `pushdown` | how a tool pages its own results: argument names, places in results, presets |
+//! | `page_names` | names by which a page of a list says its total and its next page |
+//! | `query_string` | the decoding of query strings |
+//! | `listing` | options for the list of tools: its style, the names of the tools that the gateway adds |
+//! | `upstream` | URL, headers and transport of a server over HTTP |
+//! | `access` | who may call a listener: hashes of tokens, requirements for JSON Web Tokens |
+//! | `web_origin` | hosts and origins of requests, and those that are allowed |
 
 pub mod access;
 pub mod client;

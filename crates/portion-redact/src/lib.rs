@@ -13,6 +13,21 @@
 //! assert_eq!(hidden, ["password", "guest.phone"]);
 //! # Ok::<(), portion_redact::RedactError>(())
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `rules`, `pattern` | what an operator writes, and the match of a name |
+//! | `name` | the names of secrets, by their words, and what their values usually are |
+//! | `value`, `code` | the rule: whether a value under such a name is a secret, or a message, a reference, a type, source code |
+//! | `prefilter` | the places at which a secret may begin; a text without one is not read |
+//! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
+//! | `view` | a copy of a text with the same offsets, in which unusual settings are written as usual |
+//! | `text`, `text_*`, `setting_*`, `yaml_*`, `flag` | settings in text: their names, values and the names around them |
+//! | `delimited`, `html_table`, `markup`, `sql`, `manifest` | the same for tables, elements, statements and manifests |
+//! | `token` | secrets that are recognizable by themselves |
+//! | `edit` | applies replacements, and names what they hide |
 
 mod code;
 mod delimited;

@@ -91,13 +91,7 @@ const JOINED_WORDS: [(&str, &str, &str); 11] = [
 
 /// Returns true if a word is in a list.
 pub(super) fn is_in(words: &str, word: &str) -> bool {
-    let is_bound = |byte: Option<&u8>| byte.is_none_or(|byte| *byte == b' ');
-    let bytes = words.as_bytes();
-    !word.is_empty()
-        && memchr::memmem::find_iter(bytes, word).any(|at| {
-            is_bound(at.checked_sub(1).and_then(|before| bytes.get(before)))
-                && is_bound(bytes.get(at + word.len()))
-        })
+    !word.is_empty() && words.split(' ').any(|known| known == word)
 }
 
 /// Returns the kind of secret that a member of this name holds; `None` if it is no name of a secret.

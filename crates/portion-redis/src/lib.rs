@@ -28,6 +28,16 @@
 //! })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `store` | `SnapshotStore` in Redis or Valkey: one hash for each snapshot |
+//! | `keeper` | the connection, on a thread of its own: probes, reconnects, and lets operations fail at once while the store is lost |
+//! | `connection`, `url`, `failure` | one server, a cluster or sentinels; URLs of stores; what follows from an error |
+//! | `claims` | the right of one instance to replace a snapshot, which expires |
+//! | `names` | names of keys: keyed hashes |
 
 mod claims;
 mod connection;

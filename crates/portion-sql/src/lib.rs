@@ -39,6 +39,11 @@
 //! assert_eq!(result.json, r#"[{"pupils":120}]"#);
 //! # Ok::<(), portion_sql::QueryError>(())
 //! ```
+//!
+//! A statement goes to SQLite as written; only one that SQLite rejects, or that it would misread, is rewritten on a
+//! syntax tree (`dialect`). `portion-text::column_form` decides what the texts of a column are: numbers, booleans, times,
+//! or texts. Decoded columns, indexes and orders are part of `Snapshot::derived`: they count in `snapshotMemory`, and go
+//! before any snapshot does.
 
 mod catalogue;
 mod cell;

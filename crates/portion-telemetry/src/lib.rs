@@ -6,6 +6,21 @@
 //! [`calibration`] fits counts to what a model charged, [`show`] formats the results.
 //!
 //! Recording never blocks and never fails a request. If the file cannot be written, records are counted as dropped.
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `names`, `meter`, `prometheus` | the table of metrics for all exporters; counters of this process, with bounded labels; the Prometheus text format |
+//! | `alert` | the alert on oversized calls: `watch` is a state machine with time as an argument |
+//! | `async_observer` | the worker between requests and observers |
+//! | `recorder` | the queue of records, which never blocks a request; `writer` handles it, `stats` counts, `outage` logs failures |
+//! | `store` | the file: `open`, `lock`, `migrate`, `quarantine` of corrupt files, `retain` (deletion), `roll` (roll-ups), `write` |
+//! | `record` | a recorded request, as a row of the file |
+//! | `rollup` | sums by minute and hour, and the statistics of a time range; `quantile_histogram` keeps the distribution of durations |
+//! | `read` | queries: `filter` selects records, `aggregate` adds up roll-ups and single requests |
+//! | `statistics`, `calibration`, `experiment`, `advise`, `what_if` | confidence intervals; the factor of token counts; arms of an experiment; better page sizes; estimates under other limits |
+//! | `show`, `timestamp` | results as tables, JSON and CSV, and `TextTable`, the table of all commands; points in time for people |
 
 pub mod advise;
 pub mod alert;

@@ -18,6 +18,19 @@
 //! let factor = Factor::from_f64(1.5).expect("between 0.25 and 4");
 //! assert_eq!(tokenizer.scaled_counter(factor).count("hello world"), 3);
 //! ```
+//!
+//! # Modules
+//!
+//! The trait `TokenCounter` is in `lib.rs`. Counting stops at the limit. The build script lays out the published vocabularies as tables, so that
+//! a process has them in milliseconds.
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `vocabulary`, `pieces`, `claude` | counters with a vocabulary, and the pieces of text that they count |
+//! | `bpe` | the published vocabularies: words by their patterns (`words`, `class`), tokens by their bytes (`ranks`), merges (`merge`), and the counts of recent words (`recent`) |
+//! | `length`, `size` | counters and estimates by length |
+//! | `tokenizer`, `factor` | the names of the counters; the factor that an operator adds |
+//! | `reference`, `accuracy` | exact counts that check the counters |
 
 pub mod accuracy;
 mod bpe;

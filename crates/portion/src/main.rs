@@ -1,6 +1,26 @@
 //! `portion`: stands in front of an MCP server and keeps its results within a token budget.
 //!
 //! Parses the command line, runs the command and sets the exit code. Everything else is in `command`.
+//!
+//! # Modules
+//!
+//! | module | subject |
+//! | --- | --- |
+//! | `args`, `options`, `command` | the command line; configuration keys as options; one file or directory per command |
+//! | `setup`, `storage`, `observers`, `server` | builds the gateway from the configuration; its store and secrets; the observers of its events; the backend of each server |
+//! | `admin`, `dashboard`, `alerts`, `webhook` | `/health`, `/metrics` and the dashboard; alerts and where they are posted |
+//! | `access`, `api_callers`, `exposure` | authentication as configured; callers of `portion http`; addresses that other machines can reach |
+//! | `start_error` | errors for which a command would not start with a valid configuration: `config check` reports them, and a running process keeps its configuration |
+//! | `watchdog` | a second process that ends the servers if this one is killed |
+//! | `allocator` | re-executes long-running commands with settings of glibc that return memory to the system |
+//! | `command/install` | `portion install` and `uninstall`: selects files, shows the changes, asks |
+//! | `command/doctor`, `command/try_tools`, `stdio_client` | the checks, one file per subject; the comparison of calls; the MCP client of both and of the demo |
+//! | `shaper` | shapes results outside of a connection, and keeps them: for `portion shape --requests`, which answers lines of stdin, and for `portion replay` |
+//! | `command/replay` | `portion replay`: `transcript` reads recorded sessions, a file per client; `meter` counts what they would have cost, `strings` finds what arguments used of results |
+//! | `command/check` | `portion check`: calls what only reads, prints the findings, writes the proposals |
+//! | `command/demo` | Cargo feature `demo`: the demo, with its server and its data; without the feature, `command/no_demo` says so |
+//! | `oauth`, `browser` | logins of `wrap` and their options; opens pages |
+//! | `environment`, `exposure`, `failure`, `json_option`, `listening`, `log`, `remote`, `terminal`, `tips`, `usage_error` | client limits in the environment; the check for `--insecure`; failures as JSON, for commands with `--json`; a listener until a signal ends it; the log on stderr; options of a server over HTTP; the width of a terminal, what takes long, and lines on stdout and stderr; suggestions for mistyped options; errors with the exit code of wrong usage |
 // `eprintln!` panics where stderr cannot be written; `terminal::print_stderr` does not.
 #![warn(clippy::print_stderr)]
 
