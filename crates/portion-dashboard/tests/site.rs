@@ -605,7 +605,7 @@ fn bars_differ_from_their_ground_in_light_and_dark() {
     let (_folder, site) = recorded();
     let page = body(&asked(&site, "/"));
     let assets = between(&page, "href=\"/assets/portion", "\"");
-    let style = assets.iter().find(|path| path.ends_with(".css")).expect("a style sheet");
+    let style = assets.iter().find(|path| path.contains(".css")).expect("a style sheet");
     let style = body(&asked(&site, &format!("/assets/portion{style}")));
     let luminance = |colour: &str| {
         let part =

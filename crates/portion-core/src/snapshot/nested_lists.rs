@@ -225,7 +225,7 @@ impl Container {
     /// Returns the step to a child, in a JSON Pointer.
     fn step(&self, text: &str, at: usize) -> String {
         match self {
-            Self::Object(members) => step_from_quoted(members[at].key.slice(text)).into(),
+            Self::Object(members) => step_from_quoted(members[at].key.slice(text)),
             Self::Array(_) => at.to_string(),
         }
     }

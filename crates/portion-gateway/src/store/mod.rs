@@ -69,13 +69,13 @@ pub trait SnapshotStore: Send + Sync {
 
     /// Stores a snapshot with further views, as [`put`](Self::put) and [`put_view`](Self::put_view) do. A temporary store takes
     /// into account that it was used last some time ago.
-    fn put_whole<'a>(
-        &'a self,
+    fn put_whole(
+        &self,
         key: SnapshotKey,
         fields: Vec<(FieldName, Vec<u8>)>,
         views: Vec<(ViewId, Vec<u8>)>,
         unused_for: Duration,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let _ = unused_for;
         Box::pin(async move {
             self.put(key, fields).await?;

@@ -243,7 +243,8 @@ proptest! {
     fn passwords_in_urls_are_hidden(secret in secret(), scheme in select(&["https", "postgres", "redis", "amqp"][..])) {
         // What seems to be a port ends the name of the host.
         let port = secret.split('/').next().unwrap_or_default();
-        prop_assume!(!secret.contains('%') && !(secret.contains('/') && port.bytes().all(|byte| byte.is_ascii_digit())));
+        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
+        prop_assume!(!(secret.contains('%') || secret.contains('/') && is_port));
         check(&format!("connect to {scheme}://ann:{secret}@db.example:5432/app?x=1\n"), &secret);
     }
 }

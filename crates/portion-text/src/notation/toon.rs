@@ -2,6 +2,8 @@
 //!
 //! Lists of items with dashes are not read: such a text stays text. Source: the specification of TOON 3.
 
+use std::fmt::Write as _;
+
 use portion_json::scan::{is_json, quote, unescape};
 use portion_json::span::Span;
 
@@ -52,7 +54,7 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         };
         if fields.is_empty() {
             let values = cells(value, delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
-            out.push_str(&format!("[{}]", values.join(",")));
+            let _ = write!(out, "[{}]", values.join(","));
             continue;
         }
         has_table = true;
@@ -66,7 +68,7 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
                 fields.iter().zip(values).map(|(field, value)| format!("{}:{value}", quote(field))).collect();
             rows.push(format!("{{{}}}", members.join(",")));
         }
-        out.push_str(&format!("[{}]", rows.join(",")));
+        let _ = write!(out, "[{}]", rows.join(","));
     }
     if begins {
         out.push_str("{}");

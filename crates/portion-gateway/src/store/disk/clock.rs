@@ -16,14 +16,13 @@ pub(super) fn of_boot(connection: &Connection) -> rusqlite::Result<StoreClock> {
     let Some(boot_id) = boot_id() else { return Ok(Arc::new(system)) };
     let known = "SELECT millis FROM boot WHERE id = ?";
     let known: Option<i64> = connection.query_row(known, [&boot_id], |row| row.get(0)).optional()?;
-    let millis = match known {
-        Some(millis) => millis,
-        None => {
-            let millis = i64::try_from(system().saturating_sub(uptime()).as_millis()).unwrap_or_default();
-            connection.execute("DELETE FROM boot", [])?;
-            connection.execute("INSERT INTO boot (id, millis) VALUES (?, ?)", (&boot_id, millis))?;
-            millis
-        }
+    let millis = if let Some(millis) = known {
+        millis
+    } else {
+        let millis = i64::try_from(system().saturating_sub(uptime()).as_millis()).unwrap_or_default();
+        connection.execute("DELETE FROM boot", [])?;
+        connection.execute("INSERT INTO boot (id, millis) VALUES (?, ?)", (&boot_id, millis))?;
+        millis
     };
     let boot = Duration::from_millis(millis.unsigned_abs());
     Ok(Arc::new(move || boot + uptime()))

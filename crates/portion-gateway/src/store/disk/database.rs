@@ -147,7 +147,7 @@ impl Database {
         loop {
             match self.open() {
                 Err(error) if is_busy(&error) && begun.elapsed() < BUSY_TIMEOUT => {
-                    thread::sleep(RETRY_INTERVAL)
+                    thread::sleep(RETRY_INTERVAL);
                 }
                 opened => return opened,
             }

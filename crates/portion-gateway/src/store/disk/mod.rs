@@ -179,13 +179,13 @@ impl SnapshotStore for DiskStore {
         self.put_whole(key, fields, Vec::new(), Duration::ZERO)
     }
 
-    fn put_whole<'a>(
-        &'a self,
+    fn put_whole(
+        &self,
         key: SnapshotKey,
         fields: Vec<(FieldName, Vec<u8>)>,
         views: Vec<(ViewId, Vec<u8>)>,
         unused_for: Duration,
-    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
         let bytes = bytes_of(&fields) + views.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         self.write(bytes, move |shared| {
             shared.transact(|tx, now| {

@@ -161,7 +161,7 @@ impl Shared {
         };
         for Entry { row, bytes, .. } in evicted {
             tracing::info!(bytes, "stored snapshot evicted to make room");
-            self.remove(tx, row)?;
+            remove(tx, row)?;
             self.evicted.fetch_add(1, Ordering::Relaxed);
         }
         Ok(true)
@@ -173,14 +173,7 @@ impl Shared {
         let row = tx.query_row(select, [now.saturating_sub(self.ttl())], |row| row.get(0)).optional()?;
         let Some(row) = row else { return Ok(false) };
         self.expired.fetch_add(1, Ordering::Relaxed);
-        self.remove(tx, row).map(|()| true)
-    }
-
-    /// Removes a snapshot, and keeps its header for a while.
-    fn remove(&self, tx: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
-        let header = FieldName::Header.to_string();
-        tx.execute("DELETE FROM fields WHERE snapshot = ? AND name <> ?", params![row, header])?;
-        tx.execute("UPDATE snapshots SET bytes = 0, gone = 1 WHERE row = ?", [row]).map(drop)
+        remove(tx, row).map(|()| true)
     }
 
     pub(super) fn claim(
@@ -252,6 +245,13 @@ fn held_without(tx: &Transaction<'_>, other: Option<([u8; 32], SnapshotId)>) -> 
     let (scope, id) = other.unzip();
     let held: i64 = tx.query_row(held, params![scope, id], |row| row.get(0))?;
     Ok(held.unsigned_abs())
+}
+
+/// Removes a snapshot, and keeps its header for a while.
+fn remove(tx: &Transaction<'_>, row: i64) -> rusqlite::Result<()> {
+    let header = FieldName::Header.to_string();
+    tx.execute("DELETE FROM fields WHERE snapshot = ? AND name <> ?", params![row, header])?;
+    tx.execute("UPDATE snapshots SET bytes = 0, gone = 1 WHERE row = ?", [row]).map(drop)
 }
 
 /// Adds a view to a snapshot, in place of the one that was used longest ago, if there are many.
