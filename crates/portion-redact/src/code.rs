@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
+use super::label::{are_labels, is_identifier, is_label};
 use super::name::{is_in, normalized_words, secret_kind};
-use super::value::{are_labels, is_identifier, is_label};
 
 /// Objects of programs whose members hold values.
 const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \

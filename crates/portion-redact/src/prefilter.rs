@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::token::{token_beginnings, twilio_keys};
+use super::token_beginning::{token_beginnings, twilio_keys};
 
 /// Parts of words, in lower case, at least one of which each name of a secret has.
 const NAME_PARTS: &str = "pass pw secret token key cred auth cookie code pin otp ssn cvv cvc bearer jwt psk mnemonic phrase conn card \

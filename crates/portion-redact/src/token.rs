@@ -5,20 +5,10 @@ use memchr::memmem;
 
 use super::name::SecretKind;
 use super::text_value::line_before;
+use super::token_beginning::{TWILIO_KEY, beginnings_in};
 use super::value::{Form, is_secret_value};
 use super::{REDACTED, RedactedNames, TextEdit, prefilter};
 
-/// Prefixes of tokens, and the minimum characters after them.
-const TOKEN_PREFIXES: &str = "AKIA:16 ASIA:16 ghp_:30 gho_:30 ghs_:30 ghu_:30 ghr_:30 github_pat_:30 glpat-:20 xoxb-:20 xoxp-:20 xoxa-:20 xoxs-:20 \
-    AIza:30 GOCSPX-:20 ya29.:20 sk-ant-:20 sk-proj-:20 sk-:40 sk_live_:16 rk_live_:16 sk_test_:16 whsec_:20 npm_:36 \
-    pypi-AgE:16 hf_:30 hvs.:20 shpat_:30 dop_v1_:40 dckr_pat_:20 SG.:40 AGE-SECRET-KEY-1:40 \
-    hooks.slack.com/services/:20 discord.com/api/webhooks/:40";
-/// Words before a token.
-const TOKEN_WORDS: [&str; 2] = ["Bearer ", "bearer "];
-const MIN_WORD_TOKEN_BYTES: usize = 8;
-/// Beginning of the key of an API of Twilio, before 32 hexadecimal digits.
-const TWILIO_KEY: &str = "SK";
-const TWILIO_DIGITS: usize = 32;
 const PRIVATE_KEYS: [&str; 2] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"];
 /// Start of a JSON object in base64: the header and the claims of a JSON Web Token.
 const JWT_START: &str = "eyJ";
@@ -79,51 +69,27 @@ fn redact_private_keys(text: &str, mark: &str, edits: &mut Vec<TextEdit>, names:
     }
 }
 
-/// Yields what stands before tokens, and the minimum characters of a token.
-pub(super) fn token_beginnings() -> impl Iterator<Item = (&'static str, usize)> {
-    let prefix = |entry: &'static str| {
-        let (prefix, least) = entry.rsplit_once(':')?;
-        Some((prefix, least.parse().ok()?))
-    };
-    TOKEN_PREFIXES.split(' ').filter_map(prefix).chain(TOKEN_WORDS.map(|word| (word, MIN_WORD_TOKEN_BYTES)))
-}
-
-/// Yields the offsets of keys of Twilio, the prefix of which is too short to be searched alone.
-pub(super) fn twilio_keys(text: &str) -> impl Iterator<Item = usize> {
-    memmem::find_iter(text.as_bytes(), TWILIO_KEY.as_bytes()).filter(|at| {
-        let digits = text.as_bytes().get(at + TWILIO_KEY.len()..at + TWILIO_KEY.len() + TWILIO_DIGITS);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    })
-}
-
 /// Redacts tokens with known prefixes: `AKIA…`, `Bearer …`.
 fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
-    for (beginning, least) in token_beginnings().chain([(TWILIO_KEY, TWILIO_DIGITS)]) {
-        let mut done = 0;
-        for at in memmem::find_iter(text.as_bytes(), beginning) {
-            let inner = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            if inner || at < done {
-                continue;
-            }
-            let start = at + beginning.len();
-            let is_token = |c: char| c.is_ascii_alphanumeric() || "._~+/=-".contains(c);
-            let end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
-            done = end;
-            let token = text[start..end].trim_end_matches('.');
-            let is_hex =
-                |token: &str| token.len() == least && token.bytes().all(|byte| byte.is_ascii_hexdigit());
-            // "Bearer authentication" is no token.
-            let has_shape = match beginning {
-                "Bearer " | "bearer " => token.len() > 24 || token.contains(|c: char| c.is_ascii_digit()),
-                TWILIO_KEY => is_hex(token),
-                "sk-" | "npm_" | "hf_" | "hvs." => token.contains(|c: char| c.is_ascii_digit()),
-                _ => true,
-            };
-            if token.len() >= least && has_shape {
-                let start = if beginning.ends_with([' ', '/']) { start } else { at };
-                let name = beginning.trim_end_matches([' ', '_', '-', '/', '.']);
-                hide(name, (start, end), edits, names);
-            }
+    for (at, beginning, least) in beginnings_in(text) {
+        if text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let start = at + beginning.len();
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "._~+/=-".contains(c);
+        let end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
+        let token = text[start..end].trim_end_matches('.');
+        // "Bearer authentication" is no token.
+        let has_shape = match beginning {
+            "Bearer " | "bearer " => token.len() > 24 || token.contains(|c: char| c.is_ascii_digit()),
+            TWILIO_KEY => token.len() == least && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "sk-" | "npm_" | "hf_" | "hvs." => token.contains(|c: char| c.is_ascii_digit()),
+            _ => true,
+        };
+        if token.len() >= least && has_shape {
+            let start = if beginning.ends_with([' ', '/']) { start } else { at };
+            let name = beginning.trim_end_matches([' ', '_', '-', '/', '.']);
+            hide(name, (start, end), edits, names);
         }
     }
 }

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::unescape;
 
 use super::code::is_code;
+use super::label::is_identifier;
 use super::name::{SecretKind, is_in, is_plain_secret_name, secret_kind};
 
 /// Maximum bytes of a value whose words are read. A longer one is a secret.
@@ -124,41 +125,8 @@ pub(super) fn is_word(value: &str) -> bool {
     value.len() <= 24 && !(has(|c| c.is_ascii_digit()) && has(char::is_alphabetic))
 }
 
-/// Returns true if a value looks like a label for people, in any language: words that begin with a capital, without digits.
-pub(super) fn is_label(value: &str) -> bool {
-    let is_text = |c: char| c.is_alphabetic() || c.is_whitespace() || "'’-.,:!?…()/&".contains(c);
-    value.starts_with(char::is_uppercase)
-        && value.chars().all(is_text)
-        && value.chars().any(char::is_lowercase)
-        && value.split_whitespace().all(|word| !word.chars().skip(1).any(char::is_uppercase))
-}
-
-/// Minimum texts of a catalogue of labels, and their shares in percent: labels, and labels of several words.
-const MIN_LABELS: usize = 4;
-const MIN_LABEL_PERCENT: usize = 80;
-const MIN_WORDS_PERCENT: usize = 20;
-
-/// Returns true if most texts are labels for people, some of them of several words: the texts of a program in one language.
-pub(super) fn are_labels<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
-    let (mut count, mut labels, mut several) = (0, 0, 0);
-    for text in texts {
-        let is_label = is_label(text);
-        count += 1;
-        labels += usize::from(is_label);
-        several += usize::from(is_label && text.contains(' '));
-    }
-    count >= MIN_LABELS
-        && labels * 100 >= count * MIN_LABEL_PERCENT
-        && several * 100 >= count * MIN_WORDS_PERCENT
-}
-
 fn lower(value: &str) -> String {
     value.get(..24).map_or_else(|| value.to_lowercase(), str::to_lowercase)
-}
-
-pub(super) fn is_identifier(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && word.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// Returns true for a secret that is masked or cut, and for the place of one: `****`, `<password>`, `sk-…`, `your_token`.

@@ -246,7 +246,7 @@ mod tests {
                     assert_eq!(QueryTables::of_column_arrays(text, &columns).example(None), expect);
                     return;
                 }
-                let values = value_lists(text, "", object);
+                let values = value_lists(text, object.span);
                 let records = if values.is_empty() { vec!["/a/b".to_owned()] } else { Vec::new() };
                 QueryTables::of_object(&records, &values)
             }

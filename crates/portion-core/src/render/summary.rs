@@ -180,7 +180,7 @@ fn render_summary(
         if !columns.is_empty() {
             return QueryTables::of_column_arrays(text, &columns);
         }
-        let values = if records.is_empty() { value_lists(text, &pointer, &core) } else { Vec::new() };
+        let values = if records.is_empty() { value_lists(text, members.span) } else { Vec::new() };
         QueryTables::of_object(&records, &values)
     });
     rendering.meta.total_fields = Some(core.len());

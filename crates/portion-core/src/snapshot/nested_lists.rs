@@ -219,7 +219,8 @@ impl Container {
         let first = |value: &Span| items(text, *value).next();
         let is_array = |value: &Span| JsonKind::of_value(value.slice(text)) == JsonKind::Array;
         let firsts: Vec<Span> = values.iter().filter_map(first).collect();
-        self.holds_records(text) || values.iter().all(is_array) && has_common_key(text, &firsts, MIN_LISTS)
+        let are_lists = values.len() >= MIN_LISTS && values.iter().all(is_array);
+        self.holds_records(text) || are_lists && has_common_key(text, &firsts, 2)
     }
 
     /// Returns the step to a child, in a JSON Pointer.
@@ -330,7 +331,7 @@ mod tests {
             "{rooms}"
         );
         assert!(
-            rooms.ends_with(r#"{"days":{"_index":1,"date":"2 May"},"rooms":"A","id":5,"title":"e"}]"#),
+            rooms.ends_with(r#"{"days":{"_index":1,"date":"2 May"},"rooms":"C","id":7,"title":"g"}]"#),
             "{rooms}"
         );
         assert_eq!(joined("/days/*/rooms/A").map(|json| json.matches("\"id\"").count()), Some(4));

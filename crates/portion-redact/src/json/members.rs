@@ -4,10 +4,10 @@ use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, JsonReader, quote, string_end, unescape};
 use portion_json::span::Span;
 
+use super::super::label::{are_labels, is_label};
 use super::super::name::is_in;
 use super::super::pair::{PairRole, may_be_pair_secret};
 use super::super::short_password::may_be_password;
-use super::super::value::{are_labels, is_label};
 use super::{
     JsonRedactor, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, REDACTED_STRING, SecretKind, is_secret_json,
 };

@@ -77,7 +77,8 @@ const FORBIDDEN_PACKAGES: &[(&[&str], &[&str])] = &[
         ],
         &["getrandom", "hyper", "rusqlite", "rustix", "rustls", "tokio", "tracing"],
     ),
-    (&["portion-auth", "portion-gateway"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls"]),
+    (&["portion-auth"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls"]),
+    (&["portion-gateway"], &["hyper", "hyper-rustls", "hyper-util", "rustls"]),
     (&["portion-config"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls", "tokio"]),
 ];
 
