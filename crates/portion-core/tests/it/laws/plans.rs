@@ -130,9 +130,9 @@ fn a_plan_is_close_to_the_cost() {
         let Some(reply) = first(&text, 3_000, &Request::default()) else { continue };
         let Some(plan) = reply.portion.plan() else { continue };
         let count = Tokenizer::O200k.counter().count(reply.text());
-        // Records with keys and characters that nobody writes may cost a little more.
-        let most = if seed % 2 == 0 { plan.tokens } else { plan.tokens + plan.tokens / 50 };
-        assert!(count <= most, "{count} tokens, {} planned", plan.tokens);
+        // Records with repeated keys may cost more than their first values; the reply fits nevertheless.
+        let most = if seed % 2 == 0 { plan.tokens } else { plan.budget };
+        assert!(count <= most, "seed {seed}: {count} tokens of {plan:?}: {}", reply.text());
         (planned, counted) = (planned + plan.tokens, counted + count);
     }
     assert!(planned > 30_000 && planned * 100 <= counted * 103, "{planned} planned, {counted} counted");
