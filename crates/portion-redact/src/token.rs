@@ -1,6 +1,8 @@
 //! Redacts secrets that are recognizable by themselves: private keys between their markers, tokens with known prefixes,
 //! passwords in URLs, lines of password files.
 
+use std::collections::HashMap;
+
 use memchr::memmem;
 
 use super::name::SecretKind;
@@ -71,13 +73,17 @@ fn redact_private_keys(text: &str, mark: &str, edits: &mut Vec<TextEdit>, names:
 
 /// Redacts tokens with known prefixes: `AKIA…`, `Bearer …`.
 fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
+    // End of the last run of characters that was read after each beginning.
+    let mut done: HashMap<&str, usize> = HashMap::new();
     for (at, beginning, least) in beginnings_in(text) {
-        if text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+        let inner = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if inner || done.get(beginning).is_some_and(|done| at < *done) {
             continue;
         }
         let start = at + beginning.len();
         let is_token = |c: char| c.is_ascii_alphanumeric() || "._~+/=-".contains(c);
         let end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
+        done.insert(beginning, end);
         let token = text[start..end].trim_end_matches('.');
         // "Bearer authentication" is no token.
         let has_shape = match beginning {

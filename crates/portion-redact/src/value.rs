@@ -170,17 +170,25 @@ fn is_reference(value: &str) -> bool {
     };
     let inside = value.trim_start_matches("\\n").trim_start_matches("\\r").trim_start_matches("\\t");
     is_constant(value)
-        || inside.starts_with('{')
+        || is_block(inside)
         || REFERENCES
             .iter()
             .any(|start| value.starts_with(start) || first != value && first.starts_with(start))
-        || first != value && first.starts_with('{')
+        || first != value && is_block(first)
         || first.strip_prefix('$').is_some_and(|name| is_variable(name.trim_end_matches([';', ',', ')'])))
         || value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(is_identifier)
         || matches!(value.strip_prefix('%'), Some("s" | "d" | "v" | "q" | "r"))
         || value.starts_with("%(") && value.contains(')')
         || is_path(value)
         || is_address(value)
+}
+
+/// Returns true for what stands in braces, or begins a block of settings.
+fn is_block(value: &str) -> bool {
+    value.strip_prefix('{').is_some_and(|rest| {
+        rest.contains(['}', ':'])
+            || rest.chars().next().is_none_or(|c| c.is_whitespace() || "\"'{%".contains(c))
+    })
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.

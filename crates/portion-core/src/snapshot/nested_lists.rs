@@ -64,6 +64,8 @@ fn nested_lists(text: &str, value: Span) -> Vec<NestedLists> {
             }
         }
     }
+    // A list of one is an object.
+    found.retain(|lists| lists.record_count > 1);
     found.sort_by(|a, b| b.byte_count.cmp(&a.byte_count).then_with(|| a.pattern.cmp(&b.pattern)));
     found
 }
@@ -310,7 +312,7 @@ mod tests {
     fn lists_are_found_at_any_depth() {
         assert_eq!(patterns(SCHEDULE), ["/days/*/rooms/* 7"]);
         let sarif = r#"{"runs":[{"tool":{"rules":[{"id":"a"},{"id":"b"}]},"results":[{"ruleId":"a","text":"some text"},{"ruleId":"b","text":"some text"}]}]}"#;
-        assert_eq!(patterns(sarif), ["/runs/0/results 2", "/runs 1", "/runs/0/tool/rules 2"]);
+        assert_eq!(patterns(sarif), ["/runs/0/results 2", "/runs/0/tool/rules 2"]);
         let maps = r#"{"info":{"t":1},"paths":{"/a":{"get":{"id":"x"},"put":{"id":"yyyyyyyyy"}},"/b":{"get":{"id":"z"},"put":{"id":"u"}}}}"#;
         assert_eq!(patterns(maps), ["/paths/* 4"]);
         assert_eq!(patterns(r#"{"a":[1,2],"b":{"c":"d"},"e":[[1],[2]]}"#), Vec::<String>::new());

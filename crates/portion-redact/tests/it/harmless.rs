@@ -38,7 +38,7 @@ fn files_of_the_repository_are_unchanged() {
         "ARCHITECTURE.md",
         "tests/e2e/package-lock.json",
         "deny.toml",
-        "docs/limits.md",
+        "docs/reference/limits.md",
     ] {
         let text = fs::read_to_string(root.join(file)).unwrap_or_else(|why| panic!("{file}: {why}"));
         let shown = redacted(&text).unwrap_or_else(|| text.clone());

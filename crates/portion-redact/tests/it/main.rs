@@ -349,7 +349,7 @@ fn settings_in_text() {
         "secrets",
         "curl -H 'Bearer abcdefgh12345678' AKIAABCDEFGHIJKLMNOP",
         "curl -H 'Bearer [redacted]' [redacted]",
-        ["AKIA", "Bearer"].as_slice(),
+        ["Bearer", "AKIA"].as_slice(),
     );
     check(
         "secrets",
@@ -519,7 +519,7 @@ fn deep_and_long_input_needs_no_stack() {
         "\"pin\"\n1",
         "kind: Secret\ndata: {\"\n",
     ] {
-        let text = unit.repeat((1 << 20) / unit.len());
+        let text = unit.repeat((1 << 18) / unit.len());
         let _ = RedactionRules::default_secrets().redact(&text);
     }
 }

@@ -452,9 +452,5 @@ fn lists_at_a_pattern_are_one_table() {
     );
     check(days, "SELECT sum(id) AS n FROM items('*/A')", r#"[{"n":7}]"#);
     check(days, "SELECT max(id) AS n FROM items('/days/*/rooms/B')", r#"[{"n":3}]"#);
-    refused(
-        days,
-        "SELECT 1 FROM items('/days/*/halls')",
-        "there is no /days/*/halls in the root; there is: days",
-    );
+    refused(days, "SELECT 1 FROM items('/days/*/halls')", "there is no * in /days");
 }
