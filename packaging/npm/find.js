@@ -1,11 +1,10 @@
-// Finds the program `portion`: that of PORTION_BIN, or of the package for this platform.
+// Finds the program `portion` in the package for this platform.
 'use strict'
 
 const platform = `${process.platform}-${process.arch}`
 const program = process.platform === 'win32' ? 'portion.exe' : 'portion'
 
 exports.findBinary = () => {
-  if (process.env.PORTION_BIN) return process.env.PORTION_BIN
   const name = `portion-mcp-${platform}`
   try {
     return require.resolve(`${name}/bin/${program}`)

@@ -47,7 +47,7 @@ class Shaper {
   #ended = false
 
   constructor({ options = [], env = process.env } = {}) {
-    this.#child = spawn(findBinary(), ['shape', '--requests', ...options], { env, windowsHide: true })
+    this.#child = spawn(process.env.PORTION_BIN || findBinary(), ['shape', '--requests', ...options], { env, windowsHide: true })
     createInterface({ input: this.#child.stdout }).on('line', line => this.#settle(JSON.parse(line)))
     createInterface({ input: this.#child.stderr }).on('line', line => this.#stderr.push(line) > 10 && this.#stderr.shift())
     for (const event of ['error', 'close']) this.#child.on(event, reason => this.#end(reason))
