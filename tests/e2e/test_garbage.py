@@ -11,7 +11,7 @@ from harness.memory import MEBIBYTE, peak_bytes
 from harness.wire import Wire
 
 MESSAGES = 10_000
-MEBIBYTES = 128
+MEBIBYTES = 400
 """The most that may ever be resident."""
 LINE_MEBIBYTES = int(os.environ.get("LINE_MEBIBYTES", "300"))
 GARBAGE = [

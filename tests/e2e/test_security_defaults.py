@@ -68,7 +68,7 @@ def test_files_are_of_their_owner_alone(tmp_path):
     finally:
         os.umask(before)
     files = [path for name in ("state", "data", "config", "home") for path in (tmp_path / name).rglob("*") if path.is_file()]
-    assert {path.name for path in files} >= {"fields", "key", "telemetry.db"}, files
+    assert {path.name for path in files} >= {"results.db", "key", "telemetry.db"}, files
     assert not [path for path in files if path.stat().st_mode & 0o077], "others can read them"
 
 

@@ -48,6 +48,7 @@ mod setting_path;
 mod setting_value;
 mod short_password;
 mod sql;
+mod terminal;
 mod text;
 mod text_name;
 mod text_pair;
@@ -137,6 +138,7 @@ impl RedactionRules {
         let (view, mut cells) = (plain_view(text), Vec::new());
         delimited::collect_edits(self, &view, &mut cells, &mut found.names);
         html_table::collect_edits(self, &view, &mut cells, &mut found.names);
+        terminal::collect_edits(self, &view, &mut cells, &mut found.names);
         sql::collect_edits(self, &view, &mut cells, &mut found.names);
         let without_cells = apply_edits(text, cells, &mut found.ranges);
         let (text, view) = match &without_cells {

@@ -20,6 +20,8 @@ mod yaml;
 
 use portion_json::span::Span;
 
+pub use terminal::{TerminalColumn, terminal_columns};
+
 /// Data that were found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundData {

@@ -28,6 +28,51 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     Some((Span::new(offset, text.trim_end().len()), table.to_json()))
 }
 
+/// A column of a table whose columns begin below their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalColumn<'a> {
+    /// The name in the first line.
+    pub name: &'a str,
+    /// Its cells, with the spaces up to the next column.
+    pub cells: Vec<Span>,
+}
+
+/// Returns the columns of a table such as those of `kubectl` and `docker`; none of other texts.
+pub fn terminal_columns(text: &str) -> Vec<TerminalColumn<'_>> {
+    let lines = text.trim_end().lines();
+    let Some((names, rows)) = columns_of(&lines.collect::<Vec<_>>()) else { return Vec::new() };
+    let Some(rows) = rows.into_iter().collect::<Option<Vec<_>>>() else { return Vec::new() };
+    let offset = |cell: &str| cell.as_ptr().addr() - text.as_ptr().addr();
+    let span = |cell: &str| Span::new(offset(cell), offset(cell) + cell.len());
+    let cells = |at: usize| rows.iter().map(|row| span(row[at])).collect();
+    let columns = names.into_iter().enumerate();
+    columns.map(|(at, name)| TerminalColumn { name: name.trim(), cells: cells(at) }).collect()
+}
+
+/// Names of columns, and the cells of each line below; `None` for a line that is no row.
+type Columns<'a> = (Vec<&'a str>, Vec<Option<Vec<&'a str>>>);
+
+/// Reads columns that begin below their names, which are in capitals and two spaces or more apart.
+fn columns_of<'a>(lines: &[&'a str]) -> Option<Columns<'a>> {
+    let (names, rows) = lines.split_first()?;
+    if !is_header(names) {
+        return None;
+    }
+    let begins = |at: &usize| names[..*at].ends_with("  ") && !names[*at..].starts_with(' ');
+    let starts: Vec<usize> = std::iter::once(0).chain((2..names.len()).filter(begins)).collect();
+    let cells = |line: &'a str| {
+        let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
+        let cell = |(start, end): (&usize, usize)| {
+            let end = end.min(line.len());
+            let cell = line.get(*start.min(&end)..end)?;
+            // A value that reaches into the next column stands in none.
+            (end == line.len() || cell.ends_with(' ')).then_some(cell)
+        };
+        starts.iter().zip(ends).map(cell).collect::<Option<Vec<_>>>()
+    };
+    Some((cells(names)?, rows.iter().map(|line| cells(line).filter(|_| !line.is_empty())).collect()))
+}
+
 /// A table with as many values in each row as there are names.
 struct Table<'a> {
     names: Vec<&'a str>,
@@ -72,25 +117,9 @@ impl<'a> Table<'a> {
         Self::of(names, rows[..end].iter().map(|line| Some(line.split('|').collect())))
     }
 
-    /// Reads columns that begin below their names, which are in capitals and two spaces or more apart.
     fn in_columns(lines: &[&'a str]) -> Option<Self> {
-        let (names, rows) = lines.split_first()?;
-        if !is_header(names) {
-            return None;
-        }
-        let begins = |at: &usize| names[..*at].ends_with("  ") && !names[*at..].starts_with(' ');
-        let starts: Vec<usize> = std::iter::once(0).chain((2..names.len()).filter(begins)).collect();
-        let cells = |line: &'a str| {
-            let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
-            let cell = |(start, end): (&usize, usize)| {
-                let end = end.min(line.len());
-                let cell = line.get(*start.min(&end)..end)?;
-                // A value that reaches into the next column stands in none.
-                (end == line.len() || cell.ends_with(' ')).then_some(cell)
-            };
-            starts.iter().zip(ends).map(cell).collect::<Option<Vec<_>>>()
-        };
-        Self::of(cells(names)?, rows.iter().map(|line| cells(line).filter(|_| !line.is_empty())))
+        let (names, rows) = columns_of(lines)?;
+        Self::of(names, rows.into_iter())
     }
 
     /// Returns the table of these cells. A cell that ends in `+` goes on in the next line.
