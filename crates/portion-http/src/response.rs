@@ -119,7 +119,12 @@ pub(crate) fn portion_response(
         move_paging_headers(response.headers_mut(), portion);
     }
     let headers = response.headers_mut();
-    if headers.get(CONTENT_TYPE).is_none() {
+    // Records that were read in another notation are JSON now.
+    let is_kept = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kept| kept.to_str().ok())
+        .is_some_and(|kept| written.media_type != JSON || kept.to_ascii_lowercase().contains("json"));
+    if !is_kept {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(written.media_type));
     }
     // A cursor belongs to one caller and expires, so that neither a shared nor a private cache may keep it.
@@ -234,6 +239,8 @@ fn add_notice_header(headers: &mut HeaderMap, portion: &Portion) {
     }
 }
 
+const JSON: &str = "application/json";
+
 /// A body, and if it contains the notice.
 struct WrittenBody {
     text: String,
@@ -243,7 +250,7 @@ struct WrittenBody {
 
 impl WrittenBody {
     fn json(text: String, has_notice: bool) -> Self {
-        Self { text, media_type: "application/json", has_notice }
+        Self { text, media_type: JSON, has_notice }
     }
 }
 
