@@ -67,7 +67,7 @@ impl CachedStore {
         behind.wait_for_room().await;
         match self.memory.put_unwritten(scope, deposit.clone(), now) {
             Ok(write) => behind.put_later(key, deposit, write),
-            Err(_) => behind.put_now(key, deposit).await?,
+            Err(_) => behind.put_in_turn(key, deposit, &self.memory).await?,
         }
         if let Some(reuse) = reuse {
             behind.set_reusable_later(*scope, reuse, Some(key.id)).await;

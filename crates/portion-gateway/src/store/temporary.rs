@@ -81,12 +81,10 @@ impl CachedStore {
             Err(refused) => refused,
         };
         temporary.is_used.store(true, Ordering::SeqCst);
-        if temporary.behind.put_now(key, deposit.clone()).await.is_err() {
+        if temporary.behind.put_in_turn(key, deposit.clone(), &self.memory).await.is_err() {
             let stored = self.memory.put_by_share(scope, deposit, now);
             return stored.map_err(|_| self.refuse(refused));
         }
-        // An earlier version of a list that grows.
-        self.memory.discard(scope, key.id);
         if let Some(reuse) = reuse {
             self.memory.forget_reuse(scope, reuse);
             temporary.behind.set_reusable_later(*scope, reuse, Some(key.id)).await;

@@ -80,14 +80,21 @@ impl WriteBehind {
         self.worker.wake();
     }
 
-    /// Stores a snapshot now, because the memory has no room for it.
-    pub(super) async fn put_now(
+    /// Stores a snapshot that the memory has no room for, after what is to be written before. The memory then has no earlier
+    /// version of it, such as that of a list that grows, which could be written later.
+    pub(super) async fn put_in_turn(
         &self,
         key: SnapshotKey,
         deposit: NewSnapshot,
+        memory: &Arc<MemoryStore>,
     ) -> Result<(), StoreWriteError> {
-        let fields = offload(deposit.snapshot.heap_bytes(), move || record::encode(&deposit)).await;
-        self.store.put(key, fields).await
+        let (memory, bytes) = (Arc::clone(memory), deposit.snapshot.heap_bytes());
+        self.write_in_turn(bytes, async move |store| {
+            store.put(key, record::encode(&deposit)).await?;
+            memory.discard(&key.scope, key.id);
+            Ok(())
+        })
+        .await
     }
 
     /// Claims a snapshot later.
@@ -110,16 +117,28 @@ impl WriteBehind {
         owner: OwnerId,
         deposit: NewSnapshot,
     ) -> Result<(), StoreWriteError> {
-        let (done, outcome) = oneshot::channel();
         let bytes = deposit.snapshot.heap_bytes();
+        let write = async move |store: Arc<dyn SnapshotStore>| {
+            store.replace(key, owner, record::encode(&deposit)).await
+        };
+        let outcome = self.write_in_turn(bytes, write).await;
+        log_failure(&*self.store, &outcome);
+        outcome
+    }
+
+    /// Writes after what is to be written before, and waits for that.
+    async fn write_in_turn(
+        &self,
+        bytes: usize,
+        write: impl AsyncFnOnce(Arc<dyn SnapshotStore>) -> Result<(), StoreWriteError> + Send + 'static,
+    ) -> Result<(), StoreWriteError> {
+        let (done, outcome) = oneshot::channel();
         self.submit(JobPriority::Required, bytes, async move |store| {
-            let _ = done.send(store.replace(key, owner, record::encode(&deposit)).await);
+            let _ = done.send(write(store).await);
         });
         self.worker.wake();
         let dropped = |_| Err(StoreWriteError::Unreachable("it is behind".into()));
-        let outcome = outcome.await.unwrap_or_else(dropped);
-        log_failure(&*self.store, &outcome);
-        outcome
+        outcome.await.unwrap_or_else(dropped)
     }
 
     /// Stores a view later.

@@ -86,7 +86,7 @@ async fn a_snapshot_is_stored_with_the_time_of_its_last_use() {
     assert_eq!((store.touch(ada(1)).await, store.touch(ada(2)).await), (gone(1), Ok(())));
 }
 
-/// What has expired makes room, though nobody has removed it yet.
+/// Expired snapshots make room, though nobody has removed them yet.
 #[tokio::test]
 async fn what_has_expired_makes_room_first() {
     let trial = Trial::new();
