@@ -14,6 +14,11 @@ pub fn step_from_quoted(quoted: &str) -> String {
     escape_step(&unescape(quoted))
 }
 
+/// Returns the key that a step of a JSON Pointer encodes.
+pub fn unescape_step(step: &str) -> String {
+    step.replace("~1", "/").replace("~0", "~")
+}
+
 /// Encodes a key as a step of a JSON Pointer.
 pub fn escape_step(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")

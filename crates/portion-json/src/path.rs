@@ -11,7 +11,7 @@
 //! assert_eq!(value_at(text, record, "guest.age"), None);
 //! ```
 
-use crate::json_pointer::escape_step;
+use crate::json_pointer::{escape_step, unescape_step};
 use crate::scan::{JsonKind, JsonReader, unescape};
 use crate::span::Span;
 
@@ -66,7 +66,7 @@ impl<'a> PathSteps<'a> {
             Self::Pointer(None) => Vec::new(),
             Self::Pointer(Some(steps)) => {
                 let (head, rest) = steps.split_once('/').map_or((steps, None), |(h, r)| (h, Some(r)));
-                let name = head.replace("~1", "/").replace("~0", "~");
+                let name = unescape_step(head);
                 vec![PathStep { name, rest: Self::Pointer(rest) }]
             }
             Self::Dotted(steps) => {

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::json_pointer::unescape_step;
 use crate::name_list::split_names;
 use crate::object_preview::write_object_preview;
 use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
@@ -294,8 +295,7 @@ pub fn is_path_within(path: &str, field: &str) -> bool {
 pub fn pointer_to_dotted(name: &str) -> String {
     match name.strip_prefix('/') {
         Some(steps) => {
-            let steps: Vec<String> =
-                steps.split('/').map(|s| s.replace("~1", "/").replace("~0", "~")).collect();
+            let steps: Vec<String> = steps.split('/').map(unescape_step).collect();
             steps.join(".")
         }
         None => name.to_owned(),

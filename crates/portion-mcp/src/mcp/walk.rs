@@ -3,6 +3,7 @@
 use portion_json::containers;
 pub(super) use portion_json::containers::Member;
 pub(super) use portion_json::json_pointer::step_from_quoted;
+use portion_json::json_pointer::unescape_step;
 use portion_json::path;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
@@ -31,7 +32,7 @@ pub(super) fn resolve_reference(text: &str, root: Span, reference: Span) -> Opti
     let reference = unescape(reference.slice(text));
     let mut path = reference.strip_prefix("#/")?.split('/');
     let (holder, name) = (path.next()?, path.next()?);
-    let name = name.replace("~1", "/").replace("~0", "~");
+    let name = unescape_step(name);
     let holder = member_value(text, root, holder)?;
     if path.next().is_some() { None } else { member_value(text, holder, &name) }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use portion_json::json_pointer::unescape_step;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
@@ -226,7 +227,7 @@ fn definition_target(reference: &str) -> Option<Option<(String, String)>> {
     if steps.any(|step| step == "examples" || step == "$comment") {
         return None;
     }
-    let name = name.replace("~1", "/").replace("~0", "~");
+    let name = unescape_step(name);
     if DEFINITION_KEYWORDS.contains(&holder) {
         Some(Some((holder.to_owned(), name)))
     } else {
