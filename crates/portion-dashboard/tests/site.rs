@@ -320,9 +320,9 @@ fn a_time_that_cannot_be_can_be_mended() {
     assert!(!body(&asked(&site, "/requests?limit=x")).contains("name=\"since\""), "the time is right");
 }
 
-#[test]
-fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
-    let alert = |at| AlertChanged {
+/// Returns the change at which the alert on oversized calls was raised.
+fn raised_alert(at: u64) -> AlertChanged {
+    AlertChanged {
         at,
         alert_name: "oversized".into(),
         is_raised: true,
@@ -332,8 +332,13 @@ fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
         matching_requests: 10,
         window: Duration::from_mins(5),
         process: 1,
-    };
-    let alerts = |count: u64| (0..count).map(|number| Event::AlertChanged(Arc::new(alert(AT + number))));
+    }
+}
+
+#[test]
+fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
+    let alerts =
+        |count: u64| (0..count).map(|number| Event::AlertChanged(Arc::new(raised_alert(AT + number))));
     let (_folder, site) = holding(alerts(200));
     let changes = "/changes?since=2d";
     assert!(!body(&asked(&site, changes)).contains("The newest 200"), "these are all of them");
@@ -586,18 +591,7 @@ fn a_result_above_the_budget_is_no_warning() {
         between(&body(&asked(&site, "/")), "Oversized</abbr></dt><dd", ">").concat()
     };
     assert_eq!(oversized(Vec::new()), "");
-    let raised = AlertChanged {
-        at: AT,
-        alert_name: "oversized".into(),
-        is_raised: true,
-        share: 0.1,
-        threshold: 0.05,
-        requests: 100,
-        matching_requests: 10,
-        window: Duration::from_mins(5),
-        process: 1,
-    };
-    assert_eq!(oversized(vec![Event::AlertChanged(Arc::new(raised))]), " class=\"warning\"");
+    assert_eq!(oversized(vec![Event::AlertChanged(Arc::new(raised_alert(AT)))]), " class=\"warning\"");
 }
 
 #[test]

@@ -120,11 +120,9 @@ pub(crate) fn portion_response(
     }
     let headers = response.headers_mut();
     // Records that were read in another notation are JSON now.
-    let is_kept = headers
-        .get(CONTENT_TYPE)
-        .and_then(|kept| kept.to_str().ok())
-        .is_some_and(|kept| written.media_type != JSON || kept.to_ascii_lowercase().contains("json"));
-    if !is_kept {
+    let is_other =
+        written.media_type == JSON && media_type::BodyForm::of(headers) != media_type::BodyForm::Json;
+    if is_other || !headers.contains_key(CONTENT_TYPE) {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(written.media_type));
     }
     // A cursor belongs to one caller and expires, so that neither a shared nor a private cache may keep it.

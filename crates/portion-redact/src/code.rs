@@ -22,7 +22,7 @@ const LINE_ENDS: [&str; 6] = ["{", "}", "},", "),", "):", "=>"];
 const MAX_LINES: usize = 2_000;
 const MIN_CODE_PERCENT: usize = 30;
 
-/// What a text is, determined when it is needed.
+/// Facts about a text, determined when they are needed.
 pub(super) struct TextFacts<'t> {
     text: &'t str,
     is_source_code: OnceCell<bool>,

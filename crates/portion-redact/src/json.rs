@@ -70,7 +70,7 @@ struct NamedEdit {
     names: Vec<String>,
 }
 
-/// What a key says about its object. Most keys say nothing.
+/// A fact that a key states about its object. Most keys state none.
 #[derive(Clone, Copy, Default)]
 struct KeyFacts {
     verdict: NameMatch,

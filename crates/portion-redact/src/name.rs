@@ -1,6 +1,6 @@
 //! Recognizes the names of secrets by their words: `wifiPassword`, `session_token`, `door-code`.
 
-/// What the value under the name of a secret usually is.
+/// Kind of the value under the name of a secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SecretKind {
     /// A password, a key or a code.

@@ -35,7 +35,7 @@ pub struct RedactionRules {
 pub(super) struct NameMatch {
     /// True for the name of a secret. Secrets are never booleans: `hasPassword`, `"password": true`.
     pub is_secret: bool,
-    /// What such a secret usually is.
+    /// Kind of the secret under such a name.
     pub kind: SecretKind,
     pub is_named: bool,
     /// True if the enclosing members decide.

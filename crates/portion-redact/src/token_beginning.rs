@@ -16,6 +16,7 @@ const MIN_WORD_TOKEN_BYTES: usize = 8;
 /// Beginning of the key of an API of Twilio, before 32 hexadecimal digits.
 pub(super) const TWILIO_KEY: &str = "SK";
 pub(super) const TWILIO_DIGITS: usize = 32;
+
 /// Yields what stands before tokens, and the minimum characters of a token.
 pub(super) fn token_beginnings() -> impl Iterator<Item = (&'static str, usize)> {
     let prefix = |entry: &'static str| {
@@ -35,14 +36,17 @@ pub(super) fn twilio_keys(text: &str) -> impl Iterator<Item = usize> {
 
 /// Yields each place of a text where a token may begin: its offset, the beginning, and the minimum characters after it.
 pub(super) fn beginnings_in(text: &str) -> impl Iterator<Item = (usize, &'static str, usize)> {
-    static AUTOMATON: OnceLock<Option<AhoCorasick>> = OnceLock::new();
-    let automaton =
-        AUTOMATON.get_or_init(|| AhoCorasick::new(token_beginnings().map(|(beginning, _)| beginning)).ok());
-    let beginnings: Vec<_> = token_beginnings().collect();
-    let found = automaton.iter().flat_map(move |automaton| automaton.find_overlapping_iter(text));
-    let found = found.map(move |found| {
-        let (beginning, least) = beginnings[found.pattern().as_usize()];
-        (found.start(), beginning, least)
+    type Beginning = (&'static str, usize);
+    static SEARCH: OnceLock<Option<(AhoCorasick, Vec<Beginning>)>> = OnceLock::new();
+    let search = SEARCH.get_or_init(|| {
+        let automaton = AhoCorasick::new(token_beginnings().map(|(beginning, _)| beginning)).ok()?;
+        Some((automaton, token_beginnings().collect()))
+    });
+    let found = search.iter().flat_map(move |(automaton, beginnings)| {
+        automaton.find_overlapping_iter(text).map(|found| {
+            let (beginning, least) = beginnings[found.pattern().as_usize()];
+            (found.start(), beginning, least)
+        })
     });
     found.chain(twilio_keys(text).map(|at| (at, TWILIO_KEY, TWILIO_DIGITS)))
 }

@@ -268,6 +268,6 @@ mod tests {
         let error = "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/a/.npm/_npx/0a1b2c/node_modules/x/y.js' imported from";
         assert_eq!(remedy(error).as_deref(), Some("rm -rf /home/a/.npm/_npx/0a1b2c"));
         assert_eq!(remedy("Cannot find module '/home/a/.npm/_npx/0a/x'"), None);
-        assert_eq!(remedy("ERR_MODULE_NOT_FOUND: /work/app/x.js"), None);
+        assert_eq!(remedy("ERR_MODULE_NOT_FOUND: /srv/app/x.js"), None);
     }
 }

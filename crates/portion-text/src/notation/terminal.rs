@@ -39,8 +39,10 @@ pub struct TerminalColumn<'a> {
 
 /// Returns the columns of a table such as those of `kubectl` and `docker`; none of other texts.
 pub fn terminal_columns(text: &str) -> Vec<TerminalColumn<'_>> {
-    let lines = text.trim_end().lines();
-    let Some((names, rows)) = columns_of(&lines.collect::<Vec<_>>()) else { return Vec::new() };
+    let mut lines = text.trim_end().lines();
+    let Some((names, rows)) = lines.next().and_then(|names| columns_of(names, lines)) else {
+        return Vec::new();
+    };
     let Some(rows) = rows.into_iter().collect::<Option<Vec<_>>>() else { return Vec::new() };
     let offset = |cell: &str| cell.as_ptr().addr() - text.as_ptr().addr();
     let span = |cell: &str| Span::new(offset(cell), offset(cell) + cell.len());
@@ -53,8 +55,7 @@ pub fn terminal_columns(text: &str) -> Vec<TerminalColumn<'_>> {
 type Columns<'a> = (Vec<&'a str>, Vec<Option<Vec<&'a str>>>);
 
 /// Reads columns that begin below their names, which are in capitals and two spaces or more apart.
-fn columns_of<'a>(lines: &[&'a str]) -> Option<Columns<'a>> {
-    let (names, rows) = lines.split_first()?;
+fn columns_of<'a>(names: &'a str, rows: impl Iterator<Item = &'a str>) -> Option<Columns<'a>> {
     if !is_header(names) {
         return None;
     }
@@ -70,7 +71,7 @@ fn columns_of<'a>(lines: &[&'a str]) -> Option<Columns<'a>> {
         };
         starts.iter().zip(ends).map(cell).collect::<Option<Vec<_>>>()
     };
-    Some((cells(names)?, rows.iter().map(|line| cells(line).filter(|_| !line.is_empty())).collect()))
+    Some((cells(names)?, rows.map(|line| cells(line).filter(|_| !line.is_empty())).collect()))
 }
 
 /// A table with as many values in each row as there are names.
@@ -118,7 +119,8 @@ impl<'a> Table<'a> {
     }
 
     fn in_columns(lines: &[&'a str]) -> Option<Self> {
-        let (names, rows) = columns_of(lines)?;
+        let (names, rows) = lines.split_first()?;
+        let (names, rows) = columns_of(names, rows.iter().copied())?;
         Self::of(names, rows.into_iter())
     }
 
