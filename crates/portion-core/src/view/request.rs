@@ -164,6 +164,14 @@ impl Request {
             || self.end_line.is_some()
     }
 
+    /// Returns true if the request selects items of a list that it does not name.
+    pub(crate) fn selects_items(&self) -> bool {
+        (self.page.is_some() || self.offset.is_some() || self.sort.is_some())
+            && self.path.is_none()
+            && self.section.is_none()
+            && !self.raw
+    }
+
     /// Returns the index of the first item of the requested page, `None` if the request names no page and no offset.
     pub fn first_item(&self, page_size: usize) -> Option<usize> {
         match self.page {

@@ -114,6 +114,13 @@ pub fn resolve(
         None => (View::root(), Position::default()),
     };
     let pagination = start_view.pagination.clone();
+    let list = (request.selects_items() && !start_view.raw)
+        .then(|| target::largest_list(snapshot, &start_view))
+        .flatten();
+    let start_view = match list {
+        Some(list) => View { target: list, ..start_view },
+        None => start_view,
+    };
     let (mut view, mut from) = select(snapshot, start_view, start, request, policy)?;
     if let Some((base_view, at)) = base.filter(|(base_view, _)| repeats_selection(request, &view, base_view))
     {

@@ -10,7 +10,7 @@ use super::{Base64Source, Target, TargetValue, View, ViewError};
 use crate::base64_text::{Base64Text, decode_text};
 use crate::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use crate::payload::{BinaryInfo, UpstreamList};
-use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
+use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot, Structure, main_lists};
 
 /// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
 /// otherwise at the root of the main part. The address of a block stands for its text.
@@ -242,6 +242,17 @@ pub(super) fn path_error(snapshot: &Snapshot, given: &str, unresolved: Unresolve
     let gap = snapshot.upstream_list().and_then(UpstreamList::describe_gap).map(Into::into);
     let (given, reached, missing) = (given.to_owned(), reached.into(), missing.into());
     ViewError::Path { given, reached, missing, nearest, available, gap }
+}
+
+/// Returns the list that has most of the bytes of an object. Items of the object that are given by number are its items.
+pub(super) fn largest_list(snapshot: &Snapshot, view: &View) -> Option<Target> {
+    let node = focused_value(snapshot, view).ok()?;
+    let Structure::Object(_) = node.subject.structure else { return None };
+    let text = &node.subject.text;
+    let lists = main_lists(text, Span::new(0, text.len())).into_iter().next()?;
+    let reached = resolve_path(&node.subject, &lists.pattern).ok()?;
+    (reached.span.len() * 2 > text.len())
+        .then(|| target_below(snapshot, &node, &reached.pointer, reached.span))
 }
 
 /// Returns the single value that a view is about: its node, or the main part.
