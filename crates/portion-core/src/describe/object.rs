@@ -12,7 +12,8 @@ use super::FieldPreferences;
 use super::budget_fit::fit_to_budget;
 use crate::policy::StripRule;
 use crate::snapshot::{
-    IndexedText, Member, NestedLists, ObjectIndex, Slice, Structure, joined_records, main_lists,
+    IndexedText, MIN_LIST_BYTES, Member, NestedLists, ObjectIndex, Slice, Structure, joined_records,
+    main_lists,
 };
 
 /// Members described per level, the largest first.
@@ -24,8 +25,6 @@ const MAX_LISTS: usize = 4;
 const MAX_FACTS_LISTS: usize = 2;
 /// Names of fields of a list without facts.
 const MAX_NAMES: usize = 8;
-/// Smallest list that is named, in bytes.
-const MIN_LIST_BYTES: usize = 400;
 /// Size of a member, in percent of its object, from which its own members are described.
 const DOMINANT_PERCENT: usize = 20;
 
@@ -50,7 +49,7 @@ pub(super) fn describe(
     preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
     let lists = main_lists(text, members.span);
-    let mut facts = describe_lists(text, members.span, &lists, counter, tokens);
+    let mut facts = describe_lists(text, members.span, &lists, counter, tokens, preferences);
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
     let parts = |members: &ObjectIndex, prefix: &str| {
@@ -85,16 +84,20 @@ fn describe_lists(
     lists: &[NestedLists],
     counter: &dyn TokenCounter,
     tokens: usize,
+    preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
+    let missing = preferences.missing.cloned().unwrap_or_default();
+    let is_named = |lists: &&NestedLists| {
+        lists.byte_count >= MIN_LIST_BYTES
+            && preferences.strip.is_none_or(|strip| !lists.is_stripped(strip, text.len()))
+    };
     let mut facts = Map::new();
     let mut left = tokens;
-    for (at, lists) in
-        lists.iter().filter(|lists| lists.byte_count >= MIN_LIST_BYTES).take(MAX_LISTS).enumerate()
-    {
+    for (at, lists) in lists.iter().filter(is_named).take(MAX_LISTS).enumerate() {
         let Some(subject) = list_at(text, object, &lists.pattern) else { continue };
         let Structure::List(list) = &subject.structure else { continue };
         let described = if at < MAX_FACTS_LISTS {
-            super::text::describe_records(&subject.text, list, counter, left / 2).into()
+            super::text::describe_records(&subject.text, list, &missing, counter, left / 2).into()
         } else {
             let names: Vec<&str> =
                 list.profile.fields.iter().map(|field| field.path.as_str()).take(MAX_NAMES).collect();

@@ -162,9 +162,11 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     let bytes = subjects.iter().map(|(_, subject)| subject.text.len()).sum();
     let mut fuel = Fuel::for_bytes(bytes).with_stop_flag(ask.stop_flag);
     let byte = view.has_payload_bytes();
-    let name = |path: &str| snapshot.part_of(path).filter(|_| subjects.len() > 1).and_then(Part::name);
-    let targets = subjects.iter().map(|(path, subject)| {
-        SearchTarget::new(path, subject, byte, &show, ask.context_lines).with_name(name(path))
+    let parts = snapshot.parts_at(subjects.iter().map(|(path, _)| path.as_str()));
+    let targets = subjects.iter().zip(parts).map(|((path, subject), part)| {
+        let mut target = SearchTarget::new(path, subject, byte, &show, ask.context_lines);
+        target.name = part.filter(|_| subjects.len() > 1).and_then(Part::name);
+        target
     });
     let scope = SearchScope {
         targets: targets.collect(),

@@ -295,11 +295,6 @@ impl<'a> SearchTarget<'a> {
         target
     }
 
-    /// Returns the same with the name of the text.
-    pub(super) fn with_name(self, name: Option<&'a str>) -> Self {
-        Self { name, ..self }
-    }
-
     /// Returns its place, for matches in it as a text.
     pub(super) fn place(&self) -> TextPlace<'_> {
         TextPlace { path: self.path, name: self.name }

@@ -5,13 +5,11 @@ use portion_json::json_pointer::step_from_quoted;
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 
-use crate::snapshot::{List, Member, ObjectIndex, main_lists};
+use crate::snapshot::{List, MIN_LIST_BYTES, Member, ObjectIndex, main_lists};
 
 /// Most lists that are named of an object, and beside a list.
 const MAX_LISTS: usize = 2;
 const MAX_SIBLINGS: usize = 1;
-/// Smallest list that is named, in bytes.
-const MIN_LIST_BYTES: usize = 400;
 /// Longest path that is named, in bytes.
 pub(super) const MAX_PATH_BYTES: usize = 60;
 

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use portion_json::containers::{Member, items, members};
-use portion_json::json_pointer::step_from_quoted;
+use portion_json::json_pointer::{escape_step, unescape_step};
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
+
+use crate::policy::StripRule;
 
 /// All lists of records at one pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,17 @@ pub struct NestedLists {
     pub byte_count: usize,
 }
 
+impl NestedLists {
+    /// Returns true if a rule strips the lists, or an object around them, from a text of `text_bytes` bytes.
+    pub(crate) fn is_stripped(&self, strip: &StripRule, text_bytes: usize) -> bool {
+        let path = self.pattern.trim_start_matches('/').replace('/', ".");
+        let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().any(|end| strip.strips_member(&path[..end], self.byte_count, text_bytes))
+    }
+}
+
+/// Smallest list that is named to a reader, in bytes.
+pub(crate) const MIN_LIST_BYTES: usize = 400;
 /// Levels of containers that are searched.
 const MAX_DEPTH: usize = 10;
 /// Patterns that are found.
@@ -41,7 +54,6 @@ fn nested_lists(text: &str, value: Span) -> Vec<NestedLists> {
     let mut open = vec![(value, String::new(), 0)];
     while let Some((value, pattern, depth)) = open.pop() {
         let container = Container::read(text, value);
-        let children = container.values();
         if container.holds_records(text) {
             let new = found.len();
             let at = *indexes.entry(pattern.clone()).or_insert(new);
@@ -49,7 +61,7 @@ fn nested_lists(text: &str, value: Span) -> Vec<NestedLists> {
                 found.push(NestedLists { pattern: pattern.clone(), record_count: 0, byte_count: 0 });
             }
             if let Some(lists) = found.get_mut(at) {
-                lists.record_count += children.len();
+                lists.record_count += container.len();
                 lists.byte_count += value.len();
             }
         }
@@ -57,9 +69,9 @@ fn nested_lists(text: &str, value: Span) -> Vec<NestedLists> {
             continue;
         }
         let is_alike = container.is_alike(text);
-        for (at, child) in children.into_iter().enumerate() {
+        for (at, child) in container.values().enumerate() {
             if JsonKind::of_value(child.slice(text)).is_container() {
-                let step = if is_alike { "*".to_owned() } else { container.step(text, at) };
+                let step = if is_alike { "*".to_owned() } else { escape_step(&container.name(text, at)) };
                 open.push((child, format!("{pattern}/{step}"), depth + 1));
             }
         }
@@ -89,8 +101,7 @@ pub fn main_lists(text: &str, value: Span) -> Vec<NestedLists> {
 /// Each record begins with what is above it: for each step `*`, the key, or the index with the scalars of that item. A pattern
 /// that begins with `*/` stands for lists at any depth.
 pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> {
-    let steps: Vec<String> =
-        pattern.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    let steps: Vec<String> = pattern.split('/').map(unescape_step).collect();
     // The first step is empty, or `*` for any depth.
     let is_pattern =
         pattern.starts_with("*/") || pattern.starts_with('/') && steps.iter().any(|step| step == "*");
@@ -118,21 +129,24 @@ pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> 
         };
         let is_any_depth = place.step == 0;
         let is_alike = container.is_alike(text);
-        let values = container.values();
+        let names_children = !is_alike && matches!(container, Container::Object(_));
+        let inner = |at: usize, is_labelled: bool| {
+            let name = if names_children { container.name(text, at) } else { place.name.clone() };
+            place.inner(container.value(at), name, is_labelled.then(|| container.label(text, at)))
+        };
         // The last place is visited first.
-        for at in (0..values.len()).rev() {
-            let inner = place.inner(&container, text, at, is_alike);
+        for at in (0..container.len()).rev() {
             if is_any_depth {
-                if place.depth < MAX_DEPTH && JsonKind::of_value(values[at].slice(text)).is_container() {
-                    open.push(Place { step: 0, ..inner.clone() });
+                let is_container = JsonKind::of_value(container.value(at).slice(text)).is_container();
+                if place.depth < MAX_DEPTH && is_container {
+                    // Only what is alike needs to be told apart.
+                    open.push(Place { step: 0, ..inner(at, is_alike) });
                 }
                 if steps.get(1).is_some_and(|step| container.name(text, at) == *step) {
-                    open.push(Place { step: 2, above: place.above.clone(), ..inner });
+                    open.push(Place { step: 2, ..inner(at, false) });
                 }
-            } else if step == "*" {
-                open.push(inner);
-            } else if container.name(text, at) == *step {
-                open.push(Place { above: place.above.clone(), ..inner });
+            } else if step == "*" || container.name(text, at) == *step {
+                open.push(inner(at, step == "*"));
             }
         }
     }
@@ -150,27 +164,22 @@ struct Place {
     step: usize,
     /// The last name on the way to it.
     name: String,
-    /// What is above it, as members of its records: name and JSON.
+    /// Members of its records that say what is above it: name and JSON.
     above: Vec<(String, String)>,
 }
 
 impl Place {
-    /// Returns the place of a child, by the step `*`.
-    fn inner(&self, container: &Container, text: &str, at: usize, is_alike: bool) -> Self {
+    /// Returns the place of a child, one step further. Its records have the label, if there is one.
+    fn inner(&self, value: Span, name: String, label: Option<String>) -> Self {
         let mut above = self.above.clone();
-        // At any depth, only what is alike needs to be told apart.
-        if self.step > 0 || is_alike {
-            above.push((self.name.clone(), container.label(text, at)));
-        }
-        let is_named = !is_alike && matches!(container, Container::Object(_));
-        let name = if is_named { container.name(text, at) } else { self.name.clone() };
-        Self { value: container.values()[at], depth: self.depth + 1, step: self.step + 1, name, above }
+        above.extend(label.map(|label| (self.name.clone(), label)));
+        Self { value, depth: self.depth + 1, step: self.step + 1, name, above }
     }
 }
 
 /// Returns true if at least half of the objects, and at least this number, have a key in common.
-fn has_common_key(text: &str, objects: &[Span], least: usize) -> bool {
-    let sample = objects.get(..SAMPLED_MEMBERS).unwrap_or(objects);
+fn has_common_key(text: &str, objects: impl Iterator<Item = Span>, least: usize) -> bool {
+    let sample: Vec<Span> = objects.take(SAMPLED_MEMBERS).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for member in sample.iter().flat_map(|object| members(text, *object)) {
         *counts.entry(member.key.slice(text)).or_default() += 1;
@@ -192,45 +201,45 @@ impl Container {
         }
     }
 
-    fn values(&self) -> Vec<Span> {
+    fn len(&self) -> usize {
         match self {
-            Self::Object(members) => members.iter().map(|member| member.value).collect(),
-            Self::Array(items) => items.clone(),
+            Self::Object(members) => members.len(),
+            Self::Array(items) => items.len(),
         }
+    }
+
+    fn value(&self, at: usize) -> Span {
+        match self {
+            Self::Object(members) => members[at].value,
+            Self::Array(items) => items[at],
+        }
+    }
+
+    fn values(&self) -> impl Iterator<Item = Span> {
+        (0..self.len()).map(|at| self.value(at))
     }
 
     /// Returns true if all children are objects.
     fn is_list(&self, text: &str) -> bool {
-        let is_object = |value: &Span| JsonKind::of_value(value.slice(text)) == JsonKind::Object;
-        let values = self.values();
-        !values.is_empty() && values.iter().all(is_object)
+        let is_object = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Object;
+        self.len() > 0 && self.values().all(is_object)
     }
 
     /// Returns true for an array of objects, or a map of objects of which half have a key in common.
     fn holds_records(&self, text: &str) -> bool {
         let is_array = matches!(self, Self::Array(_));
-        self.is_list(text) && (is_array || has_common_key(text, &self.values(), 2))
+        self.is_list(text) && (is_array || has_common_key(text, self.values(), 2))
     }
 
     /// Returns true if the children are alike: the items of an array, and the members of a map of objects or of lists.
     fn is_alike(&self, text: &str) -> bool {
-        let values = self.values();
         if matches!(self, Self::Array(_)) {
-            return values.len() > 1;
+            return self.len() > 1;
         }
-        let first = |value: &Span| items(text, *value).next();
-        let is_array = |value: &Span| JsonKind::of_value(value.slice(text)) == JsonKind::Array;
-        let firsts: Vec<Span> = values.iter().filter_map(first).collect();
-        let are_lists = values.len() >= MIN_LISTS && values.iter().all(is_array);
-        self.holds_records(text) || are_lists && has_common_key(text, &firsts, 2)
-    }
-
-    /// Returns the step to a child, in a JSON Pointer.
-    fn step(&self, text: &str, at: usize) -> String {
-        match self {
-            Self::Object(members) => step_from_quoted(members[at].key.slice(text)),
-            Self::Array(_) => at.to_string(),
-        }
+        let is_array = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Array;
+        let are_lists = self.len() >= MIN_LISTS && self.values().all(is_array);
+        let firsts = self.values().filter_map(|value| items(text, value).next());
+        self.holds_records(text) || are_lists && has_common_key(text, firsts, 2)
     }
 
     /// Returns the key or the index of a child.
@@ -248,11 +257,7 @@ impl Container {
             Self::Array(_) => ("_index", at.to_string()),
         };
         let is_scalar = |member: &Member| !JsonKind::of_value(member.value.slice(text)).is_container();
-        let child = self.values()[at];
-        let scalars: Vec<Member> = match JsonKind::of_value(child.slice(text)) {
-            JsonKind::Object => members(text, child).filter(is_scalar).collect(),
-            _ => Vec::new(),
-        };
+        let scalars: Vec<Member> = members(text, self.value(at)).filter(is_scalar).collect();
         if scalars.is_empty() {
             return name;
         }
@@ -266,7 +271,7 @@ impl Container {
 
     /// Appends each child as a record that begins with what is above it. Names of the record itself come first.
     fn write_records(&self, text: &str, above: &[(String, String)], out: &mut String) {
-        for (at, value) in self.values().into_iter().enumerate() {
+        for (at, value) in self.values().enumerate() {
             let own: Vec<String> =
                 members(text, value).map(|member| unescape(member.key.slice(text))).collect();
             let key = match self {
@@ -316,6 +321,17 @@ mod tests {
         let maps = r#"{"info":{"t":1},"paths":{"/a":{"get":{"id":"x"},"put":{"id":"yyyyyyyyy"}},"/b":{"get":{"id":"z"},"put":{"id":"u"}}}}"#;
         assert_eq!(patterns(maps), ["/paths/* 4"]);
         assert_eq!(patterns(r#"{"a":[1,2],"b":{"c":"d"},"e":[[1],[2]]}"#), Vec::<String>::new());
+    }
+
+    #[test]
+    fn long_lists_are_joined() {
+        let item = |n: usize| format!(r#"{{"n":{n},"tags":[{{"t":1}}]}}"#);
+        let text = format!("{{\"a\":[{}]}}", (0..100_000).map(item).collect::<Vec<_>>().join(","));
+        for pattern in ["/a/*/tags", "*/tags"] {
+            let joined = joined_records(&text, all(&text), pattern).expect("records");
+            assert_eq!(joined.matches("\"t\":1").count(), 100_000);
+        }
+        assert_eq!(main_lists(&text, all(&text)).len(), 2);
     }
 
     #[test]

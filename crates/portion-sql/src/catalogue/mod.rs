@@ -12,6 +12,7 @@ use portion_core::snapshot::{
     joined_records, record_blocks,
 };
 use portion_core::view::View;
+use portion_json::json_pointer::unescape_step;
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use portion_text::chunk::TextKind;
@@ -34,8 +35,7 @@ use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::table_rows::RowSource;
 use crate::text::{
-    CsvSource, DiffSource, DocumentTableSource, EntriesSource, JoinedTexts, LinesSource, SectionsSource,
-    TextPart,
+    CsvSource, DiffSource, DocumentTableSource, EntriesSource, LinesSource, SectionsSource, TextPart,
 };
 
 /// The tables of a view, the main one first.
@@ -156,8 +156,6 @@ struct CatalogueBuilder {
     catalogue: CataloguePart,
     /// JSON documents of the view whose tables are added.
     leaf_documents: Vec<LeafDocument>,
-    /// Paths of the texts of the view whose lines are added.
-    text_paths: Vec<String>,
     /// Redacted fields of the snapshot.
     redacted: Arc<[String]>,
     /// Name of the result, if it is another one than the main one.
@@ -226,20 +224,24 @@ impl CatalogueBuilder {
             self.catalogue.block_count += usize::from(self.prefix.is_none() && subject.is_json());
             self.add_subject(&path, subject);
         }
-        self.add_texts(snapshot, &in_order);
+        self.add_texts(snapshot, &in_order, has_blocks);
         self.add_leaves();
     }
 
-    /// Adds the tables of all texts, in the order of the result.
-    fn add_texts(&mut self, snapshot: &Snapshot, in_order: &[(String, &IndexedText)]) {
+    /// Adds the tables of all texts, in the order of the result. The lines of JSON are a text if they are no `blocks`.
+    fn add_texts(&mut self, snapshot: &Snapshot, subjects: &[(String, &IndexedText)], has_blocks: bool) {
         let (mut texts, mut headed, mut logs) = (Vec::new(), Vec::new(), Vec::new());
-        let is_read = |path: &str| self.text_paths.iter().any(|text| text == path);
-        for (path, subject) in in_order.iter().filter(|(path, _)| is_read(path)) {
-            let whole = snapshot.part_of(path);
+        let parts = snapshot.parts_at(subjects.iter().map(|(path, _)| path.as_str()));
+        for ((path, subject), whole) in subjects.iter().zip(parts) {
+            let index = match &subject.structure {
+                Structure::Text(index) => Some(index),
+                Structure::List(list) if list.layout == Layout::Lines && !has_blocks => None,
+                Structure::List(_) | Structure::Object(_) => continue,
+            };
             let address = whole.map_or(path.as_str(), |part| part.address.as_str()).to_owned();
             let name = whole.and_then(Part::name).map(str::to_owned);
             let part = TextPart { address, name, text: subject.text.clone() };
-            if let Structure::Text(index) = &subject.structure {
+            if let Some(index) = index {
                 if index.has_headings(&part.text) {
                     headed.push((part.clone(), Arc::clone(index)));
                 }
@@ -250,15 +252,13 @@ impl CatalogueBuilder {
             texts.push(part);
         }
         if !texts.is_empty() {
-            self.add_table("lines", LinesSource(JoinedTexts::new(texts)));
+            self.add_table("lines", LinesSource(texts));
         }
         if !headed.is_empty() {
-            let (texts, indexes) = headed.into_iter().unzip();
-            self.add_table("sections", SectionsSource { texts: JoinedTexts::new(texts), indexes });
+            self.add_table("sections", SectionsSource(headed));
         }
         if !logs.is_empty() {
-            let (texts, indexes) = logs.into_iter().unzip();
-            self.add_table("entries", EntriesSource { texts: JoinedTexts::new(texts), indexes });
+            self.add_table("entries", EntriesSource(logs));
         }
     }
 
@@ -348,9 +348,6 @@ impl CatalogueBuilder {
                     self.add_alias(name, items);
                 }
                 sibling_arrays(text, list).iter().for_each(|array| self.add_array(text, array));
-                if list.layout == Layout::Lines {
-                    self.text_paths.push(path.to_owned());
-                }
                 self.leaf_documents.push(LeafDocument::new(path, text, Some(list)));
             }
             Structure::Object(members) => {
@@ -368,7 +365,6 @@ impl CatalogueBuilder {
                 } else if !is_log {
                     self.add_document_tables(text);
                 }
-                self.text_paths.push(path.to_owned());
             }
         }
     }
@@ -518,6 +514,6 @@ fn table_name(name: &str) -> String {
 /// Returns the last step of a JSON Pointer, if it is a name.
 fn last_step(pointer: &str) -> Option<String> {
     let (_, last) = pointer.rsplit_once('/')?;
-    let name = last.replace("~1", "/").replace("~0", "~");
+    let name = unescape_step(last);
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
 }

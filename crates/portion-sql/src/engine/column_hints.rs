@@ -250,7 +250,7 @@ fn date_call(name: &str, format: &str) -> String {
     format!("{function}({name}, '{format}')")
 }
 
-/// What is known of the order of the texts of a column.
+/// Facts about the order of the texts of a column.
 enum Order {
     /// It is another one than that of what they mean.
     Told(String),

@@ -7,18 +7,14 @@ use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
-use super::parts::{JoinedTexts, shifted};
+use super::parts::{JoinedTexts, TextPart, shifted};
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows, should_stop_at};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the entries of logs: a stamped line with its continuation lines.
-pub(crate) struct EntriesSource {
-    pub(crate) texts: JoinedTexts,
-    /// Index of each text.
-    pub(crate) indexes: Vec<Arc<LineIndex>>,
-}
+pub(crate) struct EntriesSource(pub(crate) Vec<(TextPart, Arc<LineIndex>)>);
 
 /// `level` is the word in the log, `severity` its meaning: `trace` to `fatal`.
 const COLUMNS: [(&str, ValueKinds); 6] = [
@@ -32,8 +28,9 @@ const COLUMNS: [(&str, ValueKinds); 6] = [
 
 impl RowSource for EntriesSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let texts = JoinedTexts::new(self.0.iter().map(|(part, _)| part.clone()).collect());
         let mut found = Vec::new();
-        for ((start, part), index) in self.texts.parts().zip(&self.indexes) {
+        for ((start, part), (_, index)) in texts.parts().zip(&self.0) {
             for entry in entries(&part.text, index.chunker).into_iter().flatten() {
                 let place = |span: Option<Span>| span.map(|span| shifted(span, start));
                 let (time, level) = (place(entry.time), place(entry.level));
@@ -50,7 +47,7 @@ impl RowSource for EntriesSource {
                 found
                     .iter()
                     .filter_map(|entry| entry.time)
-                    .for_each(|time| learner.insert(time.slice(&self.texts.text)));
+                    .for_each(|time| learner.insert(time.slice(&texts.text)));
                 column.form = learner.form();
             }
             column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
@@ -60,8 +57,8 @@ impl RowSource for EntriesSource {
                 _ => found.len(),
             };
         }
-        let found = FoundRows { text: self.texts.text.clone(), rows: found, columns, cell };
-        Some(self.texts.rows(found, |entry| entry.span.start as usize))
+        let found = FoundRows { text: texts.text.clone(), rows: found, columns, cell };
+        Some(texts.rows(found, |entry| entry.span.start as usize))
     }
 }
 

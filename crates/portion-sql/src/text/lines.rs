@@ -4,27 +4,28 @@ use std::sync::Arc;
 
 use portion_json::span::Span;
 
-use super::parts::{JoinedTexts, shifted};
+use super::parts::{JoinedTexts, TextPart, shifted};
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the lines of texts.
-pub(crate) struct LinesSource(pub(crate) JoinedTexts);
+pub(crate) struct LinesSource(pub(crate) Vec<TextPart>);
 
 const COLUMNS: [(&str, ValueKinds); 2] = [("number", ValueKinds::INTEGER), ("text", ValueKinds::TEXT)];
 
 impl RowSource for LinesSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let texts = JoinedTexts::new(self.0.clone());
         let mut rows: Vec<(usize, Span)> = Vec::new();
-        for (start, part) in self.0.parts() {
+        for (start, part) in texts.parts() {
             let lines = super::line_spans(&part.text).into_iter().enumerate();
             rows.extend(lines.map(|(at, line)| (at + 1, shifted(line, start))));
         }
         let columns = FoundRows::<()>::columns(&COLUMNS, rows.len());
         let found = FoundRows {
-            text: self.0.text.clone(),
+            text: texts.text.clone(),
             rows,
             columns,
             cell: |text, (_, (number, line)), column| match column {
@@ -32,6 +33,6 @@ impl RowSource for LinesSource {
                 _ => Cell::text(line.slice(text)),
             },
         };
-        Some(self.0.rows(found, |(_, line)| line.start as usize))
+        Some(texts.rows(found, |(_, line)| line.start as usize))
     }
 }

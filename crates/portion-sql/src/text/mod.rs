@@ -13,7 +13,7 @@ pub(crate) use csv::{CsvSource, DocumentTableSource};
 pub(crate) use diff::DiffSource;
 pub(crate) use entries::EntriesSource;
 pub(crate) use lines::LinesSource;
-pub(crate) use parts::{JoinedTexts, TextPart};
+pub(crate) use parts::TextPart;
 pub(crate) use sections::SectionsSource;
 
 /// Returns the span of each line, without its line ending.

@@ -21,36 +21,33 @@ pub(crate) struct TextPart {
 }
 
 /// Texts of a result, joined. One text is not copied.
-#[derive(Clone)]
-pub(crate) struct JoinedTexts {
-    pub(crate) text: Slice,
+pub(super) struct JoinedTexts {
+    pub(super) text: Slice,
     parts: Arc<[(usize, TextPart)]>,
 }
 
 impl JoinedTexts {
-    pub(crate) fn new(parts: Vec<TextPart>) -> Self {
-        let mut end = 0;
-        let lengths = parts.iter().map(|part| part.text.len());
-        let starts: Vec<usize> = lengths
-            .map(|length| {
-                end += length;
-                end - length
-            })
-            .collect();
+    pub(super) fn new(parts: Vec<TextPart>) -> Self {
         let text = match parts.as_slice() {
             [only] => only.text.clone(),
             several => Slice::new(several.iter().map(|part| &*part.text).collect()),
         };
-        Self { text, parts: starts.into_iter().zip(parts).collect() }
+        let mut end = 0;
+        let placed = parts.into_iter().map(|part| {
+            let start = end;
+            end += part.text.len();
+            (start, part)
+        });
+        Self { text, parts: placed.collect() }
     }
 
     /// Returns the texts, each with the offset at which it begins in the joined text.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (usize, &TextPart)> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = (usize, &TextPart)> {
         self.parts.iter().map(|(start, part)| (*start, part))
     }
 
     /// Returns the rows of a table of all texts. `start` returns the offset at which a row begins.
-    pub(crate) fn rows<R: Send + Sync + 'static>(
+    pub(super) fn rows<R: Send + Sync + 'static>(
         &self,
         found: FoundRows<R>,
         start: fn(&R) -> usize,

@@ -8,18 +8,14 @@ use portion_core::snapshot::LineIndex;
 use portion_json::span::Span;
 use portion_text::chunk::outline::Heading;
 
-use super::parts::{JoinedTexts, shifted};
+use super::parts::{JoinedTexts, TextPart, shifted};
 use crate::cell::Cell;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
 use crate::value_kinds::ValueKinds;
 
 /// Source of the sections of texts, each from its heading to the next one of its level or above.
-pub(crate) struct SectionsSource {
-    pub(crate) texts: JoinedTexts,
-    /// Index of each text.
-    pub(crate) indexes: Vec<Arc<LineIndex>>,
-}
+pub(crate) struct SectionsSource(pub(crate) Vec<(TextPart, Arc<LineIndex>)>);
 
 struct SectionRecord {
     /// Number of the section in its text, from 1.
@@ -46,8 +42,9 @@ const COLUMNS: [(&str, ValueKinds); 8] = [
 
 impl RowSource for SectionsSource {
     fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let texts = JoinedTexts::new(self.0.iter().map(|(part, _)| part.clone()).collect());
         let mut sections: Vec<SectionRecord> = Vec::new();
-        for ((start, part), index) in self.texts.parts().zip(&self.indexes) {
+        for ((start, part), (_, index)) in texts.parts().zip(&self.0) {
             let lines = super::line_spans(&part.text);
             let first = sections.len();
             let section = |(at, heading): (usize, Heading<'_>)| SectionRecord {
@@ -66,8 +63,8 @@ impl RowSource for SectionsSource {
             }
         }
         let columns = FoundRows::<()>::columns(&COLUMNS, sections.len());
-        let found = FoundRows { text: self.texts.text.clone(), rows: sections, columns, cell };
-        Some(self.texts.rows(found, |section| section.span.start as usize))
+        let found = FoundRows { text: texts.text.clone(), rows: sections, columns, cell };
+        Some(texts.rows(found, |section| section.span.start as usize))
     }
 }
 

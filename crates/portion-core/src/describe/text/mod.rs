@@ -88,20 +88,14 @@ pub(super) fn describe_header_rows(
 pub(super) fn describe_records(
     text: &str,
     list: &List,
+    missing: &MissingCodes,
     counter: &dyn TokenCounter,
     tokens: usize,
 ) -> Map<String, Value> {
-    let facts = list.facts(text, &MissingCodes::default());
-    let columns = facts.lines.iter().map(|(name, _)| name.clone()).collect();
+    let facts = list.facts(text, missing);
+    let columns: Vec<&String> = facts.lines.iter().map(|(name, _)| name).collect();
     let mut description = TextDescription::new(counter, tokens);
-    let table = ItemsTable {
-        source: TableSource::Delimited,
-        row_count: list.len(),
-        columns,
-        facts: facts.clone(),
-        byte_count: text.len(),
-    };
-    table::describe(&table, 0, &mut description);
+    table::describe_rows(list.len(), &columns, facts, 0, &mut description);
     description.finish()
 }
 

@@ -195,7 +195,7 @@ fn what_the_operator_allows_a_program_bounds_everything() {
 }
 
 proptest! {
-    /// What a model is shown has records, a way to the rest, and no more tokens than a reply may have.
+    /// A model is shown records, a way to the rest, and no more tokens than a reply may have.
     #[test]
     fn a_model_sees_records_once_and_within_the_budget(
         count in 1_usize..500,
