@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use portion_worker::{Worker, WorkerOptions, for_each};
+use portion_net::worker::{Worker, WorkerOptions, for_each};
 use tracing::dispatcher::{self, Dispatch};
 
 /// Options of the thread. Waking it costs more than all other steps, so it mostly polls.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use portion_worker::Deadline;
+use portion_net::worker::Deadline;
 use tokio::time::sleep;
 
 /// Longest time of a whole shutdown. The official SDKs kill us 2 s after they have closed our stdin or sent a signal;

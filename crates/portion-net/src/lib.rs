@@ -1,4 +1,4 @@
-//! Rules of HTTP and TLS that every proxy and client of Portion applies:
+//! Rules of HTTP and TLS that every proxy and client of Portion applies, and background work:
 //!
 //! - [`hop_by_hop`]: removes the header fields of one connection
 //! - [`accept_encoding`]: requests only the codings that can be decoded
@@ -12,6 +12,7 @@
 //! - `guarded_body` (feature `io`): ties a permit to the body of a message
 //! - `timed_io` (feature `io`): ends connections whose clients do not read
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
+//! - [`worker`]: a bounded queue with a thread, and the deadline of a shutdown
 //!
 //! ```
 //! use http::HeaderMap;
@@ -41,3 +42,4 @@ pub mod timed_io;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod uri_reference;
+pub mod worker;

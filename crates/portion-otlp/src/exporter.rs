@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::event::{Event, Observer};
+use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 use portion_telemetry::meter::{Family, Meter};
-use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
 use crate::providers::{MetricsPipeline, Providers, TracesPipeline};
 use crate::settings::Settings;

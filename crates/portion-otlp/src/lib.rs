@@ -1,6 +1,6 @@
 //! Exports requests to an OpenTelemetry collector, by OTLP over HTTP: a span and some measurements each.
 //!
-//! An [`Exporter`] observes events of the core and builds spans. A [`portion_worker::Worker`] sends them in batches, and a
+//! An [`Exporter`] observes events of the core and builds spans. A [`portion_net::worker::Worker`] sends them in batches, and a
 //! thread of the SDK sends the metrics of the program. If the collector is away, slow or broken, spans are dropped and counted, and the log says
 //! so once.
 //!

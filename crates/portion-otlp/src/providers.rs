@@ -11,8 +11,8 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, TracerProviderBuilder};
 use portion_core::event::RequestServed;
+use portion_net::worker::Deadline;
 use portion_telemetry::meter::Meter;
-use portion_worker::Deadline;
 
 use crate::client::Client;
 use crate::ids::SpanIds;

@@ -16,7 +16,7 @@ use opentelemetry_sdk::metrics::Temporality;
 use opentelemetry_sdk::metrics::data::ResourceMetrics;
 use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter, SpanProcessor};
-use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
+use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
 use crate::settings::Batches;
 use crate::stats::QueueStats;

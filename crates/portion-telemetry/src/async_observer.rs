@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::event::{Event, Observer};
-use portion_worker::{Worker, WorkerOptions, for_each};
+use portion_net::worker::{Worker, WorkerOptions, for_each};
 
 /// Queue of an observer: more events than the busiest traffic brings between two polls. The thread polls, because waking
 /// it for each event costs more than all other work.

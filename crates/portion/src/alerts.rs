@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use portion_config::AlertSettings as Written;
 use portion_core::event::{Event, Observer};
+use portion_net::worker::Deadline;
 use portion_telemetry::alert::{Alarm, CountedCalls, Rule};
-use portion_worker::Deadline;
 
 use crate::webhook::Webhook;
 

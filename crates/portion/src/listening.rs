@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
-use portion_worker::Deadline;
+use portion_net::worker::Deadline;
 use tokio::net::TcpListener;
 
 use crate::setup::Setup;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use portion_config::{Config, OtlpTarget, user_dirs};
 use portion_core::event::Observer;
+use portion_net::worker::Deadline;
 use portion_otlp::Exporter;
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder::{self, Recorder};
-use portion_worker::Deadline;
 
 use crate::alerts::AlertServices;
 

@@ -19,11 +19,11 @@ use portion_gateway::store;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::one_shot_flag::OneShotFlag;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
+use portion_net::worker::Deadline;
 use portion_policy::policy_source::PolicySource as _;
 use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
-use portion_worker::Deadline;
 
 use crate::alerts;
 use crate::environment::limits_from_environment;

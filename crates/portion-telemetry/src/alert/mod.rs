@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
-use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
+use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
 use repeats::Repeats;
 pub use watch::{AlertLevel, AlertState, CountedCalls, MIN_CALLS, Rule, Watch};

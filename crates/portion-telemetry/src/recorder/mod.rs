@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::event::{Event, Observer};
-use portion_worker::{Deadline, Worker, WorkerOptions};
+use portion_net::worker::{Deadline, Worker, WorkerOptions};
 
 pub use stats::QueueSnapshot;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::Event;
-use portion_worker::{Handler, Items};
+use portion_net::worker::{Handler, Items};
 
 use super::Settings;
 use super::outage::{OutageTracker, log};
@@ -194,7 +194,7 @@ fn catch_up(store: &mut Store) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use portion_core::event::{EndpointKind, RequestServed};
-    use portion_worker::Worker;
+    use portion_net::worker::Worker;
 
     use super::*;
 

@@ -11,9 +11,9 @@ use hyper::{Method, Request, StatusCode};
 pub(crate) use message::oversized_endpoints;
 use portion_mcp::http::body;
 use portion_mcp::upstream::http::HttpClient;
+use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 use portion_policy::upstream::UpstreamTarget;
 use portion_telemetry::alert::Change;
-use portion_worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 

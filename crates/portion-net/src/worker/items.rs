@@ -11,26 +11,26 @@ use std::time::{Duration, Instant};
 /// The items of a queue, as its handler sees them.
 #[derive(Debug)]
 pub struct Items<T> {
-    pub(crate) receiver: Receiver<T>,
-    pub(crate) shared: Arc<Shared>,
+    pub(super) receiver: Receiver<T>,
+    pub(super) shared: Arc<Shared>,
 }
 
 /// Counts and wake-ups that both sides of a queue share.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(super) struct Shared {
     /// Items that are queued, or taken and not finished.
-    pub(crate) pending: AtomicUsize,
+    pub(super) pending: AtomicUsize,
     /// Items ever admitted to the queue, and ever finished.
-    pub(crate) submitted: AtomicU64,
-    pub(crate) finished: AtomicU64,
+    pub(super) submitted: AtomicU64,
+    pub(super) finished: AtomicU64,
     /// Times that a handler gave up for now.
-    pub(crate) failures: AtomicU64,
+    pub(super) failures: AtomicU64,
     /// True while a handler waits before it tries again.
-    pub(crate) pausing: AtomicBool,
-    pub(crate) flush_requested: AtomicBool,
-    pub(crate) closing: AtomicBool,
+    pub(super) pausing: AtomicBool,
+    pub(super) flush_requested: AtomicBool,
+    pub(super) closing: AtomicBool,
     /// Callers that wait for a change.
-    pub(crate) waiters: AtomicUsize,
+    pub(super) waiters: AtomicUsize,
     ended: Mutex<bool>,
     changed: Condvar,
 }
@@ -78,7 +78,7 @@ impl<T> Items<T> {
 }
 
 impl Shared {
-    pub(crate) fn finish(&self, items: usize) {
+    pub(super) fn finish(&self, items: usize) {
         self.pending.fetch_sub(items, SeqCst);
         self.finished.fetch_add(items as u64, SeqCst);
         if self.waiters.load(SeqCst) > 0 {
@@ -86,19 +86,19 @@ impl Shared {
         }
     }
 
-    pub(crate) fn notify(&self) {
+    pub(super) fn notify(&self) {
         drop(self.ended());
         self.changed.notify_all();
     }
 
     /// Marks the worker as ended.
-    pub(crate) fn end(&self) {
+    pub(super) fn end(&self) {
         *self.ended() = true;
         self.changed.notify_all();
     }
 
     /// Waits up to `within` while `waits` returns true; not for a worker that has ended. Returns true if it has.
-    pub(crate) fn wait_while(&self, within: Duration, waits: impl Fn() -> bool) -> bool {
+    pub(super) fn wait_while(&self, within: Duration, waits: impl Fn() -> bool) -> bool {
         self.waiters.fetch_add(1, SeqCst);
         let waited = self.changed.wait_timeout_while(self.ended(), within, |ended| !*ended && waits());
         self.waiters.fetch_sub(1, SeqCst);

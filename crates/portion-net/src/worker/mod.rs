@@ -1,4 +1,28 @@
-//! A bounded queue with a thread that handles its items.
+//! Background work: a bounded queue, a thread that handles its items, a flush, and a deadline.
+//!
+//! Recording, alerts, the webhook, the export of spans and the recount of replies all use [`Worker`]. A caller pays for
+//! a place in the queue, and gets the item back if there is none. At the end of the process, all of them are closed
+//! with the same [`Deadline`].
+//!
+//! ```
+//! use std::sync::mpsc::channel;
+//! use std::time::Duration;
+//!
+//! use portion_net::worker::{Deadline, Worker, WorkerOptions, for_each};
+//!
+//! let (sum, received) = channel();
+//! let options = WorkerOptions { capacity: 8, ..WorkerOptions::new("squares") };
+//! let worker = Worker::start(&options, for_each(move |n: u32| sum.send(n * n).unwrap()))?;
+//! worker.submit(3).expect("there is room");
+//! assert!(worker.flush(Duration::from_secs(10)));
+//! assert_eq!(received.recv(), Ok(9));
+//! worker.close();
+//! assert!(worker.wait_for_end(Deadline::after(Duration::from_secs(10))));
+//! assert_eq!(worker.submit(4), Err(4));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod items;
 
 use std::fmt;
 use std::io;
@@ -6,10 +30,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::deadline::Deadline;
-use crate::items::{Items, Shared};
+use items::Shared;
+
+pub use items::Items;
 
 /// Options of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +57,10 @@ pub struct Worker<T> {
     options: WorkerOptions,
     thread: Thread,
 }
+
+/// A moment by which everybody who was given it is done. Copies mean the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
 
 /// Handles the items of a queue, on the worker's thread.
 pub trait Handler<T>: Send + 'static {
@@ -155,6 +184,25 @@ impl<T> fmt::Debug for Worker<T> {
             .field("options", &self.options)
             .field("shared", &self.shared)
             .finish_non_exhaustive()
+    }
+}
+
+impl Deadline {
+    /// Returns the deadline that ends after `duration`.
+    pub fn after(duration: Duration) -> Self {
+        Self(Instant::now() + duration)
+    }
+
+    /// Returns the time left; zero once it is over.
+    pub fn remaining(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Returns the earlier of this deadline and the end of `duration` from now, for a step that must leave time to
+    /// others.
+    #[must_use]
+    pub fn at_most(self, duration: Duration) -> Self {
+        self.min(Self::after(duration))
     }
 }
 
@@ -283,5 +331,13 @@ mod tests {
             "it waits for neither the pause nor the next poll"
         );
         assert_eq!(worker.pending(), 0);
+    }
+
+    #[test]
+    fn a_step_never_ends_after_the_whole() {
+        let whole = Deadline::after(Duration::from_mins(1));
+        assert!(whole.at_most(Duration::from_secs(1)) < whole);
+        assert_eq!(whole.at_most(Duration::from_mins(2)), whole);
+        assert_eq!(Deadline::after(Duration::ZERO).remaining(), Duration::ZERO);
     }
 }
