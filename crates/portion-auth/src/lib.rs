@@ -1,4 +1,4 @@
-//! Authentication of callers over HTTP.
+//! Authentication over HTTP: of callers, and (feature `oauth`) at remote servers.
 //!
 //! An [`Authenticator`] checks the `Authorization` header of a request by an
 //! [`AccessPolicy`](portion_policy::access::AccessPolicy) and returns the [`Identity`] of the caller. A [`Denial`] becomes
@@ -32,12 +32,15 @@
 //! | `jwt` | JSON Web Tokens, verified with `ring`: `encoded` takes one apart, `key_set` reads keys and verifies signatures |
 //! | `key_source` | keys of an issuer: cached, and fetched again at a limited rate. The fetch itself is a function of the caller |
 //! | `resource` | metadata of a protected resource (RFC 9728) |
+//! | `oauth` (feature `oauth`) | OAuth for clients of remote MCP servers: discovery, registration, login in a browser, tokens in files |
 
 mod authenticator;
 mod denial;
 mod identity;
 mod jwt;
 mod key_source;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 mod resource;
 mod token;
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use hyper::header::{AUTHORIZATION, HeaderValue};
+use portion_auth::oauth::{
+    Challenge, OAuthSession, Secret, ServerUrl, SessionOptions, ShowLogin, TokenStore,
+};
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_config::user_dirs;
 use portion_config::{Config, LoginConfig, ServerConfig};
 use portion_mcp::upstream::http::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
-use portion_oauth::{Challenge, OAuthSession, Secret, ServerUrl, SessionOptions, ShowLogin, TokenStore};
 use portion_policy::upstream::UpstreamTarget;
 
 use crate::browser;

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
+use portion_auth::oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
 use portion_config::{Config, LoginConfig, find};
-use portion_oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
 use portion_policy::upstream::without_secrets;
 use portion_text::printable::printable_lines;
 use serde_json::{Value, json};

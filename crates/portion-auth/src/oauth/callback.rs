@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::http::excerpt;
+use crate::oauth::http::excerpt;
 
 /// Path of the redirect.
 const PATH: &str = "/callback";

@@ -2,12 +2,12 @@
 
 use thiserror::Error;
 
-use crate::http::HttpError;
-use crate::login::LoginError;
-use crate::registration::RegistrationError;
-use crate::server_url::ServerUrl;
-use crate::store::StoreError;
-use crate::token_request::TokenError;
+use crate::oauth::http::HttpError;
+use crate::oauth::login::LoginError;
+use crate::oauth::registration::RegistrationError;
+use crate::oauth::server_url::ServerUrl;
+use crate::oauth::store::StoreError;
+use crate::oauth::token_request::TokenError;
 
 /// Reason that there is no access token.
 #[derive(Debug, Error)]

@@ -7,19 +7,19 @@ use std::time::Instant;
 
 use http::StatusCode;
 
-use crate::auth_error::AuthError;
-use crate::challenge::Challenge;
-use crate::credentials::{ClientIdentity, Credentials, Secret};
-use crate::discovery::{Discovery, discover};
-use crate::endpoint::Endpoint;
-use crate::http::{HttpError, OAuthHttp, excerpt};
-use crate::login::{LoginChoices, LoginError, choose_scope, log_in};
-use crate::registration::RegistrationError;
-use crate::server_url::ServerUrl;
-use crate::session_options::SessionOptions;
-use crate::store::{LockKind, TokenStore};
-use crate::token_request::TokenEndpoint;
-use crate::token_state::{Outcome, TokenState, WorkKind};
+use crate::oauth::SessionOptions;
+use crate::oauth::auth_error::AuthError;
+use crate::oauth::challenge::Challenge;
+use crate::oauth::credentials::{ClientIdentity, Credentials, Secret};
+use crate::oauth::discovery::{Discovery, discover};
+use crate::oauth::endpoint::Endpoint;
+use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
+use crate::oauth::login::{LoginChoices, LoginError, choose_scope, log_in};
+use crate::oauth::registration::RegistrationError;
+use crate::oauth::server_url::ServerUrl;
+use crate::oauth::store::{LockKind, TokenStore};
+use crate::oauth::token_request::TokenEndpoint;
+use crate::oauth::token_state::{Outcome, TokenState, WorkKind};
 
 /// A request that changes nothing and shows whether the server asks for authorization.
 const PROBE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;

@@ -16,9 +16,9 @@ use oauth2::{
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
-use crate::endpoint::Endpoint;
-use crate::http::{HttpError, OAuthHttp, excerpt};
+use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens};
+use crate::oauth::endpoint::Endpoint;
+use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
 
 type TokenClient = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 

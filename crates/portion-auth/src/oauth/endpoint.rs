@@ -5,7 +5,7 @@ use std::fmt;
 use oauth2::url::Url;
 use thiserror::Error;
 
-use crate::server_url::is_loopback;
+use crate::oauth::server_url::is_loopback;
 
 /// URL of an authorization server: `https`, or `http` on loopback if the MCP server is on loopback, too.
 #[derive(Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::metadata::AuthorizationServer;
+use crate::oauth::metadata::AuthorizationServer;
 
 /// A token is renewed this long before it expires, but not before nine tenths of its lifetime.
 const RENEWAL_MARGIN: Duration = Duration::from_mins(1);

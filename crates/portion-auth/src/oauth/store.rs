@@ -9,9 +9,9 @@ use tempfile::NamedTempFile;
 use thiserror::Error;
 use tokio::time::sleep;
 
-use crate::credentials::{Credentials, StoredLogin};
-use crate::http::excerpt;
-use crate::server_url::ServerUrl;
+use crate::oauth::credentials::{Credentials, StoredLogin};
+use crate::oauth::http::excerpt;
+use crate::oauth::server_url::ServerUrl;
 
 /// Pause between attempts to lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
@@ -196,8 +196,8 @@ fn describe(credentials: Credentials) -> Option<StoredLogin> {
 #[cfg(test)]
 mod tests {
     use super::{LockKind, TokenStore, YEAR_10000, describe};
-    use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
-    use crate::server_url::ServerUrl;
+    use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens};
+    use crate::oauth::server_url::ServerUrl;
 
     fn credentials(server: &ServerUrl) -> Credentials {
         let tokens = Tokens {

@@ -2,13 +2,13 @@
 
 use oauth2::url::Url;
 
-use crate::challenge::Challenge;
-use crate::endpoint::Endpoint;
-use crate::http::{Fetched, OAuthHttp, excerpt};
-use crate::metadata::{
+use crate::oauth::challenge::Challenge;
+use crate::oauth::endpoint::Endpoint;
+use crate::oauth::http::{Fetched, OAuthHttp, excerpt};
+use crate::oauth::metadata::{
     AuthorizationServer, DiscoveryError, ProtectedResource, resource_document_urls, server_document_urls,
 };
-use crate::server_url::ServerUrl;
+use crate::oauth::server_url::ServerUrl;
 
 /// The authorization server of an MCP server, and what to request from it.
 #[derive(Debug)]

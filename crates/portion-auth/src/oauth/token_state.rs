@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::auth_error::AuthError;
-use crate::credentials::{Credentials, Secret};
-use crate::store::StoreError;
+use crate::oauth::auth_error::AuthError;
+use crate::oauth::credentials::{Credentials, Secret};
+use crate::oauth::store::StoreError;
 
 /// Time for which a failed login is not repeated. `portion login` repeats it at any time.
 const FAILURE_MEMORY: Duration = Duration::from_mins(1);
@@ -119,10 +119,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::TokenState;
-    use crate::auth_error::AuthError;
-    use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens};
-    use crate::server_url::ServerUrl;
-    use crate::store::StoreError;
+    use crate::oauth::auth_error::AuthError;
+    use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens};
+    use crate::oauth::server_url::ServerUrl;
+    use crate::oauth::store::StoreError;
 
     fn credentials(access_token: &str) -> Credentials {
         let tokens = Tokens {

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::credentials::{ClientIdentity, Secret};
-use crate::http::{HttpError, OAuthHttp, excerpt};
-use crate::metadata::AuthorizationServer;
+use crate::oauth::credentials::{ClientIdentity, Secret};
+use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
+use crate::oauth::metadata::AuthorizationServer;
 
 /// Reason that there is no identity.
 #[derive(Debug, Error)]

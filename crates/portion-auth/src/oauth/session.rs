@@ -7,15 +7,15 @@ use http::StatusCode;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::auth_error::AuthError;
-use crate::challenge::Challenge;
-use crate::credentials::{Credentials, Secret};
-use crate::server_url::ServerUrl;
-use crate::session_options::SessionOptions;
-use crate::store::{LockKind, StoreError, TokenStore};
-use crate::token_request::{TokenError, revoke};
-use crate::token_state::{Outcome, Work, WorkKind};
-use crate::token_work::{Need, TokenWork};
+use crate::oauth::SessionOptions;
+use crate::oauth::auth_error::AuthError;
+use crate::oauth::challenge::Challenge;
+use crate::oauth::credentials::{Credentials, Secret};
+use crate::oauth::server_url::ServerUrl;
+use crate::oauth::store::{LockKind, StoreError, TokenStore};
+use crate::oauth::token_request::{TokenError, revoke};
+use crate::oauth::token_state::{Outcome, Work, WorkKind};
+use crate::oauth::token_work::{Need, TokenWork};
 
 /// Time for another process to release a lock, before a login or logout of the user gives up.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -209,11 +209,11 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::{OAuthSession, SessionOptions};
-    use crate::auth_error::AuthError;
-    use crate::challenge::Challenge;
-    use crate::credentials::{ClientIdentity, Credentials, Secret, Tokens, now};
-    use crate::server_url::ServerUrl;
-    use crate::store::{LockKind, TokenStore};
+    use crate::oauth::auth_error::AuthError;
+    use crate::oauth::challenge::Challenge;
+    use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens, now};
+    use crate::oauth::server_url::ServerUrl;
+    use crate::oauth::store::{LockKind, TokenStore};
 
     /// An authorization server whose refresh tokens are good once: `r0` is followed by `r1`. Tokens expire at once.
     struct Fixture {

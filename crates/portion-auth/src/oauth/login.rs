@@ -8,14 +8,14 @@ use oauth2::{AuthUrl, AuthorizationCode, ClientId, CsrfToken, PkceCodeChallenge,
 use thiserror::Error;
 use tokio::time::timeout;
 
-use crate::callback::{CallbackError, CallbackListener, ExpectedRedirect};
-use crate::credentials::{ClientIdentity, Credentials};
-use crate::discovery::Discovery;
-use crate::http::OAuthHttp;
-use crate::metadata::DiscoveryError;
-use crate::registration::{RegistrationError, register};
-use crate::server_url::ServerUrl;
-use crate::token_request::{TokenEndpoint, TokenError};
+use crate::oauth::callback::{CallbackError, CallbackListener, ExpectedRedirect};
+use crate::oauth::credentials::{ClientIdentity, Credentials};
+use crate::oauth::discovery::Discovery;
+use crate::oauth::http::OAuthHttp;
+use crate::oauth::metadata::DiscoveryError;
+use crate::oauth::registration::{RegistrationError, register};
+use crate::oauth::server_url::ServerUrl;
+use crate::oauth::token_request::{TokenEndpoint, TokenError};
 
 /// Scope with which `OpenID` providers issue refresh tokens.
 const OFFLINE_ACCESS: &str = "offline_access";

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::endpoint::{Endpoint, EndpointError};
-use crate::http::{HttpError, excerpt};
-use crate::server_url::ServerUrl;
+use crate::oauth::endpoint::{Endpoint, EndpointError};
+use crate::oauth::http::{HttpError, excerpt};
+use crate::oauth::server_url::ServerUrl;
 
 /// Metadata of a protected resource.
 #[derive(Clone, Debug, Deserialize)]
@@ -266,7 +266,7 @@ mod tests {
     use super::{
         AuthorizationServer, ProtectedResource, resource_document_urls, same_issuer, server_document_urls,
     };
-    use crate::server_url::ServerUrl;
+    use crate::oauth::server_url::ServerUrl;
 
     fn texts(urls: &[Url]) -> Vec<&str> {
         urls.iter().map(Url::as_str).collect()

@@ -4,18 +4,10 @@
 //! is none. Both protocol eras are supported: since 2025-06-18 the server names its authorization servers (RFC 9728);
 //! in 2025-03-26 the server itself is the authorization server.
 //!
-//! - `server_url`, `endpoint`, `challenge`, `http`: URLs, which URLs are accepted, `WWW-Authenticate`, requests
-//! - `metadata`, `discovery`: documents of the server and of its authorization server (RFC 9728, RFC 8414, `OpenID`)
-//! - `registration`: the identity of this client (RFC 7591, client id metadata documents)
-//! - `login`, `callback`, `token_request`: authorization code with PKCE; the redirect back; tokens and their revocation
-//! - `credentials`, `store`: tokens of a server; their files, with locks between processes
-//! - `session`, `token_work`, `token_state`, `auth_error`: all of these together: the token for requests; renewals and
-//!   logins; tokens in memory; reasons that there is no token
-//!
 //! No redirect is followed. Errors and logs contain no token, code or secret.
 //!
 //! ```
-//! use portion_oauth::{ServerUrl, ServerUrlError};
+//! use portion_auth::oauth::{ServerUrl, ServerUrlError};
 //!
 //! assert_eq!(ServerUrl::parse("https://mcp.example.com/mcp").unwrap().as_str(), "https://mcp.example.com/mcp");
 //! assert_eq!(ServerUrl::parse("http://mcp.example.com/mcp").unwrap_err(), ServerUrlError::NotEncrypted);
@@ -44,11 +36,13 @@ mod metadata;
 mod registration;
 mod server_url;
 mod session;
-mod session_options;
 mod store;
 mod token_request;
 mod token_state;
 mod token_work;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 pub use auth_error::AuthError;
 pub use challenge::Challenge;
@@ -60,6 +54,29 @@ pub use metadata::DiscoveryError;
 pub use registration::RegistrationError;
 pub use server_url::{ServerUrl, ServerUrlError};
 pub use session::{LogoutOutcome, OAuthSession};
-pub use session_options::{SessionOptions, ShowLogin};
 pub use store::{StoreError, TokenStore};
 pub use token_request::TokenError;
+
+/// Shows the URL of a login to the user.
+pub type ShowLogin = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Choices of the operator.
+#[derive(Clone, Default)]
+pub struct SessionOptions {
+    /// Id of a client that is registered already.
+    pub client_id: Option<String>,
+    /// Its secret.
+    pub client_secret: Option<String>,
+    /// URL of a metadata document of the client, used as its id where the server accepts that.
+    pub client_metadata_url: Option<String>,
+    /// Scopes to request, instead of those that the server names.
+    pub scope: Option<String>,
+    /// Port of the redirect; 0 is any free one.
+    pub callback_port: u16,
+    /// Time for the user to finish a login.
+    pub login_timeout: Duration,
+    /// Longest time that a request waits for a token.
+    pub request_timeout: Duration,
+    /// Shows the URL of a login; `None`: there are no logins, only stored tokens.
+    pub show: Option<ShowLogin>,
+}
