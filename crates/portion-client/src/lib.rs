@@ -1,5 +1,5 @@
 //! A budgeted client of retrieval tools: orders the chunks of a result by score and keeps whole ones while they fit a
-//! token budget.
+//! token budget. [`check`] reads what a server's tools answer and proposes settings.
 //!
 //! [`read_chunks`](read::read_chunks) finds the chunks in the result of a tool, [`select`](select::select) chooses those
 //! that are kept. Both are pure: equal input gives equal output. [`fetch`](fetch::fetch) calls the tool first, with a
@@ -29,7 +29,9 @@
 //! | `chunk` | `Chunk`, `FetchResult`, and its JSON |
 //! | `client` | a small MCP client on the links of `portion-mcp`: `connection` has the requests, `handshake` opens a session or uses 2026-07-28, `shortened` reads the rest of a result that a Portion on the way shortened |
 //! | `fetch` | call, read, select |
+//! | `check` | what the tools of a server and their results show, and proposed settings |
 
+pub mod check;
 mod chunk;
 pub mod client;
 pub mod fetch;

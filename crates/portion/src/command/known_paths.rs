@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portion_check::KnownValues;
+use portion_client::check::KnownValues;
 
 /// Largest text that is read as an example, in bytes.
 const MAX_EXAMPLE_BYTES: u64 = 1 << 20;
@@ -37,7 +37,7 @@ fn largest_text(directory: &Path) -> Option<PathBuf> {
 mod tests {
     use std::fs;
 
-    use portion_check::{Tool, fill_arguments};
+    use portion_client::check::{Tool, fill_arguments};
     use serde_json::json;
 
     use super::known_paths;

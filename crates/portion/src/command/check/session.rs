@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use portion_check::{CallPlan, Finding, KnownValues, Observation, Paging, PagingCheck, Step, Tool, analyze};
+use portion_client::check::{
+    CallPlan, Finding, KnownValues, Observation, Paging, PagingCheck, Step, Tool, analyze,
+};
 use portion_client::client::{Client, ClientError};
 use portion_config::profile::{ListedTool, Profile};
 use serde_json::{Map, Value};

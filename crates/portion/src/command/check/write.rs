@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use portion_check::write::{Written, add_to_yaml};
+use portion_client::check::write::{Written, add_to_yaml};
 use portion_config::reference::ProcessEnvironment;
 use portion_config::{Config, Errors, Sources, find};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use portion_check::Tool;
+use portion_client::check::Tool;
 use portion_config::Config;
 use portion_config::config::Upstream;
 use portion_config::origin::Origin;

@@ -10,8 +10,8 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
-use portion_check::Observation;
-use portion_check::Tool;
+use portion_client::check::Observation;
+use portion_client::check::Tool;
 use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};

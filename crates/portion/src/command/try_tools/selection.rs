@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portion_check::{CallPlan, Tool};
+use portion_client::check::{CallPlan, Tool};
 use serde_json::{Map, Value};
 
 use super::Options;
@@ -83,7 +83,7 @@ pub(super) fn tool_options(tool: &Tool, needs_arguments: bool) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use portion_check::KnownValues;
+    use portion_client::check::KnownValues;
 
     use super::*;
 

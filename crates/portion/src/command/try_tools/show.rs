@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use anstyle::Style;
-use portion_check::Tool;
+use portion_client::check::Tool;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
 use portion_text::printable::printable_name;

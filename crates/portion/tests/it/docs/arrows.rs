@@ -29,13 +29,11 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-redis", &["core", "gateway"]),
     ("portion-http", &["core", "gateway", "json", "net", "openapi", "policy", "text", "tokens"]),
     ("portion-mcp", &["auth", "core", "gateway", "json", "net", "openapi", "policy", "text", "tokens"]),
-    ("portion-client", &["core", "json", "mcp", "text", "tokens"]),
-    ("portion-check", &["core", "policy", "text", "tokens"]),
+    ("portion-client", &["core", "json", "mcp", "policy", "text", "tokens"]),
     (
         "portion",
         &[
             "auth",
-            "check",
             "client",
             "config",
             "core",

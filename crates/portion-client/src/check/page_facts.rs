@@ -6,7 +6,7 @@ use portion_policy::page_names::{
 };
 use serde_json::{Map, Value};
 
-use crate::observation::Observation;
+use crate::check::observation::Observation;
 
 /// Members beside an ambiguous total that show that it is one.
 const POSITION_NAMES: &[&str] = &["offset", "next", "previous", "page", "skip"];
@@ -124,7 +124,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Next, PageFacts};
-    use crate::observation::Observation;
+    use crate::check::observation::Observation;
 
     fn check(result: &Value, total: Option<(&str, u64)>, more: Option<&str>, next: Option<(&str, Next)>) {
         let facts = PageFacts::read(&Observation::from_body(&result.to_string(), None));

@@ -4,13 +4,13 @@ use portion_core::redact::RedactionRules;
 use portion_core::snapshot::{FieldRank, ListProfile, Structure, capture};
 use serde_json::Value;
 
-use crate::estimate::Estimate;
-use crate::observation::Observation;
-use crate::page_facts::PageFacts;
-use crate::paging::Paging;
-use crate::proposal::Proposal;
-use crate::tool::{ReadEvidence, Tool};
-use crate::truncation::Truncation;
+use crate::check::estimate::Estimate;
+use crate::check::observation::Observation;
+use crate::check::page_facts::PageFacts;
+use crate::check::paging::Paging;
+use crate::check::proposal::Proposal;
+use crate::check::tool::{ReadEvidence, Tool};
+use crate::check::truncation::Truncation;
 
 /// Fields that are proposed for summaries.
 const MAX_SUMMARY_FIELDS: usize = 8;
@@ -109,9 +109,9 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::analyze;
-    use crate::observation::Observation;
-    use crate::paging::{PagingCheck, Step};
-    use crate::tool::Tool;
+    use crate::check::observation::Observation;
+    use crate::check::paging::{PagingCheck, Step};
+    use crate::check::tool::Tool;
 
     fn tool() -> Tool {
         Tool::parse(&json!({"name": "search_bookings"})).expect("a tool")

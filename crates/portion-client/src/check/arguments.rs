@@ -3,8 +3,8 @@
 use portion_text::name_words::split_name;
 use serde_json::{Map, Value};
 
-use crate::observation::Observation;
-use crate::tool::Tool;
+use crate::check::observation::Observation;
+use crate::check::tool::Tool;
 
 /// Words of arguments that identify a record.
 const ID_WORDS: &[&str] = &["id", "ids", "key", "uuid", "slug", "number"];
@@ -147,8 +147,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{KnownValues, fill_arguments};
-    use crate::observation::Observation;
-    use crate::tool::Tool;
+    use crate::check::observation::Observation;
+    use crate::check::tool::Tool;
 
     fn tool(name: &str, properties: &Value, required: &Value) -> Tool {
         let schema = json!({"properties": properties, "required": required});

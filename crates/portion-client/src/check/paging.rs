@@ -3,9 +3,9 @@
 use portion_policy::pushdown::Pushdown;
 use serde_json::{Map, Value};
 
-use crate::observation::Observation;
-use crate::page_facts::{Next, PageFacts};
-use crate::tool::Tool;
+use crate::check::observation::Observation;
+use crate::check::page_facts::{Next, PageFacts};
+use crate::check::tool::Tool;
 
 /// Items of a small page.
 const SMALL_PAGE: usize = 2;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{KnownValues, fill_arguments};
-use crate::tool::Tool;
+use crate::check::arguments::{KnownValues, fill_arguments};
+use crate::check::tool::Tool;
 
 /// The tools to call.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     use super::CallPlan;
-    use crate::{KnownValues, Observation, Tool};
+    use crate::check::{KnownValues, Observation, Tool};
 
     #[test]
     fn results_fill_the_arguments_of_later_calls() {

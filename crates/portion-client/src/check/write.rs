@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::proposal::Proposal;
+use crate::check::proposal::Proposal;
 
 /// Indentation of endpoints in a file that has none.
 const INDENT: usize = 2;
@@ -55,12 +55,12 @@ impl std::error::Error for WriteError {}
 /// Returns [`WriteError`] if the endpoints of the file are written in a way that this does not read.
 ///
 /// ```
-/// use portion_check::{Proposal, write::add_to_yaml};
+/// use portion_client::check::{Proposal, write::add_to_yaml};
 ///
 /// let proposal = Proposal { tool: "list".into(), redact_secrets: true, ..Proposal::default() };
 /// let written = add_to_yaml("logLevel: info\n", &[(proposal, "12 items".into())])?;
 /// assert_eq!(written.text, "logLevel: info\nendpoints:\n  # 12 items\n  list:\n    redact: secrets\n");
-/// # Ok::<(), portion_check::write::WriteError>(())
+/// # Ok::<(), portion_client::check::write::WriteError>(())
 /// ```
 pub fn add_to_yaml(file: &str, proposals: &[(Proposal, String)]) -> Result<Written, WriteError> {
     let lines: Vec<&str> = file.lines().collect();
@@ -158,7 +158,7 @@ fn key_of(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{WriteError, add_to_yaml};
-    use crate::proposal::Proposal;
+    use crate::check::proposal::Proposal;
 
     fn check(file: &str, expect: Result<(&str, &[&str]), WriteError>) {
         let proposal = |tool: &str| {

@@ -2,8 +2,8 @@ use portion_policy::pushdown::Pushdown;
 use serde_json::{Map, Value, json};
 
 use super::{Evidence, PagingCheck, Step};
-use crate::observation::Observation;
-use crate::tool::Tool;
+use crate::check::observation::Observation;
+use crate::check::tool::Tool;
 
 /// Most calls of a check, the first included.
 const MAX_CALLS: usize = 7;

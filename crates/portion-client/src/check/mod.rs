@@ -5,7 +5,7 @@
 //! the findings, and [`mod@write`] adds the proposals to a configuration file.
 //!
 //! ```
-//! use portion_check::{Observation, Tool, analyze};
+//! use portion_client::check::{Observation, Tool, analyze};
 //! use serde_json::json;
 //!
 //! let tool = Tool::parse(&json!({"name": "list_logs", "annotations": {"readOnlyHint": true}})).expect("a tool");

@@ -7,7 +7,7 @@ use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 
-use crate::observation::Observation;
+use crate::check::observation::Observation;
 
 /// Tokens of a result, by [`Tokenizer::MEASURE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
