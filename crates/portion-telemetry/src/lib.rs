@@ -12,6 +12,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `names`, `meter`, `prometheus` | the table of metrics for all exporters; counters of this process, with bounded labels; the Prometheus text format |
+//! | `otlp` (feature `otlp`) | the export of spans and metrics to an OpenTelemetry collector |
 //! | `alert` | the alert on oversized calls: `watch` is a state machine with time as an argument |
 //! | `async_observer` | the worker between requests and observers |
 //! | `recorder` | the queue of records, which never blocks a request; `writer` handles it, `stats` counts, `outage` logs failures |
@@ -29,6 +30,8 @@ pub mod calibration;
 pub mod experiment;
 pub mod meter;
 pub mod names;
+#[cfg(feature = "otlp")]
+pub mod otlp;
 pub mod prometheus;
 pub mod read;
 mod record;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use portion_config::{Config, OtlpTarget, user_dirs};
 use portion_core::event::Observer;
 use portion_net::worker::Deadline;
-use portion_otlp::Exporter;
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::{Family, Meter};
+use portion_telemetry::otlp::Exporter;
 use portion_telemetry::recorder::{self, Recorder};
 
 use crate::alerts::AlertServices;
@@ -83,11 +83,11 @@ impl Observers {
 }
 
 /// Returns the destinations of metrics and traces, if there are any.
-fn otlp_settings(config: &Config) -> Option<portion_otlp::Settings> {
+fn otlp_settings(config: &Config) -> Option<portion_telemetry::otlp::Settings> {
     let collector = match config.otlp() {
         OtlpTarget::Off => return None,
         OtlpTarget::Auto => None,
         OtlpTarget::Collector(url) => Some(url),
     };
-    portion_otlp::Settings::of(collector, |name| std::env::var(name).ok())
+    portion_telemetry::otlp::Settings::of(collector, |name| std::env::var(name).ok())
 }

@@ -8,7 +8,7 @@
 //! sizes, names and codes, never content.
 //!
 //! ```
-//! use portion_otlp::Settings;
+//! use portion_telemetry::otlp::Settings;
 //!
 //! let settings = Settings::of(Some("http://127.0.0.1:4318"), |_variable| None).unwrap();
 //! assert_eq!(settings.traces.unwrap().endpoint, "http://127.0.0.1:4318/v1/traces");

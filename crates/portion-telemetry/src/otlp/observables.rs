@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::meter::{Family, Point, Value};
+use crate::names::{self, Kind, Metric};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Meter;
-use portion_telemetry::meter::{Family, Point, Value};
-use portion_telemetry::names::{self, Kind, Metric};
 
 /// Returns all families at once.
 pub(crate) type FamilySource = Box<dyn Fn() -> Vec<Family> + Send + Sync>;
 
-/// Registers an observable instrument for each metric except histograms, which [`Meters`](crate::meters) records.
+/// Registers an observable instrument for each metric except histograms, which [`Meters`](crate::otlp::meters) records.
 pub(crate) fn observe(meter: &Meter, source: FamilySource) {
     let collector = Arc::new(Collector { source, collected: Mutex::default() });
     for metric in names::ALL {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::names::{self as conventions, ERROR, METHOD, PROMPT, TOOL};
 use opentelemetry::trace::{
     Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceState,
     Tracer as _,
@@ -10,10 +11,9 @@ use opentelemetry::trace::{
 use opentelemetry::{Array, Context, KeyValue, SpanId, StringValue, TraceId, Value};
 use opentelemetry_sdk::trace::SdkTracer;
 use portion_core::event::{EndpointKind, RequestServed, TraceContext};
-use portion_telemetry::names::{self as conventions, ERROR, METHOD, PROMPT, TOOL};
 
-use crate::ids::SpanIds;
-use crate::names;
+use crate::otlp::ids::SpanIds;
+use crate::otlp::names;
 
 /// Starts and ends the span of a request, as a child of the caller's span if the request has a trace context.
 pub(crate) fn record(tracer: &SdkTracer, ids: &SpanIds, served: &RequestServed) {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use crate::meter::Meter;
 use opentelemetry::InstrumentationScope;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::TracerProvider as _;
@@ -12,16 +13,15 @@ use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, TracerProviderBuilder};
 use portion_core::event::RequestServed;
 use portion_net::worker::Deadline;
-use portion_telemetry::meter::Meter;
 
-use crate::client::Client;
-use crate::ids::SpanIds;
-use crate::meters::Meters;
-use crate::observables::{FamilySource, observe};
-use crate::send::{MetricSender, SpanQueue};
-use crate::settings::{Settings, Signal};
-use crate::stats::QueueStats;
-use crate::{resource, span};
+use crate::otlp::client::Client;
+use crate::otlp::ids::SpanIds;
+use crate::otlp::meters::Meters;
+use crate::otlp::observables::{FamilySource, observe};
+use crate::otlp::send::{MetricSender, SpanQueue};
+use crate::otlp::settings::{Settings, Signal};
+use crate::otlp::stats::QueueStats;
+use crate::otlp::{resource, span};
 
 /// Pipelines for traces and metrics.
 pub(crate) struct Providers {

@@ -1,14 +1,14 @@
 //! Measurements of each request: the histograms of `/metrics`, with the same names, attributes and bounds. The SDK can
-//! only build histograms from single values. All other metrics are [`observables`](crate::observables).
+//! only build histograms from single values. All other metrics are [`observables`](crate::otlp::observables).
 
 use std::sync::Arc;
 
+use crate::meter;
+use crate::names::{self, Kind, Metric};
 use portion_core::event::RequestServed;
-use portion_telemetry::meter;
-use portion_telemetry::names::{self, Kind, Metric};
 use portion_tokens::accuracy;
 
-use crate::observables::pairs;
+use crate::otlp::observables::pairs;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Histogram, Meter};
 

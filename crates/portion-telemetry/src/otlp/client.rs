@@ -17,7 +17,7 @@ use portion_net::tls::{self, TlsError};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::stats::QueueStats;
+use crate::otlp::stats::QueueStats;
 
 /// Maximum bytes of a response that are read. A success response is nearly empty.
 const MAX_RESPONSE: usize = 1 << 20;
@@ -118,7 +118,7 @@ mod tests {
     use std::time::Duration;
 
     use super::Client;
-    use crate::stats::QueueStats;
+    use crate::otlp::stats::QueueStats;
 
     #[test]
     fn an_endpoint_that_is_no_url_is_refused_and_not_shown() {

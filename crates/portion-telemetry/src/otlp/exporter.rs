@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::meter::{Family, Meter};
 use portion_core::event::{Event, Observer};
 use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
-use portion_telemetry::meter::{Family, Meter};
 
-use crate::providers::{MetricsPipeline, Providers, TracesPipeline};
-use crate::settings::Settings;
+use crate::otlp::providers::{MetricsPipeline, Providers, TracesPipeline};
+use crate::otlp::settings::Settings;
 
 /// Exports events to an OpenTelemetry collector. Building a span takes some microseconds under a lock, so events must
 /// arrive from a thread that no request waits for.
