@@ -15,9 +15,9 @@ use portion_policy::access::AccessPolicy;
 use tokio::time::timeout;
 
 use crate::exposure::Listener;
+use crate::failure::UsageError;
 use crate::server::Server;
 use crate::start_error::StartError;
-use crate::usage_error::UsageError;
 
 /// Timeout of a request for the keys of an issuer.
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);

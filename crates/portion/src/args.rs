@@ -1,8 +1,9 @@
 //! The command line: one variant per command. The options of a command are in its own module.
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
-use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Arg, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
 use portion_config::key::Key;
 
 use crate::command::{
@@ -11,7 +12,8 @@ use crate::command::{
 };
 use crate::failure::Failure;
 use crate::json_option;
-use crate::tips::with_tips;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
 #[derive(Debug, Parser)]
@@ -78,7 +80,7 @@ impl Args {
 
 /// Prints a help or an error of the command line and ends the process. A help that cannot be written is a failure, unless
 /// its reader has gone.
-fn end_with(error: &clap::Error) -> ! {
+fn end_with(error: &Error) -> ! {
     if error.use_stderr() {
         crate::terminal::write_styled_stderr(&error.render().ansi().to_string());
         std::process::exit(error.exit_code());
@@ -203,4 +205,41 @@ pub(crate) enum Command {
     /// Kills the process groups named on stdin when stdin closes
     #[command(hide = true)]
     WatchGroups,
+}
+
+/// Adds a suggestion to the error, if there is one. `line` is the command line.
+fn with_tips(mut error: Error, line: &[OsString], command: &clap::Command) -> Error {
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
+        let is_hidden = |name: &String| command.find_subcommand(name).is_some_and(clap::Command::is_hide_set);
+        let mut names = names.clone();
+        names.retain(|name| !is_hidden(name));
+        error.remove(ContextKind::SuggestedSubcommand);
+        if names.is_empty() {
+            // The empty list of other suggestions would be printed as an empty line.
+            error.remove(ContextKind::Suggested);
+        } else {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        }
+    }
+    if let Some(tip) = tip(&error, line) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    } else if error.kind() == ErrorKind::UnknownArgument {
+        // "To pass it as a value, use `--`" is wrong here: what follows `--` is the server's command.
+        error.insert(ContextKind::Suggested, ContextValue::None);
+    }
+    error
+}
+
+fn tip(error: &Error, line: &[OsString]) -> Option<String> {
+    let starts_server = line.get(1).is_some_and(|name| name == "wrap" || name == "serve");
+    let parted = line.iter().any(|word| word == "--");
+    let has_tip = error.get(ContextKind::Suggested).is_some();
+    match (error.kind(), error.get(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(ContextValue::String(value)))
+            if starts_server && !parted && !has_tip =>
+        {
+            Some(format!("if {value} begins the server's command, write `--` before it"))
+        }
+        _ => None,
+    }
 }

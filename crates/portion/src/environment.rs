@@ -1,7 +1,14 @@
-//! Limits of the client, from the environment.
+//! Limits of the client, from the environment, and the rules of recorded endpoints under them.
 
+use std::sync::Arc;
+
+use portion_config::Config;
 use portion_core::policy::{ClientLimits, MIN_BUDGET};
+use portion_gateway::rules::{EndpointRule, EndpointRules};
 use portion_policy::client::ResultLimit;
+use portion_policy::endpoint::EndpointKind;
+use portion_policy::policy_source::EndpointTarget;
+use portion_telemetry::read::Endpoint;
 
 /// Variable with Claude Code's limit for results, in tokens. It passes its environment to the servers that it starts.
 ///
@@ -22,4 +29,20 @@ pub(crate) fn limits_from_environment() -> ClientLimits {
         tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {least}");
     }
     room
+}
+
+/// Rules of recorded endpoints under a configuration.
+pub(super) struct EndpointRuleLookup(EndpointRules);
+
+impl EndpointRuleLookup {
+    /// Creates the rules of a configuration.
+    pub(super) fn new(config: Config) -> Self {
+        Self(EndpointRules::new(Arc::new(config), limits_from_environment()))
+    }
+
+    /// Returns the rule of an endpoint.
+    pub(super) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
+        let kind = EndpointKind::from_name(&endpoint.kind).unwrap_or_default();
+        self.0.rule_for(EndpointTarget { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name })
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use crate::usage_error::UsageError;
+use crate::failure::UsageError;
 
 /// A listener, as far as it matters for its exposure.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
-//! The JSON document that a command with `--json` prints if it fails: `{"error":{"code":…,"message":…,"hint":…}}`.
+//! Errors that end the program with the code of wrong usage, and the JSON document that a command with `--json` prints if
+//! it fails: `{"error":{"code":…,"message":…,"hint":…}}`.
 
 use std::error::Error;
 
@@ -7,7 +8,33 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::terminal::print_stdout;
-use crate::usage_error::is_wrong_usage;
+use portion_policy::upstream::UpstreamTargetError;
+use thiserror::Error;
+
+/// An invalid command line: arguments that do not go together, or a value that cannot be used.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(String);
+
+impl From<String> for UsageError {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+impl From<&str> for UsageError {
+    fn from(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}
+
+/// Returns true for an error of the command line or of the configuration.
+pub(crate) fn is_wrong_usage(error: &(dyn Error + 'static)) -> bool {
+    error.is::<UsageError>()
+        || error.is::<UpstreamTargetError>()
+        || error.is::<Errors>()
+        || error.is::<find::UnreadableFile>()
+}
 
 /// A failure for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -78,7 +105,7 @@ fn joined(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::usage_error::UsageError;
+    use crate::failure::UsageError;
 
     #[test]
     fn the_code_is_that_of_the_error() {

@@ -7,30 +7,26 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `args`, `options`, `command` | the command line; configuration keys as options; one file or directory per command |
-//! | `setup`, `storage`, `observers`, `server` | builds the gateway from the configuration; its store and secrets; the observers of its events; the backend of each server |
-//! | `admin`, `dashboard`, `alerts`, `webhook` | `/health`, `/metrics` and the dashboard; alerts and where they are posted |
+//! | `setup`, `storage`, `observers`, `server` | builds the gateway from the configuration; its store and secrets; the observers of its events, alerts among them; the backend of each server |
+//! | `admin`, `dashboard`, `webhook` | `/health`, `/metrics` and the dashboard; where alerts are posted |
 //! | `access`, `api_callers`, `exposure` | authentication as configured; callers of `portion http`; addresses that other machines can reach |
 //! | `start_error` | errors for which a command would not start with a valid configuration: `config check` reports them, and a running process keeps its configuration |
-//! | `watchdog` | a second process that ends the servers if this one is killed |
-//! | `allocator` | re-executes long-running commands with settings of glibc that return memory to the system |
+//! | `process` | re-executes long-running commands with settings of glibc that return memory to the system; the watchdog that ends the servers if this process is killed |
 //! | `command/install` | `portion install` and `uninstall`: selects files, shows the changes, asks |
 //! | `command/doctor`, `command/try_tools`, `stdio_client` | the checks, one file per subject; the comparison of calls; the MCP client of both and of the demo |
 //! | `shaper` | shapes results outside of a connection, and keeps them: for `portion shape --requests`, which answers lines of stdin, and for `portion replay` |
 //! | `command/replay` | `portion replay`: `transcript` reads recorded sessions, a file per client; `meter` counts what they would have cost, `strings` finds what arguments used of results |
 //! | `command/check` | `portion check`: calls what only reads, prints the findings, writes the proposals |
 //! | `command/demo` | Cargo feature `demo`: the demo, with its server and its data; without the feature, `command/no_demo` says so |
-//! | `oauth`, `browser` | logins of `wrap` and their options; opens pages |
-//! | `environment`, `exposure`, `failure`, `json_option`, `listening`, `log`, `remote`, `terminal`, `tips`, `usage_error` | client limits in the environment; the check for `--insecure`; failures as JSON, for commands with `--json`; a listener until a signal ends it; the log on stderr; options of a server over HTTP; the width of a terminal, what takes long, and lines on stdout and stderr; suggestions for mistyped options; errors with the exit code of wrong usage |
+//! | `oauth` | logins of `wrap` and their options; opens pages in a browser |
+//! | `environment`, `exposure`, `failure`, `json_option`, `listening`, `remote`, `terminal` | client limits in the environment; the check for `--insecure`; errors with the exit code of wrong usage, and failures as JSON; commands with `--json`; a listener until a signal ends it; options of a server over HTTP; the width of a terminal, what takes long, lines on stdout and stderr, and the log |
 // `eprintln!` panics where stderr cannot be written; `terminal::print_stderr` does not.
 #![warn(clippy::print_stderr)]
 
 mod access;
 mod admin;
-mod alerts;
-mod allocator;
 mod api_callers;
 mod args;
-mod browser;
 mod command;
 mod cursor_keys;
 mod dashboard;
@@ -40,10 +36,10 @@ mod failure;
 mod json_option;
 mod launcher;
 mod listening;
-mod log;
 mod oauth;
 mod observers;
 mod options;
+mod process;
 mod remote;
 mod rest;
 mod server;
@@ -53,9 +49,6 @@ mod start_error;
 mod stdio_client;
 mod storage;
 mod terminal;
-mod tips;
-mod usage_error;
-mod watchdog;
 mod webhook;
 
 use std::process::ExitCode;
@@ -69,7 +62,7 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     let Args { command, is_json } = Args::read();
     if matches!(command, Command::Wrap(_) | Command::Serve(_) | Command::Http(_)) {
-        allocator::apply_settings();
+        process::apply_settings();
     }
     let outcome = match command {
         Command::Demo(demo) => command::demo::run(&demo),
@@ -95,7 +88,7 @@ fn main() -> ExitCode {
         Command::Completions(options) => command::completions::run(&options, Args::command()),
         Command::Man(man) => command::man::run(&man, Args::command()),
         Command::DemoServer => command::demo::serve(),
-        Command::WatchGroups => Ok(watchdog::run()),
+        Command::WatchGroups => Ok(process::run_watchdog()),
     };
     portion_mcp::upstream::group_registry::dismiss_watchdog();
     match outcome {
@@ -106,7 +99,7 @@ fn main() -> ExitCode {
             if is_json {
                 Failure::from_error(error.as_ref()).print();
             }
-            if usage_error::is_wrong_usage(error.as_ref()) {
+            if failure::is_wrong_usage(error.as_ref()) {
                 ExitCode::from(WRONG_USAGE)
             } else {
                 ExitCode::FAILURE

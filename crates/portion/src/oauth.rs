@@ -1,6 +1,7 @@
-//! Logins at remote servers: options, and the tokens of requests.
+//! Logins at remote servers: options, pages in the user's browser, and the tokens of requests.
 
 use std::env;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +16,7 @@ use portion_config::{Config, LoginConfig, ServerConfig};
 use portion_mcp::upstream::http::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
 use portion_policy::upstream::UpstreamTarget;
 
-use crate::browser;
-use crate::usage_error::UsageError;
+use crate::failure::UsageError;
 
 /// Time for a person to finish a login.
 pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_mins(10);
@@ -102,7 +102,7 @@ impl LoginArgs {
                 "portion: {server} requires a login. Log in at this address:\n{url}"
             );
             if opens_browser {
-                browser::open(url);
+                open_page(url);
             }
         })
     }
@@ -206,4 +206,22 @@ fn bearer(token: &Secret) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("{BEARER}{}", token.expose())).ok()?;
     value.set_sensitive(true);
     Some(value)
+}
+
+/// Opens a page. Without a browser, the URL that was printed remains.
+pub(crate) fn open_page(url: &str) {
+    let (program, first): (&str, &[&str]) = match env::consts::OS {
+        "macos" => ("open", &[]),
+        // No shell, which would split the URL at `&`.
+        "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
+        _ => ("xdg-open", &[]),
+    };
+    let mut command = Command::new(program);
+    command.args(first).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => {
+            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})");
+        }
+    }
 }

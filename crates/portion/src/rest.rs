@@ -12,7 +12,7 @@ use portion_mcp::upstream::link::rest::{ClientCredentials, RestConnector, RestOp
 use portion_openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 use portion_policy::upstream::UpstreamTarget;
 
-use crate::usage_error::UsageError;
+use crate::failure::UsageError;
 
 const HEADING: &str = "REST API";
 /// Arguments that name another server. `requires` alone is not checked where the required one conflicts with these.

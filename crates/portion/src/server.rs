@@ -19,10 +19,10 @@ use portion_mcp::upstream::link::{ChildConnector, Connector, remote};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
 use portion_policy::listing::ListingStyle;
 
+use crate::failure::UsageError;
 use crate::remote::{RemoteArgs, RemoteServer};
 use crate::rest::{self, RestServer};
-use crate::usage_error::UsageError;
-use crate::{allocator, oauth, watchdog};
+use crate::{oauth, process};
 
 /// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
 const MESSAGE_LIMIT: usize = 256 << 20;
@@ -182,7 +182,7 @@ impl Server {
                 Box::new(connector)
             }
             Self::Command(program) => {
-                watchdog::register();
+                process::register_watchdog();
                 Box::new(ChildConnector { program, message_limit: MESSAGE_LIMIT })
             }
             Self::Rest(rest) => Box::new(rest.connect(MESSAGE_LIMIT, None, |_| false)?.connector),
@@ -210,7 +210,7 @@ impl Server {
                 Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))
             }
             Self::Command(program) => {
-                let program = allocator::with_user_environment(program);
+                let program = process::with_user_environment(program);
                 let message_limit = factory.max_server_message_bytes;
                 let connector = ChildConnector { program, message_limit };
                 Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))

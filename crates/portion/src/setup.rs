@@ -25,14 +25,13 @@ use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
 
-use crate::alerts;
 use crate::environment::limits_from_environment;
-use crate::log;
-use crate::observers::Observers;
+use crate::observers::{self, Observers};
 use crate::options::{ConfigOptions, KeyGroups};
 use crate::server::ServerIds;
 use crate::start_error::StartCheck;
 use crate::storage::{self, Storage};
+use crate::terminal;
 
 /// Longest time of a shutdown for the recount of the last replies.
 const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -80,7 +79,7 @@ impl LoadedConfig {
         let sources = find(options.file(), options.values())?;
         let mut history = sources.file.as_ref().and_then(|(path, _)| open_history(path));
         let (config, Warnings(warnings)) = LiveConfig::load(&sources, history.as_mut())?;
-        log::init_stderr(config.log_level(), config.has_json_log());
+        terminal::start_log(config.log_level(), config.has_json_log());
         for warning in warnings {
             tracing::warn!("{warning}");
         }
@@ -119,7 +118,7 @@ impl LoadedConfig {
             for factory in listed_factories.lock().unwrap_or_else(PoisonError::into_inner).iter() {
                 factory.set_rule_patterns(config.listing(factory.upstream.as_deref()).rule_patterns);
             }
-            alarm.set_rule(alerts::alert_rule(&config.alerts()));
+            alarm.set_rule(observers::alert_rule(&config.alerts()));
             live_gateway.replace_rules(EndpointRules::new(Arc::clone(config) as _, client_limits));
         });
         let running = Arc::clone(&config);

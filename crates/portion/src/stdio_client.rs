@@ -2,22 +2,18 @@
 //!
 //! It reads the wire itself, because its callers measure what a client receives.
 
-mod exit_report;
-
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use portion_mcp::upstream::group_leader::GroupLeader;
-use portion_mcp::upstream::stderr::StderrTail;
+use portion_mcp::upstream::stderr::{StderrLines, StderrTail};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use thiserror::Error;
-
-use self::exit_report::ExitReport;
 
 /// The revision asked for: the newest that begins with `initialize`.
 const PROTOCOL_VERSION: &str = "2025-11-25";
@@ -280,4 +276,24 @@ fn read_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> 
         return Err(io::Error::other(format!("a line has more than {} MiB", MAX_LINE_BYTES >> 20)));
     }
     Ok((read > 0).then_some(line))
+}
+
+/// Exit status of a server, what it wrote to stdout in place of messages, and the end of its stderr.
+#[derive(Debug, Default)]
+pub(crate) struct ExitReport {
+    status: Option<ExitStatus>,
+    noise: Option<String>,
+    stderr: StderrLines,
+}
+
+impl fmt::Display for ExitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(status) = self.status {
+            write!(f, " ({status})")?;
+        }
+        if let Some(noise) = &self.noise {
+            write!(f, "; its stdout has lines that are no messages, such as `{noise}`")?;
+        }
+        write!(f, "{}", self.stderr)
+    }
 }

@@ -14,9 +14,9 @@ use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, Store
 use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
 use crate::cursor_keys::CursorKeys;
+use crate::failure::UsageError;
 use crate::server::ServerIds;
 use crate::start_error::StartError;
-use crate::usage_error::UsageError;
 
 /// Purposes of secrets that are derived from the keys: cursors, and the names of keys in a shared store.
 const CURSORS: &str = "cursors";

@@ -1,4 +1,5 @@
-//! Output for people and programs: the width of a terminal, lines on stdout and stderr, and what takes long.
+//! Output for people and programs: the width of a terminal, lines on stdout and stderr, what takes long, and the log on
+//! stderr. Stdout may belong to the protocol.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -6,9 +7,15 @@ use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use portion_config::key::{LEVEL_VARIABLE, level_choices, parse_level};
 use portion_text::printable::printable_lines;
 use portion_text::width::display_width;
 use terminal_size::{Height, Width};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
 /// Prints a line to stderr.
 macro_rules! print_stderr {
@@ -130,6 +137,36 @@ fn visible_width(text: &str) -> usize {
 /// Only an error of stdout is bare; errors of other connections are inside an error that names them.
 pub(crate) fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Crate whose events are logged from `info` on: an operator sees that a changed configuration is in force.
+const CONFIG_TARGET: &str = "portion_config";
+
+/// Starts the log of a command without a configuration, which would report an invalid `PORTION_LOG`.
+pub(crate) fn start_log_without_config(json: bool) {
+    start_log(None, json);
+    if let Err(named) = level_of_variable() {
+        tracing::warn!("{LEVEL_VARIABLE} is {named}; it must be {}", level_choices());
+    }
+}
+
+/// Returns the level of `PORTION_LOG`, or its value if that is none.
+fn level_of_variable() -> Result<Option<LevelFilter>, String> {
+    let named = std::env::var(LEVEL_VARIABLE).unwrap_or_default();
+    parse_level(&named).map_err(|_| named)
+}
+
+/// Starts the log at the level of `PORTION_LOG`, else at the configured one, else at `warn`.
+pub(crate) fn start_log(written: Option<&str>, json: bool) {
+    let by_variable = level_of_variable().unwrap_or_default();
+    let level = by_variable.or_else(|| written.and_then(|level| parse_level(level).unwrap_or_default()));
+    let filter = match level {
+        Some(level) => Targets::new().with_default(level),
+        None => Targets::new().with_default(LevelFilter::WARN).with_target(CONFIG_TARGET, LevelFilter::INFO),
+    };
+    let plain = fmt::layer().with_writer(io::stderr).with_target(false).log_internal_errors(false);
+    let layer = if json { plain.json().flatten_event(true).boxed() } else { plain.boxed() };
+    tracing_subscriber::registry().with(layer.with_filter(filter)).init();
 }
 
 #[cfg(test)]

@@ -17,11 +17,10 @@ use portion_telemetry::read::{ReadError, Reader};
 
 use super::CommandResult;
 use crate::admin::MAX_REQUEST_BYTES;
-use crate::browser;
 use crate::dashboard::DashboardBackend;
 use crate::exposure::Listener;
-use crate::listening;
 use crate::options::FILE_HELP;
+use crate::{listening, oauth};
 
 /// Default address, one port after the admin listener.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
@@ -94,7 +93,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let serving = tokio::spawn(server.serve(listener, Arc::new(OneShotFlag::default())));
     crate::terminal::print_stderr!("portion: the dashboard is listening on http://{address}/");
     if options.open {
-        browser::open(&format!("http://{address}/"));
+        oauth::open_page(&format!("http://{address}/"));
     }
     tokio::select! {
         signal = signals.next() => Ok(ExitCode::from(128 + signal)),

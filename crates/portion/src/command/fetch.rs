@@ -19,10 +19,9 @@ use portion_text::counted::counted;
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;
-use crate::log;
 use crate::remote::RemoteArgs;
 use crate::server::Server;
-use crate::terminal::{folded, print_stdout, reported};
+use crate::terminal::{self, folded, print_stdout, reported};
 
 /// Time for the server to end after its result was printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
@@ -97,7 +96,7 @@ pub(crate) struct Options {
 
 /// Calls the tool, prints what is kept, and warns if anything is left out.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    log::init_without_config(true);
+    terminal::start_log_without_config(true);
     let server = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
     let server = server.ok_or("give the command of a server after `--`, or its URL with --url")?;
     server.check_program()?;

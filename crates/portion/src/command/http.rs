@@ -28,6 +28,7 @@ use crate::access::{self, Upstreams};
 use crate::admin;
 use crate::api_callers::ApiCallers;
 use crate::exposure::Listener;
+use crate::failure::UsageError;
 use crate::listening;
 use crate::options::{ApiKeys, ConfigOptions as Keys};
 use crate::remote::RemoteServer;
@@ -35,7 +36,6 @@ use crate::rest::MAX_DOCUMENT_BYTES;
 use crate::server::{Server, ServerIds};
 use crate::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
 use crate::start_error::StartCheck;
-use crate::usage_error::UsageError;
 use tower_layer::Layer as _;
 
 const AFTER_HELP: &str = "\

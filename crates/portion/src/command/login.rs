@@ -14,10 +14,10 @@ use portion_text::printable::printable_lines;
 use serde_json::{Value, json};
 
 use super::CommandResult;
+use crate::failure::UsageError;
 use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
 use crate::options::FILE_HELP;
 use crate::terminal::{folded, print_stdout, reported};
-use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -8,8 +8,8 @@ use portion_policy::access::TokenHash;
 use serde_json::json;
 
 use super::CommandResult;
+use crate::failure::UsageError;
 use crate::terminal::{print_stdout, reported};
-use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -1,7 +1,5 @@
 //! `portion wrap`: MCP on stdio, in front of a child process or a server over HTTP.
 
-mod start_check;
-
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -19,20 +17,19 @@ use portion_mcp::front::stdio::StdioFront;
 use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 
-use self::start_check::start_check;
 use super::CommandResult;
 use crate::access;
 use crate::admin;
-use crate::allocator;
+use crate::failure::UsageError;
 use crate::launcher;
 use crate::oauth::{self, LoginArgs};
 use crate::options::{ConfigOptions as Keys, ServerKeys};
+use crate::process;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::setup::LoadedConfig;
-use crate::usage_error::UsageError;
-use crate::watchdog;
+use crate::start_error::{StartCheck, StartError};
 
 /// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
 const SNAPSHOT_TTL: Duration = Duration::from_hours(1);
@@ -108,7 +105,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let setup = loaded.start(&ids, SNAPSHOT_TTL, start_check(options, &server))?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
-    watchdog::register();
+    process::register_watchdog();
     let message_limit = setup.config.upstream_message_limit();
     let mut processors = setup.processors(name.as_deref());
     let rest = match &server {
@@ -145,7 +142,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
                 Ok::<_, Box<dyn Error>>(report_exit(relay_link(processor, link, carried, front).await))
             }
             Server::Command(program) => {
-                match Child::spawn(&allocator::with_user_environment(program), message_limit) {
+                match Child::spawn(&process::with_user_environment(program), message_limit) {
                     Ok(child) => Ok(report_exit(relay(processor, child, front).await)),
                     Err(error) => {
                         crate::terminal::print_stderr!("portion: {error}");
@@ -245,3 +242,33 @@ const LOGIN_NEEDS_URL: &str = "the options of a login need a server over HTTP; g
 
 const NO_SERVER: &str = "no server given: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \
                          with --url, or set it in the configuration";
+
+/// Returns the check of a changed configuration while this server runs.
+fn start_check(options: &Options, running: &Server) -> StartCheck {
+    let (options, running) = (options.clone(), running.clone());
+    Box::new(move |config: &Config| {
+        let server = check_server(&options, &running, config).err();
+        let server = server.map(|error| StartError::in_file(config, &error));
+        let admin = access::admin_error(config, options.admin_address(config), options.insecure);
+        server.into_iter().chain(admin).collect::<Vec<_>>()
+    })
+}
+
+/// Checks the server of a changed configuration. A program that is missing is told to the client, so it is not checked.
+fn check_server(options: &Options, running: &Server, config: &Config) -> Result<(), Box<dyn Error>> {
+    if options.has_own_server() {
+        return Ok(());
+    }
+    let (_, server, _) = choose_server(options, config)?;
+    match &server {
+        Server::Rest(_) if server != *running => server.check(config.file()),
+        _ => Ok(()),
+    }
+}
+
+impl Options {
+    /// Returns true if the server is not that of the configuration.
+    fn has_own_server(&self) -> bool {
+        self.rest.is_given() || self.url.is_some() || !self.command.is_empty()
+    }
+}

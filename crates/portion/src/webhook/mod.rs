@@ -1,19 +1,18 @@
-//! Posts alerts to the URL that the operator configured, from a separate thread and with retries.
-
-mod message;
+//! Posts alerts to the URL that the operator configured, from a separate thread and with retries. The message has figures
+//! for programs, and a text that Slack and Mattermost show.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use hyper::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
-pub(crate) use message::oversized_endpoints;
 use portion_mcp::http::body;
 use portion_mcp::upstream::http::HttpClient;
 use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 use portion_policy::upstream::UpstreamTarget;
-use portion_telemetry::alert::Change;
+use portion_telemetry::alert::{AlertState, Change};
+use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
@@ -74,7 +73,7 @@ impl Webhook {
 
     /// Queues a change.
     pub(crate) fn post(&self, change: &Change) {
-        if self.worker.submit(message::to_json(change)).is_err() {
+        if self.worker.submit(to_json(change)).is_err() {
             self.failed_count.fetch_add(1, Relaxed);
         }
     }
@@ -155,4 +154,52 @@ impl Poster {
 
 fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
+}
+
+/// Returns the message as JSON.
+fn to_json(change: &Change) -> String {
+    let Change { alerted, state, since } = change;
+    let message = json!({
+        "alert": alerted.alert_name,
+        "state": if alerted.is_raised { "raised" } else { "over" },
+        "share": alerted.share,
+        "threshold": alerted.threshold,
+        "requests": alerted.requests,
+        "oversized": alerted.matching_requests,
+        "window": alerted.window.as_secs_f64(),
+        "at": format_time(alerted.at),
+        "since": format_time(*since),
+        "endpoints": oversized_endpoints(state),
+        "host": host_name(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "text": summary_text(change),
+    });
+    message.to_string()
+}
+
+fn summary_text(change: &Change) -> String {
+    let host = host_name().map_or(String::new(), |host| format!(" at {host}"));
+    format!("Portion{host}: {}", change.state.sentence())
+}
+
+fn format_time(micros: u64) -> String {
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(micros)).to_string()
+}
+
+/// Returns the name of this machine.
+#[cfg(unix)]
+fn host_name() -> Option<String> {
+    rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
+}
+
+/// Returns the name of this machine.
+#[cfg(not(unix))]
+fn host_name() -> Option<String> {
+    std::env::var("COMPUTERNAME").ok()
+}
+
+/// Returns the endpoints with the most oversized calls, as JSON.
+pub(crate) fn oversized_endpoints(state: &AlertState) -> Value {
+    let endpoints = state.endpoints.iter();
+    endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

@@ -1,7 +1,6 @@
 //! `portion calibrate`: fits token counts to a model's charges, from the usage figures of its API log.
 
 mod entry;
-mod family;
 mod log;
 mod report;
 
@@ -17,7 +16,6 @@ use portion_telemetry::calibration::{Observation, Observations};
 use portion_tokens::{Factor, Tokenizer};
 
 use self::entry::{LogEntry, UnusableReason};
-use self::family::tokenizer_for_model;
 use super::CommandResult;
 use crate::failure::Failure;
 use crate::terminal::{folded, print_stdout, reported};
@@ -147,3 +145,20 @@ fn observe(tokenizer: Tokenizer, entry: &LogEntry) -> Observation {
 
 #[cfg(test)]
 mod tests;
+
+/// Returns the tokenizer of a model's family: `claude-…`, `gpt-4`, `openai/gpt-4o`, `us.anthropic.claude-…`.
+fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
+    let model = model.to_ascii_lowercase();
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let is = |known: &[&str]| known.iter().any(|known| name.starts_with(known));
+    if name.contains("claude") {
+        Some(Tokenizer::Claude)
+    } else if is(&["gpt-4o", "gpt-4.", "chatgpt-4o", "gpt-5", "gpt-6", "gpt-oss", "o1", "o3", "o4", "codex"])
+    {
+        Some(Tokenizer::O200k)
+    } else if is(&["gpt-4", "gpt-3.5", "gpt-35"]) {
+        Some(Tokenizer::Cl100k)
+    } else {
+        None
+    }
+}

@@ -3,7 +3,7 @@
 use portion_tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
 
-use super::{LogScan, report};
+use super::{LogScan, report, tokenizer_for_model};
 
 const OVERHEAD: f64 = 350.0;
 
@@ -125,4 +125,24 @@ fn too_few_requests_are_shown_without_advice() {
     let far =
         |n: usize| json!({"model": "gpt-4o", "text": text(n), "tokens": charged(Tokenizer::O200k, n, 9.0)});
     assert!(report_of(&(0..30).map(far).collect::<Vec<_>>()).contains("outside 0.25 to 4"));
+}
+
+fn check_models(models: &[&str], expect: Option<Tokenizer>) {
+    for model in models {
+        assert_eq!(tokenizer_for_model(model), expect, "{model}");
+    }
+}
+
+#[test]
+fn families_are_told_by_names() {
+    check_models(
+        &["claude-opus-4-1", "anthropic/claude-3.5-sonnet", "us.anthropic.claude-sonnet-4-v1:0"],
+        Some(Tokenizer::Claude),
+    );
+    check_models(
+        &["gpt-4o-mini", "gpt-4.1", "o1", "o3-mini", "gpt-5", "openai/gpt-oss-120b", "chatgpt-4o-latest"],
+        Some(Tokenizer::O200k),
+    );
+    check_models(&["gpt-4", "gpt-4-turbo", "gpt-3.5-turbo", "GPT-4-0613"], Some(Tokenizer::Cl100k));
+    check_models(&["", "llama-3", "mistral-large", "omni"], None);
 }

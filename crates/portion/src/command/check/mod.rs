@@ -17,16 +17,14 @@ use serde_json::{Map, Value};
 
 pub(super) use session::profile_for;
 
-use super::CommandResult;
 use super::known_paths::known_paths;
-use super::time_limit::parse_seconds;
-use crate::launcher;
-use crate::log;
+use super::{CommandResult, parse_seconds};
+use crate::failure::UsageError;
 use crate::remote::RemoteArgs;
 use crate::rest::{OTHER_SERVERS, RestArgs};
 use crate::server::Server;
 use crate::terminal::reported;
-use crate::usage_error::UsageError;
+use crate::{launcher, terminal};
 
 /// Time for the server to end after its results were printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
@@ -89,7 +87,7 @@ pub(crate) struct Options {
 
 /// Checks, prints, and writes the proposals.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    log::init_without_config(options.json);
+    terminal::start_log_without_config(options.json);
     if let Some(file) = &options.write {
         write::check_target(file)?;
     }

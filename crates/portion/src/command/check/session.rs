@@ -9,7 +9,7 @@ use portion_client::client::{Client, ClientError};
 use portion_config::profile::{ListedTool, Profile};
 use serde_json::{Map, Value};
 
-use crate::command::tool_name::unknown_tool;
+use crate::command::unknown_tool;
 
 /// Longest error message that is reported, in characters.
 const MAX_MESSAGE: usize = 200;

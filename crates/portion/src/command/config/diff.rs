@@ -12,12 +12,11 @@ use portion_telemetry::show::{self, Format, Output, values};
 use portion_telemetry::what_if::{Forecast, Limits, forecast};
 use serde_json::json;
 
-use super::changes::{changes_json, format_changes};
-use super::sources::{print, print_json, sources};
+use super::sources::{changes_json, format_changes, print, print_json, sources};
 use crate::command::CommandResult;
-use crate::command::rule_lookup::EndpointRuleLookup;
+use crate::environment::EndpointRuleLookup;
+use crate::failure::UsageError;
 use crate::terminal::{folded, width};
-use crate::usage_error::UsageError;
 
 /// Largest number of recorded requests that are considered, the newest first.
 const MAX_REQUESTS: usize = 100_000;

@@ -1,6 +1,5 @@
 //! `portion config`: checks, shows, compares and restores configurations.
 
-mod changes;
 mod check;
 mod diff;
 mod init;

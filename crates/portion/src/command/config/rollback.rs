@@ -12,8 +12,7 @@ use portion_config::{Config, Sources, diff, find, user_dirs};
 use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
 
-use super::changes::{changes_json, format_changes};
-use super::sources::{print, print_json, require_file, sources};
+use super::sources::{changes_json, format_changes, print, print_json, require_file, sources};
 use crate::command::CommandResult;
 use crate::terminal::{folded, print_stdout, reported};
 

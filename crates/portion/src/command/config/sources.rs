@@ -1,9 +1,11 @@
-//! The configuration that a command reads, and its output.
+//! What the commands of `portion config` share: the configuration that they read, and their output.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use portion_config::{Sources, find};
+use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
 
 use crate::command::{CommandResult, WRONG_USAGE};
@@ -33,4 +35,26 @@ pub(super) fn print_json(value: &Value) -> CommandResult {
 pub(super) fn print_errors(errors: &[Value]) -> CommandResult {
     let report = json!({ "errors": errors, "warnings": [] });
     reported(print_stdout(&format!("{report:#}\n")), None, ExitCode::from(WRONG_USAGE))
+}
+
+/// Returns one line for each change.
+pub(super) fn format_changes(changes: &[ConfigChange]) -> String {
+    let mut out = String::new();
+    for ConfigChange { key, old, new } in changes {
+        let _ = match (old, new) {
+            (Some(old), Some(new)) => writeln!(out, "~ {key}: {old} -> {new}"),
+            (None, Some(new)) => writeln!(out, "+ {key}: {new}"),
+            (Some(old), None) => writeln!(out, "- {key}: {old}"),
+            (None, None) => Ok(()),
+        };
+    }
+    out
+}
+
+/// Returns the changes as JSON: the key, and its values before and after.
+pub(super) fn changes_json(changes: &[ConfigChange]) -> Value {
+    let value =
+        |text: &Option<String>| text.as_deref().and_then(|json| serde_json::from_str::<Value>(json).ok());
+    let object = |change: &ConfigChange| json!({ "key": change.key, "old": value(&change.old), "new": value(&change.new) });
+    changes.iter().map(object).collect()
 }

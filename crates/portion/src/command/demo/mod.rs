@@ -1,30 +1,26 @@
 //! `portion demo`: compares calls with and without Portion on real data that the binary contains.
 //!
-//! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, which
-//! `serve` runs, and `wrapped` is Portion in front of it. `tour` calls both with [`stdio_client`](crate::stdio_client),
-//! `proof` follows every cursor to the end, `report` has the results, and `show` prints them. The Cargo feature `demo`
+//! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, `tour`
+//! calls it with and without Portion in front by [`stdio_client`](crate::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show` prints them. The Cargo feature `demo`
 //! includes all this.
+
 mod bookings;
 mod demo_data;
-mod figures;
 mod proof;
 mod report;
-mod retrieval;
 mod rules;
-mod serve;
 mod server;
 mod show;
 mod tour;
-mod wrapped;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::CommandResult;
 use crate::terminal::{columns, print_stdout, reported, show_progress};
-pub(crate) use serve::serve;
+use demo_data::DemoData;
 
 /// Options of `portion demo`.
 #[derive(Args, Debug)]
@@ -46,4 +42,10 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let code = if report.is_lossless() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     reported(printed, None, code)
+}
+
+/// Serves stdin and stdout until stdin ends.
+pub(crate) fn serve() -> CommandResult {
+    server::serve(&DemoData::unpack()?, io::stdin().lock(), io::stdout().lock())?;
+    Ok(ExitCode::SUCCESS)
 }

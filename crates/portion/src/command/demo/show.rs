@@ -1,11 +1,11 @@
 //! The report for people: what both ways cost, what a model sees, the proof. 80 columns wide.
+
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use portion_telemetry::show::{TextCell, TextTable};
 
-use super::figures::{duration_text, grouped};
-use super::report::{Comparison, Cost, Proof, Report, Retrieval, Step};
+use super::report::{Comparison, Cost, Proof, Report, Retrieval, Step, duration_text, grouped};
 use crate::command::excerpt;
 use crate::terminal::fold;
 

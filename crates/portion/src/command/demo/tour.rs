@@ -1,9 +1,11 @@
 //! The tour: the calls that the demo makes, in order, and their figures.
+
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use std::{env, io};
 
-use portion_client::read::ReadError;
+use portion_client::read::{FieldNames, ReadError, read_chunks};
 use portion_tokens::{Factor, Tokenizer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,10 +13,11 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use super::proof;
-use super::report::{Comparison, Cost, Report, Step, milliseconds};
-use super::retrieval::retrieve;
-use super::wrapped;
-use crate::stdio_client::{Client, ClientError, ToolResponse};
+use super::report::{Comparison, Cost, Report, Retrieval, Step, milliseconds};
+use crate::environment::MAX_MCP_OUTPUT_TOKENS;
+use crate::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
+use portion_client::select::{Fill, select};
+use portion_config::key::LEVEL_VARIABLE;
 
 /// Name of the client in `initialize`.
 const CLIENT_NAME: &str = "portion-demo";
@@ -72,7 +75,7 @@ pub(crate) fn run() -> Result<Report, TourError> {
         direct: Client::start_as(CLIENT_NAME, Command::new(&myself).arg("demo-server"), RESPONSE_TIMEOUT)?,
         proxied: Client::start_as(
             CLIENT_NAME,
-            &mut wrapped::command(&myself, empty.path()),
+            &mut wrapped_command(&myself, empty.path()),
             RESPONSE_TIMEOUT,
         )?,
     };
@@ -245,4 +248,52 @@ pub(super) fn format_call(tool: &str, arguments: &Value) -> String {
         .map(|(key, value)| if key == "cursor" { key.clone() } else { format!("{key}={value}") })
         .collect();
     format!("{tool}({})", arguments.join(", "))
+}
+
+/// Default of `portion fetch --max-context-tokens`.
+const BUDGET: usize = 8192;
+const TOOL: &str = "search_rules";
+const QUERY: &str = "deposit late arrival";
+
+/// Calls the tool and keeps its best chunks.
+fn retrieve(client: &mut Client) -> Result<Retrieval, TourError> {
+    let arguments = json!({"query": QUERY});
+    let answer = client.call(TOOL, &arguments)?;
+    let content: Vec<_> = answer.texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+    let chunks = read_chunks(&json!({"content": content}).to_string(), &FieldNames::default())?;
+    let count = chunks.len();
+    let kept = select(chunks, BUDGET, Tokenizer::Len4.counter(), Fill::Stop);
+    let best = kept.chunks.first().map(|chunk| {
+        let id = chunk.id.as_deref().unwrap_or_default().trim_matches('"');
+        format!("{id}: {}", chunk.text.as_deref().unwrap_or_default())
+    });
+    Ok(Retrieval {
+        call: format_call(TOOL, &arguments),
+        directly: cost(&answer),
+        budget: BUDGET,
+        chunks: count,
+        kept: kept.chunks.len(),
+        dropped: kept.dropped.len(),
+        tokens: kept.tokens,
+        best: best.unwrap_or_default(),
+    })
+}
+
+/// Variables with the directory in which the user's configuration directory is looked for.
+const CONFIG_HOMES: [&str; 2] = ["XDG_CONFIG_HOME", "APPDATA"];
+
+/// Returns the command, which records nothing: these calls are nobody's work. `empty` is a directory without a
+/// configuration file.
+fn wrapped_command(program: &Path, empty: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg("wrap").args(NO_TELEMETRY_ARGS).arg("--").arg(program).arg("demo-server").current_dir(empty);
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        // The level of the log changes no reply.
+        if (text.starts_with("PORTION_") && text != LEVEL_VARIABLE) || text == MAX_MCP_OUTPUT_TOKENS {
+            command.env_remove(&name);
+        }
+    }
+    command.envs(CONFIG_HOMES.map(|name| (name, empty)));
+    command
 }

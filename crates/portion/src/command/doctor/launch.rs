@@ -9,7 +9,6 @@ use portion_install::invocation::{Installed, Invocation, recognise};
 use portion_mcp::upstream::stdio::Program;
 
 use super::clients::ClientServer;
-use super::env_file;
 use super::finding::shell_path;
 use super::reference::{resolve, to_shell};
 use super::secret::{hide, is_secret, secret_values, without_secrets};
@@ -169,7 +168,28 @@ fn read_env_file(file: &Path) -> Result<Vec<(String, String)>, LaunchError> {
     let text = text.map_err(|error| {
         LaunchError::Invalid(format!("its envFile {} cannot be read: {error}", file.display()))
     })?;
-    Ok(env_file::parse(&text))
+    Ok(env_file_variables(&text))
+}
+
+/// Returns the variables of a file, in its order: `NAME=value`, with comments, `export` and quotes.
+fn env_file_variables(text: &str) -> Vec<(String, String)> {
+    let line = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let (name, value) = line.split_once('=').filter(|_| !line.starts_with('#'))?;
+        Some((name.trim().to_owned(), unquoted(value.trim())))
+    };
+    text.trim_start_matches('\u{feff}').lines().filter_map(line).collect()
+}
+
+fn unquoted(value: &str) -> String {
+    for quote in ['"', '\''] {
+        if let Some((inside, _)) = value.strip_prefix(quote).and_then(|rest| rest.rsplit_once(quote)) {
+            return if quote == '"' { inside.replace("\\n", "\n") } else { inside.to_owned() };
+        }
+    }
+    // A comment may follow an unquoted value.
+    value.split(" #").next().unwrap_or_default().trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -231,5 +251,14 @@ mod tests {
         );
         let missing = Launch::new(&server(&["portion-no-such", "x"])).expect("no references");
         assert!(missing.check_programs().is_err_and(|why| why.contains("not found on PATH")));
+    }
+
+    #[test]
+    fn variables_are_read() {
+        let text = "# keys\nA=1\n export B = two words # last\nC='#3'\nD=\"a\\nb\"\nE=\nno value\n";
+        let expect = [("A", "1"), ("B", "two words"), ("C", "#3"), ("D", "a\nb"), ("E", "")];
+        let found = env_file_variables(text);
+        let found: Vec<(&str, &str)> = found.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(found, expect);
     }
 }

@@ -3,7 +3,6 @@
 mod client_limits;
 mod clients;
 mod configuration;
-mod env_file;
 mod finding;
 mod launch;
 mod records;
@@ -23,8 +22,7 @@ use portion_install::file::State;
 
 use self::finding::Level;
 use self::start::Progress;
-use super::CommandResult;
-use super::time_limit::parse_seconds;
+use super::{CommandResult, parse_seconds};
 use crate::options::FILE_HELP;
 use crate::terminal::reported;
 

@@ -1,10 +1,10 @@
 //! `portion install` and `portion uninstall`: edit the configuration files of MCP clients.
 
 mod binary;
-mod confirm;
 mod report;
 mod selection;
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,12 +18,11 @@ use portion_install::file::State;
 use portion_install::invocation::WrapOption;
 use portion_install::plan::{Action, Plan};
 
-use self::confirm::{Answer, confirm};
 use self::report::Report;
 use self::selection::{check_servers, files_to_edit};
 use super::CommandResult;
+use crate::failure::UsageError;
 use crate::terminal::reported;
-use crate::usage_error::UsageError;
 
 const INSTALL_HELP: &str = "\
 Examples:
@@ -183,4 +182,31 @@ fn names_of(key: &str) -> PossibleValuesParser {
 fn client_parser() -> impl TypedValueParser<Value = Client> {
     let names = Client::ALL.iter().map(|client| client.name());
     PossibleValuesParser::new(names).try_map(|name| Client::from_name(&name).ok_or("no such client"))
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    /// Write.
+    Yes,
+    /// Do not write.
+    No,
+    /// Nobody can be asked.
+    NoTerminal,
+}
+
+/// Asks whether to write, unless the user has said so already.
+fn confirm(yes: bool, files: usize) -> io::Result<Answer> {
+    if yes {
+        return Ok(Answer::Yes);
+    }
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Ok(Answer::NoTerminal);
+    }
+    let files = if files == 1 { "this file".to_owned() } else { format!("these {files} files") };
+    write!(io::stderr(), "Write {files}? [y/N] ")?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    let agreed = matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes");
+    Ok(if agreed { Answer::Yes } else { Answer::No })
 }

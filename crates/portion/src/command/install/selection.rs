@@ -11,7 +11,7 @@ use portion_text::printable::printable_name;
 use portion_text::spelling::closest_name;
 
 use super::EditOptions;
-use crate::usage_error::UsageError;
+use crate::failure::UsageError;
 
 /// Returns the files to edit.
 ///

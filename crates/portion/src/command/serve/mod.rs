@@ -1,6 +1,5 @@
 //! `portion serve`: MCP over HTTP in front of one server or several.
 
-mod start_check;
 mod upstream_arg;
 
 use std::error::Error;
@@ -17,20 +16,19 @@ use portion_mcp::proxy::PublicResource;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_policy::access::AccessPolicy;
 
-use self::start_check::start_check;
 use self::upstream_arg::UpstreamArg;
 use super::CommandResult;
 use crate::access::{self, Upstreams};
-use crate::admin;
 use crate::exposure::Listener;
+use crate::failure::UsageError;
 use crate::listening;
 use crate::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::remote::RemoteArgs;
 use crate::rest::RestArgs;
 use crate::server::{NO_REST_API, NamedServer, Server, ServerIds};
 use crate::setup::{LoadedConfig, SNAPSHOT_TTL};
-use crate::usage_error::UsageError;
-use crate::watchdog;
+use crate::start_error::{StartCheck, StartError};
+use crate::{admin, process};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -90,7 +88,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     for (_, _, server) in &servers {
         server.check_program()?;
     }
-    watchdog::register();
+    process::register_watchdog();
     let ids = ServerIds::new(servers.iter().map(|(path, _, server)| (path.as_str(), server)));
     let setup = loaded.start(&ids, SNAPSHOT_TTL, start_check(options, &servers))?;
     admin::export_metrics(&setup);
@@ -225,3 +223,52 @@ fn rest_server(options: &Options) -> Result<MountedServer, UsageError> {
 
 const NO_SERVER: &str = "no server given: give its command after `--`, as in portion serve -- npx -y SERVER, its \
                          URL with --url, several with --upstream, or list them in the configuration";
+
+/// Returns the check of a changed configuration while these servers run.
+fn start_check(options: &Options, running: &[MountedServer]) -> StartCheck {
+    let (options, running) = (options.clone(), running.to_vec());
+    Box::new(move |config: &Config| start_errors(&options, &running, config))
+}
+
+fn start_errors(options: &Options, running: &[MountedServer], config: &Config) -> Vec<StartError> {
+    let servers = changed_servers(options, running, config);
+    let error = servers.as_ref().err().map(|error| StartError::in_file(config, error));
+    let servers = servers.unwrap_or_default();
+    let errors = error
+        .into_iter()
+        .chain(new_server_errors(&servers, running, config))
+        .chain(access::caller_error(config, listener(config), &auth_upstreams(&servers)))
+        .chain(access::admin_error(config, config.admin(), false));
+    errors.collect()
+}
+
+/// Returns the servers of a configuration. Those of the command line do not change.
+fn changed_servers(
+    options: &Options,
+    running: &[MountedServer],
+    config: &Config,
+) -> Result<Vec<MountedServer>, UsageError> {
+    if options.has_own_servers() { Ok(running.to_vec()) } else { servers(options, config) }
+}
+
+/// Returns the errors of the servers that do not run yet.
+fn new_server_errors(
+    servers: &[MountedServer],
+    running: &[MountedServer],
+    config: &Config,
+) -> Vec<StartError> {
+    let new = servers.iter().filter(|server| !running.contains(server));
+    let errors = new.filter_map(|(_, _, server)| server.check(config.file()).err());
+    let mut errors: Vec<StartError> = errors.map(|error| StartError::in_file(config, &error)).collect();
+    // A server may have two paths.
+    errors.dedup();
+    errors
+}
+
+impl Options {
+    /// Returns true if none of its servers are those of the configuration.
+    fn has_own_servers(&self) -> bool {
+        let has_named = !self.upstreams.is_empty() && bare_url(self).is_none();
+        has_named || self.rest.is_given() || self.url.is_some() || !self.command.is_empty()
+    }
+}

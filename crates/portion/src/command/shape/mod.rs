@@ -32,9 +32,9 @@ use thiserror::Error;
 use self::show::ShapedFile;
 use super::CommandResult;
 use crate::environment::limits_from_environment;
+use crate::failure::UsageError;
 use crate::options::{ConfigOptions as Keys, PayloadKeys};
 use crate::terminal::{print_stdout, reported};
-use crate::usage_error::UsageError;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -20,7 +20,7 @@ use portion_telemetry::timestamp;
 
 use self::notes::{StatsResult, notes};
 use super::CommandResult;
-use super::rule_lookup::EndpointRuleLookup;
+use crate::environment::EndpointRuleLookup;
 use crate::options::FILE_HELP;
 use crate::terminal::{folded, for_stdout, reported, width};
 

@@ -5,8 +5,6 @@
 
 mod column;
 mod draw;
-mod format;
-mod query;
 mod state;
 
 use std::io::{self, IsTerminal};
@@ -21,10 +19,10 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 
-use self::query::{TopData, query_data};
 use self::state::{Action, ViewState};
 use super::{CommandResult, stats};
 use crate::options::FILE_HELP;
+use state::{TopData, query_data};
 
 /// Interval between reads of the file.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,6 +1,5 @@
 //! `portion try`: calls read-only tools of a server with and without Portion, and shows both.
 
-mod comparison;
 mod selection;
 mod show;
 
@@ -16,16 +15,15 @@ use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
-use self::comparison::{Comparison, Reply};
 use self::selection::{Call, Selection, lacks_arguments, select};
 use self::show::Uncalled;
-use super::CommandResult;
 use super::known_paths::known_paths;
-use super::time_limit::parse_seconds;
+use super::{CommandResult, parse_seconds};
 use crate::launcher;
 use crate::options::FILE_HELP;
 use crate::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
 use crate::terminal::{reported, show_progress};
+use show::{Comparison, Reply};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -94,7 +92,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             let result = serde_json::from_str(response.result.get()).unwrap_or_default();
             known.learn(&tool, &Observation::from_result(&result));
         }
-        replies.push((call, response.map(|response| comparison::measure(&response))));
+        replies.push((call, response.map(|response| show::measure(&response))));
     }
     let uncalled = plan.into_uncalled();
     if let (true, Some((tool, missing))) = (replies.is_empty(), uncalled.first()) {
@@ -117,8 +115,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let comparisons: Vec<Comparison> = replies
         .into_iter()
         .map(|(call, direct)| Comparison {
-            portion: respond(&mut portion, &call, "through Portion")
-                .map(|response| comparison::measure(&response)),
+            portion: respond(&mut portion, &call, "through Portion").map(|response| show::measure(&response)),
             call,
             direct,
         })

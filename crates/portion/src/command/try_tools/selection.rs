@@ -6,7 +6,7 @@ use portion_client::check::{CallPlan, Tool};
 use serde_json::{Map, Value};
 
 use super::Options;
-use crate::command::tool_name::unknown_tool;
+use crate::command::unknown_tool;
 
 /// A call.
 #[derive(Clone, Debug, PartialEq)]

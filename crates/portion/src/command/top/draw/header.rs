@@ -12,9 +12,9 @@ use ratatui::style::{Color, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Sparkline;
 
-use super::super::format::{duration_text, percent, short_number, time_of_day};
-use super::super::query::TopData;
 use super::super::state::ViewState;
+use crate::command::top::column::{duration_text, percent, short_number, time_of_day};
+use crate::command::top::state::TopData;
 use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 
 /// Upper end of the meter of oversized calls, in percent.

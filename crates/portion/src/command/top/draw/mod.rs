@@ -10,8 +10,7 @@ use ratatui::style::Stylize;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::query::TopData;
-use super::state::ViewState;
+use super::state::{TopData, ViewState};
 
 /// Draws the whole frame.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
@@ -191,10 +190,6 @@ tokens to the model a minute, up to 8,000; the last 1h
 endpoint          requests▾   came served kept out oversized
 list_bookings         1,200  10.8M   1.1M   90.0 %     4.0 %
 hotel/evil�[31m�n       100   900k  90.0k   90.0 %    50.0 %
-
-
-
-
 
 ↑↓ rows · ←→ sort · +- time · / filter · Enter requests · q
 ";

@@ -9,9 +9,9 @@ use ratatui::text::Line;
 use ratatui::widgets::{Cell, Row, Table, TableState};
 
 use super::super::column::{COLUMNS, fitting_columns};
-use super::super::format::{short_number, time_of_day};
-use super::super::query::TopData;
 use super::super::state::ViewState;
+use crate::command::top::column::{short_number, time_of_day};
+use crate::command::top::state::TopData;
 use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 
 pub(super) fn draw_endpoints(frame: &mut Frame<'_>, state: &ViewState, found: &TopData, area: Rect) {

@@ -1,4 +1,8 @@
-//! Makes glibc return freed memory to the system.
+//! This process: settings of glibc that return memory to the system, and the watchdog that ends the servers if it is killed.
+//!
+//! The watchdog is a second process of the same program.
+//!
+//! # Memory
 //!
 //! By default glibc raises the size from which a block is mapped by itself, up to 32 MiB, each time such a block is
 //! freed. Payloads of megabytes then lie in heaps among small blocks, and one small block keeps all memory below it. A
@@ -11,6 +15,10 @@
 //! Another allocator was no better way: mimalloc 2 and 3 kept more. jemalloc with background purging took 8 MiB more under
 //! the same traffic and 7 MiB less after it, grew as fast, and takes 100 seconds of processor time to build.
 
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use portion_mcp::upstream::group_registry;
 use portion_mcp::upstream::stdio::Program;
 
 /// Largest number of heaps; by default each thread has one.
@@ -35,7 +43,7 @@ pub(crate) fn apply_settings() {
     }
     let Ok(myself) = std::env::current_exe() else { return };
     let mut line = std::env::args_os();
-    let mut command = std::process::Command::new(myself);
+    let mut command = Command::new(myself);
     if let Some(name) = line.next() {
         command.arg0(name);
     }
@@ -55,4 +63,33 @@ pub(crate) fn with_user_environment(program: Program) -> Program {
     } else {
         program
     }
+}
+
+/// Hidden command of the watchdog.
+const WATCHDOG_COMMAND: &str = "watch-groups";
+/// Path of this program, which stays valid if its file is replaced.
+const SELF_EXE: &str = "/proc/self/exe";
+
+/// Arranges that a watchdog is started together with the first server. Windows needs none: it ends the jobs of the servers.
+pub(crate) fn register_watchdog() {
+    if cfg!(windows) {
+        return;
+    }
+    let myself = if Path::new(SELF_EXE).exists() { Ok(SELF_EXE.into()) } else { std::env::current_exe() };
+    match myself {
+        Ok(myself) => {
+            let mut command = Command::new(myself);
+            command.arg(WATCHDOG_COMMAND);
+            group_registry::set_watchdog_command(command);
+        }
+        Err(error) => {
+            tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed");
+        }
+    }
+}
+
+/// Runs the watchdog until the process that started it has ended.
+pub(crate) fn run_watchdog() -> ExitCode {
+    group_registry::run_watchdog(std::io::stdin().lock());
+    ExitCode::SUCCESS
 }
