@@ -8,16 +8,15 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `mcp` | MCP messages. `processor` handles them by the table in `processor/method`; `envelope` and `splice` parse and edit messages in place; `result` converts results; `catalog` edits tool lists; `controls` and `read_uri` parse the gateway's own arguments; `parsed_batch` and `request_headers` are the view for transports; `owned_batch` is a parsed text, passed on from the HTTP server to the session and the processor; `client_message` is a line of a client over stdio, parsed once; `member_limits` and `reserved_meta` bound what is outside payloads |
-//! | `frame`, `relay` | messages on byte streams; what is kept of one over the limit (`dropped_line`); the ids that a line which is no message may answer (`batch_members`); the loop between a client on stdio and a server |
+//! | `mcp` | MCP messages. `processor` handles them by the table in `processor/method`; `envelope` and `splice` parse and edit messages in place; `result` converts results; `catalog` edits tool lists; `controls` and `read_uri` parse the gateway's own arguments; `parsed_batch` and `request_headers` are the view for transports; `owned_batch` is a parsed text, passed on from the HTTP server to the session and the processor, or the line of a client over stdio; `member_limits` and `reserved_meta` bound what is outside payloads |
+//! | `frame`, `relay` | messages on byte streams; what is kept of one over the limit; the ids that a line which is no message may answer (`batch_members`); the loop between a client on stdio and a server |
 //! | `message_processor`, `shutdown_deadline` | the interface between loops and `mcp`; the deadline of a shutdown |
 //! | `http` | shared by both sides: bodies, server-sent events, compression, hop-by-hop fields |
 //! | `front` | connections from clients: `stdio`, `http`, and `signals` |
-//! | `upstream` | connections to servers: `stdio` runs a child process, `process_group` (on Windows: job objects) and `group_registry` end it with its descendants, `group_leader` does so for callers without a runtime, `stderr` keeps its last lines, `http` sends requests, `link` is a message link over any of these; `link/rest` is a server in this process whose tools are operations of a REST API; its `joined` joins the responses of several paths |
+//! | `upstream` | connections to servers: `stdio` runs a child process, `process_group` (on Windows: job objects) and `group_registry` end it with its descendants, also for callers without a runtime, `stderr` keeps its last lines, `http` sends requests, `link` is a message link over any of these; `link/rest` is a server in this process whose tools are operations of a REST API; its `joined` joins the responses of several paths |
 //! | `bridge` | the backend in front of a server with one message stream |
 //! | `proxy` | the backend in front of a server over streamable HTTP. `session_cache` keeps its sessions, in little memory while nothing uses them |
-//! | `one_shot_flag` | a flag that is set once and awaited by tasks |
-//! | `shared_attempt` | an attempt, such as a connection, that runs once for all callers that need it |
+//! | `once` | a flag that is set once and awaited by tasks; an attempt, such as a connection, that runs once for all callers that need it |
 
 pub mod bridge;
 pub mod frame;
@@ -25,9 +24,8 @@ pub mod front;
 pub mod http;
 pub mod mcp;
 pub mod message_processor;
-pub mod one_shot_flag;
+pub mod once;
 pub mod proxy;
 pub mod relay;
-mod shared_attempt;
 pub mod shutdown_deadline;
 pub mod upstream;

@@ -17,7 +17,7 @@ use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store;
 use portion_mcp::mcp::McpProcessorFactory;
-use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_mcp::once::OneShotFlag;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_net::worker::Deadline;
 use portion_policy::policy_source::PolicySource as _;

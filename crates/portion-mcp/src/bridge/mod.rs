@@ -9,10 +9,8 @@
 //!
 //! [`Link`]: crate::upstream::link::Link
 
-mod end_request;
-mod limits;
+mod lifetime;
 mod post_response;
-mod responses;
 mod session;
 mod session_mode;
 mod stateless;
@@ -22,13 +20,12 @@ use std::sync::{Arc, Once};
 
 use hyper::{Method, Response};
 
-use crate::front::http::http_error::HttpError;
+use crate::front::http::http_error::{HttpError, accepted, bad_request, header_value, method_not_allowed};
 use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
-pub use limits::BridgeLimits;
-use responses::{accepted, bad_request, header_value, method_not_allowed};
+pub use lifetime::BridgeLimits;
 use session::BridgeSessions;
 use session_mode::SessionMode;
 use stateless::StatelessClients;

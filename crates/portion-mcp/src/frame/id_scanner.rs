@@ -7,8 +7,7 @@
 use memchr::memchr2;
 use serde_json::value::RawValue;
 
-use super::MAX_BATCH_MESSAGES;
-use super::dropped_line::{DroppedLine, DroppedMessage};
+use super::{DroppedLine, DroppedMessage, MAX_BATCH_MESSAGES};
 
 /// Longest id kept; longer ids are dropped.
 const MAX_ID_BYTES: usize = 1024;

@@ -169,3 +169,17 @@ proptest! {
         prop_assert_eq!(frames(&input, step, limit), frames(&input, usize::MAX, limit));
     }
 }
+
+fn check_line_breaks(message: &str, expect: &str, breaks: usize) {
+    let mut bytes = message.as_bytes().to_vec();
+    assert_eq!(replace_line_breaks(&mut bytes), breaks);
+    assert_eq!(String::from_utf8_lossy(&bytes), expect);
+}
+
+#[test]
+fn line_breaks_become_spaces() {
+    check_line_breaks("{\"a\":\"\\n\"}", "{\"a\":\"\\n\"}", 0);
+    check_line_breaks("{\r\n \"a\": 1\n}\n", "{   \"a\": 1 } ", 4);
+    check_line_breaks("\n\r[]", "  []", 2);
+    check_line_breaks("", "", 0);
+}

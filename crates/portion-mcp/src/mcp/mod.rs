@@ -10,8 +10,8 @@
 //! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
 //! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
 //!   servers
-//! - `parsed_batch`: the view of a message that a transport needs; `owned_batch`: a parsed text that is passed on;
-//!   `client_message`: a received line of the client
+//! - `parsed_batch`: the view of a message that a transport needs; `owned_batch`: a parsed text that is passed on, or a
+//!   received line of the client
 //! - `request_id_map`: a map by request id
 //! - `header_params`: arguments that are repeated in header fields
 //! - `request_headers`: all header fields in which HTTP repeats parts of a message
@@ -22,7 +22,6 @@
 
 mod argument_names;
 mod catalog;
-mod client_message;
 mod controls;
 mod envelope;
 pub mod error_code;
@@ -43,11 +42,10 @@ mod strings;
 mod walk;
 
 pub use catalog::builtin_listings;
-pub use client_message::ClientMessage;
 pub use controls::parse_read_arguments;
 pub(crate) use envelope::NULL_ID;
 pub use header_params::{HeaderArgument, HeaderParam};
-pub use owned_batch::OwnedBatch;
+pub use owned_batch::{ClientMessage, OwnedBatch};
 pub use parsed_batch::{InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans};
 pub(crate) use processor::DormantProcessor;
 pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};

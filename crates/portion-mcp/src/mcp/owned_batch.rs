@@ -1,7 +1,9 @@
-//! A text with its parsed messages, which is passed on so that no later reader parses it again.
+//! A text with its parsed messages, which is passed on so that no later reader parses it again; and a received line of the
+//! client.
 
-use super::envelope::{Envelope, InvalidMessage, MessageOrBatch, parse};
+use super::envelope::{Envelope, InvalidMessage, MessageOrBatch, decode_owned, parse};
 use super::parsed_batch::{ParsedBatch, request_whole_results};
+use crate::frame::{DroppedLine, Frame};
 
 /// A text of messages, parsed once: a single message, or a batch.
 #[derive(Debug)]
@@ -62,5 +64,37 @@ impl OwnedBatch {
     /// Returns true if the messages form an array.
     pub(super) fn is_batch(&self) -> bool {
         self.is_batch
+    }
+}
+
+/// A message of the client, parsed once.
+#[derive(Debug)]
+pub enum ClientMessage {
+    /// A message or a batch of messages.
+    Valid(OwnedBatch),
+    /// A line that is not a message.
+    Invalid {
+        /// The line; invalid UTF-8 sequences are replaced.
+        text: String,
+        /// Why it is not a message.
+        cause: InvalidMessage,
+    },
+    /// A line over the limit, which was dropped.
+    TooLarge(DroppedLine),
+}
+
+impl ClientMessage {
+    /// Parses a received frame.
+    pub(super) fn parse(frame: Frame) -> Self {
+        match frame {
+            Frame::Message(line) => {
+                let text = decode_owned(line);
+                match parse(&text) {
+                    Ok(message) => Self::Valid(OwnedBatch::new(text, message)),
+                    Err(cause) => Self::Invalid { text, cause },
+                }
+            }
+            Frame::TooLarge(dropped) => Self::TooLarge(dropped),
+        }
     }
 }

@@ -12,16 +12,15 @@ use hyper::{Method, Response, StatusCode};
 use portion_text::repeated::shortened;
 
 use super::internal_request::{run_internal_requests, send_internal_request};
-use super::responses::{response_with_body, session_not_found};
 use super::session::{ProxySession, ReservedIds};
 use super::session_cache::session_id;
-use super::shared::ProxyShared;
+use super::shared::{ProxyShared, response_with_body, session_not_found};
 use super::stream;
 use super::upstream_call::PostCaller;
 use super::upstream_client::{self, ForwardedParts, is_event_stream, is_json};
 use crate::frame::{DroppedLine, Frame};
-use crate::front::http::batch::join_messages;
 use crate::front::http::http_error::{self, HttpError};
+use crate::front::http::posted_requests::join_messages;
 use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError, TruncatedBody};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};

@@ -13,7 +13,6 @@
 mod exchange;
 mod internal_request;
 mod public_resource;
-mod responses;
 mod session;
 mod session_cache;
 mod session_opening;
@@ -34,12 +33,11 @@ use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocum
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::mcp::error_code::INTERNAL_ERROR;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::http::HttpClient;
 pub use public_resource::PublicResource;
-use responses::{method_not_allowed, session_not_found};
 use session_cache::SessionCache;
-use shared::ProxyShared;
+use shared::{ProxyShared, method_not_allowed, session_not_found};
 use upstream_client::{ForwardedParts, UpstreamClient};
 
 /// Header by which a client resumes a stream.

@@ -20,13 +20,12 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::RelayOutcome;
-use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
-use super::pump::{self, OutboundCommand, RelayState};
+use super::pump::{self, DirectionGate, OutboundCommand, RelayState};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::MessageProcessor;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
 use crate::upstream::stdio::{Child, ServerFailure};
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Timeout for the first message of the client.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -20,13 +20,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::RelayOutcome;
-use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
-use super::pump::{SetOnDrop, pump_with_deferred};
+use super::pump::{DirectionGate, SetOnDrop, pump_with_deferred};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 

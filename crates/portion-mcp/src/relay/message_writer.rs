@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::frame::replace_line_breaks;
 use crate::message_processor::OutgoingMessage;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Bytes written at once: as many as a pipe holds, so that a reader's progress is noticed.
 const WRITE_CHUNK: usize = 64 << 10;

@@ -26,7 +26,6 @@
 //! ```
 
 mod child_relay;
-mod gate;
 mod late_requests;
 mod link_relay;
 mod message_writer;

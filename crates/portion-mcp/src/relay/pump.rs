@@ -1,20 +1,21 @@
-//! Threads that carry messages between client and server.
+//! Threads that carry messages between client and server, and the gate that each message passes.
 
 use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
+use std::time::Duration;
 
 use portion_gateway::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::MessageWriter;
 use crate::frame::{Frame, FrameReader};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// State shared by both directions and the session.
 pub(super) struct RelayState<L> {
@@ -196,5 +197,65 @@ pub(super) struct SetOnDrop<'a>(pub(super) &'a OneShotFlag);
 impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.set();
+    }
+}
+
+/// Interval at which a waiting task checks the gate.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+#[derive(Default)]
+pub(super) struct DirectionGate {
+    is_closed: AtomicBool,
+    passing: Mutex<()>,
+}
+
+impl DirectionGate {
+    /// Returns a guard to hold while a message is processed; `None` once the gate is closed.
+    pub(super) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
+        let passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
+        (!self.is_closed.load(Ordering::Acquire)).then_some(passing)
+    }
+
+    /// Closes the gate and waits until the last message has passed.
+    pub(super) async fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.wait_until_idle().await;
+    }
+
+    /// Waits until no message is passing.
+    pub(super) async fn wait_until_idle(&self) {
+        while self.is_busy() {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Waits until no message is held back that a message of this direction releases. `progress` is notified after each of these.
+    pub(super) async fn wait_until_released(&self, processor: &impl MessageProcessor, progress: &Notify) {
+        loop {
+            while processor.has_held_messages() {
+                progress.notified().await;
+            }
+            // A released message is queued only after the message that released it has passed the gate.
+            self.wait_until_idle().await;
+            // That message may be a page of a list whose next page is requested.
+            if !processor.has_held_messages() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the gate was idle for `limit` in sum.
+    pub(super) async fn wait_idle_for(&self, limit: Duration) {
+        let mut idle = Duration::ZERO;
+        while idle < limit {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            if !self.is_busy() {
+                idle += POLL_INTERVAL;
+            }
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        matches!(self.passing.try_lock(), Err(TryLockError::WouldBlock))
     }
 }

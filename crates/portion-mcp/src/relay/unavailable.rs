@@ -7,13 +7,12 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::RelayOutcome;
-use super::gate::DirectionGate;
 use super::late_requests::LateRequests;
 use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
-use super::pump::{SetOnDrop, pump_with_deferred};
+use super::pump::{DirectionGate, SetOnDrop, pump_with_deferred};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::MessageProcessor;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// State shared by the reader thread and the session.
 struct UnavailableRelay<L> {

@@ -11,12 +11,12 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::process_group::{kill_group, make_group_leader};
+use super::process_group::{TerminationSignal, adopt, kill_group, make_group_leader, signal_group};
 
 /// Longest wait for a dismissed watchdog to exit.
 const WATCHDOG_EXIT_TIMEOUT: Duration = Duration::from_millis(200);
@@ -117,6 +117,54 @@ impl Watchdog {
         let mut process = command.spawn()?;
         let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Self { process, stdin })
+    }
+}
+
+/// A process that leads a group of its own.
+#[derive(Debug)]
+pub struct GroupLeader {
+    child: Child,
+    exit_status: Option<ExitStatus>,
+}
+
+impl GroupLeader {
+    /// Starts a process as the leader of a new group.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be started.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        make_group_leader(command);
+        let child = command.spawn()?;
+        adopt(&child);
+        register(child.id());
+        Ok(Self { child, exit_status: None })
+    }
+
+    /// Returns the process, for its pipes.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Returns the exit status, if the process has ended.
+    pub fn try_wait(&mut self) -> Option<ExitStatus> {
+        if self.exit_status.is_none() {
+            self.exit_status = self.child.try_wait().ok().flatten();
+            if self.exit_status.is_some() {
+                unregister(self.child.id());
+            }
+        }
+        self.exit_status
+    }
+}
+
+impl Drop for GroupLeader {
+    fn drop(&mut self) {
+        // The number of a reaped leader may already belong to another process.
+        if self.exit_status.is_none() {
+            signal_group(&mut self.child, TerminationSignal::Kill);
+            unregister(self.child.id());
+            let _ = self.child.wait();
+        }
     }
 }
 

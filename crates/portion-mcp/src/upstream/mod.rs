@@ -1,6 +1,5 @@
 //! Connections to MCP servers: child processes and HTTP.
 
-pub mod group_leader;
 pub mod group_registry;
 pub mod http;
 pub mod link;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use portion_text::printable::is_printable;
 use tokio::time::timeout;
 
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Bytes kept of the end, and lines shown of that. They are sent to the client, so both are small.
 const MAX_TAIL_BYTES: usize = 2 << 10;

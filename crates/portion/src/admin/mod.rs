@@ -17,7 +17,7 @@ use portion_mcp::front::http::{
     Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument,
 };
 use portion_mcp::http::body::{self, Body};
-use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_mcp::once::OneShotFlag;
 use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 

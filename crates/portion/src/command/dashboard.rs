@@ -12,7 +12,7 @@ use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::front::signals::ShutdownSignals;
-use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_mcp::once::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
 
 use super::CommandResult;

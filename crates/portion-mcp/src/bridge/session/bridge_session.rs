@@ -12,11 +12,10 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::stream_router::{StreamRouter, Subscription};
-use crate::bridge::end_request::EndRequest;
-use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
+use crate::bridge::lifetime::{EndRequest, SERVER_EXIT_TIMEOUT};
 use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
 /// Messages to the server queued by the server's direction: requests of our own, calls that were held back.

@@ -10,7 +10,6 @@
 mod bridge_session;
 mod eviction;
 mod reader;
-mod replay_buffer;
 mod stream;
 mod stream_router;
 

@@ -29,8 +29,7 @@ use crate::mcp::error_code::{
 };
 use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{GATEWAY_STOPS, OutgoingMessage};
-use crate::one_shot_flag::OneShotFlag;
-use crate::shared_attempt::SharedAttempt;
+use crate::once::{OneShotFlag, SharedAttempt};
 use crate::upstream::link::Connector;
 use exchange::StatelessExchange;
 use portion_gateway::principal::Principal;

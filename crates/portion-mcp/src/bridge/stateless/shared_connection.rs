@@ -13,13 +13,12 @@ use tokio::sync::mpsc;
 use super::exchange::StatelessExchange;
 use super::request_table::{Delivery, RequestTable};
 use super::upstream_call::SharedLinkCaller;
-use crate::bridge::end_request::EndRequest;
-use crate::bridge::limits::SERVER_EXIT_TIMEOUT;
+use crate::bridge::lifetime::{EndRequest, SERVER_EXIT_TIMEOUT};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
 use portion_gateway::principal::Principal;
 

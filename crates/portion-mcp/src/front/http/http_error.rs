@@ -1,10 +1,10 @@
-//! HTTP error responses with a JSON-RPC error as body.
+//! HTTP error responses with a JSON-RPC error as body, and responses without content of the server.
 
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 
-use crate::http::body::{Body, full};
-use crate::mcp::error_code::json_rpc_error;
+use crate::http::body::{self, Body, full};
+use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
 
 /// Seconds after which a rejected client should retry.
 pub(super) const RETRY_AFTER_SECONDS: u16 = 1;
@@ -87,4 +87,30 @@ pub fn json_response(status: StatusCode, json: impl Into<bytes::Bytes>) -> Respo
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// Returns the error for an invalid request.
+pub(crate) fn bad_request(message: impl Into<String>) -> HttpError {
+    HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
+}
+
+/// Returns the response to a method that the path does not support.
+pub(crate) fn method_not_allowed(allowed: &'static str) -> Response<Body> {
+    let message = format!("this method is not allowed; use {allowed}");
+    let mut response: Response<Body> =
+        HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// Returns an empty 202 response.
+pub(crate) fn accepted() -> Response<Body> {
+    let mut response = Response::new(body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// Returns the text of a header field that may occur once.
+pub(crate) fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -24,7 +24,7 @@
 //! use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 //! use portion_mcp::bridge::{Bridge, BridgeLimits};
 //! use portion_mcp::front::http::{HttpLimits, HttpServer, OriginGuard};
-//! use portion_mcp::one_shot_flag::OneShotFlag;
+//! use portion_mcp::once::OneShotFlag;
 //! use portion_mcp::upstream::link::ChildConnector;
 //! use portion_mcp::upstream::stdio::Program;
 //!
@@ -41,9 +41,7 @@
 //! # }
 //! ```
 
-mod active_requests;
 mod activity;
-pub(crate) mod batch;
 mod caller;
 mod connection_io;
 mod connection_limiter;
@@ -51,7 +49,7 @@ mod cors;
 pub mod http_error;
 mod limits;
 mod origin_guard;
-mod posted_requests;
+pub(crate) mod posted_requests;
 mod request_body;
 mod request_checks;
 mod server;

@@ -1,9 +1,8 @@
-//! The requests of a post, for an error in place of the backend's response.
+//! The requests of a post, for an error in place of the backend's response, and messages joined in one body.
 
 use hyper::{Response, StatusCode};
 
 use super::RequestBody;
-use super::batch::join_messages;
 use super::http_error::{HttpError, json_response};
 use crate::http::body::Body;
 
@@ -36,6 +35,23 @@ impl PostedRequests {
     }
 }
 
+/// Joins messages. A single message is returned unchanged; several become one array, into which arrays are
+/// flattened. If `batch` is set, the result is an array, as for responses to an array.
+pub(crate) fn join_messages<'a>(messages: impl IntoIterator<Item = &'a [u8]>, batch: bool) -> Vec<u8> {
+    let messages: Vec<&[u8]> = messages.into_iter().collect();
+    match messages.as_slice() {
+        [] => return Vec::new(),
+        [single] if !batch || single.trim_ascii_start().first() == Some(&b'[') => return single.to_vec(),
+        _ => {}
+    }
+    let inside = messages.iter().map(|message| {
+        let message = message.trim_ascii();
+        message.strip_prefix(b"[").and_then(|message| message.strip_suffix(b"]")).unwrap_or(message)
+    });
+    let inside: Vec<&[u8]> = inside.collect();
+    [b"[", inside.join(&b',').as_slice(), b"]"].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +79,20 @@ mod tests {
         let batch = format!("[{},{note},{}]", request("1"), request("2.0"));
         check(&batch, 200, &format!("[{},{}]", error("1"), error("2.0"))).await;
         check(&format!("[{}]", request("1")), 200, &format!("[{}]", error("1"))).await;
+    }
+
+    fn check(answers: &[&str], batch: bool, expect: &str) {
+        let joined = join_messages(answers.iter().map(|answer| answer.as_bytes()), batch);
+        assert_eq!(String::from_utf8_lossy(&joined), expect);
+    }
+
+    #[test]
+    fn a_batch_is_answered_by_an_array() {
+        check(&[], false, "");
+        check(&["{} "], false, "{} ");
+        check(&["{}"], true, "[{}]");
+        check(&[" [{},{}]"], true, " [{},{}]");
+        check(&["[{\"a\":1}]", "{\"b\":[2]} "], true, "[{\"a\":1},{\"b\":[2]}]");
+        check(&["{}", "{}"], false, "[{},{}]");
     }
 }

@@ -22,10 +22,9 @@ use portion_text::repeated::shortened;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use super::active_requests::{ActiveRequest, ActiveRequests};
 use super::caller::CallerResolver;
 use super::connection_io::{ConnectionIo, ResponsePending};
-use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
+use super::connection_limiter::{ActiveRequest, ActiveRequests, ConnectionLimiter, ConnectionPermit};
 use super::cors;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::limits::HttpLimits;
@@ -38,7 +37,7 @@ use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, W
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::Body;
 use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY, json_rpc_error};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Timeout for backends and connections to end after draining.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);

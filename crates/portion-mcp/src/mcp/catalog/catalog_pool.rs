@@ -1,4 +1,5 @@
-//! Shares equal catalogs between the sessions of a server, and reports rules that match none of its tools.
+//! Facts about a server, from its responses. Equal catalogs are shared between its sessions; rules that match none of its
+//! tools are reported.
 //!
 //! Most sessions know the same tools, and a catalog of a hundred tools takes tens of kilobytes.
 
@@ -88,6 +89,33 @@ impl RuleCheck {
     fn unmatched(&self, catalog: &ToolCatalog) -> impl Iterator<Item = &str> {
         let is_unmatched = |pattern: &&str| !catalog.tool_names().any(|name| glob::matches(pattern, name));
         self.patterns.iter().map(String::as_str).filter(is_unmatched)
+    }
+}
+
+/// Facts about a server, from its responses.
+pub(crate) struct ServerInfo {
+    /// Shared with sessions that know the same tools; [`edit_catalog`](Self::edit_catalog) changes it.
+    pub catalog: Arc<ToolCatalog>,
+    pub catalog_pool: Arc<CatalogPool>,
+    /// True if the server has no tools capability: then `tools/list` is answered without it.
+    pub has_no_tools: bool,
+}
+
+impl ServerInfo {
+    /// Creates the facts of a session, whose catalog is shared with equal ones.
+    pub(crate) fn new(catalog: ToolCatalog, catalog_pool: &Arc<CatalogPool>) -> Self {
+        let mut catalog = Arc::new(catalog);
+        catalog_pool.share(&mut catalog);
+        Self { catalog, catalog_pool: Arc::clone(catalog_pool), has_no_tools: false }
+    }
+
+    /// Changes the catalog of this session only.
+    pub(crate) fn edit_catalog<T>(&mut self, edit: impl FnOnce(&mut ToolCatalog) -> T) -> T {
+        let outcome = edit(Arc::make_mut(&mut self.catalog));
+        if self.catalog.is_complete() {
+            self.catalog_pool.share(&mut self.catalog);
+        }
+        outcome
     }
 }
 

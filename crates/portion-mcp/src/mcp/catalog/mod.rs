@@ -32,7 +32,7 @@ pub use advertise::builtin_listings;
 pub(super) use advertise::state_result_limit;
 use builtin_tool::BuiltinToolNames;
 pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
-pub(super) use catalog_pool::CatalogPool;
+pub(super) use catalog_pool::{CatalogPool, ServerInfo};
 pub(super) use paging_schema::PagingProperty;
 use tool::AdvertisedControls;
 pub(super) use tool::UpstreamTool;

@@ -32,7 +32,6 @@ mod request_meta;
 mod request_timer;
 mod reshape;
 mod responses;
-mod server_info;
 mod server_messages;
 mod timeouts;
 mod tool_calls;
@@ -56,9 +55,9 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
-use super::catalog::{ToolCatalog, ToolListingPolicy};
-use super::client_message::ClientMessage;
+use super::catalog::{ServerInfo, ToolCatalog, ToolListingPolicy};
 use super::header_params::HeaderParam;
+use super::owned_batch::ClientMessage;
 use super::owned_batch::OwnedBatch;
 use super::processor_factory::McpProcessorFactory;
 use super::request_id_map::RequestIdMap;
@@ -71,7 +70,6 @@ pub use internal_calls::{ResponseFuture, UpstreamCaller};
 use pending::PendingRequests;
 use queries::ActiveQueries;
 use request_timer::Timeouts;
-use server_info::ServerInfo;
 
 /// Processor of the messages between one client and one server.
 pub struct McpProcessor {

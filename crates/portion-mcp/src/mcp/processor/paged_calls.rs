@@ -32,7 +32,7 @@ use super::reshape::MessageEdit;
 use super::tool_calls::{CallText, owns_argument};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Timeout of a call where none is configured.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);

@@ -15,7 +15,7 @@ use super::super::request_id_map::RequestIdMap;
 use super::super::result::ResultShape;
 use super::request_timer::RequestTimer;
 use super::tool_listing::ToolListing;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.
 pub(super) const MAX_PENDING: usize = 10_000;

@@ -9,8 +9,8 @@ use portion_gateway::paged_call::PageError;
 use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
-use super::super::client_message::ClientMessage;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
+use super::super::owned_batch::ClientMessage;
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
 use super::super::splice::Splice;

@@ -11,14 +11,15 @@
 //! assert_eq!(decode_value("=?base64?w6k=?=").as_deref(), Some("é"));
 //! ```
 
-mod encoding;
-
+use std::borrow::Cow;
 use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use super::header_params::{self, HeaderArgument, HeaderParam};
 use super::parsed_batch::MessageView;
 use super::walk;
-pub use encoding::{decode_value, encode_value};
 
 /// Field with the method of a request.
 pub const METHOD_HEADER: &str = "mcp-method";
@@ -69,10 +70,34 @@ impl RequestHeaders {
     }
 }
 
+const BASE64_PREFIX: &str = "=?base64?";
+const BASE64_SUFFIX: &str = "?=";
+
+/// Encodes a text as a field value: unchanged if possible, else as `=?base64?…?=`. Encoded are texts with
+/// characters other than printable ASCII, with spaces at an end, and texts that look encoded.
+pub fn encode_value(text: &str) -> Cow<'_, str> {
+    let survives = text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && text == text.trim_matches(' ');
+    let looks_encoded = text.len() >= BASE64_PREFIX.len() + BASE64_SUFFIX.len()
+        && text.starts_with(BASE64_PREFIX)
+        && text.ends_with(BASE64_SUFFIX);
+    if survives && !looks_encoded {
+        return Cow::Borrowed(text);
+    }
+    format!("{BASE64_PREFIX}{}{BASE64_SUFFIX}", STANDARD.encode(text)).into()
+}
+
+/// Decodes a field value: plain, or base64 in `=?base64?…?=`. `None` if it does not decode to text.
+pub fn decode_value(field: &str) -> Option<String> {
+    match field.strip_prefix(BASE64_PREFIX).and_then(|field| field.strip_suffix(BASE64_SUFFIX)) {
+        Some(inside) => String::from_utf8(STANDARD.decode(inside).ok()?).ok(),
+        None => Some(field.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::ParsedBatch;
-    use super::RequestHeaders;
+    use super::{RequestHeaders, decode_value, encode_value};
 
     /// `schema`: the tool's input schema; `expect`: the fields of its parameters.
     fn check(schema: &str, arguments: &str, expect: &[(&str, &str)]) {
@@ -125,5 +150,21 @@ mod tests {
         check("prompts/get", r#"{"name":"p"}"#, &["prompts/get", "p"]);
         check("prompts/get", r#"{"name":7}"#, &["prompts/get"]);
         check("tasks/cancel", r#"{"taskId":"t"}"#, &["tasks/cancel", "t"]);
+    }
+
+    fn check_encoding(text: &str, expect: &str) {
+        assert_eq!(encode_value(text), expect);
+        assert_eq!(decode_value(expect).as_deref(), Some(text));
+    }
+
+    #[test]
+    fn only_values_that_need_it_are_encoded() {
+        check_encoding("", "");
+        check_encoding("get_weather", "get_weather");
+        check_encoding("a b?=", "a b?=");
+        check_encoding(" a", "=?base64?IGE=?=");
+        check_encoding("a\n", "=?base64?YQo=?=");
+        check_encoding("é", "=?base64?w6k=?=");
+        check_encoding("=?base64?YQ==?=", "=?base64?PT9iYXNlNjQ/WVE9PT89?=");
     }
 }

@@ -13,10 +13,9 @@ use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
-use super::HttpClient;
-use super::authorizer::{Authorizer, Rejection};
 use super::event_stream::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError, single_line_excerpt};
+use super::{Authorizer, HttpClient, Rejection};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::encoding;
 

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::{FrameReader, replace_line_breaks};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::stdio::{Child, Program, ServerOutput};
 
 /// Time for a server to exit once its stdin is closed, and then once it got SIGTERM: in sum less than the two seconds

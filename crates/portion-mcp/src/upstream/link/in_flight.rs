@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::mcp::{MessageView, RequestIdMap};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// Pending requests by id.
 #[derive(Default)]

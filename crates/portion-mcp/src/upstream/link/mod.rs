@@ -6,11 +6,9 @@
 //! - `remote`: a server over HTTP; detects its transport
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
 //! - `in_flight`, `message`: shared by both
-//! - `close_reason`: why a link was closed
 //! - `ping_responder`: answers pings while a person logs in
 //! - `rest`: a REST API; the server of its tools runs in this process
 
-mod close_reason;
 mod in_flight;
 mod message;
 mod ping_responder;
@@ -21,6 +19,7 @@ mod streamable;
 
 mod child;
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
@@ -30,8 +29,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::frame::Frame;
+use crate::upstream::stderr::StderrLines;
+use crate::upstream::stdio::ServerFailure;
 pub use child::ChildConnector;
-pub use close_reason::CloseReason;
 pub(crate) use message::with_missing_id;
 
 /// Messages queued on a link in each direction; a sender waits while the queue is full.
@@ -119,5 +119,37 @@ impl Inbox {
     /// Waits at most `limit` until the link is closed, and drops its last events.
     pub(crate) async fn wait_closed(mut self, limit: Duration) {
         let _ = timeout(limit, async { while self.next().await.is_some() {} }).await;
+    }
+}
+
+/// Reason that a link was closed. Displays as the message and the last lines of the server's stderr.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CloseReason {
+    message: String,
+    stderr: StderrLines,
+}
+
+impl CloseReason {
+    /// Creates a reason without lines of stderr.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), stderr: StderrLines::default() }
+    }
+
+    /// Returns the reason without the lines of stderr, for callers whose own stderr has a copy of them.
+    #[must_use]
+    pub fn without_stderr(self) -> Self {
+        Self::new(self.message)
+    }
+}
+
+impl fmt::Display for CloseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.message, self.stderr)
+    }
+}
+
+impl From<&ServerFailure> for CloseReason {
+    fn from(failure: &ServerFailure) -> Self {
+        Self { message: failure.sentence(), stderr: failure.stderr().clone() }
     }
 }

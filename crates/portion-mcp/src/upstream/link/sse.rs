@@ -16,7 +16,7 @@ use super::message::{failure_message, to_single_line, with_missing_id};
 use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::{DroppedLine, Frame};
 use crate::mcp::{MessageKind, ParsedBatch};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::http::{EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem};
 
 /// Timeout for the response and its first event, which names the endpoint.

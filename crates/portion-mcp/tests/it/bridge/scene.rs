@@ -16,7 +16,7 @@ use portion_gateway::store::{self, MemoryStore};
 use portion_mcp::bridge::{Bridge, BridgeLimits};
 use portion_mcp::front::http::{self, Backend, HttpServer, OriginGuard};
 use portion_mcp::mcp::McpProcessorFactory;
-use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_mcp::once::OneShotFlag;
 use portion_mcp::upstream::link::ChildConnector;
 use portion_mcp::upstream::stdio::Program;
 use portion_policy::listing::ListingOptions;

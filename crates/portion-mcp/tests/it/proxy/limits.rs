@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::HttpLimits;
-use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_mcp::once::OneShotFlag;
 
 use super::peers::{EVENTS, Scene, json, say};
 use crate::waiting::wait_until;

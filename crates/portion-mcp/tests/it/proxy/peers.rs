@@ -15,7 +15,7 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
 use portion_mcp::mcp::McpProcessorFactory;
-use portion_mcp::one_shot_flag::OneShotFlag;
+use portion_mcp::once::OneShotFlag;
 use portion_mcp::proxy::Proxy;
 use portion_mcp::upstream::http::HttpClient;
 use portion_policy::listing::ListingOptions;

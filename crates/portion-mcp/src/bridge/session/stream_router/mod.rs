@@ -9,8 +9,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::replay_buffer::ReplayBuffer;
-use super::stream::{OutboundStream, StreamEvent};
+use super::stream::{OutboundStream, ReplayBuffer, StreamEvent};
 use crate::mcp::error_code::json_rpc_error;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch, RequestIdMap};
 

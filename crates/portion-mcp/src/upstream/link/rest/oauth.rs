@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::headers::USER_AGENT_TEXT;
 use crate::http::{body, encoding};
-use crate::shared_attempt::SharedAttempt;
+use crate::once::SharedAttempt;
 use crate::upstream::http::HttpClient;
 
 /// Timeout of a request for a token.

@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 
 use super::backoff::{Backoff, BackoffPolicy};
 use super::server_handle::ServerHandle;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::http::{ResumePoint, StreamItem};
 
 /// Longest delay of the next message until the stream is open: messages that the server sends before would be lost.

@@ -16,7 +16,6 @@ mod listening_stream;
 mod outbound_message;
 mod server_handle;
 mod session;
-mod session_renewal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::LinkEvent;
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::http::{RequestError, ResponseContent, ServerClient};
 use exchange::MessageExchange;
 use listening_stream::open_listening_stream;

@@ -8,7 +8,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use super::super::in_flight::InFlight;
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageView, ParsedBatch};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 
 /// A message, or a batch of messages.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use super::outbound_message::OutboundMessage;
 use super::session::{SESSION_ID_HEADER, UpstreamSession};
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, ParsedBatch};
-use crate::one_shot_flag::OneShotFlag;
+use crate::once::OneShotFlag;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, ServerClient};
 
 /// State shared by the tasks of a link.

@@ -1,17 +1,55 @@
-//! An attempt that runs once for all callers that need its outcome at the same time.
+//! A flag that is set once, by a thread, and awaited by tasks; and an attempt that runs once for all callers that need its
+//! outcome at the same time.
 //!
-//! With a mutex held during the attempt, callers that wait for one that fails would repeat it one after the other, and the
-//! last of them would wait for the sum of all timeouts.
+//! ```
+//! use portion_mcp::once::OneShotFlag;
+//!
+//! let flag = OneShotFlag::default();
+//! assert!(!flag.is_set());
+//! flag.set();
+//! assert!(flag.is_set());
+//! ```
 
 use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
+/// A flag that is set once and stays set.
+#[derive(Debug)]
+pub struct OneShotFlag(watch::Sender<bool>);
+
+impl Default for OneShotFlag {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl OneShotFlag {
+    /// Sets the flag.
+    pub fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Returns true if the flag is set.
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits until the flag is set; returns at once if it already is.
+    pub async fn wait(&self) {
+        // The sender lives as long as this borrow, so there is no error.
+        let _ = self.0.subscribe().wait_for(|set| *set).await;
+    }
+}
+
 /// Receives the outcome of an attempt; it is `None` while the attempt runs.
 type Outcome<T> = watch::Receiver<Option<T>>;
 
 /// Runs one attempt at a time.
+///
+/// With a mutex held during the attempt, callers that wait for one that fails would repeat it one after the other, and the
+/// last of them would wait for the sum of all timeouts.
 pub(crate) struct SharedAttempt<T>(Mutex<Option<Outcome<T>>>);
 
 impl<T> Default for SharedAttempt<T> {
