@@ -24,15 +24,15 @@
 //! | --- | --- |
 //! | `key` | the table of all keys (`definitions`, by group). Parsing (`kind`), variables, options, schema, manual and `config show` follow from it |
 //! | `document` | YAML and JSON as one tree with positions, within limits, without recursion |
-//! | `sources`, `find`, `user_dirs` | file, variables and options by priority; where the file is; directories of the user |
+//! | `find`, `user_dirs` | file, variables and options by priority; where the file is; directories of the user |
 //! | `named_file` | reads a file, pipe or device that a user names, within a size and a time |
-//! | `read`, `settings`, `value`, `origin`, `problem` | from documents to settings, with all errors at once. `read/lines` never shows a line that may hold a secret |
+//! | `read`, `settings`, `value`, `problem` | from documents to settings with their origins, with all errors at once. `read/lines` never shows a line that may hold a secret |
 //! | `profile` | configurations for known APIs, as YAML files that are part of the program; `matching` recognises the profile of a server by its tools |
 //! | `reference` | `${NAME}` and `${file:…}` |
 //! | `pattern`, `config/cascade` | the endpoints of a rule; the most specific rule wins, key by key |
 //! | `config` | one immutable version. `endpoint_config` turns keys into limits and options, `check` finds contradictions, `upstream` reads the servers |
 //! | `watch`, `live`, `history` | a changed file, read once it is complete; the version in force; earlier versions |
-//! | `show`, `diff`, `schema`, `manual` | output for people and programs |
+//! | `show`, `diff`, `schema`, `template` | output for people and programs, and the reference of all keys |
 
 pub mod config;
 pub mod diff;
@@ -41,9 +41,7 @@ pub mod find;
 pub mod history;
 pub mod key;
 pub mod live;
-pub mod manual;
 pub mod named_file;
-pub mod origin;
 pub mod pattern;
 pub mod problem;
 pub mod profile;
@@ -52,7 +50,6 @@ pub mod reference;
 pub mod schema;
 pub mod settings;
 pub mod show;
-pub mod sources;
 pub mod template;
 pub mod user_dirs;
 pub mod value;
@@ -62,10 +59,9 @@ pub use config::{
     AlertSettings, Config, LoginConfig, OAuthConfig, OtlpTarget, RestConfig, ServerConfig, Upstream,
 };
 pub use diff::diff;
-pub use find::find;
+pub use find::{Sources, find};
 pub use problem::{Errors, Problem, Warnings};
 pub use reference::SecretResolver;
 pub use schema::schema;
 pub use show::{show, show_json};
-pub use sources::Sources;
 pub use template::{json_template, template};

@@ -14,9 +14,9 @@ use portion_policy::policy_source::PolicySource as _;
 
 use crate::config::Config;
 use crate::diff::{diff, restart_required};
+use crate::find::Sources;
 use crate::history::{History, HistoryError};
 use crate::problem::{Errors, Warnings};
-use crate::sources::Sources;
 use crate::watch::{DebounceOptions, FileContent, WatchError, WatchHandle};
 
 /// Callback that returns the errors for which the process would not start with a valid configuration.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::origin::Origin;
+use crate::settings::Origin;
 
 /// A problem in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

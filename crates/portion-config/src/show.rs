@@ -10,8 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Cascade, Config};
 use crate::key::{Key, KeyGroup, SettingsLevel, ValueKind};
-use crate::origin::Origin;
-use crate::settings::{Setting, Settings};
+use crate::settings::{Origin, Setting, Settings};
 use crate::value::Value;
 
 /// Columns in front of the origins, where the lines leave them free.

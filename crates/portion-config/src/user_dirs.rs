@@ -18,34 +18,32 @@ pub fn history_dir(file: &Path) -> Option<PathBuf> {
     let file = std::path::absolute(file).ok()?;
     let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
     let name = u64::from_be_bytes(std::array::from_fn(|i| digest[i]));
-    let places = etcetera::choose_base_strategy().ok()?;
-    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    Some(state.join(APP_DIR).join("config").join(format!("{name:016x}")))
+    Some(state_dir()?.join("config").join(format!("{name:016x}")))
 }
 
 /// Returns the directory for stored payloads.
 pub fn snapshot_dir() -> Option<PathBuf> {
-    let places = etcetera::choose_base_strategy().ok()?;
-    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    Some(state.join(APP_DIR).join("snapshots"))
+    Some(state_dir()?.join("snapshots"))
 }
 
 /// Returns the directory for the tokens of remote servers.
 pub fn oauth_dir() -> Option<PathBuf> {
-    let places = etcetera::choose_base_strategy().ok()?;
-    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    Some(state.join(APP_DIR).join("oauth"))
+    Some(state_dir()?.join("oauth"))
 }
 
 /// Returns the directory for the backups of edited client configurations.
 pub fn install_dir() -> Option<PathBuf> {
-    let places = etcetera::choose_base_strategy().ok()?;
-    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    Some(state.join(APP_DIR).join("install"))
+    Some(state_dir()?.join("install"))
 }
 
 /// Returns the file in which requests are recorded.
 pub fn telemetry_file() -> Option<PathBuf> {
     let places = etcetera::choose_base_strategy().ok()?;
     Some(places.data_dir().join(APP_DIR).join("telemetry.db"))
+}
+
+/// Returns the directory for what must outlive the process.
+fn state_dir() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    Some(places.state_dir().unwrap_or_else(|| places.data_dir()).join(APP_DIR))
 }

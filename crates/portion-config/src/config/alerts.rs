@@ -5,8 +5,8 @@ use std::time::Duration;
 use portion_policy::upstream::UpstreamTarget;
 
 use super::Config;
-use crate::origin::Origin;
 use crate::read::ConfigReader;
+use crate::settings::Origin;
 use crate::value::Value;
 
 /// Value of `alertOn` by which every oversized call counts.

@@ -8,10 +8,9 @@ use portion_core::policy::{ClientLimits, Policy, PolicyError, PolicyProfile};
 use portion_policy::upstream::UpstreamTarget;
 
 use super::{Cascade, Config, OtlpTarget, PatternRule, cascade};
-use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::read::ConfigReader;
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 use crate::value::Value;
 
 /// Two keys with the origins of their values: a conflict is reported once, not for each pattern that

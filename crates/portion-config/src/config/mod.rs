@@ -4,9 +4,7 @@ mod access;
 mod alerts;
 mod cascade;
 mod check;
-mod defaults;
 mod endpoint_config;
-mod login;
 mod rest;
 mod upstream;
 mod values;
@@ -19,16 +17,15 @@ use std::time::Duration;
 use portion_policy::listing::ListingOptions;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 
+use crate::find::Sources;
 use crate::problem::{Errors, Warnings};
 use crate::read::{ConfigReader, SourceLines};
 use crate::settings::Settings;
-use crate::sources::Sources;
 use crate::value::Value;
 pub use alerts::AlertSettings;
 pub(crate) use cascade::{Cascade, PatternRule};
-pub use login::LoginConfig;
 pub use rest::{OAuthConfig, RestConfig};
-pub use upstream::{ServerConfig, Upstream};
+pub use upstream::{LoginConfig, ServerConfig, Upstream};
 
 /// One version of the configuration.
 #[derive(Debug)]

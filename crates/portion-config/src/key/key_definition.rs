@@ -1,8 +1,10 @@
-//! The properties of a configuration key.
+//! The properties of a configuration key, and the groups of keys for help and documentation.
 
 use std::fmt;
 
-use super::{InvalidValue, KeyGroup, ValueKind};
+use portion_core::policy;
+
+use super::{InvalidValue, ValueKind};
 use crate::document::Node;
 use crate::value::Value;
 
@@ -184,3 +186,79 @@ fn split_camel_case(name: &str, between: char) -> String {
     }
     out
 }
+
+/// The group of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyGroup {
+    /// Listing of tools.
+    Tools,
+    /// Size limits of replies.
+    Limits,
+    /// Retention of payloads for follow-ups.
+    Retention,
+    /// Knowledge about payloads, and their treatment.
+    Payloads,
+    /// Format of replies.
+    Replies,
+    /// Selection of the sessions whose replies are shaped.
+    Rollout,
+    /// Addresses to listen at.
+    Listeners,
+    /// Logs and records for the operator.
+    Log,
+    /// Alerts for the operator.
+    Alerts,
+    /// Upstream servers, and rules for their endpoints.
+    Servers,
+}
+
+impl KeyGroup {
+    /// All groups, in display order.
+    pub const ALL: [Self; 10] = [
+        Self::Limits,
+        Self::Retention,
+        Self::Payloads,
+        Self::Replies,
+        Self::Rollout,
+        Self::Tools,
+        Self::Servers,
+        Self::Listeners,
+        Self::Log,
+        Self::Alerts,
+    ];
+
+    /// Returns the heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Tools => "Tools",
+            Self::Limits => "Limits",
+            Self::Retention => "Storage",
+            Self::Payloads => "Payloads",
+            Self::Replies => "Replies",
+            Self::Rollout => "Rollout",
+            Self::Listeners => "Listeners",
+            Self::Log => "Log",
+            Self::Alerts => "Alerts",
+            Self::Servers => "Servers",
+        }
+    }
+}
+
+pub(in crate::key) const MIN_BUDGET: u64 = policy::MIN_BUDGET as u64;
+pub(in crate::key) const MIN_BYTES: u64 = policy::MIN_BYTE_LIMIT as u64;
+/// Upper bound for all counts: far above what any model accepts.
+pub(in crate::key) const MAX_COUNT: u64 = 1_000_000_000;
+
+/// Properties that most keys share.
+pub(in crate::key) const KEY_DEFAULTS: Key = Key {
+    name: "",
+    kind: ValueKind::Boolean,
+    keywords: &[],
+    default: "",
+    value_name: "",
+    doc: "",
+    group: KeyGroup::Limits,
+    placement: Placement::Everywhere,
+    is_reloadable: true,
+    flag: CliFlag::FromName,
+};

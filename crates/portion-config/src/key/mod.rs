@@ -1,4 +1,4 @@
-//! All configuration keys with their properties.
+//! All configuration keys with their properties, and options that stand for a value of a key.
 //!
 //! ```
 //! use portion_config::key::Key;
@@ -9,19 +9,15 @@
 //! ```
 
 mod definitions;
-mod group;
 mod key_definition;
 mod kind;
 mod log_level;
-mod shorthand;
 
 use portion_text::spelling::closest_name;
 
-pub use group::KeyGroup;
-pub use key_definition::{CliFlag, Key, Placement, SettingsLevel};
+pub use key_definition::{CliFlag, Key, KeyGroup, Placement, SettingsLevel};
 pub use kind::{InvalidValue, ValueKind, parse_socket_address};
 pub use log_level::{InvalidLevel, LEVEL_VARIABLE, level_choices, parse_level};
-pub use shorthand::{SHORTHANDS, Shorthand};
 
 impl Key {
     /// Yields all keys, group by group.
@@ -47,5 +43,41 @@ impl Key {
     /// Returns the key that an unknown name probably means.
     pub(crate) fn nearest(name: &str, level: SettingsLevel) -> Option<String> {
         closest_name(name, Self::names(level))
+    }
+}
+
+/// An option that stands for a value of a key.
+#[derive(Debug)]
+pub struct Shorthand {
+    /// Name without dashes.
+    pub option: &'static str,
+    /// Name of the key.
+    pub key: &'static str,
+    /// Value of the key.
+    pub value: &'static str,
+    /// Description of its effect.
+    pub doc: &'static str,
+}
+
+/// All shorthands.
+pub const SHORTHANDS: &[Shorthand] = &[
+    Shorthand {
+        option: "lean",
+        key: "profile",
+        value: "lean",
+        doc: "Smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
+    },
+    Shorthand {
+        option: "verbose",
+        key: "logLevel",
+        value: "info",
+        doc: "Log the decision about each reply and its reasons on stderr: logLevel info",
+    },
+];
+
+impl Shorthand {
+    /// Returns the group of its key.
+    pub fn group(&self) -> Option<KeyGroup> {
+        Key::by_name(self.key).map(|key| key.group)
     }
 }

@@ -3,8 +3,7 @@
 use super::{ConfigReader, DocumentSource};
 use crate::document::{MapKey, Node, NodeValue};
 use crate::key::{Key, SettingsLevel, ValueKind};
-use crate::origin::Origin;
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 
 /// The settings of one source.
 #[derive(Default)]

@@ -14,11 +14,10 @@ pub(crate) use lines::SourceLines;
 use crate::document::{
     Document, DocumentError, EMPTY_MESSAGE, MapKey, Node, NodeValue, TextPosition, json, yaml,
 };
+use crate::find::Sources;
 use crate::key::{InvalidValue, Key, SettingsLevel, ValueKind};
-use crate::origin::Origin;
 use crate::problem::Problem;
-use crate::settings::{Setting, Settings};
-use crate::sources::Sources;
+use crate::settings::{Origin, Setting, Settings};
 
 /// Key with which a document names its schema, for editors.
 const SCHEMA_KEY: &str = "$schema";

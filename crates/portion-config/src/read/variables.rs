@@ -7,8 +7,8 @@ use portion_text::spelling::closest_name;
 use super::{ConfigReader, DocumentSource, Layer};
 use crate::document::{MapKey, TextPosition};
 use crate::key::{Key, LEVEL_VARIABLE, SHORTHANDS, level_choices, parse_level};
-use crate::origin::Origin;
 use crate::problem::Problem;
+use crate::settings::Origin;
 
 /// Prefix of all variables of Portion.
 const VARIABLE_PREFIX: &str = "PORTION_";

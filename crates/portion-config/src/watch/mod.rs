@@ -18,7 +18,6 @@
 //! continues later than [`DebounceOptions::quiet_interval`], looks like one that has finished.
 
 mod debounce;
-mod file_content;
 mod file_watcher;
 mod probe;
 mod resolved_path;
@@ -32,7 +31,7 @@ use std::thread::{self, JoinHandle};
 use thiserror::Error;
 
 pub use debounce::DebounceOptions;
-pub use file_content::{FileContent, MAX_FILE_BYTES};
+pub use probe::{FileContent, MAX_FILE_BYTES};
 
 use self::file_watcher::{FileWatcher, WatchMessage};
 use self::watch_loop::WatchLoop;

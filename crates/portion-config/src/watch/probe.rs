@@ -1,4 +1,4 @@
-//! Reads a file within limits and detects changes during the read.
+//! Reads a watched file within limits and detects changes during the read.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -6,7 +6,22 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::debounce::ReadAssessment;
-use super::{FileContent, MAX_FILE_BYTES};
+
+/// Maximum bytes of a configuration file.
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Content of the path. The same content is never reported twice in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileContent {
+    /// A complete text that differs from the last one.
+    Text(String),
+    /// A file without content: only blank lines and comments, or no bytes.
+    Empty,
+    /// No file.
+    Missing,
+    /// Something that cannot be read as text, and the reason.
+    Unreadable(String),
+}
 
 /// The state of a file, as far as it is known without reading the content.
 #[derive(Clone, Debug, PartialEq, Eq)]

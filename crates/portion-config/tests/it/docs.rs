@@ -5,7 +5,7 @@ use std::{env, fs};
 
 use portion_config::Config;
 use portion_config::key::{CliFlag, Key, SettingsLevel};
-use portion_config::manual::manual;
+use portion_config::template::manual;
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, RenderOptions};
 use portion_policy::client::CLIENTS;
 use portion_policy::policy_source::PolicySource;

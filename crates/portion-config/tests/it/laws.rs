@@ -1,7 +1,7 @@
 //! Tests that every text is either accepted or rejected with a position.
 
 use portion_config::key::{Key, SettingsLevel, ValueKind};
-use portion_config::origin::Origin;
+use portion_config::settings::Origin;
 use portion_config::{Config, Sources, diff, show};
 use portion_core::policy::ClientLimits;
 use portion_policy::policy_source::PolicySource;

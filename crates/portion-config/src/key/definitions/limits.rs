@@ -1,6 +1,6 @@
 //! Keys for the size of replies and the retention of payloads.
 
-use super::defaults::{KEY_DEFAULTS, MAX_COUNT, MIN_BUDGET, MIN_BYTES};
+use crate::key::key_definition::{KEY_DEFAULTS, MAX_COUNT, MIN_BUDGET, MIN_BYTES};
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const LIMITS: Key = Key { group: KeyGroup::Limits, ..KEY_DEFAULTS };

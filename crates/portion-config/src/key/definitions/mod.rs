@@ -2,7 +2,6 @@
 //! makes an [`EndpointConfig`](portion_policy::policy_source::EndpointConfig) of it; everything else is
 //! derived.
 
-mod defaults;
 mod limits;
 mod payloads;
 mod program;

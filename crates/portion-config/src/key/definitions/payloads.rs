@@ -2,7 +2,7 @@
 
 use portion_core::policy::{FillStrategy, OrderStrategy};
 
-use super::defaults::KEY_DEFAULTS;
+use crate::key::key_definition::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const PAYLOADS: Key = Key { group: KeyGroup::Payloads, ..KEY_DEFAULTS };

@@ -1,6 +1,6 @@
 //! Keys for the program only: listeners, logs, records and alerts.
 
-use super::defaults::KEY_DEFAULTS;
+use crate::key::key_definition::KEY_DEFAULTS;
 use crate::key::log_level::LEVELS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 

@@ -2,7 +2,7 @@
 
 use portion_core::policy::{EnvelopeMode, FirstRows, MetadataMode, MetadataStyle, RowStyle};
 
-use super::defaults::{KEY_DEFAULTS, MIN_BYTES};
+use crate::key::key_definition::{KEY_DEFAULTS, MIN_BYTES};
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const REPLIES: Key = Key { group: KeyGroup::Replies, ..KEY_DEFAULTS };

@@ -1,6 +1,6 @@
 //! Keys for upstream servers and the listing of their tools.
 
-use super::defaults::KEY_DEFAULTS;
+use crate::key::key_definition::KEY_DEFAULTS;
 use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
 
 const TOOLS: Key =

@@ -1,7 +1,5 @@
 //! Parses the values of keys, by kind.
 
-mod invalid_value;
-mod pushdown;
 mod scalar;
 mod structured;
 mod tools;
@@ -9,16 +7,15 @@ mod tools;
 use portion_text::spelling::find_misspelled;
 use portion_tokens::Factor;
 
-use crate::document::{Node, NodeValue};
+use crate::document::{Node, NodeValue, TextPosition};
 use crate::reference::Secret;
 use crate::value::Value;
-pub use invalid_value::InvalidValue;
-use pushdown::parse_pushdown;
 pub use scalar::parse_socket_address;
 use scalar::{
     parse_address, parse_choice, parse_command_line, parse_cursor_keys, parse_duration, parse_size,
     parse_store, parse_token_hashes, parse_tool_name, parse_url,
 };
+use structured::parse_pushdown;
 
 /// Maximum above which a limit is not mentioned in a description.
 const UNBOUNDED_FROM: u64 = 1_000_000_000;
@@ -227,4 +224,52 @@ pub(super) fn join_choices(some: &[&str], more: &[&str]) -> String {
         Some((last, _)) => (*last).to_owned(),
         None => String::new(),
     }
+}
+
+/// Longest value that is shown, in characters.
+const MAX_SHOWN_CHARS: usize = 60;
+
+/// The error for an invalid value of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidValue {
+    /// Position of the value.
+    pub position: TextPosition,
+    /// The given value, if it may be shown.
+    pub raw_value: Option<String>,
+    /// Description of the problem: `is not a whole number`.
+    pub problem: String,
+    /// Remedy.
+    pub fix: String,
+}
+
+impl InvalidValue {
+    pub(crate) fn new(node: &Node, is: impl Into<String>, fix: impl Into<String>) -> Self {
+        let given = match &node.value {
+            NodeValue::Scalar { text, .. } => Some(shorten(text)),
+            _ => None,
+        };
+        Self { position: node.position, raw_value: given, problem: is.into(), fix: fix.into() }
+    }
+
+    /// Shows another text in place of the given value.
+    pub(crate) fn showing(self, text: &str) -> Self {
+        Self { raw_value: Some(shorten(text)), ..self }
+    }
+
+    /// Returns the message, with the given value if `shown` is true.
+    pub fn message(&self, key: &str, shown: bool) -> String {
+        match &self.raw_value {
+            Some(given) if shown => format!("{key} is `{}`, which {}", given.escape_debug(), self.problem),
+            _ => format!("{key} {}", self.problem),
+        }
+    }
+
+    /// Returns the message with the remedy.
+    pub(crate) fn message_with_fix(&self, key: &str, shown: bool) -> String {
+        format!("{}; {}", self.message(key, shown), self.fix)
+    }
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(MAX_SHOWN_CHARS).collect()
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use portion_config::origin::Origin;
+use portion_config::settings::Origin;
 use portion_config::settings::{Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
 use portion_gateway::store::disk::prepare_directory;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portion_config::origin::Origin;
+use portion_config::settings::Origin;
 use portion_config::{Config, user_dirs};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Traffic};
 use portion_text::counted::counted;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use portion_client::check::Tool;
 use portion_config::Config;
 use portion_config::config::Upstream;
-use portion_config::origin::Origin;
+use portion_config::settings::Origin;
 use portion_config::settings::Settings;
 use portion_telemetry::show::grouped;
 use portion_text::counted::counted;
