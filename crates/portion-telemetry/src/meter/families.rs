@@ -2,8 +2,7 @@
 
 use portion_core::event::{EndpointKind, Outcome, RequestServed};
 
-use super::endpoint::{EndpointCounters, OutcomeKey};
-use super::{Histogram, Labels, Meter, Totals};
+use super::{EndpointCounters, Histogram, Labels, Meter, OutcomeKey, Totals};
 use crate::names::{self, Metric};
 
 /// All values of one metric.

@@ -19,15 +19,12 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `settings`, `resource` | destinations; attributes of the service |
-//! | `exporter`, `providers` | the observer; the pipelines of the OpenTelemetry SDK |
-//! | `span`, `meters`, `observables`, `names`, `ids` | the span of a request; its histograms; all other metrics, read at each export; attribute names; span ids |
+//! | `exporter`, `providers` | the observer; the pipelines of the OpenTelemetry SDK, and the histograms of each request |
+//! | `span`, `observables` | the span of a request, its id and the names of its attributes; all metrics but histograms, read at each export |
 //! | `send`, `stats`, `client` | the queue of spans, and exporters with counters; one log line per failure; the HTTP client of their threads |
 
 mod client;
 mod exporter;
-mod ids;
-mod meters;
-mod names;
 mod observables;
 mod providers;
 mod resource;

@@ -3,23 +3,24 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use crate::meter::Meter;
-use opentelemetry::InstrumentationScope;
-use opentelemetry::metrics::MeterProvider as _;
+use crate::meter;
+use opentelemetry::metrics::{Histogram, Meter, MeterProvider as _};
 use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, TracerProviderBuilder};
 use portion_core::event::RequestServed;
 use portion_net::worker::Deadline;
+use portion_tokens::accuracy;
 
+use crate::names::{self, Kind, Metric};
 use crate::otlp::client::Client;
-use crate::otlp::ids::SpanIds;
-use crate::otlp::meters::Meters;
-use crate::otlp::observables::{FamilySource, observe};
+use crate::otlp::observables::{FamilySource, observe, pairs};
 use crate::otlp::send::{MetricSender, SpanQueue};
 use crate::otlp::settings::{Settings, Signal};
+use crate::otlp::span::SpanIds;
 use crate::otlp::stats::QueueStats;
 use crate::otlp::{resource, span};
 
@@ -48,7 +49,7 @@ pub(crate) struct MetricsPipeline {
 
 impl Providers {
     /// Starts the pipelines. A signal that cannot be sent is logged and left out.
-    pub(crate) fn new(settings: &Settings, meter: &Arc<Meter>) -> Self {
+    pub(crate) fn new(settings: &Settings, meter: &Arc<meter::Meter>) -> Self {
         let resource = resource::resource();
         let traces = settings.traces.as_ref().map(|signal| TracesPipeline::new(signal, resource.clone()));
         let metrics = settings.metrics.as_ref().map(|signal| MetricsPipeline::new(signal, resource, meter));
@@ -105,7 +106,7 @@ impl TracesPipeline {
 }
 
 impl MetricsPipeline {
-    fn new(signal: &Signal, resource: Resource, meter: &Arc<Meter>) -> Result<Self, Box<dyn Error>> {
+    fn new(signal: &Signal, resource: Resource, meter: &Arc<meter::Meter>) -> Result<Self, Box<dyn Error>> {
         let stats = Arc::new(QueueStats::new("metrics"));
         let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&stats))?;
         let inner = configured(MetricExporter::builder().with_http(), signal, client).build()?;
@@ -145,4 +146,40 @@ fn or_log<T>(signal: &'static str, started: Option<Result<T, Box<dyn Error>>>) -
 
 fn scope() -> InstrumentationScope {
     InstrumentationScope::builder("portion").with_version(env!("CARGO_PKG_VERSION")).build()
+}
+
+/// Instruments of a request.
+#[derive(Debug)]
+pub(crate) struct Meters {
+    duration: Histogram<f64>,
+    overhead: Histogram<f64>,
+    estimate_error: Histogram<f64>,
+    /// Provides the attributes of endpoints.
+    meter: Arc<meter::Meter>,
+}
+
+impl Meters {
+    pub(crate) fn new(to: &Meter, meter: Arc<meter::Meter>) -> Self {
+        let histogram = |of: &Metric| {
+            let bounds = if let Kind::Histogram(bounds) = of.kind { bounds } else { &[] };
+            let named = to.f64_histogram(of.name).with_unit(of.unit).with_description(of.help);
+            named.with_boundaries(bounds.to_vec()).build()
+        };
+        Self {
+            duration: histogram(&names::OPERATION_DURATION),
+            overhead: histogram(&names::OVERHEAD),
+            estimate_error: histogram(&names::ESTIMATE_ERROR),
+            meter,
+        }
+    }
+
+    /// Records the measurements of a request.
+    pub(crate) fn measure(&self, served: &RequestServed) {
+        self.duration.record(served.latency.as_secs_f64(), &pairs(self.meter.operation(served)));
+        self.overhead.record(served.overhead.as_secs_f64(), &[]);
+        if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
+            let error = accuracy::relative_error(estimated, actual).abs();
+            self.estimate_error.record(error, &[KeyValue::new(names::COUNTER, served.counter)]);
+        }
+    }
 }

@@ -1,6 +1,8 @@
-//! Builds the span of a request: <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#server>.
+//! Builds the span of a request, and has the names of its attributes: <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#server>.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::names::{self as conventions, ERROR, METHOD, PROMPT, TOOL};
@@ -9,11 +11,8 @@ use opentelemetry::trace::{
     Tracer as _,
 };
 use opentelemetry::{Array, Context, KeyValue, SpanId, StringValue, TraceId, Value};
-use opentelemetry_sdk::trace::SdkTracer;
+use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SdkTracer};
 use portion_core::event::{EndpointKind, RequestServed, TraceContext};
-
-use crate::otlp::ids::SpanIds;
-use crate::otlp::names;
 
 /// Starts and ends the span of a request, as a child of the caller's span if the request has a trace context.
 pub(crate) fn record(tracer: &SdkTracer, ids: &SpanIds, served: &RequestServed) {
@@ -54,13 +53,13 @@ fn parent_context(trace: TraceContext) -> Context {
 fn attributes(served: &RequestServed) -> Vec<KeyValue> {
     let mut all = vec![
         KeyValue::new(METHOD, conventions::method(served.kind)),
-        KeyValue::new(names::REQUEST, format!("{:032x}", served.request)),
-        KeyValue::new(names::OUTCOME, served.outcome.name()),
-        KeyValue::new(names::FOLLOW_UP, served.follow_up),
-        KeyValue::new(names::BYTES_ORIGINAL, int_value(served.original_bytes)),
-        KeyValue::new(names::BYTES_SERVED, int_value(served.response_bytes)),
-        KeyValue::new(names::OVERHEAD, served.overhead.as_secs_f64()),
-        KeyValue::new(names::CONFIG_VERSION, int_value(served.config)),
+        KeyValue::new(REQUEST, format!("{:032x}", served.request)),
+        KeyValue::new(OUTCOME, served.outcome.name()),
+        KeyValue::new(FOLLOW_UP, served.follow_up),
+        KeyValue::new(BYTES_ORIGINAL, int_value(served.original_bytes)),
+        KeyValue::new(BYTES_SERVED, int_value(served.response_bytes)),
+        KeyValue::new(OVERHEAD, served.overhead.as_secs_f64()),
+        KeyValue::new(CONFIG_VERSION, int_value(served.config)),
     ];
     let mut maybe = |name: &'static str, value: Option<Value>| {
         all.extend(value.map(|value| KeyValue::new(name, value)));
@@ -70,18 +69,18 @@ fn attributes(served: &RequestServed) -> Vec<KeyValue> {
         named.then(|| Value::from(Arc::clone(&served.endpoint)))
     };
     maybe(TOOL, endpoint(EndpointKind::Tool));
-    maybe(names::OPERATION, (served.kind == EndpointKind::Tool).then(|| "execute_tool".into()));
-    maybe(names::RESOURCE_URI, endpoint(EndpointKind::Resource));
+    maybe(OPERATION, (served.kind == EndpointKind::Tool).then(|| "execute_tool".into()));
+    maybe(RESOURCE_URI, endpoint(EndpointKind::Resource));
     maybe(PROMPT, endpoint(EndpointKind::Prompt));
-    maybe(names::UPSTREAM, served.upstream.clone().map(Into::into));
+    maybe(UPSTREAM, served.upstream.clone().map(Into::into));
     maybe(ERROR, error(served).map(Into::into));
-    maybe(names::TOKENS_ORIGINAL, served.original_tokens.map(int_value));
-    maybe(names::TOKENS_SERVED, served.estimated_tokens.map(int_value));
-    maybe(names::ITEMS, served.items.map(int_value));
-    maybe(names::ITEMS_TOTAL, served.total_items.map(int_value));
-    maybe(names::ARM, served.arm.map(|arm| arm.name().into()));
+    maybe(TOKENS_ORIGINAL, served.original_tokens.map(int_value));
+    maybe(TOKENS_SERVED, served.estimated_tokens.map(int_value));
+    maybe(ITEMS, served.items.map(int_value));
+    maybe(ITEMS_TOTAL, served.total_items.map(int_value));
+    maybe(ARM, served.arm.map(|arm| arm.name().into()));
     let stages: Vec<StringValue> = served.stage_names().into_iter().map(Into::into).collect();
-    maybe(names::STAGES, (!stages.is_empty()).then_some(Value::Array(Array::String(stages))));
+    maybe(STAGES, (!stages.is_empty()).then_some(Value::Array(Array::String(stages))));
     all
 }
 
@@ -91,3 +90,51 @@ fn int_value(number: u64) -> Value {
 
 #[cfg(test)]
 mod tests;
+
+// <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>
+const OPERATION: &str = "gen_ai.operation.name";
+const RESOURCE_URI: &str = "mcp.resource.uri";
+
+const REQUEST: &str = "portion.request";
+const OUTCOME: &str = "portion.outcome";
+const UPSTREAM: &str = "portion.upstream";
+const TOKENS_ORIGINAL: &str = "portion.tokens.original";
+const TOKENS_SERVED: &str = "portion.tokens.served";
+const BYTES_ORIGINAL: &str = "portion.bytes.original";
+const BYTES_SERVED: &str = "portion.bytes.served";
+const ITEMS: &str = "portion.items";
+const ITEMS_TOTAL: &str = "portion.items.total";
+const STAGES: &str = "portion.stages";
+const FOLLOW_UP: &str = "portion.follow_up";
+/// In seconds.
+const OVERHEAD: &str = "portion.overhead";
+const ARM: &str = "portion.arm";
+const CONFIG_VERSION: &str = "portion.config.version";
+
+/// Id generator of the SDK that can be given the next span id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpanIds {
+    /// Id of the next span; 0 means random.
+    next: Arc<AtomicU64>,
+    random: RandomIdGenerator,
+}
+
+impl SpanIds {
+    /// Sets the id of the next span.
+    pub(crate) fn set_next(&self, span: u64) {
+        self.next.store(span, Relaxed);
+    }
+}
+
+impl IdGenerator for SpanIds {
+    fn new_trace_id(&self) -> TraceId {
+        self.random.new_trace_id()
+    }
+
+    fn new_span_id(&self) -> SpanId {
+        match self.next.swap(0, Relaxed) {
+            0 => self.random.new_span_id(),
+            given => SpanId::from(given),
+        }
+    }
+}

@@ -1,11 +1,13 @@
-//! Finds alerts that are active.
+//! Finds alerts that are active: those of processes that still record requests.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use portion_core::event::AlertChanged;
+use rusqlite::{OptionalExtension as _, params};
 
 use super::{Filter, ReadError, Reader};
+use crate::record::count;
 
 /// Time after which an alert of a silent process is no longer active. A process that has ended does not report the end
 /// of its alert.
@@ -35,5 +37,20 @@ impl Reader {
             }
         }
         Ok(active)
+    }
+}
+
+impl Reader {
+    /// Returns the time of the last request that a process recorded, in microseconds since 1970. `process` is the
+    /// upper half of its request numbers.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn last_of(&self, process: u64) -> Result<Option<u64>, ReadError> {
+        let of = |request: u64| (u128::from(process) << 64 | u128::from(request)).to_be_bytes();
+        // Request numbers rise with time and are indexed.
+        let sql = "SELECT at FROM requests WHERE request BETWEEN ? AND ? ORDER BY request DESC LIMIT 1";
+        let mut statement = self.connection.prepare(sql)?;
+        Ok(statement.query_row(params![of(0), of(u64::MAX)], |row| count(row, 0)).optional()?)
     }
 }

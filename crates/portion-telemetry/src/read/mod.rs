@@ -15,12 +15,10 @@ mod aggregate;
 mod filter;
 mod history;
 mod notable;
-mod process;
 mod retention;
 mod segments;
 mod series;
 mod sessions;
-mod traffic;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,10 +32,10 @@ pub use notable::Notable;
 pub use retention::Retention;
 pub use series::{Series, Slot};
 pub use sessions::{Participants, Session};
-pub use traffic::Traffic;
 
 pub use crate::record::{Endpoint, Record, ShadowResult, TraceContext};
 pub use crate::rollup::{Quantiles, TrafficStats};
+pub use aggregate::Traffic;
 
 use crate::experiment::{Arms, Comparison};
 use crate::record;
@@ -146,7 +144,7 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn endpoints(&self, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
-        traffic::read(&self.connection, filter)
+        aggregate::read_traffic(&self.connection, filter)
     }
 
     /// Returns the statistics of the requests that match, in slots of length `step`. [`Filter::limit`] is ignored.

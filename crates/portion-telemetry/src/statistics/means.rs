@@ -1,7 +1,6 @@
 //! Means and their differences.
 
-use super::student::quantile;
-use super::{Estimate, LEAST};
+use super::{Estimate, LEAST, Z};
 
 /// Moments of a sample.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +35,7 @@ pub fn mean_difference(one: &[f64], other: &[f64]) -> Option<Estimate> {
 }
 
 fn around(value: f64, variance: f64, freedom: f64) -> (f64, f64) {
-    let reach = quantile(freedom) * variance.sqrt();
+    let reach = student_quantile(freedom) * variance.sqrt();
     (value - reach, value + reach)
 }
 
@@ -49,6 +48,27 @@ fn moments(sample: &[f64]) -> Option<Moments> {
     let squares: f64 = sample.iter().map(|value| (value - mean).powi(2)).sum();
     let variance = if sample.len() > 1 { squares / (count - 1.0) / count } else { 0.0 };
     Some(Moments { count, mean, variance })
+}
+
+/// Returns the 97.5 % quantile for `freedom` degrees of freedom, at least 4 and not necessarily whole. Source:
+/// Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.7.5. It is 0.03 % too small at 4 and more exact
+/// above.
+fn student_quantile(freedom: f64) -> f64 {
+    let squared = Z * Z;
+    // Σ c z^(2i+1), with coefficients in ascending order.
+    let polynomial =
+        |coefficients: &[f64]| Z * coefficients.iter().rev().fold(0.0, |sum, c| sum * squared + c);
+    let terms = [
+        polynomial(&[1.0, 1.0]) / 4.0,
+        polynomial(&[3.0, 16.0, 5.0]) / 96.0,
+        polynomial(&[-15.0, 17.0, 19.0, 3.0]) / 384.0,
+        polynomial(&[-945.0, -1_920.0, 1_482.0, 776.0, 79.0]) / 92_160.0,
+    ];
+    let mut power = 1.0;
+    terms.iter().fold(Z, |sum, term| {
+        power *= freedom;
+        sum + term / power
+    })
 }
 
 #[cfg(test)]
@@ -114,6 +134,24 @@ mod tests {
             let moved: Vec<f64> = one.iter().map(|value| value + by).collect();
             let along = range(&moved, &other);
             prop_assert!(near(along.0, low + by) && near(along.1, high + by));
+        }
+    }
+
+    /// Against `scipy.stats.t.ppf(0.975, df)`, `SciPy` 1.17.1.
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (freedom, expect) in [
+            (4.0, 2.776_445_105),
+            (5.0, 2.570_581_836),
+            (7.5, 2.333_039_627),
+            (10.0, 2.228_138_852),
+            (19.0, 2.093_024_054),
+            (30.0, 2.042_272_456),
+            (100.0, 1.983_971_519),
+            (1_000.0, 1.962_339_081),
+        ] {
+            let found = student_quantile(freedom);
+            assert!((found / expect - 1.0).abs() < 4e-4, "{freedom}: {found}, not {expect}");
         }
     }
 }

@@ -11,7 +11,6 @@
 mod line;
 mod means;
 mod shares;
-mod student;
 
 pub use line::{Line, line, quantile};
 pub use means::{mean, mean_difference};

@@ -1,9 +1,10 @@
-//! Lock file: one process at a time opens, migrates or moves the file.
+//! Lock file: one process at a time opens, migrates or moves the file. Corrupt files are moved out of the way and never
+//! deleted, because their content may be recoverable.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use super::error::StoreError;
 
@@ -49,4 +50,23 @@ pub(super) fn owner_only(options: &mut OpenOptions) {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     #[cfg(not(unix))]
     let _ = options;
+}
+
+/// Maximum number of corrupt files kept.
+pub(super) const MAX_CORRUPT_FILES: usize = 9;
+
+/// Moves the file and its `-wal` and `-shm` files, and returns the new path. The caller holds the lock.
+pub(super) fn quarantine(path: &Path) -> Result<PathBuf, StoreError> {
+    let places = (1..=MAX_CORRUPT_FILES).map(|number| with_suffix(path, &format!(".corrupt-{number}")));
+    let place = places.into_iter().find(|place| !place.exists());
+    let Some(place) = place else { return Err(StoreError::TooManyCorrupt(path.to_owned())) };
+    for suffix in ["-wal", "-shm", ""] {
+        let from = with_suffix(path, suffix);
+        match fs::rename(&from, with_suffix(&place, suffix)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(StoreError::Io { path: from, source }),
+        }
+    }
+    Ok(place)
 }

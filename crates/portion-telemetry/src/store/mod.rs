@@ -4,7 +4,6 @@ mod error;
 mod lock;
 mod migrate;
 mod open;
-mod quarantine;
 mod retain;
 mod roll;
 mod write;

@@ -10,9 +10,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::Store;
 use super::error::{Recovery, StoreError};
-use super::lock::{Lock, owner_only};
+use super::lock::{Lock, owner_only, quarantine};
 use super::migrate::{FileKind, NEWEST, file_kind, migrate};
-use super::quarantine::quarantine;
 
 /// Maximum wait of a write for other writers.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
