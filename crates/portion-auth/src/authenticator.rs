@@ -9,11 +9,10 @@ use http::{HeaderMap, HeaderValue, Uri};
 use portion_policy::access::{AccessPolicy, TokenHash};
 
 use crate::denial::Denial;
-use crate::identity::Identity;
 use crate::jwt::{EncodedToken, JwtError, JwtVerifier};
 use crate::key_source::{FetchKeys, KeySource};
 use crate::resource::ResourceMetadata;
-use crate::token;
+use crate::{Identity, token};
 
 /// Longest bearer token, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;

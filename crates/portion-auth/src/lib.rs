@@ -27,7 +27,7 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `authenticator`, `identity`, `denial` | checks the credential of a request; who the caller is; why it is denied, and the challenge of the response |
+//! | `authenticator`, `denial` | checks the credential of a request; why it is denied, and the challenge of the response |
 //! | `token` | random tokens and their hashes, compared in constant time |
 //! | `jwt` | JSON Web Tokens, verified with `ring`: `encoded` takes one apart, `key_set` reads keys and verifies signatures |
 //! | `key_source` | keys of an issuer: cached, and fetched again at a limited rate. The fetch itself is a function of the caller |
@@ -36,7 +36,6 @@
 
 mod authenticator;
 mod denial;
-mod identity;
 mod jwt;
 mod key_source;
 #[cfg(feature = "oauth")]
@@ -46,8 +45,34 @@ mod token;
 
 pub use authenticator::{Authenticator, TOKEN_COOKIE};
 pub use denial::Denial;
-pub use identity::Identity;
 pub use jwt::JwtError;
 pub use key_source::{FetchKeys, FetchedKeys};
 pub use resource::{PROTECTED_RESOURCE_PATH, ResourceMetadata, requested_host};
 pub use token::{new_token, token_entry};
+
+/// Verified identity of a caller. It stays the same when a token is refreshed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Identity {
+    /// Holder of a configured token.
+    Token {
+        /// Name of the token.
+        name: Box<str>,
+    },
+    /// Subject of a JSON Web Token.
+    Subject {
+        /// `iss`.
+        issuer: Box<str>,
+        /// `sub`.
+        subject: Box<str>,
+    },
+}
+
+impl Identity {
+    /// Returns the parts that distinguish the identity from all others.
+    pub fn parts(&self) -> Vec<&str> {
+        match self {
+            Self::Token { name } => vec!["token", name],
+            Self::Subject { issuer, subject } => vec!["subject", issuer, subject],
+        }
+    }
+}

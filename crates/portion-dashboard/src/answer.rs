@@ -1,9 +1,13 @@
-//! HTTP responses of the dashboard.
+//! HTTP responses of the dashboard, and reasons why a request has none.
 
 use std::borrow::Cow;
 
 use maud::Markup;
+use portion_telemetry::read::ReadError;
 use serde_json::Value;
+
+use crate::query::InvalidParameter;
+use crate::records::NoRecords;
 
 /// Content security policy: same-origin resources only, no inline code, no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -58,5 +62,34 @@ impl Answer {
             ("cross-origin-resource-policy", "same-origin"),
         ];
         Self { status, headers, body: body.into() }
+    }
+}
+
+/// Reason why a request has no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A parameter is invalid.
+    Invalid(InvalidParameter),
+    /// The path does not exist.
+    NotFound(&'static str),
+    /// There are no records.
+    NoRecords(NoRecords),
+}
+
+impl From<InvalidParameter> for Failure {
+    fn from(error: InvalidParameter) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+impl From<NoRecords> for Failure {
+    fn from(nothing: NoRecords) -> Self {
+        Self::NoRecords(nothing)
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::NoRecords(error.into())
     }
 }

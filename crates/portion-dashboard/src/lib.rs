@@ -20,9 +20,9 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `site`, `answer`, `failure` | routing; HTTP responses; reasons why a request has none |
+//! | `site`, `answer` | routing; HTTP responses, and reasons why a request has none |
 //! | `records` | opens the telemetry file, if there is one |
-//! | `range`, `query`, `selection`, `related` | the time range, URL queries, the selected records, requests on the same payload |
+//! | `range`, `query`, `selection` | the time range, URL queries, the selected records |
 //! | `page` | one file per page or part of a page |
 //! | `api` | JSON for programs; a test compares it with `openapi.json` |
 //! | `assets` | style sheet, script and uPlot, each at a path with its hash |
@@ -30,12 +30,10 @@
 mod answer;
 mod api;
 mod assets;
-mod failure;
 mod page;
 mod query;
 mod range;
 mod records;
-mod related;
 mod selection;
 mod site;
 

@@ -9,12 +9,12 @@
 //! | --- | --- |
 //! | `gateway`, `gateway_parts` | `Gateway::answer` and `CursorCall`, the two entry points, with a file each for fresh payloads, follow-ups, queries, cursors and the end of a reply; what a gateway is made of |
 //! | `call`, `fault` | calls, callers and replies; errors that programs and models can use |
-//! | `reuse_key`, `issued_cursors`, `served_pages`, `nested_portion` | keys of equal calls; cursors issued lately, to name a mistyped one; what replies to pages of tools showed, for the next page by number; another Portion behind this one, which gets its own cursors |
+//! | `reuse_key`, `issued_cursors`, `served_pages` | keys of equal calls; cursors issued lately, to name a mistyped one; what replies to pages of tools showed, for the next page by number |
 //! | `rules` → `effective_policy` | the rule of each endpoint, computed once from a `PolicySource` and cached; limits, counter and redaction for one client |
 //! | `rules/shaping_mode`, `pass_through` | decides if the replies of a session are shaped; relays unshaped replies and records what shaping would have made of them |
 //! | `session`, `query_limiter` | a client session and the tokens that it was served; concurrent queries and their cancellation |
 //! | `renderer`, `offload` | capture and render with fallbacks for panics and bad counts; long computations off the event loop |
-//! | `overload` | how late work is because the processors are busy: `standing_delay` of the runtime, `work_pace` of long computations; both are pure |
+//! | `overload` | how late work is because the processors are busy: of the runtime, `work_pace` of long computations; both are pure |
 //! | `snapshot_query` | queries on stored snapshots; a query of a first call is stored as a plain call, then answered like these (`gateway/fresh`) |
 //! | `paged_call` | a call of a tool that pages its results, with its arguments: the larger page that the gateway asks for, then the caller's own (`first_page`); and `PageSource`, the interface by which the protocol calls the tool again |
 //! | `pushdown` | lists that an upstream pages by itself. `list_page` reads a page, `carrier` finds it in a result, `paged_list` joins pages, `next_page` decides on the next request: these are pure. `fetches` runs `fetch`es in the background and replaces their snapshots as they grow, `rate_limit` is their budget of requests, `sharing` has one instance at a time fetch a list in a shared store |
@@ -34,7 +34,6 @@ pub mod gateway;
 pub mod gateway_parts;
 mod issued_cursors;
 mod kept_results;
-pub mod nested_portion;
 mod offload;
 pub mod overload;
 pub mod paged_call;

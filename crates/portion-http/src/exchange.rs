@@ -26,11 +26,10 @@ use portion_policy::policy_source::EndpointTarget;
 use crate::body::{Body, BoxError, full};
 use crate::controls::{SplitQuery, has_query};
 use crate::media_type::prefers_html;
-use crate::options::{CallerIdentity, Shared};
+use crate::options::{CallerIdentity, ResponseTimeout, Shared};
 use crate::own_address::own_address;
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
 use crate::response::{RequestTarget, fault_response, portion_response};
-use crate::response_timeout::ResponseTimeout;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use received::Received;
 

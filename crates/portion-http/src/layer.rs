@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body::Body as HttpBody;
 use portion_core::view::Request as Controls;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::nested_portion::NestedPortion;
+use portion_gateway::gateway::NestedPortion;
 use portion_net::forwarding::echoes_request;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -17,8 +17,7 @@ use tower_service::Service;
 use crate::body::{Body, BoxError, streamed};
 use crate::cors::{CorsMemory, UnverifiedPreflight, bare_preflight_response, is_preflight};
 use crate::exchange::Exchange;
-use crate::options::{HttpOptions, Shared};
-use crate::response_timeout::ResponseTimeout;
+use crate::options::{HttpOptions, ResponseTimeout, Shared};
 
 /// Fits the JSON responses of a service into a token budget.
 #[derive(Clone)]

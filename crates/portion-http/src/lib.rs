@@ -41,7 +41,7 @@
 //! | `layer`, `options`, `exchange` | the tower layer; its options; one request and its response |
 //! | `paging`, `payload` | lists that the API pages by itself: names of its parameters, requests for further pages; payloads of bodies |
 //! | `controls`, `route`, `openapi` | splits a query into controls and the rest; names the endpoint of a request, by the operations of an `OpenAPI` document if there is one |
-//! | `response`, `response_headers`, `body`, `cors` | writes portions and errors; the table of their header fields; reads and decodes bodies; CORS headers of replies that the API does not see, and what an unverified preflight gets |
+//! | `response`, `body`, `cors` | writes portions and errors; reads and decodes bodies; CORS headers of replies that the API does not see, what an unverified preflight gets, and the table of header fields that replies have beside those of the API |
 //! | `media_type`, `json_end`, `variant` | tells JSON from other bodies; the end of a JSON value, after which a body that goes on is a stream; requests that may get the same response |
 //! | `reverse_proxy` | feature `reverse-proxy`: `client` forwards requests, `uri` keeps them below the upstream's path, `location` leads redirects and links to the upstream to this proxy, `forwarded` sets the header fields about the client, `upgrade` switches protocols, `server` serves HTTP/1.1 and HTTP/2, `request_body` ends bodies that come too slowly and announces those of unknown length, `activity` and `stream_stall` end connections, and streams of HTTP/2, that are idle or are not read |
 
@@ -58,16 +58,13 @@ mod own_address;
 mod paging;
 mod payload;
 mod response;
-mod response_headers;
-mod response_timeout;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;
 mod route;
 mod variant;
 
 pub use body::{Body, BoxError};
-pub use cors::{UnverifiedPreflight, is_preflight};
+pub use cors::{RESPONSE_HEADERS, ResponseHeader, UnverifiedPreflight, is_preflight};
 pub use layer::{PortionLayer, PortionService};
 pub use options::{CallerIdentity, HttpOptions, IdentifyCaller, PageResponse, SendPageRequest};
-pub use response_headers::{RESPONSE_HEADERS, ResponseHeader};
 pub use route::{Route, RouteTable};

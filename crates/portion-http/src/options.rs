@@ -2,13 +2,14 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
 use portion_core::view::ControlNames;
 use portion_gateway::gateway::Gateway;
+use portion_gateway::gateway::NestedPortion;
 use portion_gateway::gateway_parts::random_secret;
-use portion_gateway::nested_portion::NestedPortion;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 
 use crate::body::{Body, BoxError};
@@ -105,3 +106,11 @@ impl Default for HttpOptions {
         }
     }
 }
+
+/// Longest silence before the head of a response. The layer adds it to the extensions of a request.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "reverse-proxy"),
+    expect(dead_code, reason = "only the reverse proxy waits for a server")
+)]
+pub(crate) struct ResponseTimeout(pub(crate) Duration);

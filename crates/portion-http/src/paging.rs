@@ -28,9 +28,8 @@ use serde_json::{Map, Value};
 
 use crate::body::{self, Body, ReadLimits, full};
 use crate::controls::SplitQuery;
-use crate::options::{SendPageRequest, Shared};
+use crate::options::{ResponseTimeout, SendPageRequest, Shared};
 use crate::payload::payload_of;
-use crate::response_timeout::ResponseTimeout;
 use crate::route::ResolvedRoute;
 
 /// Controls that page a list.

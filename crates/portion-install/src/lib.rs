@@ -25,9 +25,10 @@
 //! | `format`, `document` | where a client has its servers; entries with byte ranges, of JSON with comments and of TOML |
 //! | `wrap`, `unwrap`, `remote` | the edits of an entry: forth, back, and of servers with a URL |
 //! | `invocation` | the command line of `portion wrap`, written and recognised |
-//! | `splice`, `edit`, `quote`, `diff` | replacements; the check that they do what is reported; strings as source text; the preview |
+//! | `splice`, `edit`, `diff` | replacements, and strings as source text; the check that they do what is reported; the preview |
 //! | `client` | the clients and their files on each operating system |
 //! | `file`, `plan` | reading, atomic replacement, backups; the edits of several files as a whole |
+
 pub mod client;
 pub mod diff;
 pub mod document;
@@ -36,7 +37,6 @@ pub mod file;
 pub mod format;
 pub mod invocation;
 pub mod plan;
-mod quote;
 mod remote;
 mod splice;
 mod unwrap;

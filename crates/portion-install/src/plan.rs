@@ -10,7 +10,7 @@ use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::format::Format;
 use crate::invocation::Target;
-use crate::quote::quote;
+use crate::splice::quote;
 use crate::{diff, install, uninstall};
 
 /// Length from which a value may be a secret, in bytes.

@@ -3,8 +3,7 @@
 use crate::document::{Args, CommandLine, Entry, Remote};
 use crate::format::{Format, References, Syntax};
 use crate::invocation::{Target, wrap_url_args};
-use crate::quote::{list_text, quote};
-use crate::splice::Splice;
+use crate::splice::{Splice, list_text, quote};
 
 const NO_HTTP: &str = "its URL is neither http:// nor https://";
 const HAS_ENV: &str = "it has both headers and variables: move the headers into its variables first";

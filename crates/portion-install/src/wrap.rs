@@ -4,9 +4,8 @@ use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
 use crate::invocation::{Invocation, SEPARATOR, Target, WrapOption, name_problem, recognise, wrap_args};
-use crate::quote::quote;
 use crate::remote;
-use crate::splice::Splice;
+use crate::splice::{Splice, quote};
 
 const BY_USER: &str = "it starts Portion by a command of its own";
 const HAS_URL: &str = "it has a URL: add --http to wrap it";

@@ -10,6 +10,7 @@
 //! ```
 
 use http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use percent_encoding::percent_decode_str;
 
 /// Resolves a reference against `base` (RFC 3986, 5.2); `None` if the result is not an HTTP URL.
 pub fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
@@ -84,6 +85,37 @@ fn remove_dot_segments(path: &str) -> String {
         kept.push("");
     }
     format!("/{}", kept.join("/"))
+}
+
+/// A dot, a slash and a backslash in overlong UTF-8, which lenient servers decode.
+const OVERLONG: [&str; 5] = ["%c0%ae", "%e0%80%ae", "%c0%af", "%e0%80%af", "%c1%9c"];
+/// Levels of percent-encoding that are decoded; a path with more is rejected.
+const MAX_ESCAPE_LEVELS: usize = 4;
+
+/// Returns true if a path has a segment `.` or `..` as any server reads it: escaped once or several times, after a
+/// backslash, with parameters, or in overlong UTF-8.
+///
+/// ```
+/// use portion_net::uri_reference::has_dot_segment;
+///
+/// assert!(has_dot_segment("/a/../b") && has_dot_segment("/a/%252e%252e%2Fb"));
+/// assert!(!has_dot_segment("/a..b/.c/..."));
+/// ```
+pub fn has_dot_segment(path: &str) -> bool {
+    let mut path = path.to_ascii_lowercase();
+    for _ in 0..MAX_ESCAPE_LEVELS {
+        let is_dots = |segment: &str| matches!(segment.split(';').next(), Some("." | ".."));
+        let is_overlong = OVERLONG.iter().any(|overlong| path.contains(overlong));
+        if is_overlong || path.split(['/', '\\']).any(is_dots) {
+            return true;
+        }
+        let decoded = percent_decode_str(&path).decode_utf8_lossy().to_ascii_lowercase();
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    true
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::annotations::is_safe;
 use crate::path_pattern::{InvalidPath, PathPattern};
 
 /// Methods of described tools.
@@ -213,4 +212,22 @@ impl RequestTemplate {
             }
         }
     }
+}
+
+/// Returns true if requests of a method change nothing (RFC 9110, 9.2.1).
+pub(crate) fn is_safe(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "QUERY")
+}
+
+/// Returns the annotations of a tool. What a POST does is unknown, so it counts as destructive.
+pub(crate) fn annotations(method: &str, is_read: bool) -> Value {
+    if is_read {
+        return json!({ "readOnlyHint": true, "openWorldHint": true });
+    }
+    json!({
+        "readOnlyHint": false,
+        "destructiveHint": true,
+        "idempotentHint": matches!(method, "PUT" | "DELETE"),
+        "openWorldHint": true
+    })
 }

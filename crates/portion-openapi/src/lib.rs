@@ -21,11 +21,10 @@
 //! | `described`, `path_pattern` | tools that an operator describes, and their paths |
 //! | `parameter`, `body`, `response` | parameters, bodies, and responses that are lists, as the document describes them |
 //! | `schema`, `schema_keywords` | schemas as JSON Schema 2020-12, within a size |
-//! | `name`, `description`, `annotations` | what clients see of a tool besides its schema |
+//! | `name`, `description` | what clients see of a tool besides its schema and its hints |
 //! | `tool`, `tool_set` | a tool; the chosen tools of a document |
-//! | `arguments`, `request` | the arguments of a call as written, and the requests that they make: `path`, `styles`, `form`, `multipart`, `encode`; `repeated` makes one for each value of a list in the path |
+//! | `arguments`, `request` | the arguments of a call as written, and the requests that they make: `path`, which makes one for each value of a list in it, `styles`, `form`, `encode` |
 
-mod annotations;
 mod arguments;
 mod body;
 mod described;

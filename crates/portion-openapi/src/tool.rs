@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::annotations::{annotations, is_safe};
 use crate::body::{Body, BodyKind, BodyShape, DeclaredBody, declared_body};
-use crate::described::{DescriptionError, RequestTemplate, ToolDescription};
+use crate::described::{DescriptionError, RequestTemplate, ToolDescription, annotations, is_safe};
 use crate::description::{schema_description, tool_description};
 use crate::document::reference;
 use crate::name::{argument_name, unique};

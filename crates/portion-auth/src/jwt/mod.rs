@@ -10,7 +10,8 @@ use portion_policy::access::JwtPolicy;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::identity::Identity;
+use crate::Identity;
+
 pub(crate) use encoded::EncodedToken;
 pub(crate) use key_set::KeySet;
 

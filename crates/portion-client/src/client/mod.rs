@@ -20,7 +20,6 @@
 
 mod connection;
 mod error;
-mod handshake;
 mod shortened;
 
 use std::time::Duration;
@@ -61,7 +60,7 @@ impl Client {
         let link =
             timeout_at(deadline, server.connect()).await.map_err(|_| timed_out("the connection"))??;
         let mut client = Self { connection: Connection::new(link), time_limit, deadline };
-        match timeout_at(deadline, handshake::open(&mut client.connection)).await {
+        match timeout_at(deadline, connection::open_session(&mut client.connection)).await {
             Ok(opened) => opened.map(|()| client),
             Err(_) => Err(timed_out(client.connection.current_method())),
         }

@@ -15,7 +15,6 @@
 //! # Ok::<(), portion_client::read::ReadError>(())
 //! ```
 
-mod error;
 mod fields;
 pub(crate) mod json;
 mod list;
@@ -30,9 +29,9 @@ use portion_core::snapshot::json_in_text;
 use portion_json::scan::{JsonKind, is_json, quote};
 
 use crate::Chunk;
-pub use error::ReadError;
 pub use fields::FieldNames;
 use list::{Found, Located};
+pub use tool_result::ReadError;
 use tool_result::ToolResult;
 
 /// Longest list of names in an error, in characters.

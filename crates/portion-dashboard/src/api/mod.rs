@@ -8,12 +8,10 @@ use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::show::{self, Format, values};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::answer::{Answer, Failure};
 use crate::query::{InvalidParameter, Query, hex_number};
 use crate::range::micros;
-use crate::records::{NoRecords, Records, TELEMETRY_OFF};
-use crate::related;
+use crate::records::{self, NoRecords, Records, TELEMETRY_OFF};
 use crate::selection::Selection;
 use shape::{alert, configuration, refused, statistics, timestamp};
 
@@ -103,7 +101,7 @@ fn records_csv(source: &Records, query: &Query, now: SystemTime) -> Result<Answe
 fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
     let invalid = || InvalidParameter::new("id", "expected 32 hexadecimal digits");
     let number = hex_number(id, 32).ok_or_else(invalid)?;
-    let Some((record, related)) = related::find(reader, number)? else {
+    let Some((record, related)) = records::find(reader, number)? else {
         return Err(Failure::NotFound("no request with that id is recorded; old records are deleted"));
     };
     let one = values::requests(&[record]);

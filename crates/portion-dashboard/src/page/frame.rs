@@ -1,11 +1,15 @@
-//! Frame around every page: head, navigation and time range.
+//! What every page needs, and the frame around it: head, navigation and time range.
+
+use std::time::SystemTime;
 
 use maud::{DOCTYPE, Markup, html};
+use portion_telemetry::read::Reader;
 
 use super::format::timestamp;
 use crate::assets::Asset;
-use crate::query::link;
+use crate::query::{Query, link};
 use crate::range::Range;
+use crate::selection::Selection;
 
 /// Entry of the navigation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -141,4 +145,15 @@ pub(super) fn times(path: &str, from: &str, to: Option<&str>, extra: &[(&str, Op
             p { "An age (90m, 2h, 7d), a time of today (09:30) or a date (2026-11-22T08:00), in " span.zone { "UTC" } "." }
         }
     }
+}
+
+/// A page request: everything that a page needs.
+pub(super) struct PageRequest<'a> {
+    pub reader: Reader,
+    pub selection: Selection,
+    pub query: &'a Query,
+    /// Price of a million input tokens, in US dollars.
+    pub token_price: Option<f64>,
+    pub lost: Option<u64>,
+    pub now: SystemTime,
 }

@@ -13,7 +13,6 @@ mod format;
 mod frame;
 mod notice;
 mod overview;
-mod page_request;
 mod request;
 mod requests;
 mod session;
@@ -23,13 +22,12 @@ mod term;
 
 use std::time::SystemTime;
 
-use crate::answer::Answer;
-use crate::failure::Failure;
+use crate::answer::{Answer, Failure};
 use crate::query::Query;
 use crate::records::Records;
 use crate::selection::Selection;
 use endpoint_link::{display_name, endpoint_at, endpoint_link, path_of};
-use page_request::PageRequest;
+use frame::PageRequest;
 
 /// Renders the page at a path.
 pub(crate) fn answer(

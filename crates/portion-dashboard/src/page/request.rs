@@ -13,14 +13,14 @@ use super::{Failure, PageRequest, changes, display_name, endpoint_link, explain,
 use crate::answer::Answer;
 use crate::query::{hex_number, link};
 use crate::range::Range;
-use crate::related;
+use crate::records;
 use crate::selection::Selection;
 
 pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failure> {
     let reader = &request.reader;
     let unknown = Failure::NotFound("No request with that id is recorded; old records are deleted.");
     let Some(number) = hex_number(id, 32) else { return Err(unknown) };
-    let Some((record, mut related)) = related::find(reader, number)? else { return Err(unknown) };
+    let Some((record, mut related)) = records::find(reader, number)? else { return Err(unknown) };
     let record = &record;
     related.reverse();
     let range = &request.selection.range;
@@ -206,7 +206,7 @@ fn follow_ups(record: &Record, related: &[Record], selection: &Selection) -> Mar
                     " This one came " (elapsed(record.at.saturating_sub(before.at))) " after the previous one. The result was no longer kept: its time was
                     over (snapshotTtl), it made room for others (snapshotMemory), or Portion had been restarted."
                 }
-                @if related.len() == related::MAX_RELATED { " Only the newest " (grouped(related::MAX_RELATED as u64)) " are shown." }
+                @if related.len() == records::MAX_RELATED { " Only the newest " (grouped(records::MAX_RELATED as u64)) " are shown." }
             }
             (requests::table(related, selection, Some(record.request)))
         }

@@ -1,8 +1,9 @@
-//! Verifies cursors and looks up their snapshots.
+//! Verifies cursors and looks up their snapshots. Another Portion behind this one gets its own cursors.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use portion_core::cursor::CursorToken;
+use portion_core::cursor::{CursorToken, Scope};
 use portion_core::snapshot::Structure;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
@@ -218,5 +219,21 @@ impl Gateway {
     ) -> Reply {
         let UnresolvedCursor { fault, endpoint, origin_snapshot: origin } = unresolved;
         self.fault_reply(fault, request, context.with_source(endpoint, origin).request_info())
+    }
+}
+
+/// Records if the upstream is another Portion, whose cursors are passed on to it. Clones share the record.
+#[derive(Clone, Debug, Default)]
+pub struct NestedPortion(Arc<AtomicBool>);
+
+impl NestedPortion {
+    /// Records a notice of another Portion in a result.
+    pub fn record(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if a cursor probably belongs to the other Portion.
+    pub fn owns(&self, gateway: &Gateway, scope: &Scope, cursor: &str) -> bool {
+        self.0.load(Ordering::Relaxed) && !gateway.has_issued(scope, cursor)
     }
 }

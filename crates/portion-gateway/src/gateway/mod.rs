@@ -74,6 +74,7 @@ use crate::served_pages::{ServedPage, ServedPages};
 use crate::span_ids::SpanIds;
 use crate::store::{BackendStatus, CachedStore, StoreStats, StoredSnapshot};
 pub use cursor_call::CursorCall;
+pub use lookup::NestedPortion;
 
 /// Makes replies.
 pub struct Gateway {

@@ -21,7 +21,6 @@
 //! # }
 //! ```
 
-mod standing_delay;
 mod work_pace;
 
 use std::convert::Infallible;
@@ -35,7 +34,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use self::standing_delay::StandingDelay;
 use self::work_pace::{WorkPace, queue_delay};
 use crate::offload::{MAX_CONCURRENT, QueueLoad, queue_load};
 
@@ -214,6 +212,29 @@ impl Sampler {
     }
 }
 
+/// Number of samples that must all be late.
+const SAMPLES: usize = 5;
+
+/// The latest samples of a delay.
+#[derive(Debug, Default)]
+struct StandingDelay {
+    samples: [Duration; SAMPLES],
+    next: usize,
+}
+
+impl StandingDelay {
+    /// Adds a sample.
+    fn add(&mut self, delay: Duration) {
+        self.samples[self.next] = delay;
+        self.next = (self.next + 1) % SAMPLES;
+    }
+
+    /// Returns the least of the latest samples; zero until there are enough.
+    fn least(&self) -> Duration {
+        self.samples.into_iter().min().unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::time::{sleep, timeout};
@@ -252,5 +273,21 @@ mod tests {
             assert!(monitor.admits_request(9));
             sleep(SAMPLE_INTERVAL).await;
         }
+    }
+
+    fn check(delays: &[u64], expect: u64) {
+        let mut standing = StandingDelay::default();
+        delays.iter().for_each(|delay| standing.add(Duration::from_millis(*delay)));
+        assert_eq!(standing.least(), Duration::from_millis(expect), "{delays:?}");
+    }
+
+    #[test]
+    fn a_burst_is_no_standing_delay() {
+        check(&[], 0);
+        check(&[900, 900, 900, 900], 0);
+        check(&[900, 800, 700, 600, 500], 500);
+        check(&[900, 900, 900, 900, 2, 900, 900], 2);
+        check(&[2, 900, 900, 900, 900, 900], 900);
+        check(&[900, 900, 900, 900, 900, 1], 1);
     }
 }

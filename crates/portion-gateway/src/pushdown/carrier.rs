@@ -1,8 +1,9 @@
-//! Finds the list in the parts of a result. The same list may be in a text, in `structuredContent`, and in a string of it.
+//! Finds the list in the parts of a result, and makes payloads of stored snapshots. The same list may be in a text, in `structuredContent`, and in a string of it.
 
 use std::sync::Arc;
 
-use portion_core::payload::{Content, Payload};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use portion_json::json_pointer::escape_step;
 use portion_json::scan::{JsonKind, JsonReader, is_equivalent_json, quote, unescape};
 use portion_json::span::Span;
@@ -166,4 +167,48 @@ pub(super) fn has_item_blocks(page: &Payload, carriers: &[Carrier], items: usize
     carriers.iter().all(is_structured)
         && page.blocks.len() == items + carriers.len()
         && others.all(|block| matches!(block.content, Content::Text(_)))
+}
+
+/// Returns the payload that a snapshot was captured from.
+pub(super) fn payload_of(snapshot: &Snapshot) -> Payload {
+    let block = |part: &Part| {
+        let text = part.text().to_owned();
+        let content = match &part.body {
+            PartBody::Indexed(_) if part.address == STRUCTURED_CONTENT => Content::Structured(text),
+            PartBody::Indexed(_) => Content::Text(text),
+            PartBody::Atomic { aside: true, .. } => Content::Extra(text),
+            PartBody::Atomic { binary, .. } => Content::Atomic { json: text, binary: binary.clone() },
+        };
+        Block { label: part.label.clone(), ..Block::new(part.address.clone(), content) }
+    };
+    Payload {
+        blocks: snapshot.parts().iter().map(block).collect(),
+        invalid_utf8_count: snapshot.invalid_utf8(),
+        frame_bytes: snapshot.frame(),
+        paging_arguments: snapshot.paging().into(),
+        list_path: fetched_list_path(snapshot),
+        ..Payload::default()
+    }
+}
+
+/// Returns the path of a list that is fetched page by page, unless its JSON is inside a text.
+fn fetched_list_path(snapshot: &Snapshot) -> Option<Arc<str>> {
+    let part = snapshot.main_part().filter(|_| snapshot.upstream_list().is_some())?;
+    let part = snapshot.parts().get(part).filter(|part| part.json_origin.is_none())?;
+    match &part.indexed_text()?.structure {
+        Structure::List(list) => Some(list.pointer.as_str().into()),
+        _ => None,
+    }
+}
+
+/// Characters shown of an error of the upstream.
+const MAX_ERROR_CHARS: usize = 200;
+
+pub(super) fn error_text(page: &Payload) -> String {
+    let texts = page.blocks.iter().filter_map(|block| match &block.content {
+        Content::Text(text) | Content::Structured(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join(" ");
+    text.chars().take(MAX_ERROR_CHARS).collect()
 }

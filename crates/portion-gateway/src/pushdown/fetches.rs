@@ -12,10 +12,10 @@ use portion_core::view::View;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use super::carrier::{error_text, payload_of};
 use super::fetch::Fetch;
 use super::need::Need;
 use super::paged_list::PagedList;
-use super::payloads::{error_text, payload_of};
 use super::rate_limit::{RateLimiter, retry_delay};
 use crate::call::Caller;
 use crate::effective_policy::EffectivePolicy;

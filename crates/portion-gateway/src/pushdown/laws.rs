@@ -8,9 +8,9 @@ use portion_policy::pushdown::Pushdown;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::carrier::payload_of;
 use super::need::Need;
 use super::paged_list::PagedList;
-use super::payloads::payload_of;
 use crate::paged_call::{FirstPage, PageError, PageFuture, PageRequest, PageSource, PagedCall, PagingNames};
 
 /// A random upstream.

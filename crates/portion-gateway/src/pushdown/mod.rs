@@ -18,7 +18,6 @@ mod list_page;
 mod need;
 mod next_page;
 mod paged_list;
-mod payloads;
 mod rate_limit;
 #[cfg(test)]
 mod settling;

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::UpstreamList;
 
+use super::carrier::payload_of;
 use super::fetch::{Fetch, STILL_FETCHING};
 use super::fetches::Fetches;
 use super::need::Need;
-use super::payloads::payload_of;
 use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
 use crate::renderer::{capture, payload_bytes};

@@ -25,8 +25,8 @@ use super::upgrade::{ConnectionPermit, UnaskedProtocol};
 use super::uri::InvalidPath;
 use super::{location, upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
+use crate::options::ResponseTimeout;
 use crate::response::{fault_response, timeout_fault};
-use crate::response_timeout::ResponseTimeout;
 use http_body::Body as HttpBody;
 use tower_service::Service;
 

@@ -20,7 +20,7 @@ use tower_service::Service as _;
 
 use super::{ReverseProxy, ServerLimits, path_rejection, serve};
 use crate::body::full;
-use crate::response_timeout::ResponseTimeout;
+use crate::options::ResponseTimeout;
 
 /// More than any step of these tests takes.
 const LONG: Duration = Duration::from_secs(30);

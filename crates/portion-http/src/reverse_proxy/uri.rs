@@ -1,7 +1,7 @@
 //! Addresses at the upstream.
 
 use http::uri::Uri;
-use portion_net::dot_segments::has_dot_segment;
+use portion_net::uri_reference::has_dot_segment;
 use portion_policy::upstream::UpstreamTarget;
 use thiserror::Error;
 

@@ -2,9 +2,7 @@
 
 mod described;
 mod form;
-mod multipart;
 mod path;
-mod repeated;
 mod styles;
 
 use serde_json::value::RawValue;
@@ -159,7 +157,7 @@ fn write_body(body: &Body, members: &Members) -> Result<Option<RequestBody>, Arg
                     let text = text.ok_or_else(|| ArgumentError::WrongType(argument.clone(), "text"))?;
                     return made(text.into_bytes());
                 }
-                BodyKind::Binary => return made(multipart::decoded(argument, value)?),
+                BodyKind::Binary => return made(form::decoded(argument, value)?),
                 BodyKind::Form | BodyKind::Multipart => {}
             }
             let members: Members = serde_json::from_str(value.get())
@@ -178,8 +176,8 @@ fn write_body(body: &Body, members: &Members) -> Result<Option<RequestBody>, Arg
 
 fn write_fields(body: &Body, fields: &[(&str, &RawValue)]) -> Result<Option<RequestBody>, ArgumentError> {
     let (content_type, bytes) = match body.kind {
-        BodyKind::Form => (body.content_type.clone(), form::write(body, fields)?.into_bytes()),
-        BodyKind::Multipart => multipart::write(body, fields)?,
+        BodyKind::Form => (body.content_type.clone(), form::write_urlencoded(body, fields)?.into_bytes()),
+        BodyKind::Multipart => form::write_multipart(body, fields)?,
         BodyKind::Json | BodyKind::Text | BodyKind::Binary => {
             let members = fields
                 .iter()

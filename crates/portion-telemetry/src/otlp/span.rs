@@ -1,4 +1,5 @@
-//! Builds the span of a request, and has the names of its attributes: <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#server>.
+//! Builds the span of a request, with its id and the names of its attributes:
+//! <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#server>.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

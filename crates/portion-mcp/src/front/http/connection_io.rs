@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use portion_net::timed_io::TimedIo;
+use portion_net::io::TimedIo;
 
 use super::activity::ConnectionActivity;
 use super::request_checks::HEAD_TOO_LARGE;

@@ -17,7 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use portion_auth::{Authenticator, Identity};
 use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
-use portion_net::guarded_body::GuardedBody;
+use portion_net::io::GuardedBody;
 use portion_text::repeated::shortened;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};

@@ -46,7 +46,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use portion_core::cursor::Scope;
 use portion_gateway::call::{Caller, ReadCall};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::nested_portion::NestedPortion;
+use portion_gateway::gateway::NestedPortion;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;

@@ -7,9 +7,9 @@ use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, StatusCode, Uri};
-use portion_net::dot_segments::has_dot_segment;
 use portion_net::link_header::next_link;
 use portion_net::rate_limits::retry_after;
+use portion_net::uri_reference::has_dot_segment;
 use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;

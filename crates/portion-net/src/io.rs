@@ -1,10 +1,12 @@
-//! Byte stream of a client connection. It ends connections, and tunnels through them, whose clients do not read.
+//! Byte stream of a client connection, which ends connections, and tunnels through them, whose clients do not read; and
+//! bodies that hold a permit.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use hyper::body::{Body, Frame, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Sleep, sleep};
 
@@ -74,5 +76,39 @@ impl<S: Write + Unpin> Write for TimedIo<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// A body and a guard. The guard is dropped together with the body: at its end, or when the peer goes.
+#[derive(Debug)]
+pub struct GuardedBody<B, G> {
+    body: B,
+    _guard: G,
+}
+
+impl<B, G> GuardedBody<B, G> {
+    /// Ties `guard` to `body`.
+    pub fn new(body: B, guard: G) -> Self {
+        Self { body, _guard: guard }
+    }
+}
+
+impl<B: Body + Unpin, G: Unpin> Body for GuardedBody<B, G> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
