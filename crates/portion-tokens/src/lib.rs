@@ -27,7 +27,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `vocabulary`, `pieces`, `claude` | counters with a vocabulary, and the pieces of text that they count |
-//! | `bpe` | the published vocabularies: words by their patterns (`words`, `class`), tokens by their bytes (`ranks`), merges (`merge`), and the counts of recent words (`recent`) |
+//! | `bpe` | the published vocabularies: words by their patterns (`words`, `class`), tokens by their bytes (`ranks`), merges (`merge`), and the counts of recent words |
 //! | `length`, `size` | counters and estimates by length |
 //! | `tokenizer`, `factor` | the names of the counters; the factor that an operator adds |
 //! | `reference`, `accuracy` | exact counts that check the counters |

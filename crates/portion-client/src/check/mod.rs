@@ -21,13 +21,12 @@
 //! | `tool`, `arguments` | a listed tool, and if it only reads; values of required arguments from schemas and earlier results |
 //! | `observation`, `page_facts` | the result of a call with its list; totals and next pages beside it |
 //! | `paging` | a check of how a tool pages its results, step by step: names of arguments, then calls that test them |
-//! | `truncation`, `estimate`, `analysis` | results that the server has cut; tokens with and without Portion; all findings of a tool |
+//! | `truncation`, `analysis` | results that the server has cut; all findings of a tool, and tokens with and without Portion |
 //! | `proposal`, `write` | settings of an endpoint as YAML; adds them to the text of a file |
 
 mod analysis;
 mod arguments;
 mod call_plan;
-mod estimate;
 mod observation;
 mod page_facts;
 mod paging;
@@ -36,10 +35,9 @@ mod tool;
 mod truncation;
 pub mod write;
 
-pub use analysis::{Finding, analyze};
+pub use analysis::{Estimate, Finding, analyze};
 pub use arguments::{KnownValues, fill_arguments};
 pub use call_plan::CallPlan;
-pub use estimate::Estimate;
 pub use observation::Observation;
 pub use page_facts::{Next, PageFacts};
 pub use paging::{Evidence, Paging, PagingCheck, Step};

@@ -1,11 +1,11 @@
 //! `/api/`: records as JSON for programs. `openapi.json` describes it and is served as well; a test compares both.
 
-mod shape;
-
 use std::time::SystemTime;
 
-use portion_telemetry::read::{Filter, Reader};
+use portion_core::event::{AlertChanged, ConfigApplied, ConfigRejected};
+use portion_telemetry::read::{Filter, Reader, Traffic, TrafficStats};
 use portion_telemetry::show::{self, Format, values};
+use portion_telemetry::timestamp;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
@@ -13,7 +13,6 @@ use crate::query::{InvalidParameter, Query, hex_number};
 use crate::range::micros;
 use crate::records::{self, NoRecords, Records, TELEMETRY_OFF};
 use crate::selection::Selection;
-use shape::{alert, configuration, refused, statistics, timestamp};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that select a time range and requests in it.
@@ -141,6 +140,60 @@ fn refuse(failure: &Failure) -> Answer {
         Failure::NoRecords(NoRecords::Unreadable(error)) => (503, "records_unreadable", error.to_string()),
     };
     Answer::json(status, &json!({ "error": { "code": code, "message": message } }))
+}
+
+/// Formats a time as RFC 3339 in UTC.
+fn timestamp(at: u64) -> Value {
+    Value::from(timestamp::rfc3339(at))
+}
+
+/// Returns the statistics of an endpoint row without the endpoint, and the requests by outcome.
+fn statistics(stats: &TrafficStats) -> Value {
+    let traffic = Traffic { stats: stats.clone(), ..Traffic::default() };
+    let mut json = values::endpoints(&[traffic])[0].take();
+    if let Value::Object(members) = &mut json {
+        for name in ["upstream", "kind", "endpoint", "counter"] {
+            members.remove(name);
+        }
+        members.insert("outcomes".to_owned(), json!(stats.outcomes));
+    }
+    json
+}
+
+fn configuration(configured: &ConfigApplied) -> Value {
+    let changes = configured.changes.iter().map(|change| {
+        // Values are stored as JSON; other text is returned as a string.
+        let value = |value: &Option<String>| {
+            value
+                .as_ref()
+                .map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str())))
+        };
+        json!({ "key": change.key, "old": value(&change.old), "new": value(&change.new) })
+    });
+    json!({
+        "timestamp": timestamp(configured.at),
+        "configVersion": configured.version,
+        "source": configured.source,
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+fn refused(refused: &ConfigRejected) -> Value {
+    json!({ "timestamp": timestamp(refused.at), "source": refused.source, "errors": refused.errors })
+}
+
+fn alert(alert: &AlertChanged) -> Value {
+    json!({
+        "timestamp": timestamp(alert.at),
+        "alert": alert.alert_name,
+        "raised": alert.is_raised,
+        "share": alert.share,
+        "threshold": alert.threshold,
+        "requests": alert.requests,
+        "counted": alert.matching_requests,
+        "windowSeconds": alert.window.as_secs(),
+        "process": format!("{:016x}", alert.process),
+    })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! all posts share one link (`stateless`). Each request declares its revision; nothing is negotiated here.
 //!
 //! - `session_mode`: with or without sessions
-//! - `limits`, `responses`, `end_request`: what both share
+//! - `lifetime`: limits and ends, which both share
 //! - `post_response`: the response to a post, as JSON or as a stream of events
 //!
 //! [`Link`]: crate::upstream::link::Link

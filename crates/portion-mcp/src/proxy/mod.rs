@@ -8,14 +8,12 @@
 //! - `public_resource`: this listener in the metadata and challenges of a server that requires a login
 //! - `stream`: a stream of events from the server to the client
 //! - `session`: a session and its state; `session_cache`: state kept between posts
-//! - `session_opening`: delays the first request until the listening stream is open
 
 mod exchange;
 mod internal_request;
 mod public_resource;
 mod session;
 mod session_cache;
-mod session_opening;
 mod shared;
 mod stream;
 mod upstream_call;

@@ -18,8 +18,8 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `settings`, `resource` | destinations; attributes of the service |
-//! | `exporter`, `providers` | the observer; the pipelines of the OpenTelemetry SDK, and the histograms of each request |
+//! | `settings` | destinations |
+//! | `exporter`, `providers` | the observer; the pipelines of the OpenTelemetry SDK, attributes of the service, and the histograms of each request |
 //! | `span`, `observables` | the span of a request, its id and the names of its attributes; all metrics but histograms, read at each export |
 //! | `send`, `stats`, `client` | the queue of spans, and exporters with counters; one log line per failure; the HTTP client of their threads |
 
@@ -27,7 +27,6 @@ mod client;
 mod exporter;
 mod observables;
 mod providers;
-mod resource;
 mod send;
 mod settings;
 mod span;

@@ -16,7 +16,6 @@ mod filter;
 mod history;
 mod notable;
 mod retention;
-mod segments;
 mod series;
 mod sessions;
 

@@ -4,7 +4,6 @@
 //! - `eviction`: chooses the session that ends when there are too many
 //! - `stream_router`: routes server messages to streams
 //! - `stream`: messages queued for one response
-//! - `replay_buffer`: delivered messages that may have been lost
 //! - `reader`: a client that reads a stream
 
 mod bridge_session;

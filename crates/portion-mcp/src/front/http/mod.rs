@@ -10,11 +10,11 @@
 //! - `well_known`: paths of OAuth discovery
 //! - `server`: from a connection to a backend
 //! - `limits`: limits of a listener
-//! - `connection_limiter`, `activity`: open connections, and which of them are idle or slow
+//! - `connection_limiter`, `activity`: open connections, and which of them are idle or slow; requests that must finish
+//!   before shutdown
 //! - `request_body`: request bodies, within a shared budget
-//! - `active_requests`: requests that must finish before shutdown
 //! - `connection_io`: the byte stream of a connection
-//! - `http_error`, `batch`, `posted_requests`: errors and joined responses
+//! - `http_error`, `posted_requests`: errors and joined responses
 //!
 //! ```no_run
 //! # use portion_mcp::mcp::McpProcessorFactory;

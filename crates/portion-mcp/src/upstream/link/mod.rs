@@ -3,15 +3,13 @@
 //! Messages to the server go into the [`Outbox`] of a [`Link`], messages from the server come out of its [`Inbox`], in
 //! order. The transport is the pipes of a process (`child`) or HTTP.
 //!
-//! - `remote`: a server over HTTP; detects its transport
+//! - `remote`: a server over HTTP; detects its transport, and answers pings while a person logs in
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
 //! - `in_flight`, `message`: shared by both
-//! - `ping_responder`: answers pings while a person logs in
 //! - `rest`: a REST API; the server of its tools runs in this process
 
 mod in_flight;
 mod message;
-mod ping_responder;
 pub mod remote;
 pub mod rest;
 pub mod sse;

@@ -1,6 +1,5 @@
-//! `portion stats`: records by endpoint, by request, or by experiment arm.
-
-mod notes;
+//! `portion stats`: records by endpoint, by request, or by experiment arm. Notes go to stderr, so that piped
+//! output contains the result alone.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -14,11 +13,10 @@ use portion_config::{Config, find, user_dirs};
 use portion_core::event::Outcome as Served;
 use portion_core::policy::MetadataStyle;
 use portion_telemetry::advise::{Advice, Limits, PageSequences};
-use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, star_glob};
+use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Retention, star_glob};
 use portion_telemetry::show::{self, Format, Output, grouped};
-use portion_telemetry::timestamp;
+use portion_telemetry::timestamp::{self, readable};
 
-use self::notes::{StatsResult, notes};
 use super::CommandResult;
 use crate::environment::EndpointRuleLookup;
 use crate::options::FILE_HELP;
@@ -160,7 +158,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
         crate::terminal::print_stderr!(
             "portion: the advice uses the newest {} requests, since {}",
             grouped(read as u64),
-            timestamp::readable(oldest)
+            readable(oldest)
         );
     }
     let mut advice = walks.advise(|endpoint| page_limits(&obeyed, endpoint));
@@ -194,4 +192,65 @@ fn parse_outcome(name: &str) -> Result<Served, String> {
         let names: Vec<&str> = Served::ALL.iter().map(|outcome| outcome.name()).collect();
         format!("use one of {}", names.join(", "))
     })
+}
+
+/// A query and its result.
+#[derive(Clone, Copy, Debug)]
+struct StatsResult<'a> {
+    requested: &'a Filter,
+    /// Actual time range, if it differs.
+    effective: &'a Filter,
+    /// True if it is computed from single requests alone.
+    uses_records: bool,
+    /// True if the result is empty.
+    is_empty: bool,
+}
+
+/// Returns the notes.
+fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<String> {
+    let StatsResult { requested: asked, effective: of, uses_records: single, is_empty: empty } = answer;
+    let mut notes = Vec::new();
+    if empty {
+        notes.push(match retention.span() {
+            None => "nothing is recorded yet".to_owned(),
+            Some(span) => format!(
+                "no request matches; there are requests from {} to {}",
+                readable(*span.start()),
+                readable(*span.end())
+            ),
+        });
+    }
+    let Some(since) = retention.records_since().filter(|since| asked.since.is_none_or(|from| from < *since))
+    else {
+        return notes;
+    };
+    let since = readable(since);
+    if single {
+        notes.push(format!(
+            "requests since {since}; of older ones only totals are stored: use portion stats without --requests, \
+             --outcome, --experiment and --advise"
+        ));
+    } else if asked != of {
+        let from = of.since.map(|from| format!(" from {}", readable(from))).unwrap_or_default();
+        let to = of.until.map(|to| format!(" to {}", readable(to))).unwrap_or_default();
+        notes.push(format!("time range{from}{to}; of requests before {since} only totals are stored"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_of_what_is_whole() {
+        let filter = Filter::default();
+        let answer =
+            StatsResult { requested: &filter, effective: &filter, uses_records: false, is_empty: false };
+        assert_eq!(notes(&Retention::default(), answer), [] as [&str; 0]);
+        assert_eq!(
+            notes(&Retention::default(), StatsResult { is_empty: true, ..answer }),
+            ["nothing is recorded yet"]
+        );
+    }
 }
