@@ -72,21 +72,6 @@ pub fn json_template(schema: &str) -> String {
     format!("{:#}\n", serde_json::json!({ "$schema": schema, FIRST_KEY: "default" }))
 }
 
-/// Returns a text as lines of a comment.
-fn comment(text: &str) -> String {
-    let (mut out, mut line) = (String::new(), String::from("#"));
-    for word in text.split_whitespace() {
-        if line.chars().count() + word.chars().count() >= MAX_LINE_CHARS {
-            out.push_str(&line);
-            out.push('\n');
-            line = String::from("#");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    out + &line + "\n"
-}
-
 /// Returns tables of all keys as Markdown, with a heading for each group.
 pub fn manual() -> String {
     let mut out = String::new();
@@ -107,6 +92,21 @@ pub fn manual() -> String {
         }
     }
     out
+}
+
+/// Returns a text as lines of a comment.
+fn comment(text: &str) -> String {
+    let (mut out, mut line) = (String::new(), String::from("#"));
+    for word in text.split_whitespace() {
+        if line.chars().count() + word.chars().count() >= MAX_LINE_CHARS {
+            out.push_str(&line);
+            out.push('\n');
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out + &line + "\n"
 }
 
 fn value_description(key: &Key) -> String {

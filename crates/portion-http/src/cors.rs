@@ -109,10 +109,6 @@ pub(crate) fn bare_preflight_response<B>(response: Response<B>) -> Response<Body
     bare
 }
 
-fn is_cors_header(name: &HeaderName) -> bool {
-    name.as_str().starts_with("access-control-")
-}
-
 /// A header field of replies.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseHeader {
@@ -134,6 +130,10 @@ pub const RESPONSE_HEADERS: [ResponseHeader; 9] = [
     header("X-Portion-Upstream-Next", "next page of the API, if this reply does not end what the API sent"),
     header("X-Portion-Upstream-Total", "total of the API, if it is not that of `X-Total-Count`"),
 ];
+
+fn is_cors_header(name: &HeaderName) -> bool {
+    name.as_str().starts_with("access-control-")
+}
 
 const fn header(name: &'static str, meaning: &'static str) -> ResponseHeader {
     ResponseHeader { name, meaning }

@@ -76,6 +76,14 @@ impl Shared {
     }
 }
 
+/// Longest silence before the head of a response. The layer adds it to the extensions of a request.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "reverse-proxy"),
+    expect(dead_code, reason = "only the reverse proxy waits for a server")
+)]
+pub(crate) struct ResponseTimeout(pub(crate) Duration);
+
 /// Returns a function that identifies callers by their credentials, under a random key.
 fn identify_by_credentials() -> impl Fn(&HeaderMap) -> CallerIdentity + Send + Sync {
     // Without randomness, nobody is known, and nothing is shared.
@@ -106,11 +114,3 @@ impl Default for HttpOptions {
         }
     }
 }
-
-/// Longest silence before the head of a response. The layer adds it to the extensions of a request.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(
-    not(feature = "reverse-proxy"),
-    expect(dead_code, reason = "only the reverse proxy waits for a server")
-)]
-pub(crate) struct ResponseTimeout(pub(crate) Duration);

@@ -121,6 +121,24 @@ pub(crate) fn configured_login(config: &Config, url: &str) -> LoginConfig {
     of_server.find(|login| *login != LoginConfig::default()).unwrap_or_default()
 }
 
+/// Opens a page. Without a browser, the URL that was printed remains.
+pub(crate) fn open_page(url: &str) {
+    let (program, first): (&str, &[&str]) = match env::consts::OS {
+        "macos" => ("open", &[]),
+        // No shell, which would split the URL at `&`.
+        "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
+        _ => ("xdg-open", &[]),
+    };
+    let mut command = Command::new(program);
+    command.args(first).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => {
+            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})");
+        }
+    }
+}
+
 /// Returns true if a variable is set to something other than nothing or 0.
 fn is_set(name: &str) -> bool {
     env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
@@ -206,22 +224,4 @@ fn bearer(token: &Secret) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("{BEARER}{}", token.expose())).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-/// Opens a page. Without a browser, the URL that was printed remains.
-pub(crate) fn open_page(url: &str) {
-    let (program, first): (&str, &[&str]) = match env::consts::OS {
-        "macos" => ("open", &[]),
-        // No shell, which would split the URL at `&`.
-        "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
-        _ => ("xdg-open", &[]),
-    };
-    let mut command = Command::new(program);
-    command.args(first).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match command.spawn() {
-        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
-        Err(error) => {
-            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})");
-        }
-    }
 }

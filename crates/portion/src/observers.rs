@@ -84,16 +84,6 @@ impl Observers {
     }
 }
 
-/// Returns the destinations of metrics and traces, if there are any.
-fn otlp_settings(config: &Config) -> Option<portion_telemetry::otlp::Settings> {
-    let collector = match config.otlp() {
-        OtlpTarget::Off => return None,
-        OtlpTarget::Auto => None,
-        OtlpTarget::Collector(url) => Some(url),
-    };
-    portion_telemetry::otlp::Settings::of(collector, |name| std::env::var(name).ok())
-}
-
 /// The alert watcher and its webhook.
 pub(crate) struct AlertServices {
     pub(crate) alarm: Arc<Alarm>,
@@ -134,4 +124,14 @@ impl AlertServices {
 pub(crate) fn alert_rule(written: &Written) -> Option<Rule> {
     let counts = if written.counts_every_call { CountedCalls::Every } else { CountedCalls::Repeated };
     written.oversized_percent.map(|percent| Rule { counts, percent, window: written.window })
+}
+
+/// Returns the destinations of metrics and traces, if there are any.
+fn otlp_settings(config: &Config) -> Option<portion_telemetry::otlp::Settings> {
+    let collector = match config.otlp() {
+        OtlpTarget::Off => return None,
+        OtlpTarget::Auto => None,
+        OtlpTarget::Collector(url) => Some(url),
+    };
+    portion_telemetry::otlp::Settings::of(collector, |name| std::env::var(name).ok())
 }

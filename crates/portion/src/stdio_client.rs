@@ -266,18 +266,6 @@ impl Drop for Client {
     }
 }
 
-/// Reads a line without its end; `None` at the end of the stream.
-fn read_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
-    let mut line = String::new();
-    let read = stdout.take(MAX_LINE_BYTES).read_line(&mut line)?;
-    if line.ends_with('\n') {
-        line.truncate(line.trim_end_matches('\n').trim_end_matches('\r').len());
-    } else if read as u64 == MAX_LINE_BYTES {
-        return Err(io::Error::other(format!("a line has more than {} MiB", MAX_LINE_BYTES >> 20)));
-    }
-    Ok((read > 0).then_some(line))
-}
-
 /// Exit status of a server, what it wrote to stdout in place of messages, and the end of its stderr.
 #[derive(Debug, Default)]
 pub(crate) struct ExitReport {
@@ -296,4 +284,16 @@ impl fmt::Display for ExitReport {
         }
         write!(f, "{}", self.stderr)
     }
+}
+
+/// Reads a line without its end; `None` at the end of the stream.
+fn read_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = stdout.take(MAX_LINE_BYTES).read_line(&mut line)?;
+    if line.ends_with('\n') {
+        line.truncate(line.trim_end_matches('\n').trim_end_matches('\r').len());
+    } else if read as u64 == MAX_LINE_BYTES {
+        return Err(io::Error::other(format!("a line has more than {} MiB", MAX_LINE_BYTES >> 20)));
+    }
+    Ok((read > 0).then_some(line))
 }

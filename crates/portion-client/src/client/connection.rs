@@ -139,33 +139,6 @@ impl Connection {
     }
 }
 
-/// Answers a request of the server: a ping, and nothing else.
-fn response_to(id: &str, method: &str) -> String {
-    if method == "ping" {
-        return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-    }
-    let message = quote(&format!("unknown method: {method}"));
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{METHOD_NOT_FOUND},"message":{message}}}}}"#)
-}
-
-fn error_message(error: Option<&str>) -> String {
-    let members = error.and_then(json::members).unwrap_or_default();
-    let message = json::member(&members, "message").and_then(json::string).unwrap_or_default();
-    match (message.is_empty(), json::member(&members, "code")) {
-        (false, Some(code)) => format!("{message} ({code})"),
-        (false, None) => message,
-        (true, Some(code)) => format!("error {code}"),
-        (true, None) => "without a message".to_owned(),
-    }
-}
-
-/// Newest revision with sessions.
-const SESSION_REVISION: &str = "2025-11-25";
-/// First revision without sessions.
-const STATELESS_REVISION: &str = "2026-07-28";
-const CLIENT_INFO: &str =
-    concat!(r#"{"name":"portion-fetch","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
-
 /// Opens a session. A server that refuses is asked for the revision without sessions.
 ///
 /// This order needs one exchange with all servers that have sessions. The opposite order would wait for the time-out of
@@ -192,3 +165,30 @@ pub(super) async fn open_session(connection: &mut Connection) -> Result<(), Clie
     // Some tools require arguments in header fields. The link learns them from the list.
     connection.request("tools/list", "{}").await.map(drop)
 }
+
+/// Answers a request of the server: a ping, and nothing else.
+fn response_to(id: &str, method: &str) -> String {
+    if method == "ping" {
+        return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    }
+    let message = quote(&format!("unknown method: {method}"));
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{METHOD_NOT_FOUND},"message":{message}}}}}"#)
+}
+
+fn error_message(error: Option<&str>) -> String {
+    let members = error.and_then(json::members).unwrap_or_default();
+    let message = json::member(&members, "message").and_then(json::string).unwrap_or_default();
+    match (message.is_empty(), json::member(&members, "code")) {
+        (false, Some(code)) => format!("{message} ({code})"),
+        (false, None) => message,
+        (true, Some(code)) => format!("error {code}"),
+        (true, None) => "without a message".to_owned(),
+    }
+}
+
+/// Newest revision with sessions.
+const SESSION_REVISION: &str = "2025-11-25";
+/// First revision without sessions.
+const STATELESS_REVISION: &str = "2026-07-28";
+const CLIENT_INFO: &str =
+    concat!(r#"{"name":"portion-fetch","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);

@@ -227,24 +227,7 @@ impl ConfigReader {
             }
         }
     }
-}
 
-/// Choices for logins at a server. References are followed.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct LoginConfig {
-    /// Id of a client that is registered at the authorization server.
-    pub client_id: Option<String>,
-    /// Secret of that client.
-    pub client_secret: Option<String>,
-    /// URL of a client id metadata document.
-    pub client_metadata_url: Option<String>,
-    /// Scopes to request, separated by spaces.
-    pub scope: Option<String>,
-    /// Port of the redirect; 0 is any free one.
-    pub callback_port: u16,
-}
-
-impl ConfigReader {
     /// Builds the choices for logins of an upstream with `url`.
     pub(super) fn resolve_login(&mut self, name: &str, settings: &Settings) -> LoginConfig {
         let known = ["clientId", "clientSecret", "clientMetadataUrl", "scope", "callbackPort"];
@@ -271,4 +254,19 @@ impl ConfigReader {
         let callback_port = port.unwrap_or_default();
         LoginConfig { client_id, client_secret, client_metadata_url, scope, callback_port }
     }
+}
+
+/// Choices for logins at a server. References are followed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct LoginConfig {
+    /// Id of a client that is registered at the authorization server.
+    pub client_id: Option<String>,
+    /// Secret of that client.
+    pub client_secret: Option<String>,
+    /// URL of a client id metadata document.
+    pub client_metadata_url: Option<String>,
+    /// Scopes to request, separated by spaces.
+    pub scope: Option<String>,
+    /// Port of the redirect; 0 is any free one.
+    pub callback_port: u16,
 }

@@ -175,18 +175,6 @@ impl fmt::Display for SettingsLevel {
     }
 }
 
-/// Splits a camel-case name into words, with `between` between them.
-fn split_camel_case(name: &str, between: char) -> String {
-    let mut out = String::with_capacity(name.len() + 4);
-    for c in name.chars() {
-        if c.is_ascii_uppercase() {
-            out.push(between);
-        }
-        out.push(c.to_ascii_lowercase());
-    }
-    out
-}
-
 /// The group of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyGroup {
@@ -242,6 +230,18 @@ impl KeyGroup {
             Self::Servers => "Servers",
         }
     }
+}
+
+/// Splits a camel-case name into words, with `between` between them.
+fn split_camel_case(name: &str, between: char) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            out.push(between);
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
 }
 
 pub(in crate::key) const MIN_BUDGET: u64 = policy::MIN_BUDGET as u64;

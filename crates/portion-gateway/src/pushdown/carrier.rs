@@ -191,6 +191,15 @@ pub(super) fn payload_of(snapshot: &Snapshot) -> Payload {
     }
 }
 
+pub(super) fn error_text(page: &Payload) -> String {
+    let texts = page.blocks.iter().filter_map(|block| match &block.content {
+        Content::Text(text) | Content::Structured(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<_>>().join(" ");
+    text.chars().take(MAX_ERROR_CHARS).collect()
+}
+
 /// Returns the path of a list that is fetched page by page, unless its JSON is inside a text.
 fn fetched_list_path(snapshot: &Snapshot) -> Option<Arc<str>> {
     let part = snapshot.main_part().filter(|_| snapshot.upstream_list().is_some())?;
@@ -203,12 +212,3 @@ fn fetched_list_path(snapshot: &Snapshot) -> Option<Arc<str>> {
 
 /// Characters shown of an error of the upstream.
 const MAX_ERROR_CHARS: usize = 200;
-
-pub(super) fn error_text(page: &Payload) -> String {
-    let texts = page.blocks.iter().filter_map(|block| match &block.content {
-        Content::Text(text) | Content::Structured(text) => Some(text.as_str()),
-        _ => None,
-    });
-    let text = texts.collect::<Vec<_>>().join(" ");
-    text.chars().take(MAX_ERROR_CHARS).collect()
-}

@@ -43,6 +43,42 @@ pub enum Frame {
     TooLarge(DroppedLine),
 }
 
+/// A message over the limit, or a batch, without its content.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DroppedLine {
+    /// Its requests and responses whose ids were found and not too long, as far as there was room for them.
+    pub messages: Vec<DroppedMessage>,
+    /// True if there may be a request that is not among `messages`.
+    pub has_unidentified: bool,
+    /// True if the line is an array.
+    pub is_batch: bool,
+    /// Length without the newline.
+    pub bytes: u64,
+}
+
+/// A request or a response of a dropped line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DroppedMessage {
+    /// Raw JSON text of its `id`.
+    pub id: Box<str>,
+    /// True if it has a `method`: it is a request, not a response.
+    pub has_method: bool,
+}
+
+impl DroppedLine {
+    /// Returns a line of responses to the requests with these raw ids.
+    pub(crate) fn of_responses(ids: impl IntoIterator<Item = Box<str>>, bytes: u64) -> Self {
+        let messages: Vec<_> = ids.into_iter().map(|id| DroppedMessage { id, has_method: false }).collect();
+        let is_batch = messages.len() > 1;
+        Self { messages, has_unidentified: false, is_batch, bytes }
+    }
+
+    /// Returns true if the line has a response to the request with this id, in the same spelling.
+    pub fn has_response_to(&self, raw_id: &str) -> bool {
+        self.messages.iter().any(|message| !message.has_method && *message.id == *raw_id)
+    }
+}
+
 /// Iterator over the lines of a byte stream. Blank lines are skipped, a last line without newline counts, and the
 /// first error ends the stream.
 pub struct FrameReader<R> {
@@ -125,6 +161,17 @@ pub(crate) fn strip_byte_order_mark(line: &mut Vec<u8>) {
     }
 }
 
+/// Replaces raw line breaks by spaces, in place, and returns their number.
+pub(crate) fn replace_line_breaks(mut message: &mut [u8]) -> usize {
+    let mut breaks = 0;
+    while let Some(at) = memchr2(b'\n', b'\r', message) {
+        message[at] = b' ';
+        breaks += 1;
+        message = &mut message[at + 1..];
+    }
+    breaks
+}
+
 /// Returns the raw id of a message that may not be JSON, and true if it has a method.
 pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
     let mut scanner = IdScanner::default();
@@ -188,51 +235,4 @@ fn reserve_line(line: &mut Vec<u8>, more: usize, limit: usize) {
         let want = (2 * line.len()).min(limit + 1).max(need);
         line.reserve_exact(want - line.len());
     }
-}
-
-/// A message over the limit, or a batch, without its content.
-#[derive(Debug, PartialEq, Eq)]
-pub struct DroppedLine {
-    /// Its requests and responses whose ids were found and not too long, as far as there was room for them.
-    pub messages: Vec<DroppedMessage>,
-    /// True if there may be a request that is not among `messages`.
-    pub has_unidentified: bool,
-    /// True if the line is an array.
-    pub is_batch: bool,
-    /// Length without the newline.
-    pub bytes: u64,
-}
-
-/// A request or a response of a dropped line.
-#[derive(Debug, PartialEq, Eq)]
-pub struct DroppedMessage {
-    /// Raw JSON text of its `id`.
-    pub id: Box<str>,
-    /// True if it has a `method`: it is a request, not a response.
-    pub has_method: bool,
-}
-
-impl DroppedLine {
-    /// Returns a line of responses to the requests with these raw ids.
-    pub(crate) fn of_responses(ids: impl IntoIterator<Item = Box<str>>, bytes: u64) -> Self {
-        let messages: Vec<_> = ids.into_iter().map(|id| DroppedMessage { id, has_method: false }).collect();
-        let is_batch = messages.len() > 1;
-        Self { messages, has_unidentified: false, is_batch, bytes }
-    }
-
-    /// Returns true if the line has a response to the request with this id, in the same spelling.
-    pub fn has_response_to(&self, raw_id: &str) -> bool {
-        self.messages.iter().any(|message| !message.has_method && *message.id == *raw_id)
-    }
-}
-
-/// Replaces raw line breaks by spaces, in place, and returns their number.
-pub(crate) fn replace_line_breaks(mut message: &mut [u8]) -> usize {
-    let mut breaks = 0;
-    while let Some(at) = memchr2(b'\n', b'\r', message) {
-        message[at] = b' ';
-        breaks += 1;
-        message = &mut message[at + 1..];
-    }
-    breaks
 }

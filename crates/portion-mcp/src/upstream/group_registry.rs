@@ -84,42 +84,6 @@ pub(super) fn unregister(group: u32) {
     running.notify_watchdog('-', group);
 }
 
-fn registry() -> MutexGuard<'static, GroupRegistry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn remaining_groups(input: impl Read) -> BTreeSet<u32> {
-    let mut groups = BTreeSet::new();
-    for line in BufReader::new(input).lines().map_while(Result::ok) {
-        if let Some(group) = line.strip_prefix('+').and_then(|group| group.parse().ok()) {
-            groups.insert(group);
-        } else if let Some(group) = line.strip_prefix('-').and_then(|group| group.parse().ok()) {
-            groups.remove(&group);
-        }
-    }
-    groups
-}
-
-impl GroupRegistry {
-    fn notify_watchdog(&mut self, sign: char, group: u32) {
-        // A write fails if the watchdog was killed; then groups are not watched.
-        if let Some(Watchdog { stdin, .. }) = &mut self.watchdog {
-            let _ = writeln!(stdin, "{sign}{group}").and_then(|()| stdin.flush());
-        }
-    }
-}
-
-impl Watchdog {
-    /// Starts it in its own group: a signal to our group must not end it before us. It holds none of our streams open.
-    fn start(command: &mut Command) -> io::Result<Self> {
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        make_group_leader(command);
-        let mut process = command.spawn()?;
-        let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { process, stdin })
-    }
-}
-
 /// A process that leads a group of its own.
 #[derive(Debug)]
 pub struct GroupLeader {
@@ -165,6 +129,42 @@ impl Drop for GroupLeader {
             unregister(self.child.id());
             let _ = self.child.wait();
         }
+    }
+}
+
+fn registry() -> MutexGuard<'static, GroupRegistry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn remaining_groups(input: impl Read) -> BTreeSet<u32> {
+    let mut groups = BTreeSet::new();
+    for line in BufReader::new(input).lines().map_while(Result::ok) {
+        if let Some(group) = line.strip_prefix('+').and_then(|group| group.parse().ok()) {
+            groups.insert(group);
+        } else if let Some(group) = line.strip_prefix('-').and_then(|group| group.parse().ok()) {
+            groups.remove(&group);
+        }
+    }
+    groups
+}
+
+impl GroupRegistry {
+    fn notify_watchdog(&mut self, sign: char, group: u32) {
+        // A write fails if the watchdog was killed; then groups are not watched.
+        if let Some(Watchdog { stdin, .. }) = &mut self.watchdog {
+            let _ = writeln!(stdin, "{sign}{group}").and_then(|()| stdin.flush());
+        }
+    }
+}
+
+impl Watchdog {
+    /// Starts it in its own group: a signal to our group must not end it before us. It holds none of our streams open.
+    fn start(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        make_group_leader(command);
+        let mut process = command.spawn()?;
+        let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self { process, stdin })
     }
 }
 

@@ -38,9 +38,7 @@ impl Reader {
         }
         Ok(active)
     }
-}
 
-impl Reader {
     /// Returns the time of the last request that a process recorded, in microseconds since 1970. `process` is the
     /// upper half of its request numbers.
     ///

@@ -94,6 +94,34 @@ impl QuantileHistogram {
     }
 }
 
+/// Quantiles of durations. All are zero without values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quantiles {
+    /// Median.
+    pub p50: Duration,
+    /// 95th percentile.
+    pub p95: Duration,
+    /// 99th percentile.
+    pub p99: Duration,
+}
+
+impl Quantiles {
+    /// Computes nearest-rank quantiles of microseconds, to 0.8 %. The minimum and the maximum are exact.
+    pub fn of(micros: Vec<u64>) -> Self {
+        let mut spread = QuantileHistogram::default();
+        micros.into_iter().for_each(|micros| spread.add(micros));
+        Self::from(&spread)
+    }
+}
+
+/// Converts a histogram of microseconds.
+impl From<&QuantileHistogram> for Quantiles {
+    fn from(spread: &QuantileHistogram) -> Self {
+        let at = |percent| Duration::from_micros(spread.quantile(percent).unwrap_or_default());
+        Self { p50: at(50), p95: at(95), p99: at(99) }
+    }
+}
+
 fn bucket(number: u64) -> u16 {
     if number < EXACT {
         return number as u16;
@@ -135,34 +163,6 @@ fn take(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
-}
-
-/// Quantiles of durations. All are zero without values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quantiles {
-    /// Median.
-    pub p50: Duration,
-    /// 95th percentile.
-    pub p95: Duration,
-    /// 99th percentile.
-    pub p99: Duration,
-}
-
-impl Quantiles {
-    /// Computes nearest-rank quantiles of microseconds, to 0.8 %. The minimum and the maximum are exact.
-    pub fn of(micros: Vec<u64>) -> Self {
-        let mut spread = QuantileHistogram::default();
-        micros.into_iter().for_each(|micros| spread.add(micros));
-        Self::from(&spread)
-    }
-}
-
-/// Converts a histogram of microseconds.
-impl From<&QuantileHistogram> for Quantiles {
-    fn from(spread: &QuantileHistogram) -> Self {
-        let at = |percent| Duration::from_micros(spread.quantile(percent).unwrap_or_default());
-        Self { p50: at(50), p95: at(95), p99: at(99) }
-    }
 }
 
 #[cfg(test)]

@@ -185,6 +185,11 @@ impl Options {
     fn admin_address(&self, config: &Config) -> Option<SocketAddr> {
         self.admin.or_else(|| config.explicit_admin())
     }
+
+    /// Returns true if the server is not that of the configuration.
+    fn has_own_server(&self) -> bool {
+        self.rest.is_given() || self.url.is_some() || !self.command.is_empty()
+    }
 }
 
 /// Returns what a user at a terminal should know: nothing happens until a client sends a message.
@@ -263,12 +268,5 @@ fn check_server(options: &Options, running: &Server, config: &Config) -> Result<
     match &server {
         Server::Rest(_) if server != *running => server.check(config.file()),
         _ => Ok(()),
-    }
-}
-
-impl Options {
-    /// Returns true if the server is not that of the configuration.
-    fn has_own_server(&self) -> bool {
-        self.rest.is_given() || self.url.is_some() || !self.command.is_empty()
     }
 }

@@ -152,6 +152,12 @@ impl Poster {
     }
 }
 
+/// Returns the endpoints with the most oversized calls, as JSON.
+pub(crate) fn oversized_endpoints(state: &AlertState) -> Value {
+    let endpoints = state.endpoints.iter();
+    endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
+}
+
 fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -196,10 +202,4 @@ fn host_name() -> Option<String> {
 #[cfg(not(unix))]
 fn host_name() -> Option<String> {
     std::env::var("COMPUTERNAME").ok()
-}
-
-/// Returns the endpoints with the most oversized calls, as JSON.
-pub(crate) fn oversized_endpoints(state: &AlertState) -> Value {
-    let endpoints = state.endpoints.iter();
-    endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

@@ -80,9 +80,9 @@ impl OutboundStream {
 }
 
 /// Bytes kept; the latest message is always kept.
-const MAX_BYTES: usize = 32 << 10;
+const MAX_REPLAYED_BYTES: usize = 32 << 10;
 /// Lifetime of a message. Clients reconnect within seconds.
-const MAX_AGE: Duration = Duration::from_mins(2);
+const MAX_REPLAY_AGE: Duration = Duration::from_mins(2);
 
 /// Latest messages of all streams, in order.
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ impl ReplayBuffer {
     pub(super) fn record(&mut self, stream: u64, event: StreamEvent, now: Instant) {
         self.bytes += event.data.len();
         self.messages.push_back((stream, event, now));
-        while self.bytes > MAX_BYTES && self.messages.len() > 1 {
+        while self.bytes > MAX_REPLAYED_BYTES && self.messages.len() > 1 {
             self.bytes -= self.messages.pop_front().map_or(0, |(_, event, _)| event.data.len());
         }
     }
@@ -115,9 +115,9 @@ impl ReplayBuffer {
         self.retain(|of, _, _| of != stream);
     }
 
-    /// Removes messages older than [`MAX_AGE`].
+    /// Removes messages older than [`MAX_REPLAY_AGE`].
     pub(super) fn expire(&mut self, now: Instant) {
-        self.retain(|_, _, since| now.duration_since(since) <= MAX_AGE);
+        self.retain(|_, _, since| now.duration_since(since) <= MAX_REPLAY_AGE);
     }
 
     fn retain(&mut self, keep: impl Fn(u64, &StreamEvent, Instant) -> bool) {
