@@ -11,7 +11,7 @@ use opentelemetry::metrics::Meter;
 /// Returns all families at once.
 pub(crate) type FamilySource = Box<dyn Fn() -> Vec<Family> + Send + Sync>;
 
-/// Registers an observable instrument for each metric except histograms, which [`Meters`](crate::otlp::providers) records.
+/// Registers an observable instrument for each metric except histograms, which [`Meters`](crate::otlp::providers::Meters) records.
 pub(crate) fn observe(meter: &Meter, source: FamilySource) {
     let collector = Arc::new(Collector { source, collected: Mutex::default() });
     for metric in names::ALL {

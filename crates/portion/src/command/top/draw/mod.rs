@@ -191,6 +191,10 @@ endpoint          requests▾   came served kept out oversized
 list_bookings         1,200  10.8M   1.1M   90.0 %     4.0 %
 hotel/evil�[31m�n       100   900k  90.0k   90.0 %    50.0 %
 
+
+
+
+
 ↑↓ rows · ←→ sort · +- time · / filter · Enter requests · q
 ";
     const ALERT: &str = "\
