@@ -109,10 +109,14 @@ struct ColumnForms {
 
 impl ColumnForms {
     fn add(&mut self, name: &str, value: &str) {
-        let form = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
-        self.like_name += usize::from(form(name) == form(value));
+        self.like_name += usize::from(without_digits(name).eq(without_digits(value)));
         self.numbers += usize::from(value.trim().parse::<f64>().is_ok());
     }
+}
+
+/// Yields the parts of a text between its digits.
+fn without_digits(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty())
 }
 
 impl DelimitedFormat {

@@ -20,7 +20,7 @@ pub(crate) use json_string::main_text;
 pub(crate) use locate::locate_json;
 
 /// Maximum characters of the preceding text that the description quotes.
-const MAX_SHOWN_CHARS: usize = 60;
+const MAX_SHOWN_CHARS: usize = 100;
 /// Maximum bytes of the preceding text that the short description quotes. They hold the status of an error.
 const MAX_BRIEF_BYTES: usize = 20;
 
@@ -125,16 +125,23 @@ fn describe_surroundings(found: &str, before: &str, after: &str, replaced: usize
     if before.starts_with('\u{feff}') {
         description.push_str(" after a byte order mark");
     }
-    let (before, after) = (trimmed(before), after.trim());
+    let (before, after) = (trimmed(before), after.trim().trim_matches('`').trim());
     if !before.is_empty() {
-        let shown: String = before.chars().take(MAX_SHOWN_CHARS).collect();
-        let more = if shown.len() < before.len() { "…" } else { "" };
-        description = format!("{description} after `{}{more}`", in_one_line(&shown));
+        description = format!("{description} after {}", first_words(before));
     }
     if !after.is_empty() {
-        description = format!("{description}, followed by {} characters", after.chars().count());
+        description = format!("{description}, followed by {}", first_words(after));
     }
     format!("{description}{}; raw=true returns the original", describe_nulls(replaced))
+}
+
+/// Returns the first words of a text, and how long it is if it has more.
+fn first_words(text: &str) -> String {
+    let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
+    if shown.len() == text.len() {
+        return format!("`{}`", in_one_line(&shown));
+    }
+    format!("`{}…` ({} characters)", in_one_line(&shown), text.chars().count())
 }
 
 /// Describes the text before the JSON by its first words.

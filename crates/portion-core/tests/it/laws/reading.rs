@@ -98,7 +98,7 @@ fn json_in_text_is_read() {
         check(&format!("{before}{plain}{after}"), "/7", &seven, "JSON in text after `");
     }
     check(&format!("Results: {plain}"), "/7", &seven, "JSON in text after `Results:`");
-    check(&format!("{plain}\n\nThat is all."), "/7", &seven, "JSON in text, followed by 12 characters");
+    check(&format!("{plain}\n\nThat is all."), "/7", &seven, "JSON in text, followed by `That is all.`");
     check(&format!("```json\n{plain}\n```\n"), "/7", &seven, "JSON in text after ````json`");
     check(&format!("\u{feff}{plain}"), "/7", &seven, "JSON in text after a byte order mark;");
     for value in ["NaN", "Infinity", "-Infinity"] {
