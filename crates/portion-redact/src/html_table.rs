@@ -7,9 +7,9 @@ use std::ops::Range;
 use memchr::memchr_iter;
 use portion_text::html::CellSpan;
 
-use super::delimited::match_column_name;
+use super::columns::match_column_name;
 use super::value::{Form, is_linguistic_name};
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::{Findings, NameMatch, RedactionRules};
 
 /// Maximum bytes of a tag.
 const MAX_TAG_BYTES: usize = 512;
@@ -18,13 +18,8 @@ const MAX_SPANNED_COLUMNS: usize = 256;
 /// Maximum bytes of a heading, with its marks.
 const MAX_HEADING_BYTES: usize = 256;
 
-/// Adds the edits for the tables of a text. The work is proportional to the text.
-pub(super) fn collect_edits(
-    redact: &RedactionRules,
-    text: &str,
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) {
+/// Hides the cells of the tables of a text. The work is proportional to the text.
+pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
     let (mut table, mut tag_end): (Option<Table>, usize) = (None, 0);
     for at in memchr_iter(b'<', text.as_bytes()) {
         // What stands in a tag that lacks its `>` is no tag.
@@ -42,19 +37,20 @@ pub(super) fn collect_edits(
         match tag {
             Tag::Cell(shape) => open.cell = Some((after, shape)),
             Tag::CellEnd | Tag::Table => {}
-            Tag::Row | Tag::Head { .. } | Tag::TableEnd => {
-                open.finish_row(redact, text, edits, names);
-                match tag {
-                    Tag::Head { is_open } => open.is_in_head = is_open,
-                    Tag::TableEnd => table = None,
-                    _ => {}
-                }
+            Tag::Row => open.finish_row(rules, text, found),
+            Tag::Head { is_open } => {
+                open.finish_row(rules, text, found);
+                open.is_in_head = is_open;
+            }
+            Tag::TableEnd => {
+                open.finish_row(rules, text, found);
+                table = None;
             }
         }
     }
     if let Some(mut open) = table {
         open.close_cell(text.len());
-        open.finish_row(redact, text, edits, names);
+        open.finish_row(rules, text, found);
     }
 }
 
@@ -167,13 +163,7 @@ impl Table {
         is_header
     }
 
-    fn finish_row(
-        &mut self,
-        redact: &RedactionRules,
-        text: &str,
-        edits: &mut Vec<TextEdit>,
-        names: &mut RedactedNames,
-    ) {
+    fn finish_row(&mut self, rules: &RedactionRules, text: &str, found: &mut Findings) {
         let row = std::mem::take(&mut self.row);
         self.next_column = 0;
         if row.is_empty() {
@@ -181,63 +171,48 @@ impl Table {
         }
         self.row_number += 1;
         let mut hide = |cell: &Cell, name: &str, verdict: NameMatch| {
-            let shown = text[cell.content.clone()].trim();
+            let content = &text[cell.content.clone()];
+            let start = cell.content.end - content.trim_start().len();
+            let shown = content.trim();
             if verdict.hides(name, shown, Form::Data) {
-                let start = cell.content.end - text[cell.content.clone()].trim_start().len();
-                let end = start + shown.len();
-                edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-                names.add(name.to_owned());
+                found.hide(name, start..start + shown.len());
             }
         };
-        let hidden_name = |cell: &Cell| {
-            let name = plain_text(&text[cell.content.clone()])?;
-            let verdict = match_column_name(redact, &name);
-            verdict.is_hidden().then_some((name, verdict))
+        let headings: Vec<String> = row.iter().map(|cell| plain_text(&text[cell.content.clone()])).collect();
+        let hidden_name = |index: usize| {
+            let verdict = match_column_name(rules, &headings[index]).among(&headings);
+            verdict.is_hidden().then(|| (headings[index].clone(), verdict))
         };
-        let below_heading =
-            |cell: &Cell| self.hidden.iter().any(|(columns, ..)| columns.contains(&cell.columns.start));
-        let heads_words = |value: &Cell| {
-            plain_text(&text[value.content.clone()]).is_some_and(|name| is_linguistic_name(&name))
+        let is_below = |(columns, ..): &&(Range<usize>, String, NameMatch), cell: &Cell| {
+            columns.start < cell.columns.end && cell.columns.start < columns.end
         };
         if let [name, value] = &*row
             && !value.is_heading
-            && !heads_words(value)
-            && !below_heading(name)
-            && let Some((name, verdict)) = hidden_name(name)
+            && !is_linguistic_name(&headings[1])
+            && !self.hidden.iter().any(|hidden| is_below(&hidden, name))
+            && let Some((name, verdict)) = hidden_name(0)
         {
             hide(value, &name, verdict);
             self.has_names = true;
             return;
         }
         let is_header = self.is_header(&row);
-        let mut found = Vec::new();
-        let headings: Vec<String> =
-            row.iter().filter_map(|cell| plain_text(&text[cell.content.clone()])).collect();
-        for cell in &row {
-            let is_beside =
-                |columns: &Range<usize>| columns.start < cell.columns.end && cell.columns.start < columns.end;
-            let above = self.hidden.iter().find(|(columns, ..)| is_beside(columns));
+        for (index, cell) in row.iter().enumerate() {
+            let above = self.hidden.iter().find(|hidden| is_below(hidden, cell));
             // Outside of the header of the table, a row of headings may have values.
             let may_be_name = is_header && (self.is_in_head || above.is_none());
-            if let Some((name, verdict)) = hidden_name(cell).filter(|_| may_be_name) {
-                found.push((cell.columns.clone(), name, verdict.among(&headings)));
+            if let Some((name, verdict)) = hidden_name(index).filter(|_| may_be_name) {
+                self.hidden.push((cell.columns.clone(), name, verdict));
             } else if let Some((_, name, verdict)) = above {
                 hide(cell, name, *verdict);
             }
         }
-        self.hidden.extend(found);
     }
 }
 
-/// Returns the text of a heading without tags, or `None` if it is too long for a name.
-fn plain_text(content: &str) -> Option<String> {
-    if content.len() > MAX_HEADING_BYTES {
-        return None;
-    }
-    let mut plain = String::new();
-    for piece in content.split('<') {
-        let visible = piece.split_once('>').map_or(piece, |(_, visible)| visible);
-        plain.push_str(visible);
-    }
-    Some(plain.trim().to_owned())
+/// Returns the text of a heading without tags, or an empty one if it is too long for a name.
+fn plain_text(content: &str) -> String {
+    let pieces = content.split('<').filter(|_| content.len() <= MAX_HEADING_BYTES);
+    let visible = pieces.map(|piece| piece.split_once('>').map_or(piece, |(_, visible)| visible));
+    visible.collect::<String>().trim().to_owned()
 }

@@ -7,8 +7,8 @@ use super::text_name::quote_before;
 use super::text_value::{ValueExtent, container_after, typed_value_start, value_after};
 use super::text_value_rest::extended_end;
 use super::value::Form;
-use super::yaml_value::after_properties;
-use super::{NameMatch, REDACTED, TextEdit};
+use super::yaml::after_properties;
+use super::{Findings, NameMatch, REDACTED};
 
 /// Maximum bytes of the line after a value that are read, and maximum items of a container.
 const MAX_AFTER_BYTES: usize = 160;
@@ -62,12 +62,11 @@ impl SettingValue {
         if !may_be_container && container.is_some() {
             return None;
         }
-        let is_container = container.is_some();
         let (start, end) = container.or_else(|| {
             let (start, end) = value_after(text, from, extent)?;
             Some((start, extended_end(text, at, (start, end), extent)))
         })?;
-        Some(Self { value: start..end, replaced: start..end, is_container })
+        Some(Self { value: start..end, replaced: start..end, is_container: container.is_some() })
     }
 
     /// Extends the replaced bytes to the tag and the anchor before the value, which begin after the white space at `from`.
@@ -80,23 +79,22 @@ impl SettingValue {
         self
     }
 
-    /// Returns the edit that hides the value, or `None` if it is no secret. `at`: the separator. A container gets the quotes of
-    /// its name.
-    pub(super) fn edit(&self, text: &str, at: usize, (name, verdict): (&str, NameMatch)) -> Option<TextEdit> {
+    /// Hides the value if it is a secret, and returns its end. `at`: the separator. A container gets the quotes of its name.
+    pub(super) fn hide(
+        &self,
+        text: &str,
+        at: usize,
+        (name, verdict): (&str, NameMatch),
+        found: &mut Findings,
+    ) -> usize {
         let value = &text[self.value.clone()];
-        let is_secret = if self.is_container {
-            holds_secrets(name, verdict, value)
-        } else {
-            verdict.hides(name, value, form(text, self.value.start, self.value.end))
-        };
-        let replacement = if self.is_container {
-            let quote = quote_before(text, at);
-            format!("{quote}{REDACTED}{quote}").into()
-        } else {
-            REDACTED.into()
-        };
-        let Range { start, end } = self.replaced;
-        is_secret.then_some(TextEdit { start, end, replacement })
+        let quote = if self.is_container { quote_before(text, at) } else { "" };
+        if self.is_container && holds_secrets(name, verdict, value)
+            || !self.is_container && verdict.hides(name, value, form(text, self.value.start, self.value.end))
+        {
+            found.replace(name, self.replaced.clone(), format!("{quote}{REDACTED}{quote}"));
+        }
+        self.replaced.end
     }
 }
 

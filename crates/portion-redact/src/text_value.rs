@@ -6,8 +6,8 @@ use super::pair::is_phrase_name;
 const MAX_LINE_LEAD: usize = 128;
 /// Maximum words of a value that has its line to itself.
 const MAX_VALUE_WORDS: usize = 6;
-/// Maximum bytes of a closing tag after a name.
-const MAX_TAG_BYTES: usize = 12;
+/// Maximum bytes of an item of a list.
+const MAX_ITEM_BYTES: usize = 64 << 10;
 /// Maximum bytes of the type in a declaration.
 const MAX_TYPE_BYTES: usize = 64;
 /// Maximum lines that continue a value.
@@ -16,8 +16,6 @@ const MAX_CONTINUED_LINES: usize = 64;
 const MAX_PREFIX_BYTES: usize = 2;
 /// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
 const MAX_CALLEE_BYTES: usize = 32;
-/// Maximum bytes of a comment between a name and its value.
-const MAX_COMMENT_BYTES: usize = 64;
 /// Commands that often follow a setting of their environment: `TOKEN=… npm publish`.
 const COMMANDS: [&str; 16] = [
     "bash", "cargo", "curl", "docker", "env", "git", "go", "java", "make", "node", "npm", "npx", "pip",
@@ -106,7 +104,7 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
     // A value in base64 has two colons before it in LDIF.
     let rest = rest.strip_prefix(':').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);
-    let content = skip_comment(skip_closing_marks(rest).trim_start_matches([' ', '\t']));
+    let content = skip_closing_marks(rest).trim_start_matches([' ', '\t']);
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let unescaped = if extent == ValueExtent::Word { without_call(unescaped) } else { unescaped };
     let unescaped = without_literal_prefix(unescaped);
@@ -276,27 +274,10 @@ pub(super) fn begins_string(quoted: &str, quote: u8) -> bool {
     !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']) && quoted_len(inside, quote, false).1
 }
 
-/// Skips a comment before a value: `/* … */ "x"`.
-fn skip_comment(rest: &str) -> &str {
-    let inside =
-        rest.strip_prefix("/*").map(|inside| &inside[..inside.floor_char_boundary(MAX_COMMENT_BYTES)]);
-    let len = inside.and_then(|inside| inside.find("*/")).map(|len| len + 4);
-    rest[len.unwrap_or_default()..].trim_start_matches([' ', '\t'])
-}
-
-/// Skips the marks that close a name after its separator: `**Password:** x`, `<b>Password:</b> x`.
+/// Skips the marks that close a name after its separator: `**Password:** x`.
 fn skip_closing_marks(rest: &str) -> &str {
-    let after_tag = || {
-        let tag = rest.strip_prefix("</")?;
-        let len = tag.bytes().take(MAX_TAG_BYTES).position(|b| b == b'>')?;
-        tag.get(len + 1..)
-    };
-    let after_mark = || {
-        ["**", "__", "*", "_", "`"]
-            .into_iter()
-            .find_map(|mark| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t'])))
-    };
-    after_tag().or_else(after_mark).unwrap_or(rest)
+    let after = |mark: &str| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t']));
+    ["**", "__", "*", "_", "`"].into_iter().find_map(after).unwrap_or(rest)
 }
 
 /// Returns the part of the line before an offset; an empty text if the line begins far before it.
@@ -309,4 +290,28 @@ pub(super) fn line_before(text: &str, at: usize) -> &str {
 /// Returns true for what may stand before the first key of a line: indentation, the dash of an item, a quote.
 pub(super) fn is_line_lead(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' ' | '\t' | '-' | '*' | '+' | '>' | '#' | '"' | '\'' | '`' | '_' | '•'))
+}
+
+/// Returns the offset of the end of the line at an offset.
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    memchr::memchr(b'\n', rest).map_or(text.len(), |len| at + len)
+}
+
+/// Returns the bytes of an item of a list, up to the comma or the bracket after it, or `None` if it does not end.
+pub(super) fn item_len(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0_usize, None);
+    let mut bytes = text.bytes().take(MAX_ITEM_BYTES).enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (quote, byte) {
+            (Some(_), b'\\') => drop(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (None, b'\'' | b'"' | b'`') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b',' | b')' | b']' | b'}') if depth == 0 => return Some(at),
+            (None, b')' | b']' | b'}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }

@@ -7,8 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::unescape;
 
-use super::code::is_code;
-use super::label::is_identifier;
+use super::code::{is_code, is_identifier};
 use super::name::{SecretKind, is_in, is_plain_secret_name, secret_kind};
 
 /// Maximum bytes of a value whose words are read. A longer one is a secret.
@@ -31,40 +30,8 @@ const SENTENCE_WORDS: &str = "about already and any are as at be been before but
     of on only or our please provide required see shall should than that the their them then there these they this those to too \
     type unless until upon use used using want was were what when where which while who why will with without would wrong you your";
 /// Beginnings of references to a value elsewhere.
-const REFERENCES: [&str; 32] = [
-    "${",
-    "$(",
-    "$[",
-    "{{",
-    "<%",
-    "#{",
-    "%{",
-    "{%",
-    "@{",
-    "[[",
-    "arn:",
-    "vault:",
-    "op://",
-    "ssm:",
-    "kms:",
-    "secretref:",
-    "keyvault:",
-    "env:",
-    "file:",
-    "workspace:",
-    "npm:",
-    "github:",
-    "git+",
-    "link:",
-    "catalog:",
-    "projects/",
-    "@Microsoft.KeyVault",
-    "!Ref ",
-    "!Sub ",
-    "!GetAtt ",
-    "!ImportValue ",
-    "#/",
-];
+const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: kms: secretref: keyvault: env: file: workspace: \
+    npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
 /// Names of facts about a word of a text.
 const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
@@ -171,9 +138,7 @@ fn is_reference(value: &str) -> bool {
     let inside = value.trim_start_matches("\\n").trim_start_matches("\\r").trim_start_matches("\\t");
     is_constant(value)
         || is_block(inside)
-        || REFERENCES
-            .iter()
-            .any(|start| value.starts_with(start) || first != value && first.starts_with(start))
+        || REFERENCES.split(' ').any(|start| value.starts_with(start) || first.starts_with(start))
         || first != value && is_block(first)
         || first.strip_prefix('$').is_some_and(|name| is_variable(name.trim_end_matches([';', ',', ')'])))
         || value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(is_identifier)

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 
+use super::name::is_in;
+
 /// Maximum bytes of an escape sequence, of an entity, and of a tag.
 const MAX_ESCAPE_BYTES: usize = 24;
 const MAX_ENTITY_BYTES: usize = 10;
@@ -33,18 +35,28 @@ const WIDE_CHARS: [(&str, u8); 6] = [
     ("＝", b'='),
 ];
 /// Tags of marks around words.
-const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div";
+const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div label";
+/// Marks of a section of XML.
+const SECTION_MARKS: [&str; 2] = ["<![CDATA[", "]]>"];
+/// Maximum bytes of a comment that is removed.
+const MAX_COMMENT_BYTES: usize = 64;
 
 /// Returns a text in which all settings are written as usual, with the same offsets.
 pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
     let mut view = View { text, bytes: None };
     view.replace_characters();
     view.replace_marks();
+    view.replace_comments();
     view.replace_settings();
     match view.bytes.map(String::from_utf8) {
         Some(Ok(text)) => Cow::Owned(text),
         _ => Cow::Borrowed(text),
     }
+}
+
+/// Returns true for the name of an inline tag, with the slash of an end tag or of an empty element.
+fn is_inline(name: &str) -> bool {
+    is_in(INLINE_TAGS, &name.trim_matches('/').to_ascii_lowercase())
 }
 
 struct View<'t> {
@@ -106,11 +118,17 @@ impl View<'_> {
             let near = &text[at..text.floor_char_boundary(at + MAX_TAG_BYTES)];
             let Some(len) = near.find('>').filter(|len| !near[1..*len].contains('<')) else { continue };
             let tag = &near[1..len];
-            let name = tag.split([' ', '/', '\n', '\t']).next().unwrap_or_default();
+            let name = tag.split([' ', '\n', '\t']).next().unwrap_or_default();
+            // An element that is closed between a name and another element is read as an element.
+            let next = text[at + len + 1..].trim_start();
+            let is_mark = is_inline(name)
+                && !(tag.starts_with('/')
+                    && next.starts_with('<')
+                    && !next[1..].split(['>', ' ']).next().is_some_and(is_inline));
             let between = text[..at].trim_end_matches([' ', '\t', '\u{a0}']);
             let follows = separated == between.len() && separated > 0
                 || between.ends_with([':', '=', '：']) && !between.ends_with("\":");
-            if follows && super::name::is_in(INLINE_TAGS, &name.to_ascii_lowercase()) {
+            if follows && is_mark {
                 self.put(at, at + len + 1, b' ');
                 separated = at + len + 1;
             } else if name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -119,6 +137,28 @@ impl View<'_> {
             {
                 for feed in memchr::memchr_iter(b'\n', tag.as_bytes()) {
                     self.put(at + 1 + feed, at + 2 + feed, b' ');
+                }
+            }
+        }
+    }
+
+    /// Removes the marks of sections of XML, and comments of a few words: `password /* here */: x`.
+    fn replace_comments(&mut self) {
+        let text = self.text;
+        if memmem::find(text.as_bytes(), SECTION_MARKS[0].as_bytes()).is_some() {
+            for mark in SECTION_MARKS {
+                memmem::find_iter(text.as_bytes(), mark).for_each(|at| self.put(at, at + mark.len(), b' '));
+            }
+        }
+        for (begin, end) in [("/*", "*/"), ("-- ", "\n")] {
+            for at in memmem::find_iter(text.as_bytes(), begin) {
+                let inside = &text[at + begin.len()..text.floor_char_boundary(at + MAX_COMMENT_BYTES)];
+                let is_word = |c: char| c.is_alphanumeric() || " ,.()".contains(c);
+                let len = inside.find(end).filter(|len| inside[..*len].chars().all(is_word));
+                if let Some(len) =
+                    len.filter(|len| inside[..*len].bytes().filter(u8::is_ascii_digit).count() < 4)
+                {
+                    self.put(at, at + begin.len() + len + if end == "\n" { 0 } else { end.len() }, b' ');
                 }
             }
         }
