@@ -51,12 +51,13 @@ pub(super) enum PairRole {
 impl PairRole {
     /// Returns the role that a key or a heading has in a pair.
     pub(super) fn of(key: &str) -> Option<Self> {
-        if key.len() > MAX_KEY_BYTES {
-            return None;
+        let mut letters = [0; MAX_KEY_BYTES];
+        let mut len = 0;
+        for byte in key.bytes().filter(|byte| !byte.is_ascii_punctuation() && *byte != b' ') {
+            *letters.get_mut(len)? = byte.to_ascii_lowercase();
+            len += 1;
         }
-        let letters: String =
-            key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-
+        let letters = std::str::from_utf8(&letters[..len]).ok()?;
         [
             (NAME_KEYS, Self::Name),
             (LABEL_KEYS, Self::Label),
@@ -65,7 +66,7 @@ impl PairRole {
             (CONTENT_KEYS, Self::Content),
         ]
         .into_iter()
-        .find_map(|(keys, role)| is_in(keys, &letters).then_some(role))
+        .find_map(|(keys, role)| is_in(keys, letters).then_some(role))
     }
 
     pub(super) fn is_name(self) -> bool {

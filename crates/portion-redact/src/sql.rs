@@ -28,13 +28,13 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
     let build = || AhoCorasick::builder().ascii_case_insensitive(true).build(KEYWORDS).ok();
     let keywords = SEARCH.get_or_init(build).iter().flat_map(|search| search.find_iter(text));
     let mut statements = Statements { rules, text, tables: BTreeMap::new(), open_values: 0, found };
-    let mut done = 0;
+    let mut done = [0; KEYWORDS.len()];
     for keyword in keywords {
-        let (start, end) = (keyword.start(), keyword.end());
-        if start < done {
+        let (start, end, kind) = (keyword.start(), keyword.end(), keyword.pattern().as_usize());
+        if start < done[kind] {
             continue;
         }
-        done = match keyword.pattern().as_usize() {
+        done[kind] = match kind {
             0 => statements.read_table(end),
             1 => statements.redact_rows(start, end),
             2 => statements.redact_copy(start),

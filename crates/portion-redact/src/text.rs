@@ -130,7 +130,7 @@ impl<'t> Settings<'_, 't> {
         }
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
         for words in [2, 3].into_iter().filter_map(|count| words_before(text, at, count)) {
-            let verdict = self.match_name(words);
+            let verdict = self.rules.match_name(&words.replace(' ', "_"));
             if verdict.is_named || verdict.is_secret && may_be_setting(text, at, words) {
                 return Some(words);
             }

@@ -60,10 +60,7 @@ fn redact_tokens(text: &str, found: &mut Findings) {
             let is_token = |c: char| c.is_ascii_alphanumeric() || "._~+/=-".contains(c);
             run_end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
         }
-        let mut token = text[start..run_end].trim_end_matches('.');
-        if beginning == JWT_START {
-            token = token.split(['~', '+', '/', '=']).next().unwrap_or_default();
-        }
+        let token = text[start..run_end].trim_end_matches('.');
         let near = &token[..token.len().min(MAX_TOKEN_BYTES)];
         let has_digit = near.contains(|c: char| c.is_ascii_digit());
         let has_shape = match beginning {
@@ -75,10 +72,12 @@ fn redact_tokens(text: &str, found: &mut Findings) {
             _ => true,
         };
         if token.len() >= least && has_shape {
-            done = start + token.len();
+            let is_web_token = beginning == JWT_START;
+            let len = token.find(['~', '+', '/', '=']).filter(|_| is_web_token).unwrap_or(token.len());
+            done = start + len;
             let start = if beginning.ends_with([' ', '/']) { start } else { at };
             let name = beginning.trim_end_matches([' ', '_', '-', '/', '.']);
-            found.hide(if beginning == JWT_START { "JSON Web Token" } else { name }, start..done);
+            found.hide(if is_web_token { "JSON Web Token" } else { name }, start..done);
         }
     }
 }

@@ -8,6 +8,9 @@ use super::super::flag;
 use super::super::prefilter::{self, places_in};
 use super::{JsonRedactor, REDACTED_STRING, SecretKind, is_secret_json};
 
+/// Parts of keys whose values may stand before the word of a secret: those of values in pairs, and `kind: Secret`.
+const EARLY_KEY_PARTS: [&str; 6] = ["val", "Val", "VAL", "ontent", "laintext", "kind"];
+
 impl JsonRedactor<'_, '_> {
     /// Redacts a string, which may be the item after the flag of a command: `["--password", "…"]`.
     pub(super) fn redact_item(&mut self, value: Span) {
@@ -31,15 +34,18 @@ impl JsonRedactor<'_, '_> {
     /// may hold a hidden value is hidden as a whole.
     pub(super) fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
+        let is_column = || may_be_single_column(self.rules, &quoted[1..], "\\n");
         let is_searched = if self.rules.patterns.is_empty() {
             let places = places_in(&self.places, value.start, value.end);
-            let may_hold = !places.is_empty()
-                && (may_hide(quoted) || may_be_single_column(self.rules, &quoted[1..], "\\n"));
-            may_hold || places.iter().any(|place| place.is_token)
+            // A URL without a user has no password.
+            let first = places.iter().find(|place| !place.is_url || quoted.contains('@'));
+            first.is_some_and(|first| {
+                may_hide(quoted, (first.offset - value.start) as usize)
+                    || is_column()
+                    || places.iter().any(|place| place.is_token)
+            })
         } else {
-            may_hide(quoted)
-                || may_be_single_column(self.rules, &quoted[1..], "\\n")
-                || prefilter::may_hold(quoted)
+            may_hide(quoted, 0) || is_column() || prefilter::may_hold(quoted)
         };
         if !is_searched {
             return;
@@ -55,21 +61,19 @@ impl JsonRedactor<'_, '_> {
     }
 }
 
-/// Returns true if a string, as written in JSON, may hold the name of a hidden value: JSON, markup, a table or a setting.
-fn may_hide(quoted: &str) -> bool {
+/// Returns true if a string, as written in JSON, may hold the name of a hidden value from the offset `first` on: JSON, markup, a
+/// table or a setting. A value stands after its name, but for some keys.
+fn may_hide(quoted: &str, first: usize) -> bool {
+    let has_key = || EARLY_KEY_PARTS.iter().any(|part| quoted.contains(part));
     // A character that is written as `\u003d` may be any.
-    quoted.contains(['{', '<', '|', '│', '┃', '║'])
+    quoted.contains(['{', '<', '|', '│', '┃', '║', '：', '＝'])
         || quoted.contains('[') && quoted.contains("\\\"")
-        || quoted.contains("--")
-        || quoted.contains([':', '='])
+        || ["--", "\\u00", " '", "ENV "].iter().any(|mark| quoted.contains(mark))
+        || quoted[first..].contains([':', '='])
+        || quoted.contains([':', '=']) && has_key()
         || quoted.contains('(') && holds_insert(quoted)
-        || quoted.contains("\\u00")
         || (quoted.contains("\\n") || quoted.contains("\\r"))
             && (quoted.contains([',', ';']) || quoted.contains("\\t"))
-        || quoted.contains('：')
-        || quoted.contains('＝')
-        || quoted.contains(" '")
-        || quoted.contains("ENV ")
 }
 
 /// Returns true if a string may hold an `INSERT` of SQL, whose values need no quotes.
