@@ -117,11 +117,6 @@ struct Member {
     key: Span,
     value: Span,
     facts: KeyFacts,
-    /// Number of the member in its object, from 0.
-    number: u32,
-    /// End of the member before, and start of the one after.
-    previous_end: u32,
-    next_start: Option<u32>,
 }
 
 /// A container that is open.
@@ -134,8 +129,6 @@ struct Open {
     start: u32,
     /// Place of its first kept member.
     first: usize,
-    member_count: u32,
-    previous_end: u32,
     has_login: bool,
     has_linguistic: bool,
     /// The last string of an array, if it is a flag, `"--password"`.
@@ -281,11 +274,6 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     fn begin_member(&mut self, key: Span) {
         let facts = self.facts_of(key);
         let Some(open) = self.open.last_mut() else { return };
-        if let Some(last) = self.members.get_mut(open.first..).and_then(<[_]>::last_mut)
-            && last.number + 1 == open.member_count
-        {
-            last.next_start = Some(key.start);
-        }
         (open.key, open.facts) = (Some(key), facts);
         open.has_login |= facts.is_login;
         open.has_linguistic |= facts.is_linguistic;
@@ -303,16 +291,11 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     /// Records that a value has ended.
     fn finish_value(&mut self, start: u32, end: u32) {
-        let Some(open) = self.open.last_mut().filter(|open| !open.is_array) else { return };
-        if let Some(key) = open.key
-            && open.facts.is_kept()
+        if let Some(Open { key: Some(key), facts, is_array: false, .. }) = self.open.last().copied()
+            && facts.is_kept()
         {
-            let value = Span { start, end };
-            let (facts, number, previous_end) = (open.facts, open.member_count, open.previous_end);
-            self.members.push(Member { key, value, facts, number, previous_end, next_start: None });
+            self.members.push(Member { key, value: Span { start, end }, facts });
         }
-        open.member_count += 1;
-        open.previous_end = end;
     }
 
     /// Hides what is hidden in the innermost container, which ends here.

@@ -37,19 +37,17 @@ impl JsonRedactor<'_, '_> {
         let kind = kept.iter().find(|member| self.decode_key(member.key) == "kind");
         let kind = kind.map_or("", |kind| kind.value.slice(self.text));
         self.redact_table(kept);
-        let mut omitted = 0;
+        let mut done = self.open.last().map_or(0, |open| open.start as usize + 1);
         for member in kept {
             self.set_key(member);
             let is_hidden =
                 self.is_hidden(member) || pair.is_some_and(|pair| self.is_pair_value(pair, member));
             let shape = self.kind_of(member.value);
             if is_hidden && !matches!(shape, JsonKind::String | JsonKind::Null) {
-                let is_first = omitted == member.number;
-                omitted += 1;
-                let start = if is_first { member.key.start } else { member.previous_end };
-                let end = member.next_start.filter(|_| is_first).unwrap_or(member.value.end);
+                let span = self.span_with_comma(member, done);
+                done = span.end as usize;
                 let path = self.path_of(&[], 0);
-                self.hide(Span { start, end }, "", Some(path));
+                self.hide(span, "", Some(path));
                 continue;
             }
             self.redact_key(member);
@@ -80,18 +78,22 @@ impl JsonRedactor<'_, '_> {
         }
     }
 
+    /// Returns the span of a member with the comma before it. Where all members before it are removed, up to `done`, it is the
+    /// comma after it.
+    fn span_with_comma(&self, member: &Member, done: usize) -> Span {
+        let (start, end) = (member.key.start as usize, member.value.end as usize);
+        if !self.text[done..start].trim().is_empty() {
+            let before = self.text[..start].trim_end();
+            return Span::new(before.strip_suffix(',').unwrap_or(before).trim_end().len(), end);
+        }
+        let next = self.text[end..].trim_start().strip_prefix(',').map(str::trim_start);
+        Span::new(start, next.map_or(end, |next| self.text.len() - next.len()))
+    }
+
     /// Hides the values in the object that is the value of a pair: `{"key":"password","value":{"stringValue":"…"}}`.
     fn redact_inner(&mut self, object: Span, pair: &PairName) {
-        let all: Vec<_> = members(self.text, object).collect();
-        let kept: Vec<Member> = (0..all.len())
-            .map(|at| Member {
-                key: all[at].key,
-                value: all[at].value,
-                facts: self.facts_of(all[at].key),
-                number: at as u32,
-                previous_end: at.checked_sub(1).map_or(0, |before| all[before].value.end),
-                next_start: all.get(at + 1).map(|next| next.key.start),
-            })
+        let kept: Vec<Member> = members(self.text, object)
+            .map(|member| Member { key: member.key, value: member.value, facts: self.facts_of(member.key) })
             .collect();
         self.open.push(Open { start: object.start, ..Open::default() });
         self.redact_object(&kept, Some(pair));
