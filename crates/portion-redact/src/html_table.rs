@@ -1,101 +1,59 @@
 //! Redacts tables of HTML: the columns with a hidden heading, in any row of the header, and the second cell of a row of two
 //! whose first one is a hidden name.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memchr_iter;
 use portion_text::html::CellSpan;
 
 use super::columns::match_column_name;
+use super::name::is_in;
 use super::value::{Form, is_linguistic_name};
 use super::{Findings, NameMatch, RedactionRules};
 
-/// Maximum bytes of a tag.
+/// Maximum bytes of a tag, and of its name.
 const MAX_TAG_BYTES: usize = 512;
-/// Columns in which cells may span rows, which limits the work for each row.
-const MAX_SPANNED_COLUMNS: usize = 256;
+const MAX_NAME_BYTES: usize = 8;
+/// Maximum cells that span rows, which limits the work for each row.
+const MAX_SPANNING: usize = 256;
 /// Maximum bytes of a heading, with its marks.
 const MAX_HEADING_BYTES: usize = 256;
+/// The tags that are read.
+const TAGS: &str = "table /table thead /thead tr /tr th /th td /td";
 
 /// Hides the cells of the tables of a text. The work is proportional to the text.
 pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
-    let (mut table, mut tag_end): (Option<Table>, usize) = (None, 0);
+    let (mut table, mut done): (Option<Table>, usize) = (None, 0);
     for at in memchr_iter(b'<', text.as_bytes()) {
+        let near = &text[at + 1..text.floor_char_boundary(at + MAX_TAG_BYTES)];
+        let tag = near.split('>').next().unwrap_or_default();
+        let (name, attributes) = tag.split_at(tag.find(char::is_whitespace).unwrap_or(tag.len()));
+        let name = name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_ascii_lowercase();
         // What stands in a tag that lacks its `>` is no tag.
-        if at < tag_end {
+        if at < done || tag.len() == near.len() || !is_in(TAGS, &name) {
             continue;
         }
-        let Some((tag, after)) = Tag::read(text, at) else { continue };
-        tag_end = after;
-        if tag == Tag::Table {
+        done = at + 1 + tag.len() + 1;
+        if name == "table" {
             table = Some(Table::default());
             continue;
         }
         let Some(open) = &mut table else { continue };
         open.close_cell(at);
-        match tag {
-            Tag::Cell(shape) => open.cell = Some((after, shape)),
-            Tag::CellEnd | Tag::Table => {}
-            Tag::Row => open.finish_row(rules, text, found),
-            Tag::Head { is_open } => {
-                open.finish_row(rules, text, found);
-                open.is_in_head = is_open;
-            }
-            Tag::TableEnd => {
-                open.finish_row(rules, text, found);
-                table = None;
-            }
+        if matches!(name.as_str(), "th" | "td") {
+            open.cell = Some((done, name == "th", CellSpan::of_tag(attributes)));
+        } else if !matches!(name.as_str(), "/th" | "/td") {
+            open.finish_row(rules, text, found);
+        }
+        match name.as_str() {
+            "thead" | "/thead" => open.is_in_head = name == "thead",
+            "/table" => table = None,
+            _ => {}
         }
     }
     if let Some(mut open) = table {
         open.close_cell(text.len());
         open.finish_row(rules, text, found);
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tag {
-    Table,
-    TableEnd,
-    /// Start or end of a row.
-    Row,
-    /// Start or end of the rows of the header.
-    Head {
-        is_open: bool,
-    },
-    Cell(CellShape),
-    CellEnd,
-}
-
-/// The kind and the extent of a cell, by its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CellShape {
-    is_heading: bool,
-    span: CellSpan,
-}
-
-impl Tag {
-    /// Reads the tag at an offset; `None` for all other tags. Also returns the offset after it.
-    fn read(text: &str, at: usize) -> Option<(Self, usize)> {
-        let rest = &text[at + 1..text.floor_char_boundary(at + MAX_TAG_BYTES)];
-        let tag = &rest[..rest.find('>')?];
-        let after = at + 1 + tag.len() + 1;
-        let (name, attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace()).unwrap_or(tag.len()));
-        let kind = match name.to_ascii_lowercase().as_str() {
-            "table" => Self::Table,
-            "/table" => Self::TableEnd,
-            "tr" | "/tr" => Self::Row,
-            "thead" => Self::Head { is_open: true },
-            "/thead" => Self::Head { is_open: false },
-            "th" | "td" => Self::Cell(CellShape {
-                is_heading: name.eq_ignore_ascii_case("th"),
-                span: CellSpan::of_tag(attributes),
-            }),
-            "/th" | "/td" => Self::CellEnd,
-            _ => return None,
-        };
-        Some((kind, after))
     }
 }
 
@@ -120,35 +78,24 @@ struct Table {
     /// Number of the row, from 0.
     row_number: usize,
     next_column: usize,
-    /// Columns that cells span beyond their row, by the first one: the end of the columns, and the last row.
-    spanning: BTreeMap<usize, (usize, usize)>,
-    /// Start of the content of the open cell, and its shape.
-    cell: Option<(usize, CellShape)>,
+    /// Columns that cells span beyond their row, and the last row.
+    spanning: Vec<(Range<usize>, usize)>,
+    /// The open cell: the start of its content, whether it is a heading, and what it spans.
+    cell: Option<(usize, bool, CellSpan)>,
 }
 
 impl Table {
     fn close_cell(&mut self, end: usize) {
-        let Some((start, shape)) = self.cell.take() else { return };
-        self.skip_spanned_columns();
-        let columns = self.next_column..self.next_column + shape.span.columns;
-        self.next_column = columns.end;
-        if shape.span.rows > 1 && columns.start < MAX_SPANNED_COLUMNS {
-            self.spanning.insert(columns.start, (columns.end, self.row_number + shape.span.rows - 1));
+        let Some((start, is_heading, span)) = self.cell.take() else { return };
+        while let Some((above, _)) = self.spanning.iter().find(|(above, _)| above.contains(&self.next_column))
+        {
+            self.next_column = above.end;
         }
-        self.row.push(Cell { content: start..end, is_heading: shape.is_heading, columns });
-    }
-
-    /// Moves to the next column that no cell of an earlier row spans.
-    fn skip_spanned_columns(&mut self) {
-        while let Some((start, (end, last))) = self.spanning.range(..=self.next_column).next_back() {
-            let (start, end, last) = (*start, *end, *last);
-            if last < self.row_number {
-                self.spanning.remove(&start);
-            } else if end > self.next_column {
-                self.next_column = end;
-            } else {
-                return;
-            }
+        let columns = self.next_column..self.next_column + span.columns;
+        self.next_column = columns.end;
+        self.row.push(Cell { content: start..end, is_heading, columns: columns.clone() });
+        if span.rows > 1 && self.spanning.len() < MAX_SPANNING {
+            self.spanning.push((columns, self.row_number + span.rows - 1));
         }
     }
 
@@ -170,6 +117,7 @@ impl Table {
             return;
         }
         self.row_number += 1;
+        self.spanning.retain(|(_, last)| *last >= self.row_number);
         let mut hide = |cell: &Cell, name: &str, verdict: NameMatch| {
             let content = &text[cell.content.clone()];
             let start = cell.content.end - content.trim_start().len();

@@ -315,10 +315,8 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
 
     /// Returns true if a path matches a name in the innermost open containers, without that many of the innermost ones.
     fn matches_path(&self, name: &str, skipped: usize) -> bool {
-        self.rules.matches_path_within(name, |steps| {
-            let around = self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
-            around.take(steps).map(|key| unescape(key.slice(self.text)))
-        })
+        let around = || self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
+        self.rules.matches_path_within(name, || around().map(|key| unescape(key.slice(self.text))))
     }
 
     /// Decodes a key.

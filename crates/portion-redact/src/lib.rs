@@ -18,7 +18,7 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `rules`, `pattern` | what an operator writes, and the match of a name |
+//! | `rules` | what an operator writes, and the match of a name |
 //! | `name` | the names of secrets, by their words, and what their values usually are |
 //! | `value`, `code` | the rule: whether a value under such a name is a secret, or a message, a reference, a type, source code |
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
@@ -42,7 +42,6 @@ mod manifest;
 mod markup;
 mod name;
 mod pair;
-mod pattern;
 mod prefilter;
 mod rules;
 mod setting_path;

@@ -29,7 +29,7 @@ impl RedactionRules {
             }
             names.extend(block_name(line).map(str::to_owned));
         }
-        !is_complete || self.matches_path_within(name, |_| names.iter().cloned())
+        !is_complete || self.matches_path_within(name, || names.iter().cloned())
     }
 }
 
