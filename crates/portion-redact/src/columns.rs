@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::name::is_in;
 use super::pair::is_action;
 use super::short_password::password_column;
 use super::value::Form;
@@ -10,10 +11,8 @@ use super::{Findings, NameMatch, RedactionRules};
 /// Maximum words of the name of a secret in text. More words are a sentence that mentions one.
 pub(super) const MAX_SECRET_NAME_WORDS: usize = 4;
 /// Words of sentences that column names do not have.
-const FUNCTION_WORDS: [&str; 22] = [
-    "a", "already", "an", "any", "are", "be", "begins", "between", "her", "his", "is", "it", "its", "may",
-    "must", "out", "shall", "should", "that", "the", "this", "was",
-];
+const FUNCTION_WORDS: &str =
+    "a already an any are be begins between her his is it its may must out shall should that the this was";
 
 /// The columns of a table.
 #[derive(Clone)]
@@ -61,6 +60,6 @@ pub(super) fn match_column_name(rules: &RedactionRules, name: &str) -> NameMatch
 /// Returns true for words that are a part of a sentence rather than a name: `this token SHOULD`.
 fn is_part_of_sentence(name: &str) -> bool {
     let words: Vec<&str> = name.split_whitespace().collect();
-    let is_function_word = |word: &&str| FUNCTION_WORDS.iter().any(|other| word.eq_ignore_ascii_case(other));
+    let is_function_word = |word: &&str| is_in(FUNCTION_WORDS, &word.to_ascii_lowercase());
     words.len() > MAX_SECRET_NAME_WORDS || words.len() > 2 && words.iter().any(is_function_word)
 }

@@ -1,5 +1,6 @@
 //! Finds where the value of a setting in text begins and ends.
 
+use super::name::is_in;
 use super::pair::is_phrase_name;
 
 /// Maximum bytes before the first name of a line.
@@ -17,14 +18,11 @@ const MAX_PREFIX_BYTES: usize = 2;
 /// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
 const MAX_CALLEE_BYTES: usize = 32;
 /// Commands that often follow a setting of their environment: `TOKEN=… npm publish`.
-const COMMANDS: [&str; 16] = [
-    "bash", "cargo", "curl", "docker", "env", "git", "go", "java", "make", "node", "npm", "npx", "pip",
-    "python", "python3", "sh",
-];
+const COMMANDS: &str = "bash cargo curl docker env git go java make node npm npx pip python python3 sh";
 /// Words of expressions in source code.
-const CODE_WORDS: [&str; 6] = ["await", "else", "if", "new", "not", "return"];
+const CODE_WORDS: &str = "await else if new not return";
 /// Values that are no secrets.
-const LITERALS: [&str; 7] = ["False", "None", "True", "false", "nil", "null", "true"];
+const LITERALS: &str = "False None True false nil null true";
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// The end of a value without quotes.
@@ -76,13 +74,13 @@ impl ValueExtent {
 fn is_only_value(before: &str, rest: &str) -> bool {
     let mut words = rest.split_whitespace();
     let is_command = words.clone().nth(1).is_some_and(|word| {
-        COMMANDS.contains(&word) || word.starts_with(['/', '.', '-', '&', '|', '#', '<', '>'])
+        is_in(COMMANDS, word) || word.starts_with(['/', '.', '-', '&', '|', '#', '<', '>'])
     });
     // Code has spaces around the sign, and marks that a value without quotes hardly has.
     let is_spaced = before.ends_with([' ', '\t']) || rest.starts_with([' ', '\t']);
     let is_code = is_spaced
         && (rest.contains(|c: char| "()[]{};\"'`<>&|,:?+*".contains(c))
-            || words.clone().any(|word| CODE_WORDS.contains(&word)));
+            || words.clone().any(|word| is_in(CODE_WORDS, word)));
     // `password=None,` and `token=None, n=1):` are arguments.
     let content = rest.trim();
     let argument = content.trim_end_matches([',', ';', ')']);
@@ -90,7 +88,7 @@ fn is_only_value(before: &str, rest: &str) -> bool {
         argument.len() < content.len() && !argument.contains(|c: char| " ,;&\"'<>)}]".contains(c));
     let holds_setting = rest.trim_end_matches('=').contains('=');
     let first = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_argument = is_argument || LITERALS.contains(&first);
+    let is_argument = is_argument || is_in(LITERALS, first);
     words.nth(MAX_VALUE_WORDS).is_none()
         && !is_command
         && !is_code

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::columns::Columns;
-use super::super::name::{SecretKind, is_plain_secret_name};
+use super::super::name::{SecretKind, is_in, is_plain_secret_name};
 use super::super::pair::{PairColumns, may_be_pair_secret};
 use super::super::value::Form;
 use super::super::{Findings, RedactionRules};
@@ -17,10 +17,9 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
 /// First words of statements in source code.
-const STATEMENT_WORDS: [&str; 11] =
-    ["assert", "await", "const", "def", "del", "import", "let", "raise", "return", "var", "yield"];
+const STATEMENT_WORDS: &str = "assert await const def del import let raise return var yield";
 /// Names of the second of two columns that make the first one a column of names.
-const VALUE_HEADINGS: [&str; 6] = ["value", "values", "val", "setting", "content", "data"];
+const VALUE_HEADINGS: &str = "value values val setting content data";
 
 /// The lines around a line, without blank ones and rules.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,16 +51,10 @@ impl<'a> Header<'a> {
         }
         DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
             let names = cells_of(line, delimiter);
-            if let [name] = names[..] {
-                let is_framed = is_framed(line, delimiter) && hidden_name(rules, name).is_some();
-                let columns = Columns::of(rules, vec![name.to_owned()]);
-                return is_framed.then_some(Self {
-                    delimiter,
-                    line,
-                    columns,
-                    pairs: None,
-                    has_value_heading: false,
-                });
+            if let [name] = names[..]
+                && !(is_framed(line, delimiter) && hidden_name(rules, name).is_some())
+            {
+                return None;
             }
             // A line of pretty-printed JSON, or of a list in source code, ends with a comma.
             let is_line_of_list = names.last().is_some_and(|last| last.is_empty())
@@ -71,12 +64,11 @@ impl<'a> Header<'a> {
                 is_column_name(name)
                     || is_first_line && (line.contains('"') || !name.ends_with('.') && !is_code(name))
             };
-            if names.len() < 2 || is_line_of_list || !names.iter().all(may_be_heading) {
+            if names.is_empty() || is_line_of_list || !names.iter().all(may_be_heading) {
                 return None;
             }
-            let is_value = VALUE_HEADINGS.iter().any(|heading| names[1].eq_ignore_ascii_case(heading));
-            let of_headings = match names.len() {
-                2 => is_value.then(PairColumns::of_two),
+            let of_headings = match names[..] {
+                [_, value] => is_in(VALUE_HEADINGS, &value.to_ascii_lowercase()).then(PairColumns::of_two),
                 _ => PairColumns::detect(names.iter().copied()),
             };
             let columns = Columns::of(rules, names.into_iter().map(str::to_owned).collect());
@@ -238,7 +230,7 @@ fn is_code(name: &str) -> bool {
     let has_open = |open: char, close: char| name.matches(open).count() != name.matches(close).count();
     let is_statement = || {
         let first_word = name.split_once(' ').map(|(first, _)| first);
-        first_word.is_some_and(|word| STATEMENT_WORDS.contains(&word)) || name.contains(" import ")
+        first_word.is_some_and(|word| is_in(STATEMENT_WORDS, word)) || name.contains(" import ")
     };
     has_open('(', ')') || has_open('[', ']') || is_statement()
 }
