@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::name::is_in;
-use super::pair::is_action;
 use super::short_password::password_column;
 use super::value::Form;
 use super::{Findings, NameMatch, RedactionRules};
@@ -52,9 +51,8 @@ impl Columns {
 
 /// Matches the name of a column: `Door code?` is the name `Door_code`.
 pub(super) fn match_column_name(rules: &RedactionRules, name: &str) -> NameMatch {
-    let plain = name.trim_matches(['?', ':', '*', '`']).trim_end_matches('_').replace(' ', "_");
-    let verdict = rules.match_name(&plain);
-    NameMatch { is_secret: verdict.is_secret && !is_part_of_sentence(name) && !is_action(name), ..verdict }
+    let verdict = rules.match_pair_name(name);
+    NameMatch { is_secret: verdict.is_secret && !is_part_of_sentence(name), ..verdict }
 }
 
 /// Returns true for words that are a part of a sentence rather than a name: `this token SHOULD`.

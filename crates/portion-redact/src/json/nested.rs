@@ -71,12 +71,7 @@ fn may_hide(quoted: &str, first: usize) -> bool {
         || ["--", "\\u00", " '", "ENV "].iter().any(|mark| quoted.contains(mark))
         || quoted[first..].contains([':', '='])
         || quoted.contains([':', '=']) && has_key()
-        || quoted.contains('(') && holds_insert(quoted)
+        || quoted.contains('(') && ["alues", "ALUES"].iter().any(|rows| quoted.contains(rows))
         || (quoted.contains("\\n") || quoted.contains("\\r"))
             && (quoted.contains([',', ';']) || quoted.contains("\\t"))
-}
-
-/// Returns true if a string may hold an `INSERT` of SQL, whose values need no quotes.
-fn holds_insert(quoted: &str) -> bool {
-    quoted.as_bytes().windows(6).any(|word| word.eq_ignore_ascii_case(b"values"))
 }
