@@ -40,69 +40,57 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             continue;
         }
         around.next = line_at(text, at);
-        let header = Header::detect(rules, line, std::mem::take(&mut is_first)).filter(|header| {
-            header.begins_table(&around) && has_complete_row(rules, &mut reader, at, header)
-        });
+        let header = Header::detect(rules, line, std::mem::take(&mut is_first))
+            .filter(|header| header.begins_table(&around) && has_complete_row(&mut reader, at, header));
         around = LinesAround { before_previous: around.previous, previous: Some(line), ..around };
         around.has_gap = false;
-        if header.as_ref().is_some_and(|header| header.delimiter == ',') && is_source_code(text) {
+        let Some(mut header) = header else { continue };
+        if header.delimiter == ',' && is_source_code(text) {
             return;
         }
-        if let Some(header) = header {
-            let mut table = Table { rules, header, last_row: line };
-            at = table.redact(&mut reader, at, found);
-            around.previous = Some(table.last_row);
-        }
+        let last_row;
+        (at, last_row) = redact_table(&mut reader, at, &mut header, found);
+        around.previous = last_row.or(Some(line));
     }
 }
 
-/// A table whose rows are being read.
-struct Table<'t, 'r> {
-    rules: &'r RedactionRules,
-    header: Header<'t>,
-    last_row: &'t str,
-}
-
-impl<'t> Table<'t, '_> {
-    /// Hides the cells of the rows from `at` on, and returns the end of the table.
-    fn redact(&mut self, reader: &mut RowReader<'t>, mut at: usize, found: &mut Findings) -> usize {
-        let text = reader.text;
-        loop {
-            let line = line_at(text, at);
-            if is_rule(line) {
-                at += line.len() + 1;
-                continue;
+/// Hides the cells of the rows from `at` on. Returns the end of the table, and its last row.
+fn redact_table<'t>(
+    reader: &mut RowReader<'t>,
+    mut at: usize,
+    header: &mut Header<'t>,
+    found: &mut Findings,
+) -> (usize, Option<&'t str>) {
+    let (text, mut last_row) = (reader.text, None);
+    loop {
+        let line = line_at(text, at);
+        if is_rule(line) {
+            at += line.len() + 1;
+            continue;
+        }
+        if let Some((cells, next)) = header.read_row(reader, at) {
+            if !header.is_repeated(text, &cells) {
+                header.redact_row(text, &cells, found);
             }
-            if let Some((cells, next)) = self.header.read_row(reader, at) {
-                if !self.header.is_repeated(text, &cells) {
-                    self.header.redact_row(self.rules, text, &cells, found);
-                }
-                self.last_row = &text[at..next.min(text.len())];
+            last_row = text.get(at..next.min(text.len()));
+            at = next;
+            continue;
+        }
+        let row = find_row(reader, at, header).filter(|row| row.is_complete && !header.is_single());
+        let Some(row) = row else { return (at, last_row) };
+        at = row.start;
+        // Certain names after a gap are those of a header, but may still be a row: the columns of the header above stay hidden.
+        let later = header.detect_below(line_at(text, at)).filter(|later| {
+            let may_be_header = !header.has_value_heading && later.delimiter == header.delimiter;
+            may_be_header && later.width() == header.width() && later.is_certain()
+        });
+        if let Some(later) = later {
+            let above = header.add_columns(&later);
+            if let Some((cells, next)) = reader.read_row(at, header.delimiter) {
+                above.redact_row(text, &cells, found);
                 at = next;
-                continue;
-            }
-            let Some(row) = find_row(self.rules, reader, at, &self.header)
-                .filter(|row| row.is_complete && !self.header.is_single())
-            else {
-                return at;
-            };
-            at = row.start;
-            if let Some(later) = self.header_after_gap(at, text) {
-                let above = self.header.add_columns(&later);
-                if let Some((cells, next)) = reader.read_row(at, self.header.delimiter) {
-                    above.redact_row(self.rules, text, &cells, found);
-                    at = next;
-                }
             }
         }
-    }
-
-    /// Returns the header in a row after a gap, if its cells are certainly names. It may still be a row, so the columns of
-    /// the header above stay hidden.
-    fn header_after_gap(&self, start: usize, text: &'t str) -> Option<Header<'t>> {
-        let later = Header::detect(self.rules, line_at(text, start), false)?;
-        let may_be_header = !self.header.has_value_heading && later.delimiter == self.header.delimiter;
-        (may_be_header && later.width() == self.header.width() && later.is_certain()).then_some(later)
     }
 }
 
@@ -115,12 +103,7 @@ struct FoundRow {
 }
 
 /// Finds the next row with cells of the table, after blank lines, rules, and few other rows.
-fn find_row(
-    rules: &RedactionRules,
-    reader: &mut RowReader<'_>,
-    from: usize,
-    header: &Header<'_>,
-) -> Option<FoundRow> {
+fn find_row(reader: &mut RowReader<'_>, from: usize, header: &Header<'_>) -> Option<FoundRow> {
     let (text, mut start, mut gap_rows, mut has_gap) = (reader.text, from, 0, false);
     while start < text.len() && gap_rows <= MAX_GAP_ROWS {
         let line = line_at(text, start);
@@ -131,7 +114,7 @@ fn find_row(
             continue;
         }
         if let Some((cells, end)) = header.read_row(reader, start) {
-            let begins_table = || is_rule(line_at(text, end)) && Header::detect(rules, line, false).is_some();
+            let begins_table = || is_rule(line_at(text, end)) && header.detect_below(line).is_some();
             let is_complete = cells.len() == header.width() && !(has_gap && begins_table());
             return Some(FoundRow { start, end, is_complete });
         }
@@ -142,22 +125,14 @@ fn find_row(
 }
 
 /// Returns true if one of the next rows has as many cells as the header.
-fn has_complete_row(
-    rules: &RedactionRules,
-    reader: &mut RowReader<'_>,
-    mut from: usize,
-    header: &Header<'_>,
-) -> bool {
+fn has_complete_row(reader: &mut RowReader<'_>, mut from: usize, header: &Header<'_>) -> bool {
     for _ in 0..=MAX_GAP_ROWS {
-        match find_row(rules, reader, from, header) {
-            Some(row) if row.is_complete => {
-                let below = Header::detect(rules, line_at(reader.text, row.start), false);
-                let is_title = |below: Header<'_>| below.is_certain() && below.is_below_title(header.line);
-                return !below.is_some_and(is_title);
-            }
-            Some(row) => from = row.end,
-            None => return false,
+        let Some(row) = find_row(reader, from, header) else { break };
+        if row.is_complete {
+            let below = header.detect_below(line_at(reader.text, row.start));
+            return !below.is_some_and(|below| below.is_certain() && below.is_below_title(header.line));
         }
+        from = row.end;
     }
     false
 }

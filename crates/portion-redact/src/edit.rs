@@ -13,11 +13,14 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum names that are reported; further ones are reported as `…`.
 const MAX_REPORTED_NAMES: usize = 64;
 
+/// What stands in place of a range of the text.
+pub(super) type Replacement = Cow<'static, str>;
+
 /// A replacement for a range of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextEdit {
     pub range: Range<usize>,
-    pub replacement: Cow<'static, str>,
+    pub replacement: Replacement,
 }
 
 impl TextEdit {
@@ -41,12 +44,7 @@ impl Findings {
     }
 
     /// Replaces a range of the text, which has this name.
-    pub(super) fn replace(
-        &mut self,
-        name: &str,
-        range: Range<usize>,
-        replacement: impl Into<Cow<'static, str>>,
-    ) {
+    pub(super) fn replace(&mut self, name: &str, range: Range<usize>, replacement: impl Into<Replacement>) {
         self.edits.push(TextEdit { range, replacement: replacement.into() });
         add_name(&mut self.names, name);
     }

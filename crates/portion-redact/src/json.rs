@@ -10,7 +10,7 @@ use portion_json::columnar::{COLUMN_KEYS, ROW_KEYS};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
-use super::edit::{REDACTED_STRING, add_name};
+use super::edit::{REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::PairRole;
 use super::prefilter::Place;
@@ -67,7 +67,7 @@ struct NamedEdit {
 }
 
 /// A fact that a key states about its object. Most keys state none.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct KeyFacts {
     verdict: NameMatch,
     role: Option<PairRole>,
@@ -100,14 +100,7 @@ impl KeyFacts {
 
     /// Returns true if the member is needed when its object ends.
     fn is_kept(self) -> bool {
-        self.verdict.is_hidden()
-            || self.verdict.may_end_path
-            || self.role.is_some()
-            || self.has_secret
-            || self.is_short
-            || self.is_kind
-            || self.is_columns
-            || self.is_rows
+        self != Self { is_login: self.is_login, is_linguistic: self.is_linguistic, ..Self::default() }
     }
 }
 
@@ -335,13 +328,14 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         steps.join(".")
     }
 
-    fn hide(
-        &mut self,
-        span: Span,
-        replacement: impl Into<Cow<'static, str>>,
-        name: impl IntoIterator<Item = String>,
-    ) {
+    /// Replaces a span, which is that of the current member.
+    fn hide_member(&mut self, span: Span, replacement: impl Into<Replacement>) {
+        let path = self.path_of(&[], 0);
+        self.hide(span, replacement, vec![path]);
+    }
+
+    fn hide(&mut self, span: Span, replacement: impl Into<Replacement>, names: Vec<String>) {
         let edit = TextEdit { range: span.range(), replacement: replacement.into() };
-        self.edits.push(NamedEdit { edit, names: name.into_iter().collect() });
+        self.edits.push(NamedEdit { edit, names });
     }
 }

@@ -84,6 +84,8 @@ pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
             })
         })
 }
+/// A redacted text with the names of its hidden fields; `None` if nothing is hidden.
+type Redacted = Option<(String, Vec<String>)>;
 /// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 8;
 
@@ -115,7 +117,7 @@ impl RedactionRules {
     }
 
     /// Redacts any text; `strings` is the number of string levels still searched.
-    fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
+    fn redact_within(&self, text: &str, strings: usize) -> Redacted {
         let may_hold = || {
             let first_line = text.lines().next().unwrap_or_default();
             prefilter::may_hold(text) || token::may_be_of_password_file(first_line)
@@ -133,20 +135,16 @@ impl RedactionRules {
     }
 
     /// Redacts a text in three steps: the JSON in it, the cells of its tables, and all else.
-    fn redact_around_json(
-        &self,
-        text: &str,
-        JsonFindings { found, mut ranges, .. }: JsonFindings,
-    ) -> Option<(String, Vec<String>)> {
-        let mut names = found.names;
+    fn redact_around_json(&self, text: &str, json: JsonFindings) -> Redacted {
+        let JsonFindings { found, mut ranges, .. } = json;
         let without_json = apply_edits(text, found.edits, &mut ranges);
         let text = without_json.as_deref().unwrap_or(text);
         let view = plain_view(text);
-        let mut cells = Findings { edits: Vec::new(), names };
+        let mut cells = Findings { edits: Vec::new(), names: found.names };
         for redact in [delimited::redact, html_table::redact, terminal::redact, sql::redact] {
             redact(self, &view, &mut cells);
         }
-        names = cells.names;
+        let mut names = cells.names;
         let without_cells = apply_edits(text, cells.edits, &mut ranges);
         let (text, view) = match &without_cells {
             Some(text) => (text.as_str(), plain_view(text)),
@@ -159,7 +157,7 @@ impl RedactionRules {
     }
 
     /// Applies what was found in a text; `None` if nothing was.
-    fn apply(&self, text: &str, found: Findings) -> Option<(String, Vec<String>)> {
+    fn apply(&self, text: &str, found: Findings) -> Redacted {
         Some((apply_edits(text, found.edits, &mut [])?, self.reported_names(found.names)))
     }
 
@@ -188,10 +186,7 @@ impl RedactionRules {
 }
 
 /// Redacts what follows the byte order mark of a text.
-fn redact_after_mark(
-    text: &str,
-    redact: impl FnOnce(&str) -> Option<(String, Vec<String>)>,
-) -> Option<(String, Vec<String>)> {
+fn redact_after_mark(text: &str, redact: impl FnOnce(&str) -> Redacted) -> Redacted {
     let content = text.trim_start_matches(BYTE_ORDER_MARK);
     let (shown, names) = redact(content)?;
     let mark = &text[..text.len() - content.len()];

@@ -35,6 +35,7 @@ pub(super) struct LinesAround<'t> {
 /// A header with hidden columns, or with columns of names and values.
 #[derive(Clone)]
 pub(super) struct Header<'a> {
+    rules: &'a RedactionRules,
     pub(super) delimiter: char,
     pub(super) line: &'a str,
     columns: Columns,
@@ -45,7 +46,7 @@ pub(super) struct Header<'a> {
 
 impl<'a> Header<'a> {
     /// Reads a line as a header; `None` if it is none, or if it hides nothing.
-    pub(super) fn detect(rules: &RedactionRules, line: &'a str, is_first_line: bool) -> Option<Self> {
+    pub(super) fn detect(rules: &'a RedactionRules, line: &'a str, is_first_line: bool) -> Option<Self> {
         if line.len() > MAX_HEADER_BYTES {
             return None;
         }
@@ -78,7 +79,7 @@ impl<'a> Header<'a> {
                 && columns.hidden().eq([0]);
             let pairs = of_headings.or_else(|| is_only_first_hidden.then(PairColumns::of_two));
             let hides = columns.hidden().next().is_some() || pairs.is_some();
-            hides.then_some(Self { delimiter, line, columns, pairs, has_value_heading })
+            hides.then_some(Self { rules, delimiter, line, columns, pairs, has_value_heading })
         })
     }
 
@@ -102,6 +103,11 @@ impl<'a> Header<'a> {
                 || self.is_single() && is_framed(&reader.text[at..end.min(reader.text.len())], self.delimiter)
         };
         reader.read_row(at, self.delimiter).filter(|(cells, end)| is_row(cells, *end))
+    }
+
+    /// Reads another line as a header, which is not the first one of the text.
+    pub(super) fn detect_below(&self, line: &'a str) -> Option<Self> {
+        Self::detect(self.rules, line, false)
     }
 
     /// Returns true if the line of this header begins a table, given the lines around it. A line with as many cells as the
@@ -170,13 +176,7 @@ impl<'a> Header<'a> {
     }
 
     /// Hides the cells of a row.
-    pub(super) fn redact_row(
-        &self,
-        rules: &RedactionRules,
-        text: &str,
-        cells: &[Range<usize>],
-        found: &mut Findings,
-    ) {
+    pub(super) fn redact_row(&self, text: &str, cells: &[Range<usize>], found: &mut Findings) {
         for index in self.columns.hidden() {
             for place in self.places(index, cells.len()) {
                 self.columns.hide_cell(index, text, cells[place].clone(), found);
@@ -189,7 +189,7 @@ impl<'a> Header<'a> {
             {
                 continue;
             }
-            let verdict = rules.match_pair_name(name);
+            let verdict = self.rules.match_pair_name(name);
             for (index, role) in pairs.values() {
                 for value in self.places(index, cells.len()).map(|place| &cells[place]) {
                     let shown = &text[value.clone()];

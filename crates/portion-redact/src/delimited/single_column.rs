@@ -38,22 +38,31 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) -
         return false;
     };
     let separator = text[header.clone()].chars().next_back().filter(|last| SEPARATORS.contains(last));
-    let header = Cell::read(text, header, separator);
-    let Some((name, verdict)) = hidden_name(rules, header.text) else { return false };
+    let (name, name_quote) = cell_of(text, header, separator);
+    let Some((name, verdict)) = hidden_name(rules, &text[name]) else { return false };
     let is_complete =
         |line: &str| line.is_empty() || separator.is_none_or(|separator| line.ends_with(separator));
-    if !rows.iter().all(|line| is_complete(&text[line.clone()])) {
-        return false;
-    }
-    let cells: Vec<Cell> = rows.iter().map(|line| Cell::read(text, line, separator)).collect();
-    let values: Vec<&Cell> = cells.iter().filter(|cell| verdict.hides(name, cell.text, Form::Data)).collect();
-    let name_count = values.iter().filter(|cell| cell.may_be_name(&header)).count();
-    let is_table = cells.first().is_some_and(|first| first.quote.is_some() || !first.text.is_empty())
-        && cells.iter().all(Cell::may_be_value)
+    let cells: Vec<_> = rows.iter().map(|line| cell_of(text, line, separator)).collect();
+    // One word, a text in quotes, or a text without letters.
+    let may_be_value = |(cell, quote): &(Range<usize>, Option<char>)| {
+        let has = |is: fn(char) -> bool| text[cell.clone()].contains(is);
+        quote.is_some() || !has(char::is_whitespace) || !has(char::is_alphabetic)
+    };
+    // Lists of words are not in single quotes, and if their words are in quotes, the first one is, too.
+    let may_be_name = |(cell, quote): &&(Range<usize>, Option<char>)| {
+        (quote.is_none() || *quote == Some('"') && name_quote == Some('"'))
+            && text[cell.clone()].chars().all(|c| c.is_alphabetic() || "_-./".contains(c))
+    };
+    let hides = |(cell, _): &&(Range<usize>, _)| verdict.hides(name, &text[cell.clone()], Form::Data);
+    let values: Vec<_> = cells.iter().filter(hides).collect();
+    let name_count = values.iter().copied().filter(may_be_name).count();
+    let is_table = rows.iter().all(|line| is_complete(&text[line.clone()]))
+        && cells.first().is_some_and(|(first, quote)| quote.is_some() || !first.is_empty())
+        && cells.iter().all(may_be_value)
         && !values.is_empty()
         && name_count <= values.len() / 2;
-    for cell in values.into_iter().filter(|_| is_table) {
-        found.hide(name, cell.start..cell.start + cell.text.len());
+    for (cell, _) in values.into_iter().filter(|_| is_table) {
+        found.hide(name, cell.clone());
     }
     is_table
 }
@@ -68,38 +77,16 @@ pub(super) fn hidden_name<'t>(rules: &RedactionRules, cell: &'t str) -> Option<(
     is_hidden.then_some((cell, verdict))
 }
 
-/// The only cell of a line.
-struct Cell<'t> {
-    /// The value without quotes and separator, and its offset.
-    text: &'t str,
-    start: usize,
-    quote: Option<char>,
-}
-
-impl<'t> Cell<'t> {
-    fn read(text: &'t str, line: &Range<usize>, separator: Option<char>) -> Self {
-        let (start, cell) = (line.start, &text[line.clone()]);
-        if text[..start].ends_with('"') {
-            return Self { text: cell, start, quote: Some('"') };
-        }
-        let cell = separator.and_then(|separator| cell.strip_suffix(separator)).unwrap_or(cell).trim_end();
-        let in_quotes = |quote: char| Some((cell.strip_prefix(quote)?.strip_suffix(quote)?, quote));
-        match in_quotes('"').or_else(|| in_quotes('\'')) {
-            Some((text, quote)) => Self { text, start: start + 1, quote: Some(quote) },
-            None => Self { text: cell, start, quote: None },
-        }
+/// Returns the only cell of a line without quotes and separator, and its quote.
+fn cell_of(text: &str, line: &Range<usize>, separator: Option<char>) -> (Range<usize>, Option<char>) {
+    let (start, cell) = (line.start, &text[line.clone()]);
+    if text[..start].ends_with('"') {
+        return (line.clone(), Some('"'));
     }
-
-    /// Returns true for one word, a text in quotes, and a text without letters.
-    fn may_be_value(&self) -> bool {
-        let has = |is: fn(char) -> bool| self.text.contains(is);
-        self.quote.is_some() || !has(char::is_whitespace) || !has(char::is_alphabetic)
-    }
-
-    /// Returns true if a value looks like a word of a list. Such lists are not in single quotes, and if their words are in
-    /// quotes, the first one is, too.
-    fn may_be_name(&self, header: &Self) -> bool {
-        (self.quote.is_none() || self.quote == Some('"') && header.quote == Some('"'))
-            && self.text.chars().all(|c| c.is_alphabetic() || "_-./".contains(c))
-    }
+    let cell = separator.and_then(|separator| cell.strip_suffix(separator)).unwrap_or(cell).trim_end();
+    let quote = ['"', '\'']
+        .into_iter()
+        .find(|quote| cell.len() > 1 && cell.starts_with(*quote) && cell.ends_with(*quote));
+    let width = usize::from(quote.is_some());
+    (start + width..start + cell.len() - width, quote)
 }

@@ -46,8 +46,7 @@ impl JsonRedactor<'_, '_> {
             if is_hidden && !matches!(shape, JsonKind::String | JsonKind::Null) {
                 let span = self.span_with_comma(member, done);
                 done = span.end as usize;
-                let path = self.path_of(&[], 0);
-                self.hide(span, "", Some(path));
+                self.hide_member(span, "");
                 continue;
             }
             self.redact_key(member);
@@ -114,7 +113,7 @@ impl JsonRedactor<'_, '_> {
     fn hide_string(&mut self, value: Span, path: &[&str]) {
         if value.len() > 2 && value.slice(self.text).starts_with('"') {
             let path = self.path_of(path, 0);
-            self.hide(value, REDACTED_STRING, Some(path));
+            self.hide(value, REDACTED_STRING, vec![path]);
         }
     }
 
@@ -186,8 +185,7 @@ impl JsonRedactor<'_, '_> {
         if member.facts.has_secret
             && let Some(redacted) = self.rules.redact_name(&self.decode_key(member.key))
         {
-            let path = self.path_of(&[], 0);
-            self.hide(member.key, quote(&redacted), Some(path));
+            self.hide_member(member.key, quote(&redacted));
         }
     }
 

@@ -22,7 +22,7 @@ impl JsonRedactor<'_, '_> {
                 && !quoted.starts_with("\"-")
             {
                 let name = self.text[flag.start as usize + 1..flag.end as usize - 1].to_owned();
-                self.hide(value, REDACTED_STRING, Some(name));
+                self.hide(value, REDACTED_STRING, vec![name]);
                 return;
             }
             open.flag = flag::is_hidden_flag(self.rules, quoted.trim_matches('"')).then_some(value);
@@ -51,8 +51,7 @@ impl JsonRedactor<'_, '_> {
             return;
         }
         let Some(strings) = self.remaining_string_depth.checked_sub(1) else {
-            let path = self.path_of(&[], 0);
-            self.hide(value, REDACTED_STRING, Some(path));
+            self.hide_member(value, REDACTED_STRING);
             return;
         };
         if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {

@@ -90,7 +90,7 @@ impl JsonRedactor<'_, '_> {
                 _ => "null",
             };
             let path = self.path_of(&[name], skipped);
-            self.hide(cell, replacement, Some(path));
+            self.hide(cell, replacement, vec![path]);
         }
     }
 }
