@@ -27,7 +27,7 @@ pub(super) struct SettingValue {
 }
 
 impl SettingValue {
-    /// Finds the value after the separator at `at`, outside of JSON.
+    /// Finds the value after the separator at `at`.
     pub(super) fn find(text: &str, at: usize, extent: ValueExtent, may_be_container: bool) -> Option<Self> {
         if let Some(from) = typed_value_start(text, at) {
             return Self::read(text, (from - 1, from), extent, may_be_container);
@@ -38,17 +38,6 @@ impl SettingValue {
             Some(tagged) => Some(tagged.with_properties(text, at + 1)),
             None => Self::read(text, (at, at + 1), extent, may_be_container),
         }
-    }
-
-    /// Finds the value after the separator at `at` in JSON. Its lines do not continue values, and containers have rules of their
-    /// own.
-    pub(super) fn find_in_json(text: &str, at: usize, extent: ValueExtent) -> Option<Self> {
-        let from = typed_value_start(text, at).unwrap_or(at + 1);
-        if container_after(text, from).is_some() {
-            return None;
-        }
-        let (start, end) = value_after(text, from, extent)?;
-        Some(Self { value: start..end, replaced: start..end, is_container: false })
     }
 
     /// Reads the value that begins at the second offset. The first one is that of its separator.

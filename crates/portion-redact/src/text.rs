@@ -72,10 +72,10 @@ impl<'t> Settings<'_, 't> {
         // `HeaderValue::from_static` is a path of source code.
         let is_path = text[at..].strip_prefix("::").is_some_and(|rest| !rest.starts_with([' ', '\t']));
         let word = name_before(text, at).filter(|_| !is_path)?;
-        let name = self.name_at(at, word, is_json);
-        let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
+        let name = self.name_at(at, word);
+        let role = self.facts_of(word).1.filter(|role| name.is_none() && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
-        let is_short = || rules.hides_secrets && !is_json && is_short_password(text, at, word);
+        let is_short = || rules.hides_secrets && is_short_password(text, at, word);
         let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word))?;
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
         // A path of the operator, or a short name.
@@ -94,13 +94,8 @@ impl<'t> Settings<'_, 't> {
             Some(_) => ValueExtent::Word,
             None => ValueExtent::of_setting(text, at, name, word),
         };
-        let may_be_container = !quote_before(text, at).is_empty() || !is_whole_line_field(name);
-        let found = if is_json {
-            SettingValue::find_in_json(text, at, extent)
-                .filter(|found| !text[found.value.clone()].starts_with("//"))
-        } else {
-            SettingValue::find(text, at, extent, may_be_container)
-        }?;
+        let may_be_container = !is_json && (!quote_before(text, at).is_empty() || !is_whole_line_field(name));
+        let found = SettingValue::find(text, at, extent, may_be_container)?;
         let (start, value) = (found.value.start, &text[found.value.clone()]);
         // An earlier pass hid it, perhaps together with a bracket.
         if begins_redacted(&text[start..]) {
@@ -122,8 +117,8 @@ impl<'t> Settings<'_, 't> {
         Some(end)
     }
 
-    /// Returns the hidden name before the separator at `at`. `word`: the word before it. `is_json`: other rules apply to paths.
-    fn name_at(&mut self, at: usize, word: &'t str, is_json: bool) -> Option<&'t str> {
+    /// Returns the hidden name before the separator at `at`. `word`: the word before it.
+    fn name_at(&mut self, at: usize, word: &'t str) -> Option<&'t str> {
         let text = self.text;
         if self.match_name(word).is_hidden() || self.rules.hides_secrets && is_signature(text, at, word) {
             return Some(word);
@@ -136,7 +131,7 @@ impl<'t> Settings<'_, 't> {
             }
         }
         let last_two = last_two_names(path_before(text, at)).filter(|name| self.match_name(name).is_hidden());
-        let is_at_path = || !is_json && self.rules.matches_setting_path(text, at);
+        let is_at_path = || self.rules.matches_setting_path(text, at);
         last_two.or_else(|| is_at_path().then_some(word))
     }
 

@@ -106,7 +106,7 @@ fn is_mask(value: &str) -> bool {
         })
     };
     value.len() > 2 && value.chars().all(is_sign)
-        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "{}" | "[]" | "()" | "\"\"" | "''")
+        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
         || in_marks('<', '>')
         || in_marks('[', ']')
         || in_marks('(', ')') && value.chars().any(char::is_alphabetic)

@@ -1,7 +1,7 @@
 //! Decides about the members of an object: by their names, by the names beside them, and by the kind of the object.
 
 use portion_json::containers::{items, members};
-use portion_json::scan::{JsonKind, JsonReader, quote, string_end, unescape};
+use portion_json::scan::{JsonKind, quote, string_end, unescape};
 use portion_json::span::Span;
 
 use super::super::code::{are_labels, is_label};
@@ -149,23 +149,16 @@ impl JsonRedactor<'_, '_> {
                 is_secret_json(secret, name, written) && !self.is_text_of_people(&unescape(written), secret)
             }
             JsonKind::Array => {
-                let mut inside = JsonReader::resume(self.text, value.start as usize);
-                let mut array = inside.at();
-                while inside.enter_array().is_ok() && inside.next_item() == Ok(true) {
-                    match inside.peek() {
-                        Ok(JsonKind::Array) => array = inside.at(),
-                        Ok(JsonKind::Object) | Err(_) => return self.hides_containers,
-                        Ok(_) => {
-                            let array = Span::new(array, value.end as usize);
-                            return items(self.text, array).any(|item| {
-                                let item = item.slice(self.text);
-                                let is_string = item.starts_with('"');
-                                !is_string || is_secret_json(secret, name, item)
-                            });
-                        }
-                    }
+                // The innermost of the first arrays.
+                let inside = written.trim_start_matches(|c: char| c == '[' || c.is_ascii_whitespace());
+                let start = self.text[..value.end as usize - inside.len()].rfind('[').unwrap_or_default();
+                match inside.as_bytes().first() {
+                    Some(b'{') | None => self.hides_containers,
+                    _ => items(self.text, Span::new(start, value.end as usize)).any(|item| {
+                        let item = item.slice(self.text);
+                        !item.starts_with('"') || is_secret_json(secret, name, item)
+                    }),
                 }
-                false
             }
         }
     }
