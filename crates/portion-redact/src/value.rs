@@ -106,7 +106,10 @@ fn is_mask(value: &str) -> bool {
         })
     };
     value.len() > 2 && value.chars().all(is_sign)
-        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
+        || matches!(
+            value,
+            "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{" | "{}" | "[]" | "()" | "\"\"" | "''"
+        )
         || in_marks('<', '>')
         || in_marks('[', ']')
         || in_marks('(', ')') && value.chars().any(char::is_alphabetic)
@@ -148,12 +151,9 @@ fn is_reference(value: &str) -> bool {
         || is_address(value)
 }
 
-/// Returns true for what stands in braces, or begins a block of settings.
+/// Returns true for what stands in braces.
 fn is_block(value: &str) -> bool {
-    value.strip_prefix('{').is_some_and(|rest| {
-        rest.contains(['}', ':'])
-            || rest.chars().next().is_none_or(|c| c.is_whitespace() || "\"'{%".contains(c))
-    })
+    value.strip_prefix('{').is_some_and(|rest| rest.contains(['}', ':']))
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
