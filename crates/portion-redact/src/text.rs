@@ -139,11 +139,12 @@ impl<'t> Settings<'_, 't> {
     fn is_in_code(&self, at: usize, found: &SettingValue) -> bool {
         let (text, Range { start, end }) = (self.text, found.value.clone());
         let value = &text[start..end];
+        // Characters are compared with tokens.
+        let is_character = value.len() == 1 || value.starts_with('\\') && value.len() == 2;
         let is_string = if found.is_container {
             value.contains(['"', '\''])
         } else {
-            // Characters are compared with tokens.
-            text[..start].ends_with(['"', '\'', '`']) && !is_character(value)
+            text[..start].ends_with(['"', '\'', '`']) && !is_character
         };
         let ends = text[end..].starts_with([',', ';', ')']);
         let is_variable = start == at + 1 && text.as_bytes()[at] == b'=' && !ends;
@@ -176,14 +177,9 @@ fn is_short_password(text: &str, at: usize, word: &str) -> bool {
 
 /// Returns true for the parameter of a URL that signs it: `?X-Amz-Signature=…`.
 fn is_signature(text: &str, at: usize, word: &str) -> bool {
-    let ends_with = |end: &str| {
-        word.len()
-            .checked_sub(end.len())
-            .and_then(|from| word.get(from..))
-            .is_some_and(|last| last.eq_ignore_ascii_case(end))
-    };
-    (word.eq_ignore_ascii_case("sig") || ends_with("signature"))
-        && text[..at - word.len()].ends_with(['?', '&'])
+    let lower = || word.to_ascii_lowercase();
+    text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']))
+        && (lower() == "sig" || lower().ends_with("signature"))
 }
 
 /// Returns true if a value begins with the mark of a hidden value.
@@ -215,10 +211,6 @@ fn is_named_argument(text: &str, start: usize, value: &str) -> bool {
 fn is_in_reference(text: &str, at: usize) -> bool {
     let before = line_before(text, at).rsplit([' ', '"', '\'', '\t']).next();
     before.is_some_and(|before| before.contains("arn:"))
-}
-
-fn is_character(value: &str) -> bool {
-    value.len() == 1 || value.starts_with('\\') && value.len() == 2
 }
 
 /// Returns true if a separator stands at the end of a string: `write("Authorization: ")`.
