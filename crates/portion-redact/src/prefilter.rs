@@ -77,9 +77,8 @@ pub(super) fn places(text: &str) -> Vec<Place> {
 
 /// Returns the places in a range.
 pub(super) fn places_in(places: &[Place], start: u32, end: u32) -> &[Place] {
-    let first = places.partition_point(|place| place.offset < start);
-    let len = places[first..].partition_point(|place| place.offset < end);
-    &places[first..first + len]
+    let places = &places[places.partition_point(|place| place.offset < start)..];
+    &places[..places.iter().position(|place| place.offset >= end).unwrap_or(places.len())]
 }
 
 /// Returns each place of a text where a token may begin, in order, the longest beginning first: its offset, the beginning, and

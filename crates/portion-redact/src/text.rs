@@ -73,9 +73,9 @@ impl<'t> Settings<'_, 't> {
         let is_path = text[at..].strip_prefix("::").is_some_and(|rest| !rest.starts_with([' ', '\t']));
         let word = name_before(text, at).filter(|_| !is_path)?;
         let name = self.name_at(at, word);
-        let role = self.facts_of(word).1.filter(|role| name.is_none() && role.is_value());
+        let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
-        let is_short = || rules.hides_secrets && is_short_password(text, at, word);
+        let is_short = || rules.hides_secrets && !is_json && is_short_password(text, at, word);
         let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word))?;
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
         // A path of the operator, or a short name.

@@ -89,12 +89,7 @@ fn is_only_value(before: &str, rest: &str) -> bool {
     let holds_setting = rest.trim_end_matches('=').contains('=');
     let first = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let is_argument = is_argument || is_in(LITERALS, first);
-    words.nth(MAX_VALUE_WORDS).is_none()
-        && !is_command
-        && !is_code
-        && !is_argument
-        && !holds_setting
-        && !rest.contains('<')
+    words.nth(MAX_VALUE_WORDS).is_none() && !is_command && !is_code && !is_argument && !holds_setting
 }
 
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.

@@ -32,6 +32,8 @@ const SENTENCE_WORDS: &str = "about already and any are as at be been before but
 /// Beginnings of references to a value elsewhere.
 const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: kms: secretref: keyvault: env: file: workspace: \
     npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
+/// Characters at least one of which each of these has.
+const REFERENCE_MARKS: [char; 11] = ['$', '{', '<', '#', '%', '@', '[', '!', ':', '/', '+'];
 /// Names of facts about a word of a text.
 const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
@@ -47,7 +49,9 @@ pub(super) enum Form<'t> {
 /// Returns true if a value under the name of a secret of this kind is a secret.
 pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: Form<'_>) -> bool {
     let value = value.trim();
-    if value.is_empty() || is_mask(value) || is_in(STATUS_WORDS, &lower(value)) {
+    // No word for a status, and no name of a type, has a digit.
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    if value.is_empty() || is_mask(value) || !has_digit && is_in(STATUS_WORDS, &lower(value)) {
         return false;
     }
     if value.len() > MAX_READ_BYTES {
@@ -141,7 +145,8 @@ fn is_reference(value: &str) -> bool {
     let inside = value.trim_start_matches("\\n").trim_start_matches("\\r").trim_start_matches("\\t");
     is_constant(value)
         || is_block(inside)
-        || REFERENCES.split(' ').any(|start| value.starts_with(start) || first.starts_with(start))
+        || value.contains(REFERENCE_MARKS)
+            && REFERENCES.split(' ').any(|start| value.starts_with(start) || first.starts_with(start))
         || first != value && is_block(first)
         || first.strip_prefix('$').is_some_and(|name| is_variable(name.trim_end_matches([';', ',', ')'])))
         || value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(is_identifier)
@@ -189,7 +194,8 @@ fn is_type(value: &str) -> bool {
     let plain = value.trim_start_matches(['&', '*', '?']).trim_end_matches([',', ';', '?', '!']);
     let end = plain.find(['(', '<', '[', ' ', '|']).unwrap_or(plain.len());
     let rest = plain[end..].trim_start();
-    is_in(TYPES, &lower(&plain[..end]))
+    !plain[..end].bytes().any(|byte| byte.is_ascii_digit())
+        && is_in(TYPES, &lower(&plain[..end]))
         && (rest.is_empty()
             || rest.starts_with(['(', '<', '[', '|', '='])
             || is_in("null optional required", rest))
