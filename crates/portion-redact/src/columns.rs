@@ -1,11 +1,13 @@
-//! The columns of a table, and which of them are hidden by their names.
+//! The columns of a table, and which of them are hidden by their names; the tables that programs print on a terminal.
 
 use std::ops::Range;
+
+use portion_text::notation::terminal_columns;
 
 use super::name::is_in;
 use super::short_password::password_column;
 use super::value::Form;
-use super::{Findings, NameMatch, RedactionRules};
+use super::{Findings, NameMatch, REDACTED, RedactionRules};
 
 /// Maximum words of the name of a secret in text. More words are a sentence that mentions one.
 pub(super) const MAX_SECRET_NAME_WORDS: usize = 4;
@@ -46,6 +48,18 @@ impl Columns {
     /// Returns true if a value in a column is hidden.
     pub(super) fn hides(&self, index: usize, value: &str) -> bool {
         self.verdicts.get(index).is_some_and(|verdict| verdict.hides(&self.names[index], value, Form::Data))
+    }
+}
+
+/// Hides the columns of the table of a terminal, whose names are in capitals. Cells keep their width where they can.
+pub(super) fn redact_terminal(rules: &RedactionRules, text: &str, found: &mut Findings) {
+    for column in terminal_columns(text) {
+        let verdict = rules.match_name(column.name);
+        for cell in column.cells {
+            if verdict.hides(column.name, cell.slice(text).trim(), Form::Data) {
+                found.replace(column.name, cell.range(), format!("{REDACTED:width$}", width = cell.len()));
+            }
+        }
     }
 }
 

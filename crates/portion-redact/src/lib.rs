@@ -25,8 +25,8 @@
 //! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
 //! | `view` | a copy of a text with the same offsets, in which unusual settings are written as usual |
 //! | `text`, `text_*`, `setting_*`, `yaml`, `flag` | settings in text: their names, values and the names around them |
-//! | `columns` | the hidden columns of a table |
-//! | `delimited`, `html_table`, `terminal`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
+//! | `columns` | the hidden columns of a table, and the tables of terminals |
+//! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
 //! | `token` | secrets that are recognizable by themselves |
 //! | `edit` | applies replacements, and names what they hide |
 
@@ -48,7 +48,6 @@ mod setting_path;
 mod setting_value;
 mod short_password;
 mod sql;
-mod terminal;
 mod text;
 mod text_name;
 mod text_pair;
@@ -141,7 +140,7 @@ impl RedactionRules {
         let text = without_json.as_deref().unwrap_or(text);
         let view = plain_view(text);
         let mut cells = Findings { edits: Vec::new(), names: found.names };
-        for redact in [delimited::redact, html_table::redact, terminal::redact, sql::redact] {
+        for redact in [delimited::redact, html_table::redact, columns::redact_terminal, sql::redact] {
             redact(self, &view, &mut cells);
         }
         let mut names = cells.names;

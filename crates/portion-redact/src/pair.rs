@@ -84,7 +84,8 @@ pub(super) struct PairColumns {
     /// Index of the column of names.
     pub name: usize,
     pub name_role: PairRole,
-    values: Vec<(usize, PairRole)>,
+    /// Indices of the columns of values, with their roles.
+    pub values: Vec<(usize, PairRole)>,
 }
 
 impl PairColumns {
@@ -101,16 +102,6 @@ impl PairColumns {
     /// Returns the columns of a table of two, whose headings are free.
     pub(super) fn of_two() -> Self {
         Self { name: 0, name_role: PairRole::Name, values: vec![(1, PairRole::Value)] }
-    }
-
-    /// Returns the role of a column of values.
-    pub(super) fn value_role(&self, index: usize) -> Option<PairRole> {
-        self.values.iter().find(|(value, _)| *value == index).map(|(_, role)| *role)
-    }
-
-    /// Returns the columns of values.
-    pub(super) fn values(&self) -> impl Iterator<Item = (usize, PairRole)> {
-        self.values.iter().copied()
     }
 }
 

@@ -17,6 +17,13 @@ const MAX_ITEMS: usize = 256;
 const DESCRIBING_KEYS: &str = "version type path git workspace registry optional required description enum from secretKeyRef \
     valueFrom minLength maxLength format schema secure httpOnly sameSite maxAge";
 
+/// The name of a setting, and its match.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'n> {
+    pub name: &'n str,
+    pub verdict: NameMatch,
+}
+
 /// The value of a setting.
 pub(super) struct SettingValue {
     /// The value without quotes.
@@ -69,13 +76,8 @@ impl SettingValue {
     }
 
     /// Hides the value if it is a secret, and returns its end. `at`: the separator. A container gets the quotes of its name.
-    pub(super) fn hide(
-        &self,
-        text: &str,
-        at: usize,
-        (name, verdict): (&str, NameMatch),
-        found: &mut Findings,
-    ) -> usize {
+    pub(super) fn hide(&self, text: &str, at: usize, setting: Setting<'_>, found: &mut Findings) -> usize {
+        let Setting { name, verdict } = setting;
         let value = &text[self.value.clone()];
         let quote = if self.is_container { quote_before(text, at) } else { "" };
         if self.is_container && holds_secrets(name, verdict, value)

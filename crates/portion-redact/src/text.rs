@@ -12,7 +12,7 @@ use super::code::TextFacts;
 use super::name::{SecretKind, secret_kind};
 use super::pair::{PairRole, is_phrase_name, last_two_names};
 use super::setting_path::path_before;
-use super::setting_value::SettingValue;
+use super::setting_value::{Setting, SettingValue};
 use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
@@ -83,7 +83,7 @@ impl<'t> Settings<'_, 't> {
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
-            && let Some(end) = redact_below(text, at, (name, verdict), &mut self.found)
+            && let Some(end) = redact_below(text, at, Setting { name, verdict }, &mut self.found)
         {
             let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
             self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
@@ -110,7 +110,7 @@ impl<'t> Settings<'_, 't> {
         if !verdict.is_named && is_other() || is_closing_quote(text, at) {
             return Some(start);
         }
-        let end = found.hide(text, at, (name, verdict), &mut self.found);
+        let end = found.hide(text, at, Setting { name, verdict }, &mut self.found);
         if self.found.edits.len() > first_edit {
             self.aliases.extend(alias_name(value).map(|alias| (alias, name)));
         }

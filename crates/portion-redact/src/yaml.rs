@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use memchr::memchr_iter;
 
 use super::name::is_in;
-use super::setting_value::SettingValue;
+use super::setting_value::{Setting, SettingValue};
 use super::text_value::{ValueExtent, line_before, line_end};
 use super::value::Form;
 use super::{Findings, NameMatch};
@@ -18,25 +18,25 @@ const MAX_PROPERTY_BYTES: usize = 128;
 /// First members of items that name a secret.
 const NAMING_KEYS: &str = "name source id ref secretName secretRef key type uses from external";
 /// Words of source code that follow an ampersand: `token: &mut Token`.
-const CODE_WORDS: [&str; 4] = ["dyn", "impl", "mut", "raw"];
+const CODE_WORDS: &str = "dyn impl mut raw";
 
 /// Hides the value that stands on the lines after its name, the separator of which is at `at`. Returns the end of the value,
 /// or `None` if there is none. The tag and the anchor before a list are hidden with it.
 pub(super) fn redact_below(
     text: &str,
     at: usize,
-    name: (&str, NameMatch),
+    setting: Setting<'_>,
     found: &mut Findings,
 ) -> Option<usize> {
     let from = after_properties(text, at + 1);
     let first_edit = found.edits.len();
-    let end = redact_block(text, at, from.unwrap_or(at + 1), name, found)?;
+    let end = redact_block(text, at, from.unwrap_or(at + 1), setting, found)?;
     if let Some(from) = from
         && found.edits.len() > first_edit
         && text[from..].trim_start_matches([' ', '\t', '\r']).starts_with('\n')
     {
         let start = text.len() - text[at + 1..].trim_start_matches([' ', '\t']).len();
-        found.hide(name.0, start..from);
+        found.hide(setting.name, start..from);
     }
     Some(end)
 }
@@ -47,13 +47,13 @@ pub(super) fn redact_anchors(text: &str, aliases: &BTreeMap<&str, &str>, found: 
     for at in memchr_iter(b'&', text.as_bytes()).take_while(|_| !aliases.is_empty()) {
         let Some((end, name)) = anchor_end(text, at, aliases).filter(|_| at >= done) else { continue };
         let from = after_properties(text, end).unwrap_or(end);
-        let named = NameMatch { is_named: true, ..NameMatch::default() };
-        done = redact_block(text, at, from, (name, named), found).unwrap_or_else(|| {
+        let verdict = NameMatch { is_named: true, ..NameMatch::default() };
+        done = redact_block(text, at, from, Setting { name, verdict }, found).unwrap_or_else(|| {
             let is_in_braces = line_before(text, at).contains(['{', '[']);
             let extent = if is_in_braces { ValueExtent::Word } else { ValueExtent::Line };
             let value = SettingValue::read(text, (at, from), extent, true);
-            let secret = NameMatch { is_secret: true, ..NameMatch::default() };
-            value.map_or(end, |value| value.hide(text, at, (name, secret), found))
+            let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
+            value.map_or(end, |value| value.hide(text, at, Setting { name, verdict }, found))
         });
     }
 }
@@ -82,9 +82,10 @@ fn redact_block(
     text: &str,
     at: usize,
     from: usize,
-    (name, verdict): (&str, NameMatch),
+    setting: Setting<'_>,
     found: &mut Findings,
 ) -> Option<usize> {
+    let Setting { name, verdict } = setting;
     let header = text[from..].trim_start_matches([' ', '\t']);
     let scalar = header.strip_prefix(['|', '>']);
     let is_scalar = scalar.is_some();
@@ -166,7 +167,7 @@ fn is_property(word: &str) -> bool {
 /// Returns true for the name of an anchor.
 fn is_anchor_name(name: &str) -> bool {
     let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
-    !name.is_empty() && !CODE_WORDS.contains(&name) && name.bytes().all(is_name_byte)
+    !name.is_empty() && !is_in(CODE_WORDS, name) && name.bytes().all(is_name_byte)
 }
 
 #[cfg(test)]

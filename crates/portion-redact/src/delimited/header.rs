@@ -190,7 +190,7 @@ impl<'a> Header<'a> {
                 continue;
             }
             let verdict = self.rules.match_pair_name(name);
-            for (index, role) in pairs.values() {
+            for &(index, role) in &pairs.values {
                 for value in self.places(index, cells.len()).map(|place| &cells[place]) {
                     let shown = &text[value.clone()];
                     let may_be =

@@ -3,7 +3,7 @@
 
 use portion_json::columnar::column_names;
 use portion_json::containers::items;
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 
 use super::super::columns::Columns;
@@ -38,15 +38,8 @@ impl JsonRedactor<'_, '_> {
         let is_nested = reader.enter_array().is_ok()
             && reader.next_item() == Ok(true)
             && reader.peek() == Ok(JsonKind::Array);
-        let header = if is_nested { items(self.text, array).next() } else { None };
-        let Some(header) = header else { return };
-        let mut names = Vec::new();
-        for cell in items(self.text, header) {
-            if !cell.slice(self.text).starts_with('"') {
-                return;
-            }
-            names.push(unescape(cell.slice(self.text)));
-        }
+        let header = items(self.text, array).next().filter(|_| is_nested);
+        let names = header.and_then(|header| column_names(header.slice(self.text))).unwrap_or_default();
         if names.len() > 1 {
             self.redact_cells(names, array, 1, skipped);
         }
@@ -77,11 +70,11 @@ impl JsonRedactor<'_, '_> {
             let verdict = columns.verdicts[index];
             let is_pair_value = || {
                 let (pairs, pair) = pair.as_ref()?;
-                Some(self.may_be_value(pair, pairs.value_role(index)?, cell))
+                let (_, role) = pairs.values.iter().find(|(value, _)| *value == index)?;
+                self.may_be_value(pair, *role, cell).then_some(())
             };
-            let is_hidden =
-                verdict.is_named || verdict.is_secret && self.may_be_secret(cell, name, verdict.kind);
-            if !is_hidden && is_pair_value() != Some(true) {
+            let is_secret = || verdict.is_secret && self.may_be_secret(cell, name, verdict.kind);
+            if !(verdict.is_named || is_secret()) && is_pair_value().is_none() {
                 continue;
             }
             let replacement = match self.kind_of(cell) {
