@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use memchr::memchr_iter;
-use portion_text::html::CellSpan;
+use portion_text::html::{CellSpan, plain_text};
 
 use super::columns::match_column_name;
 use super::name::is_in;
@@ -126,7 +126,10 @@ impl Table {
                 found.hide(name, start..start + shown.len());
             }
         };
-        let headings: Vec<String> = row.iter().map(|cell| plain_text(&text[cell.content.clone()])).collect();
+        let contents = row.iter().map(|cell| &text[cell.content.clone()]);
+        let is_long = |content: &str| content.len() > MAX_HEADING_BYTES;
+        let headings: Vec<String> =
+            contents.map(|content| plain_text(if is_long(content) { "" } else { content })).collect();
         let hidden_name = |index: usize| {
             let verdict = match_column_name(rules, &headings[index]).among(&headings);
             verdict.is_hidden().then(|| (headings[index].clone(), verdict))
@@ -156,11 +159,4 @@ impl Table {
             }
         }
     }
-}
-
-/// Returns the text of a heading without tags, or an empty one if it is too long for a name.
-fn plain_text(content: &str) -> String {
-    let pieces = content.split('<').filter(|_| content.len() <= MAX_HEADING_BYTES);
-    let visible = pieces.map(|piece| piece.split_once('>').map_or(piece, |(_, visible)| visible));
-    visible.collect::<String>().trim().to_owned()
 }

@@ -126,40 +126,29 @@ fn redact_data(text: &str, from: usize, found: &mut Findings) -> usize {
 /// A line of YAML, taken apart.
 struct Line<'t> {
     start: usize,
-    /// Offset of its line break, and after its content.
+    /// Offset after its content.
     end: usize,
-    content_end: usize,
     /// Columns before the key. The dash of an item counts as indentation.
     indent: usize,
     is_item: bool,
     is_comment: bool,
     begins_document: bool,
     content: &'t str,
-    key: &'t str,
-    value: &'t str,
 }
 
 impl<'t> Line<'t> {
     fn read(text: &'t str, start: usize) -> Self {
-        let end = line_end(text, start);
-        let line = text[start..end].trim_end();
+        let line = text[start..line_end(text, start)].trim_end();
         let content = line.trim_start_matches([' ', '-']);
-        let indent = line.len() - content.len();
-        let (key, value) = content.split_once(':').unwrap_or((content, ""));
-        let is_item = line[..indent].contains('-');
+        let (indent, end) = (line.len() - content.len(), start + line.len());
+        let (is_item, begins_document) = (line[..indent].contains('-'), line.starts_with("---"));
         let is_comment = !is_item && content.starts_with('#');
-        Self {
-            start,
-            end,
-            content_end: start + line.len(),
-            indent,
-            is_item,
-            is_comment,
-            begins_document: line.starts_with("---"),
-            content,
-            key: key.trim_matches(['"', '\'']),
-            value: value.trim(),
-        }
+        Self { start, end, indent, is_item, is_comment, begins_document, content }
+    }
+
+    fn key_and_value(&self) -> (&'t str, &'t str) {
+        let (key, value) = self.content.split_once(':').unwrap_or((self.content, ""));
+        (key.trim_matches(['"', '\'']), value.trim())
     }
 
     /// Returns true for a line outside of the mapping whose keys have this indentation. Comments may have any indentation.
@@ -196,7 +185,8 @@ fn redact_lines(text: &str, (at, from): (usize, usize), is_list: bool, found: &m
         if at > start && (line.ends_mapping(kind.indent) || line.indent == kind.indent && line.is_item) {
             break;
         }
-        at = line.end + 1;
+        at = line_end(text, line.end) + 1;
+        let (key, value) = line.key_and_value();
         // A comment in the data may be a line of a block, or a member that is not used.
         let is_inside = data.is_some_and(|data| line.indent > data);
         if line.content.is_empty() || line.is_comment && !is_inside {
@@ -209,24 +199,24 @@ fn redact_lines(text: &str, (at, from): (usize, usize), is_list: bool, found: &m
                 line.indent <= *members.get_or_insert(line.indent)
             };
             if is_member && !line.is_comment {
-                name = line.key;
+                name = key;
             }
             // The lines of a block after `key: |` have no key of their own.
-            let value = if is_member { line.value } else { line.content };
+            let value = if is_member { value } else { line.content };
             if !(value.is_empty() || is_member && value.starts_with(['|', '>'])) {
-                found.hide(name, line.content_end - value.len()..line.content_end);
+                found.hide(name, line.end - value.len()..line.end);
             }
             continue;
         }
-        (data, members, name) = (None, None, line.key);
+        (data, members, name) = (None, None, key);
         if line.indent <= kind.indent && !line.is_item {
-            is_in_items = line.key == "items";
+            is_in_items = key == "items";
         }
         let is_own = if is_list { is_in_items } else { line.indent == kind.indent };
-        if is_own && is_data_key(line.key) {
+        if is_own && is_data_key(key) {
             data = Some(line.indent);
-            if let Some(inside) = line.value.strip_prefix('{') {
-                let end = redact_data(text, line.content_end - inside.len(), found);
+            if let Some(inside) = value.strip_prefix('{') {
+                let end = redact_data(text, line.end - inside.len(), found);
                 at = at.max(line_end(text, end) + 1);
             }
         }
