@@ -211,9 +211,9 @@ impl Completer<'_> {
             return false;
         }
         if is_valid {
-            self.at = end
+            self.at = end;
         } else {
-            self.mend(len, "1", b'0')
+            self.mend(len, "1", b'0');
         }
         true
     }

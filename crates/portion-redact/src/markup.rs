@@ -45,8 +45,9 @@ struct OpenElement<'t> {
     attributes: &'t str,
     content_start: usize,
     has_children: bool,
-    /// The hidden name whose value it is, if there is one, once that was determined.
-    hidden_name: Option<Option<&'t str>>,
+    /// The hidden name whose value it is, if that was determined.
+    hidden_name: Option<&'t str>,
+    is_determined: bool,
     /// The hidden name among its children.
     pair_name: Option<(PairRole, &'t str)>,
     /// The last child that may be the value of a name after it.
@@ -96,7 +97,7 @@ impl<'t> MarkupWalk<'t, '_> {
         let mut hidden_name = None;
         if let Some(around) = self.open.last_mut() {
             around.has_children = true;
-            hidden_name = around.pair_name.filter(|_| is_value).map(|(_, name)| Some(name));
+            hidden_name = around.pair_name.filter(|_| is_value).map(|(_, name)| name);
         }
         if self.open.len() >= 2 * MAX_OPEN {
             self.open.drain(..MAX_OPEN);
@@ -162,8 +163,8 @@ impl<'t> MarkupWalk<'t, '_> {
         let mut first = index;
         let found = loop {
             let open = &self.open[first];
-            if let Some(found) = open.hidden_name {
-                break found;
+            if open.is_determined {
+                break open.hidden_name;
             }
             let local = local_name(open.name);
             let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
@@ -175,7 +176,9 @@ impl<'t> MarkupWalk<'t, '_> {
             }
             first -= 1;
         };
-        self.open[first..=index].iter_mut().for_each(|open| open.hidden_name = Some(found));
+        for open in &mut self.open[first..=index] {
+            (open.hidden_name, open.is_determined) = (found, true);
+        }
         found
     }
 

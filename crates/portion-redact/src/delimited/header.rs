@@ -6,7 +6,7 @@ use super::super::columns::Columns;
 use super::super::name::{SecretKind, is_in, is_plain_secret_name};
 use super::super::pair::{PairColumns, may_be_pair_secret};
 use super::super::value::Form;
-use super::super::{Findings, RedactionRules};
+use super::super::{Findings, NameMatch, RedactionRules};
 use super::row::{RowReader, cells_of, is_rule};
 use super::single_column::hidden_name;
 
@@ -161,7 +161,7 @@ impl<'a> Header<'a> {
     pub(super) fn add_columns(&mut self, later: &Self) -> Self {
         let mut above = self.clone();
         for index in later.columns.hidden() {
-            above.columns.verdicts[index] = Default::default();
+            above.columns.verdicts[index] = NameMatch::default();
             self.columns.verdicts[index] = later.columns.verdicts[index];
             self.columns.names[index].clone_from(&later.columns.names[index]);
         }

@@ -9,7 +9,7 @@ use super::super::prefilter::{self, places_in};
 use super::{JsonRedactor, REDACTED_STRING, SecretKind, is_secret_json};
 
 /// Parts of keys whose values may stand before the word of a secret: those of values in pairs, and `kind: Secret`.
-const EARLY_KEY_PARTS: [&str; 6] = ["val", "Val", "VAL", "ontent", "laintext", "kind"];
+const EARLY_KEY_PARTS: [&str; 8] = ["val", "Val", "VAL", "ontent", "ONTENT", "laintext", "LAINTEXT", "kind"];
 
 impl JsonRedactor<'_, '_> {
     /// Redacts a string, which may be the item after the flag of a command: `["--password", "…"]`.
