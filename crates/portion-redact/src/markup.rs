@@ -102,12 +102,14 @@ impl<'t> MarkupWalk<'t, '_> {
         if self.open.len() >= 2 * MAX_OPEN {
             self.open.drain(..MAX_OPEN);
         }
+        let (is_determined, default) = (hidden_name.is_some(), OpenElement::default());
         self.open.push(OpenElement {
             name,
             attributes,
             content_start,
             hidden_name,
-            ..OpenElement::default()
+            is_determined,
+            ..default
         });
     }
 
