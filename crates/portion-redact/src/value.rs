@@ -110,10 +110,7 @@ fn is_mask(value: &str) -> bool {
         })
     };
     value.len() > 2 && value.chars().all(is_sign)
-        || matches!(
-            value,
-            "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{" | "{}" | "[]" | "()" | "\"\"" | "''"
-        )
+        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
         || in_marks('<', '>')
         || in_marks('[', ']')
         || in_marks('(', ')') && value.chars().any(char::is_alphabetic)
@@ -158,7 +155,7 @@ fn is_reference(value: &str) -> bool {
 
 /// Returns true for what stands in braces.
 fn is_block(value: &str) -> bool {
-    value.strip_prefix('{').is_some_and(|rest| rest.contains(['}', ':']))
+    value.strip_prefix('{').is_some_and(|rest| rest.is_empty() || rest.contains(['}', ':']))
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
