@@ -83,6 +83,7 @@ pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
             })
         })
 }
+
 /// A redacted text with the names of its hidden fields; `None` if nothing is hidden.
 type Redacted = Option<(String, Vec<String>)>;
 /// Maximum levels of nested strings that are searched for JSON.
