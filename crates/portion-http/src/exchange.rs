@@ -13,6 +13,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, Uri};
 use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
+use portion_core::error_code::ErrorCode;
 use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::payload::Payload;
 use portion_core::view::Request;
@@ -86,7 +87,15 @@ impl<'a> Exchange<'a> {
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
         let mut caller =
             Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
-        let takes_controls = caller.rule.controls(caller.shaping_mode) != Some(false);
+        // A request that acts keeps all its parameters, unless it is known that they are none of the API.
+        let takes_controls = match caller.rule.controls(caller.shaping_mode) {
+            Some(takes) => takes,
+            None => method.is_safe() || route.knows_parameters(),
+        };
+        let is_cursor_of_api = |sent: &str| {
+            !route.knows_parameters()
+                && shared.has_cursor_of_api((&route.endpoint_name, method.is_safe()), &scope, sent)
+        };
         // What a body asks for is in neither the key of a result nor the request for a further page.
         let has_body = has_body(head);
         let found = Paging::of_endpoint(shared, &method, &caller, &route).filter(|_| !has_body);
@@ -106,6 +115,7 @@ impl<'a> Exchange<'a> {
         let takes_query = has_query(sent_query, control_names, takes_any);
         let is_owned = |name: &str| {
             is_other
+                || (name == "cursor" && is_cursor_of_api(sent_query))
                 || (!takes_controls && name != "cursor")
                 || (!takes_query && control_names.are_of_query(name))
                 || is_own(name)
@@ -131,7 +141,7 @@ impl<'a> Exchange<'a> {
         caller.upstream.clone_from(&shared.options.upstream);
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
-        let own_query = own_query.map_or_else(String::new, |own| own.rest);
+        let own_query = own_query.map_or_else(|| sent_query.to_owned(), |own| own.rest);
         let own_paging_arguments = paging_arguments(&route, &own_query);
         let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
@@ -216,6 +226,7 @@ impl<'a> Exchange<'a> {
         if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh && request.cursor.is_none())
             && (self.position_control.is_none() || !gateway.may_lack_items(&self.caller, key, &request).await)
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
+            && !(self.position_control.is_some() && lacks_pages(&reply))
         {
             return Err(Box::new(self.local_response(reply)));
         }
@@ -277,10 +288,11 @@ impl<'a> Exchange<'a> {
                 self.caller.rule.keep_own_page(&self.endpoint.name);
             }
         }
-        let Received { mut head, wire, payload } = match received {
+        let Received { mut head, mut wire, payload } = match received {
             Ok(received) => received,
             Err(response) => return *response,
         };
+        self.shared.cursor_endpoints.record(&self.endpoint.name, &payload);
         // Controls apply to the result, not to an error or a redirect in its place.
         if payload.is_error || head.status.is_redirection() {
             request = Request { max_tokens: request.max_tokens, ..Request::default() };
@@ -302,7 +314,14 @@ impl<'a> Exchange<'a> {
                 return self.local_response(reply);
             }
         }
-        let reply = self.answer(payload, request, reuse).await;
+        let mut reply = self.answer(payload, request.clone(), reuse).await;
+        if lacks_pages(&reply)
+            && let Some(own) = self.own_page().await
+        {
+            // A result without a list is one of the API's pages.
+            (head, wire) = (own.head, own.wire);
+            reply = self.answer(own.payload, request.without_paging(), None).await;
+        }
         match reply {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
@@ -348,4 +367,9 @@ fn session_of(scope: Scope, headers: &HeaderMap) -> Arc<ClientSession> {
     // The product without its version: `curl` of `curl/8.5.0`.
     session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
     session
+}
+
+/// Returns true for the fault of a request for a page of a result that has none.
+fn lacks_pages(reply: &Reply) -> bool {
+    matches!(reply, Reply::Fault(fault) if fault.code == ErrorCode::PageInvalid)
 }

@@ -17,7 +17,7 @@ use tower_service::Service;
 use crate::body::{Body, BoxError, streamed};
 use crate::cors::{CorsMemory, UnverifiedPreflight, bare_preflight_response, is_preflight};
 use crate::exchange::Exchange;
-use crate::options::{HttpOptions, Shared};
+use crate::options::{CursorEndpoints, HttpOptions, Shared};
 use crate::response_timeout::ResponseTimeout;
 
 /// Fits the JSON responses of a service into a token budget.
@@ -47,6 +47,7 @@ impl PortionLayer {
                 options,
                 cors: CorsMemory::default(),
                 nested_portion: NestedPortion::default(),
+                cursor_endpoints: CursorEndpoints::default(),
             }),
         }
     }

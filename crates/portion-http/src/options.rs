@@ -1,10 +1,12 @@
 //! Options of a layer, and the state that its services share.
 
+use std::collections::HashSet;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderMap, Request, Response};
 use portion_core::cursor::Scope;
+use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::ControlNames;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::random_secret;
@@ -63,9 +65,56 @@ pub(crate) struct Shared {
     pub(crate) cors: CorsMemory,
     /// Another Portion between this one and the service.
     pub(crate) nested_portion: NestedPortion,
+    /// Endpoints whose responses have cursors of the API.
+    pub(crate) cursor_endpoints: CursorEndpoints,
 }
 
+/// Endpoints whose responses have cursors of the API: a `cursor` that the gateway did not issue is for the API.
+#[derive(Debug, Default)]
+pub(crate) struct CursorEndpoints(Mutex<HashSet<String>>);
+
+impl CursorEndpoints {
+    /// Records the response of an endpoint, if it has a member for cursors.
+    pub(crate) fn record(&self, endpoint: &str, response: &Payload) {
+        let has_cursor = |block: &Block| match &block.content {
+            Content::Text(text) => text.contains("cursor\"") || text.contains("Cursor\""),
+            _ => false,
+        };
+        if !self.has(endpoint) && response.blocks.iter().any(has_cursor) {
+            let mut known = self.lock();
+            if known.len() < MAX_CURSOR_ENDPOINTS {
+                known.insert(endpoint.to_owned());
+            }
+        }
+    }
+
+    /// Returns true if the endpoint has cursors of the API.
+    pub(crate) fn has(&self, endpoint: &str) -> bool {
+        self.lock().contains(endpoint)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Most endpoints that are remembered.
+const MAX_CURSOR_ENDPOINTS: usize = 10_000;
+
 impl Shared {
+    /// Returns true if a query has a cursor that the API issued. `is_safe`: the request only reads.
+    pub(crate) fn has_cursor_of_api(
+        &self,
+        (endpoint, is_safe): (&str, bool),
+        scope: &Scope,
+        query: &str,
+    ) -> bool {
+        let is_issued = |cursor: &str| self.gateway.has_issued(scope, cursor);
+        let split = SplitQuery::new(query, (&self.options.control_names, false), |_| false);
+        let is_foreign = split.cursor().is_some_and(|cursor| !is_issued(cursor));
+        is_foreign && (!is_safe || self.cursor_endpoints.has(endpoint))
+    }
+
     /// Returns true if a query has the cursor of another Portion, between this one and the service.
     pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
         let is_foreign = |cursor: &str| self.nested_portion.owns(&self.gateway, scope, cursor);

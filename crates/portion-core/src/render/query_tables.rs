@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::record_lists::{MAX_PATH_BYTES, sibling_lists};
 use crate::snapshot::{
     ColumnArrays, IndexedText, Layout, LineIndex, List, Snapshot, Structure, column_list, header_row,
-    record_blocks,
+    list_blocks, record_blocks,
 };
 use crate::view::ResolvedRequest;
 
@@ -48,6 +48,11 @@ impl QueryTable {
     /// Returns the table of the list at a path.
     fn at_path(path: &str) -> Self {
         Self::new(format!("items('{path}')"), "")
+    }
+
+    /// Returns the table of the records of several blocks.
+    fn of_blocks(columns: String, block_count: usize) -> Self {
+        Self { note: Some(format!("= {block_count} blocks")), ..Self::new("items", columns) }
     }
 
     fn written(&self) -> String {
@@ -145,34 +150,73 @@ impl QueryTables {
         }
         let subjects = asked.view.subjects(snapshot);
         let blocks = record_blocks(subjects.iter().map(|(_, subject)| *subject));
-        let Some(block) = blocks.first() else { return Self::of_texts(&subjects) };
-        let columns = column_list(&block.names(), MAX_COLUMN_CHARS);
-        let note = Some(format!("= {} blocks", blocks.len()));
-        let items = QueryTable { note, ..QueryTable::new("items", columns) };
-        Some(Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false, path: None })
+        if let Some(block) = blocks.first() {
+            let columns = column_list(&block.names(), MAX_COLUMN_CHARS);
+            let items = QueryTable::of_blocks(columns, blocks.len());
+            return Some(Self {
+                tables: vec![items, QueryTable::new("leaves", LEAVES)],
+                is_text: false,
+                path: None,
+            });
+        }
+        if subjects.len() < 2 {
+            return None;
+        }
+        let mut tables = Self::lists_of(snapshot, &subjects);
+        let is_text = |subject: &IndexedText| matches!(subject.structure, Structure::Text(_));
+        let text_count = subjects.iter().filter(|(_, subject)| is_text(subject)).count();
+        if tables.len() < 2 && text_count < 2 {
+            return None;
+        }
+        tables.extend(Self::of_texts(&subjects));
+        if text_count < subjects.len() {
+            tables.push(QueryTable::new("leaves", LEAVES));
+        }
+        Some(Self { tables, is_text: false, path: None })
+    }
+
+    /// Returns the tables of the lists in several blocks: one of all, or one of each.
+    fn lists_of(snapshot: &Snapshot, subjects: &[(String, &IndexedText)]) -> Vec<QueryTable> {
+        let lists = list_blocks(subjects.iter().map(|(_, subject)| *subject));
+        if let Some((_, list)) = lists.first() {
+            let names: Vec<String> = list.profile.fields.iter().map(|field| field.path.clone()).collect();
+            let columns = format!("part,name,{}", column_list(&names, MAX_COLUMN_CHARS));
+            return vec![QueryTable::of_blocks(columns, lists.len())];
+        }
+        let wholes = snapshot.parts_at(subjects.iter().map(|(path, _)| path.as_str()));
+        let has_list = |subject: &IndexedText| match &subject.structure {
+            Structure::List(_) => true,
+            Structure::Text(index) => index.tables(&subject.text).items.is_some(),
+            Structure::Object(_) => false,
+        };
+        let own = wholes.into_iter().zip(subjects).filter(|(_, (_, subject))| has_list(subject));
+        let addresses: Vec<&str> =
+            own.map(|(whole, (path, _))| whole.map_or(path.as_str(), |part| part.address.as_str())).collect();
+        match addresses[..] {
+            [_] => vec![QueryTable::new("items", "")],
+            _ => addresses.into_iter().take(MAX_NAMED_TABLES).map(QueryTable::at_path).collect(),
+        }
     }
 
     /// Returns the tables of several texts.
-    fn of_texts(subjects: &[(String, &IndexedText)]) -> Option<Self> {
+    fn of_texts(subjects: &[(String, &IndexedText)]) -> Vec<QueryTable> {
         let text = |subject: &IndexedText| match &subject.structure {
             Structure::Text(index) => Some(Self::of_text(&subject.text, index)),
             Structure::List(_) | Structure::Object(_) => None,
         };
         let texts: Vec<Self> = subjects.iter().filter_map(|(_, subject)| text(subject)).collect();
-        if texts.len() < 2 {
-            return None;
-        }
+        let origin = if texts.len() < 2 { "" } else { "part,name," };
         let mut tables: Vec<QueryTable> = Vec::new();
         for table in texts.into_iter().flat_map(|text| text.tables) {
             let own = [("entries", ENTRIES), ("sections", SECTIONS), ("lines", LINES)];
             if let Some((name, columns)) = own.iter().find(|(name, _)| *name == table.name)
                 && tables.iter().all(|known| known.name != *name)
             {
-                tables.push(QueryTable::new(*name, format!("part,name,{columns}")));
+                tables.push(QueryTable::new(*name, format!("{origin}{columns}")));
             }
         }
         tables.sort_by_key(|table| table.name == "lines");
-        Some(Self { tables, is_text: false, path: None })
+        tables
     }
 
     /// Returns the tables of a text.

@@ -10,9 +10,13 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonReader, is_equivalent_json, is_json, unescape};
 use portion_json::span::Span;
 
+use super::record_blocks::record_blocks;
 use super::{DuplicateForm, IndexedText, JsonOrigin, Part, PartBody, Slice, Structure, StructuredDuplicate};
 use crate::payload::BlockLabel;
 use crate::snapshot::cell_spans;
+
+/// Number of blocks from which records in blocks are a list.
+const MIN_RECORD_BLOCKS: usize = 5;
 
 /// Finds the text part that `structuredContent` repeats, if there is one.
 pub(super) fn find(parts: &[Part], structured: usize) -> Option<StructuredDuplicate> {
@@ -122,6 +126,35 @@ pub(super) fn merge_item_blocks(parts: &mut Vec<Part>, structured: usize) {
     });
 }
 
+/// Replaces text blocks that are the records of one table, and nothing else, by one part: the list.
+pub(super) fn merge_record_blocks(parts: &mut Vec<Part>) {
+    let is_plain = |part: &Part| {
+        part.json_origin.is_none()
+            && part.label == parts[0].label
+            && block_place(&part.address).is_some_and(|(_, path)| path == "text")
+    };
+    let blocks = record_blocks(parts.iter().filter_map(Part::indexed_text));
+    if blocks.len() < MIN_RECORD_BLOCKS || blocks.len() != parts.len() || !parts.iter().all(is_plain) {
+        return;
+    }
+    let records: Vec<&str> = blocks.iter().map(|block| block.text.trim()).collect();
+    let list = IndexedText::from_payload(Slice::new(format!("[{}]", records.join(","))));
+    *parts = vec![list_of_blocks(list, parts)];
+}
+
+/// Returns the part of a list whose items were these blocks.
+fn list_of_blocks(list: IndexedText, blocks: &[Part]) -> Part {
+    let frame_bytes = blocks.iter().map(|part| part.label.frame_bytes).max().unwrap_or(0);
+    Part {
+        address: "/content".into(),
+        body: PartBody::Indexed(list),
+        duplicate: None,
+        label: BlockLabel { frame_bytes, ..BlockLabel::default() },
+        json_origin: None,
+        item_blocks: true,
+    }
+}
+
 fn merged_item_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)> {
     let blocks: Vec<&str> =
         parts.iter().enumerate().filter(|(i, _)| *i != structured).map(|(_, p)| p.text()).collect();
@@ -143,20 +176,7 @@ fn merged_item_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)>
     if !same || !blocks.iter().zip(&items).all(alike) {
         return None;
     }
-    let body = PartBody::Indexed(IndexedText::from_payload(Slice::subslice(&whole.text, list)));
-    let frame = parts.iter().map(|part| part.label.frame_bytes).max().unwrap_or(0);
-    let label = BlockLabel { frame_bytes: frame, ..BlockLabel::default() };
-    Some((
-        Part {
-            address: "/content".into(),
-            body,
-            duplicate: None,
-            label,
-            json_origin: None,
-            item_blocks: true,
-        },
-        key,
-    ))
+    Some((list_of_blocks(IndexedText::from_payload(Slice::subslice(&whole.text, list)), parts), key))
 }
 
 /// Returns the key and the value of an object with exactly one member.

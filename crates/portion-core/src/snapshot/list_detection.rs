@@ -22,7 +22,7 @@ use super::profile::ListProfile;
 use super::upstream_page::{holds_page_facts, is_page_fact};
 
 /// Maximum enclosing objects that are searched.
-const MAX_LEVELS: usize = 4;
+const MAX_LEVELS: usize = 10;
 /// Minimum members for an object of similar objects to be a map.
 const MIN_MAP_MEMBERS: usize = 8;
 /// Maximum bytes of a page without items.

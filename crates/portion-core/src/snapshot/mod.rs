@@ -66,7 +66,7 @@ pub use nested_lists::{NestedLists, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
 pub(crate) use profile::field_names;
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
-pub use record_blocks::{RecordBlock, record_blocks};
+pub use record_blocks::{RecordBlock, list_blocks, record_blocks};
 pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
@@ -202,6 +202,8 @@ pub fn capture(payload: Payload) -> Snapshot {
         if parts[at].duplicate.is_none() {
             duplicates::merge_item_blocks(&mut parts, at);
         }
+    } else {
+        duplicates::merge_record_blocks(&mut parts);
     }
     let list_path_missing = items.is_some() && json && !found;
     let duplicated = parts.iter().any(|part| part.duplicate.is_some());

@@ -1,10 +1,12 @@
-//! Finds blocks of content that are the records of one table: `{"id":1,…}`, `{"id":2,…}`.
+//! Finds blocks of content that are one table: records (`{"id":1,…}`, `{"id":2,…}`), or lists of similar records.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 
 use super::indexed_text::{IndexedText, Structure};
+use super::list::{Layout, List};
 use super::object::ObjectIndex;
 use super::slice::Slice;
 
@@ -36,13 +38,36 @@ pub fn record_blocks<'a>(subjects: impl Iterator<Item = &'a IndexedText>) -> Vec
         if blocks.is_empty() {
             first_keys.clone_from(&keys);
         }
-        if 2 * keys.intersection(&first_keys).count() <= keys.len().max(first_keys.len()) {
+        if !are_similar(&keys, &first_keys) {
             return Vec::new();
         }
         blocks.push(block);
     }
     let is_few = blocks.len() < MANY_BLOCKS && blocks.first().is_some_and(RecordBlock::has_records);
     if blocks.len() < 2 || is_few { Vec::new() } else { blocks }
+}
+
+/// Returns the blocks that are lists of records, with their index in `subjects`, if there are several and all have similar fields.
+pub fn list_blocks<'a>(subjects: impl Iterator<Item = &'a IndexedText>) -> Vec<(usize, &'a Arc<List>)> {
+    let lists = subjects.enumerate().filter_map(|(at, subject)| match &subject.structure {
+        Structure::List(list) => Some((at, list)),
+        Structure::Object(_) | Structure::Text(_) => None,
+    });
+    let blocks: Vec<(usize, &Arc<List>)> = lists.collect();
+    let keys = |list: &List| -> BTreeSet<String> {
+        let names = list.profile.fields.iter().map(|field| field.path.split('.').next().unwrap_or_default());
+        names.map(str::to_owned).collect()
+    };
+    let first_keys = blocks.first().map(|(_, list)| keys(list)).unwrap_or_default();
+    let is_similar = |list: &List| {
+        matches!(list.layout, Layout::Array | Layout::Lines) && are_similar(&keys(list), &first_keys)
+    };
+    if blocks.len() > 1 && blocks.iter().all(|(_, list)| is_similar(list)) { blocks } else { Vec::new() }
+}
+
+/// Returns true if more than half of the names are in both sets.
+fn are_similar(names: &BTreeSet<String>, others: &BTreeSet<String>) -> bool {
+    2 * names.intersection(others).count() > names.len().max(others.len())
 }
 
 impl RecordBlock<'_> {

@@ -172,6 +172,9 @@ pub enum ViewError {
     /// A page of a value without pages.
     #[error("a single object has no pages")]
     NoPages,
+    /// A page of a result with several parts that have pages: their addresses.
+    #[error("pages are those of one part, and this result has {}", .0.len())]
+    PartsWithPages(Vec<String>),
     /// A query that is incomplete, or has an argument of the wrong type.
     #[error("{0}")]
     Query(String),
@@ -249,7 +252,7 @@ impl ViewError {
         match self {
             Self::Limit { .. } => ErrorCode::LimitInvalid,
             Self::LimitTooLarge { .. } => ErrorCode::LimitTooLarge,
-            Self::Page { .. } | Self::NoPages => ErrorCode::PageInvalid,
+            Self::Page { .. } | Self::NoPages | Self::PartsWithPages(_) => ErrorCode::PageInvalid,
             Self::Offset(_) | Self::BeforeFetched { .. } => ErrorCode::OffsetInvalid,
             Self::Field { .. }
             | Self::RedactedField { .. }
@@ -278,6 +281,9 @@ impl ViewError {
             }
             Self::Page { .. } => "use page=1 for the start, or follow nextCursor".into(),
             Self::NoPages => "omit page and offset; use section, path or fields".into(),
+            Self::PartsWithPages(addresses) => {
+                name_sentence("add one of these as path: ", &list_items(addresses), "nextCursor leads through all parts")
+            }
             Self::BeforeFetched { .. } => "repeat the original call with this offset and no cursor".into(),
             Self::Offset(_) => "use offset=0 for the start, or follow nextCursor".into(),
             Self::Field { available, .. } => {

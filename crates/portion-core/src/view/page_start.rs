@@ -1,10 +1,15 @@
 //! The position at which a numbered page or an offset begins.
 
-use super::target::focused_value;
-use super::{Request, Target, View, ViewError};
+use std::sync::Arc;
+
+use super::target::{focused_value, whole_part_value};
+use super::{Request, Target, TargetValue, View, ViewError};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::Policy;
-use crate::snapshot::{LineIndex, Snapshot, Structure};
+use crate::snapshot::{IndexedText, LineIndex, Part, STRUCTURED_CONTENT, Snapshot, Structure};
+
+/// Smallest part that has pages if there are others, in bytes. Smaller ones are shown whole.
+const MIN_PAGED_BYTES: usize = 1_000;
 
 /// A page requested by number.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +38,13 @@ pub(super) fn page_start(
         let byte = first.saturating_add(request.offset.unwrap_or(0));
         return Ok((Position { offset: PartOffset::Byte(byte), ordinal: 0, ..from }, None, None));
     }
-    let node = focused_value(snapshot, view)?;
+    let node = match numbered_value(snapshot, view) {
+        // The first page of several parts is the first reply.
+        Err(ViewError::PartsWithPages(_)) if request.first_item(1).unwrap_or_default() == 0 => {
+            return Ok((from, None, None));
+        }
+        node => node?,
+    };
     let fixed = view.page_size().or_else(|| {
         let list =
             matches!(node.subject.structure, Structure::List(_)) && policy.render_options.has_fixed_page_size;
@@ -64,6 +75,47 @@ pub(super) fn page_start(
     let numbered =
         request.page.map(|page| NumberedPage { number: page, page_count: pages, has_known_size: sized });
     Ok((Position { part, ordinal, offset: place }, count, numbered))
+}
+
+/// Returns the value whose items or lines are numbered: that of the view, the only list if it is the largest part, or the only
+/// part that is too large to be shown whole.
+fn numbered_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, ViewError> {
+    let Target::Everything = &view.target else { return focused_value(snapshot, view) };
+    let texts = |is_meant: &dyn Fn(&Part, &Structure) -> bool| -> Vec<usize> {
+        let parts = snapshot.parts().iter().enumerate();
+        let own = parts.filter(|(_, part)| part.duplicate.is_none() && part.address != STRUCTURED_CONTENT);
+        let is_meant = |part: &Part| part.indexed_text().is_some_and(|text| is_meant(part, &text.structure));
+        own.filter(|(_, part)| is_meant(part)).map(|(at, _)| at).collect()
+    };
+    let lists = texts(&|_, structure| matches!(structure, Structure::List(_)));
+    if snapshot.main_part().is_some_and(|main| lists == [main]) {
+        return focused_value(snapshot, view);
+    }
+    let large = texts(&|part, structure| {
+        part.text_len() >= MIN_PAGED_BYTES && !matches!(structure, Structure::Object(_))
+    });
+    // A short text beside `structuredContent` sums it up.
+    if let Some(list) = structured_list(snapshot).filter(|_| large.is_empty()) {
+        return Ok(Arc::new(list));
+    }
+    let paged = if large.is_empty() { texts(&|_, _| true) } else { large };
+    match paged[..] {
+        [] => focused_value(snapshot, view),
+        [only] => whole_part_value(snapshot, only).map(Arc::new).ok_or(ViewError::NoPages),
+        _ => {
+            let address = |at: &usize| snapshot.parts()[*at].address.clone();
+            Err(ViewError::PartsWithPages(paged.iter().map(address).collect()))
+        }
+    }
+}
+
+/// Returns the list in `structuredContent`, if no text repeats it.
+fn structured_list(snapshot: &Snapshot) -> Option<TargetValue> {
+    let own = |part: &Part| part.address == STRUCTURED_CONTENT && part.duplicate.is_none();
+    let at = snapshot.parts().iter().position(own)?;
+    let list =
+        snapshot.parts()[at].indexed_text().filter(|text| matches!(text.structure, Structure::List(_)));
+    list.and_then(|_| whole_part_value(snapshot, at))
 }
 
 /// Returns the index of an item in a snapshot that may lack the first items of the upstream's list.

@@ -164,9 +164,10 @@ impl Request {
             || self.end_line.is_some()
     }
 
-    /// Returns true if the request selects items of a list that it does not name.
+    /// Returns true if the request selects items, in a list of an earlier reply that it does not name.
     pub(crate) fn selects_items(&self) -> bool {
-        (self.page.is_some() || self.offset.is_some() || self.sort.is_some())
+        self.cursor.is_some()
+            && (self.page.is_some() || self.offset.is_some() || self.sort.is_some())
             && self.path.is_none()
             && self.section.is_none()
             && !self.raw

@@ -54,6 +54,8 @@ pub struct ResolvedRequest {
     pub(crate) fills_with_parts: bool,
     /// True if it continues an earlier reply, so its order is settled.
     pub(crate) is_continuation: bool,
+    /// True if the reply shows a list that the request does not name.
+    pub(crate) selects_list: bool,
 }
 
 impl ResolvedRequest {
@@ -76,6 +78,7 @@ impl ResolvedRequest {
             is_plain_except_budget: true,
             fills_with_parts: false,
             is_continuation: false,
+            selects_list: false,
         }
     }
 
@@ -114,9 +117,9 @@ pub fn resolve(
         None => (View::root(), Position::default()),
     };
     let pagination = start_view.pagination.clone();
-    let list = (request.selects_items() && !start_view.raw)
-        .then(|| target::largest_list(snapshot, &start_view))
-        .flatten();
+    let is_of_items = request.selects_items() && !start_view.raw;
+    let list = is_of_items.then(|| target::largest_list(snapshot, &start_view)).flatten();
+    let selects_list = list.is_some();
     let start_view = match list {
         Some(list) => View { target: list, ..start_view },
         None => start_view,
@@ -160,6 +163,7 @@ pub fn resolve(
         is_plain_except_budget: base.is_none() && unasked,
         fills_with_parts: request.all,
         is_continuation: goes_on,
+        selects_list,
     })
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
-use portion_core::paging::requested_count;
 use portion_core::payload::Payload;
 use portion_core::policy::MetadataMode;
 use portion_core::snapshot::Snapshot;
@@ -44,7 +43,7 @@ impl Gateway {
     ) -> Reply {
         let context = self.within_limits(context, &payload);
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
-        let page_key = reuse.filter(|_| is_page && requested_count(&payload.paging_arguments).is_some());
+        let page_key = reuse.filter(|_| is_page && !payload.paging_arguments.is_empty());
         let ReplySource { payload, request, fetch, need, reuse } =
             self.reply_source(&context, payload, request, reuse).await;
         let request = without_fields_past_end(request, &payload);

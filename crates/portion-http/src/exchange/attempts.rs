@@ -79,6 +79,14 @@ impl Exchange<'_> {
         Some(call)
     }
 
+    /// Returns the response to the client's own query, if that names a page and was not sent.
+    pub(super) async fn own_page(&self) -> Option<Received> {
+        let pages = self.pages.as_ref().filter(|_| self.has_unknown_paging)?;
+        self.position_control?;
+        let arguments = base_arguments(&self.target.path, &self.own_query);
+        self.read(pages.send(&arguments).await.ok()?).await.ok()
+    }
+
     /// Returns the size of a page that a parameter of the API has.
     pub(super) fn own_page_size(&self) -> Option<u32> {
         let is_limit = |name: &str| PagingRole::of(name) == Some(PagingRole::Limit);

@@ -576,17 +576,38 @@ async fn statuses_and_methods_are_kept() {
     let large = json!({"error": "details ".repeat(4_000)}).to_string();
     let (status, _, body) = upstream(StatusCode::NOT_FOUND, JSON, large.clone()).get("/a").await;
     assert!(status == StatusCode::NOT_FOUND && body.len() < 20_000 && parse(&body)["meta"].is_object());
-    let post = |upstream: Upstream| async move {
-        let request = Request::post("/a?limit=2").body(Body::from("{}")).expect("a request");
-        upstream.send(request).await
-    };
-    let (_, _, body) = post(upstream(StatusCode::CREATED, JSON, bookings(500).to_string())).await;
-    assert_eq!(ids(&parse(&body)), [1, 2]);
+    // A request that acts keeps its parameters.
+    let created = upstream(StatusCode::CREATED, JSON, bookings(500).to_string());
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        let request = Request::builder().method(method).uri("/a?limit=2&path=/b").body(Body::from("{}"));
+        let (_, _, body) = created.send(request.expect("a request")).await;
+        assert_eq!(ids(&parse(&body)).len(), 50, "{method}");
+        assert_eq!(created.last_query().as_deref(), Some("limit=2&path=/b"), "{method}");
+    }
     let head = Request::head("/a").body(Body::empty()).expect("a request");
     let (status, headers, body) = upstream(StatusCode::OK, JSON, bookings(500).to_string()).send(head).await;
     assert!(status == StatusCode::OK && body.is_empty() && !headers.contains_key("etag"));
     let part = upstream(StatusCode::PARTIAL_CONTENT, JSON, large.clone());
     assert_eq!(part.get("/a").await.2, Bytes::from(large));
+}
+
+#[tokio::test]
+async fn a_page_of_an_api_without_a_list_is_the_apis() {
+    let api = upstream(StatusCode::OK, JSON, json!({"page": 2, "title": "page 2"}).to_string());
+    for _ in 0..2 {
+        let (status, _, body) = api.get("/a?page=2&b=1").await;
+        assert_eq!((status, parse(&body)["title"].as_str()), (StatusCode::OK, Some("page 2")));
+        assert_eq!(api.last_query().as_deref(), Some("page=2&b=1"));
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_of_the_api_is_the_apis() {
+    let api = upstream(StatusCode::OK, JSON, json!({"items": [1, 2], "next_cursor": "c20"}).to_string());
+    assert_eq!(api.get("/a?cursor=c20").await.0, StatusCode::BAD_REQUEST, "nothing says that it has cursors");
+    assert_eq!(api.get("/a").await.0, StatusCode::OK);
+    assert_eq!(api.get("/a?cursor=c20").await.0, StatusCode::OK);
+    assert_eq!(api.last_query().as_deref(), Some("cursor=c20"));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use portion_json::span::Span;
 /// Maximum number of tables.
 pub(super) const MAX_TABLES: usize = 100;
 /// Maximum levels of objects that are searched for arrays of objects.
-pub(super) const MAX_DEPTH: usize = 3;
+pub(super) const MAX_DEPTH: usize = 8;
 
 /// An array in an object, or a map that is treated as one.
 #[derive(Clone, Debug)]

@@ -3,13 +3,14 @@
 mod arrays;
 mod kept_parts;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
-    ColumnArrays, IndexedText, Layout, ObjectIndex, Part, Slice, Snapshot, Structure, header_row,
-    joined_records, record_blocks,
+    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, joined_records,
+    list_blocks, record_blocks,
 };
 use portion_core::view::View;
 use portion_json::json_pointer::unescape_step;
@@ -28,8 +29,8 @@ use arrays::{
 use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
 use crate::records::{
-    BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListSource, RowKind,
-    ValueSource,
+    BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListBlocksSource,
+    ListSource, RowKind, ValueSource,
 };
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
@@ -50,7 +51,9 @@ pub(crate) struct Catalogue {
     pub(crate) missing: Vec<MissingCodes>,
     /// Number of tables of documents that are not listed.
     pub(crate) unlisted_table_count: usize,
-    /// Number of blocks of JSON in the view with tables of their own: `items` is that of one of them.
+    /// The name of the list in `items`, and those of the other lists of its object that are not much smaller.
+    pub(crate) lists: Vec<String>,
+    /// Number of blocks in the view with a list of their own: `items` is that of one of them.
     pub(crate) block_count: usize,
 }
 
@@ -61,6 +64,7 @@ impl Catalogue {
     fn add_part(&mut self, part: &CataloguePart, snapshot: &Snapshot) {
         if self.tables.is_empty() {
             self.block_count = part.block_count;
+            self.lists.clone_from(&part.lists);
         }
         self.unlisted_table_count += part.unlisted_table_count;
         self.tables.extend(part.tables.iter().cloned());
@@ -98,6 +102,7 @@ pub(crate) struct CataloguePart {
     missing: MissingCodes,
     unlisted_table_count: usize,
     block_count: usize,
+    lists: Vec<String>,
 }
 
 /// Builds the catalogue of a view, with the tables at `paths` and those of other results.
@@ -160,6 +165,8 @@ struct CatalogueBuilder {
     redacted: Arc<[String]>,
     /// Name of the result, if it is another one than the main one.
     prefix: Option<String>,
+    /// The main table of each block, by its address.
+    block_tables: Vec<(String, Arc<VirtualTable>)>,
     /// Numbers of the tables and of the aliases that are not at paths which statements name.
     own_counts: (usize, usize),
 }
@@ -216,31 +223,51 @@ impl CatalogueBuilder {
         if has_blocks {
             self.add_table("items", BlocksSource(blocks));
         }
+        let wholes = snapshot.parts_at(in_order.iter().map(|(path, _)| path.as_str()));
+        let parts: Vec<TextPart> = in_order
+            .iter()
+            .zip(wholes)
+            .map(|((path, subject), whole)| TextPart::new(path, subject, whole))
+            .collect();
+        let lists = list_blocks(in_order.iter().map(|(_, subject)| *subject));
+        let has_lists = !lists.is_empty();
+        if has_lists {
+            let lists = lists.into_iter().map(|(at, list)| (parts[at].clone(), Arc::clone(list)));
+            self.add_table("items", ListBlocksSource(lists.collect()));
+        }
+        let indexes: HashMap<&str, usize> =
+            in_order.iter().enumerate().map(|(at, (path, _))| (path.as_str(), at)).collect();
         for (path, subject) in subjects {
-            if subject.is_json() && has_blocks {
-                self.leaf_documents.push(LeafDocument::new(&path, &subject.text, None));
+            let list = match &subject.structure {
+                Structure::List(list) if has_lists => Some(list),
+                _ => None,
+            };
+            if list.is_some() || subject.is_json() && has_blocks {
+                self.leaf_documents.push(LeafDocument::new(&path, &subject.text, list));
                 continue;
             }
-            self.catalogue.block_count += usize::from(self.prefix.is_none() && subject.is_json());
+            let first = self.tables().len();
             self.add_subject(&path, subject);
+            if let Some(table) = self.tables().get(first).cloned() {
+                self.catalogue.block_count += usize::from(self.prefix.is_none());
+                let part = indexes.get(path.as_str()).map(|at| &parts[*at]);
+                self.block_tables.extend(part.map(|part| (part.address.clone(), table)));
+            }
         }
-        self.add_texts(snapshot, &in_order, has_blocks);
+        let subjects = in_order.iter().map(|(_, subject)| *subject);
+        self.add_texts(subjects.zip(parts), has_blocks);
         self.add_leaves();
     }
 
     /// Adds the tables of all texts, in the order of the result. The lines of JSON are a text if they are no `blocks`.
-    fn add_texts(&mut self, snapshot: &Snapshot, subjects: &[(String, &IndexedText)], has_blocks: bool) {
+    fn add_texts<'a>(&mut self, parts: impl Iterator<Item = (&'a IndexedText, TextPart)>, has_blocks: bool) {
         let (mut texts, mut headed, mut logs) = (Vec::new(), Vec::new(), Vec::new());
-        let parts = snapshot.parts_at(subjects.iter().map(|(path, _)| path.as_str()));
-        for ((path, subject), whole) in subjects.iter().zip(parts) {
+        for (subject, part) in parts {
             let index = match &subject.structure {
                 Structure::Text(index) => Some(index),
                 Structure::List(list) if list.layout == Layout::Lines && !has_blocks => None,
                 Structure::List(_) | Structure::Object(_) => continue,
             };
-            let address = whole.map_or(path.as_str(), |part| part.address.as_str()).to_owned();
-            let name = whole.and_then(Part::name).map(str::to_owned);
-            let part = TextPart { address, name, text: subject.text.clone() };
             if let Some(index) = index {
                 if index.has_headings(&part.text) {
                     headed.push((part.clone(), Arc::clone(index)));
@@ -276,6 +303,11 @@ impl CatalogueBuilder {
         {
             let name = self.unique_name(path);
             self.catalogue.aliases.push((name, items));
+            return Ok(());
+        }
+        if let Some((_, table)) = self.block_tables.iter().find(|(address, _)| address == path).cloned() {
+            let name = self.unique_name(path);
+            self.catalogue.aliases.push((name, table));
             return Ok(());
         }
         if path.contains('*')
@@ -341,13 +373,15 @@ impl CatalogueBuilder {
                 if let Some(names) = header_row(text, list) {
                     let source = HeaderRowSource { text: text.clone(), span: list.span, names };
                     let items = self.add_table("items", source);
-                    self.add_alias(name, items);
+                    self.add_alias(name.clone(), items);
                 } else {
                     let items =
                         self.add_table("items", ListSource { text: text.clone(), list: Arc::clone(list) });
-                    self.add_alias(name, items);
+                    self.add_alias(name.clone(), items);
                 }
-                sibling_arrays(text, list).iter().for_each(|array| self.add_array(text, array));
+                let siblings = sibling_arrays(text, list);
+                self.name_lists(name.as_deref().unwrap_or_default(), list.span, &siblings);
+                siblings.iter().for_each(|array| self.add_array(text, array));
                 self.leaf_documents.push(LeafDocument::new(path, text, Some(list)));
             }
             Structure::Object(members) => {
@@ -381,6 +415,7 @@ impl CatalogueBuilder {
         if let Some(main) = named.or(largest) {
             let main = of_records.remove(main);
             let items = self.add_array_table("items", text, &main);
+            self.name_lists(&main.name, main.span, &of_records);
             self.add_alias(Some(main.name), items);
             of_records.iter().for_each(|array| self.add_array(text, array));
         } else if let Some(empty) = empty_list(text, span, &arrays) {
@@ -451,6 +486,16 @@ impl CatalogueBuilder {
         if let Some(source) = LeavesSource::new(std::mem::take(&mut self.leaf_documents)) {
             let name = if self.is_free("leaves") { "leaves" } else { "portion_leaves" };
             self.add_table(name, source);
+        }
+    }
+
+    /// Remembers the list in `items`, and others of at least a quarter of its size.
+    fn name_lists(&mut self, main: &str, span: Span, others: &[ArrayLocation]) {
+        let is_large =
+            |array: &&ArrayLocation| array.span.len() * 4 >= span.len() && self.is_free(&array.name);
+        let names: Vec<String> = others.iter().filter(is_large).map(|array| array.name.clone()).collect();
+        if self.catalogue.lists.is_empty() && !names.is_empty() {
+            self.catalogue.lists = std::iter::once(main.to_owned()).chain(names).collect();
         }
     }
 

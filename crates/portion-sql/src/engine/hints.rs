@@ -121,12 +121,25 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
     FORMS.iter().find(|(forms, _)| has_form(forms)).map(|(_, hint)| (*hint).to_owned())
 }
 
+/// Other lists of an object that a hint names.
+const MAX_LISTS: usize = 4;
+
 /// Returns how to read the tables of a document that are not listed.
 pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
     format!(
         "{} more tables of the document are not listed: read them in lines(number, text), or with find",
         catalogue.unlisted_table_count
     )
+}
+
+/// Returns how to read the other lists of an object with several, where a statement reads `items` alone.
+pub(super) fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
+    let (main, others) = catalogue.lists.split_first()?;
+    let words = dialect::normalized(sql);
+    let is_named = |name: &String| words.contains(&name.to_lowercase());
+    let is_of_items = words.contains(" items ") && !is_named(main) && !others.iter().any(is_named);
+    let listed = others.iter().take(MAX_LISTS).cloned().collect::<Vec<_>>().join(", ");
+    is_of_items.then(|| format!("items is {main}; other lists are {listed}"))
 }
 
 /// Returns how to read the other blocks of a result with several blocks of JSON.

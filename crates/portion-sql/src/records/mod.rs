@@ -15,7 +15,7 @@ use crate::column::ColumnDef;
 use crate::table_rows::{ColumnSet, RowBuffer, TableRows};
 pub(crate) use column_rows::ColumnArraysSource;
 pub(crate) use leaves::{LEAF_COLUMNS, LEAF_VALUE, LeafDocument, LeavesSource};
-pub(crate) use source::{BlocksSource, HeaderRowSource, ListSource, RowKind, ValueSource};
+pub(crate) use source::{BlocksSource, HeaderRowSource, ListBlocksSource, ListSource, RowKind, ValueSource};
 use tree::FieldTree;
 pub(crate) use tree::MAX_DEPTH;
 

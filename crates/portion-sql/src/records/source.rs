@@ -14,6 +14,7 @@ use super::{ColumnRole, RecordRows};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowSource, TableRows, should_stop_at};
+use crate::text::TextPart;
 use crate::value_kinds::ValueKinds;
 
 /// The main list of a text.
@@ -96,6 +97,40 @@ impl RowSource for BlocksSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let records: Vec<&str> = self.0.iter().map(|(text, span)| span.slice(text)).collect();
         let array = format!("[{}]", records.join(","));
+        let span = Span::new(0, array.len());
+        ValueSource { text: Slice::new(array), span, kind: RowKind::Array }.open(deadline)
+    }
+}
+
+/// Blocks, each of which is a list of records. Rows begin with the block that they are in, where they have no such field.
+pub(crate) struct ListBlocksSource(pub(crate) Vec<(TextPart, Arc<List>)>);
+
+impl RowSource for ListBlocksSource {
+    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let has_field = |name: &str| {
+            self.0.iter().any(|(_, list)| list.profile.fields.iter().any(|field| field.path == name))
+        };
+        let mut array = String::from("[");
+        for (part, list) in &self.0 {
+            let own = [("part", Some(part.address.as_str())), ("name", part.name.as_deref())];
+            let own = own.into_iter().filter(|(name, _)| !has_field(name));
+            let prefix: String =
+                own.filter_map(|(name, value)| Some(format!("\"{name}\":{},", quote(value?)))).collect();
+            for item in list.iter_from(&part.text, 0) {
+                if should_stop_at(item.index, deadline) {
+                    return None;
+                }
+                array.push_str(if array.len() > 1 { "," } else { "" });
+                match item.value.slice(&part.text).strip_prefix('{') {
+                    Some(rest) if rest.trim_start().starts_with('}') => {
+                        array.extend(["{", prefix.trim_end_matches(','), rest]);
+                    }
+                    Some(rest) => array.extend(["{", prefix.as_str(), rest]),
+                    None => array.push_str(item.value.slice(&part.text)),
+                }
+            }
+        }
+        array.push(']');
         let span = Span::new(0, array.len());
         ValueSource { text: Slice::new(array), span, kind: RowKind::Array }.open(deadline)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::Slice;
+use portion_core::snapshot::{IndexedText, Part, Slice};
 use portion_json::span::Span;
 
 use crate::cell::Cell;
@@ -18,6 +18,17 @@ pub(crate) struct TextPart {
     /// Its name: a URI, or the path in its first line.
     pub(crate) name: Option<String>,
     pub(crate) text: Slice,
+}
+
+impl TextPart {
+    /// Creates the part of a subject. `whole`: the part at its path, if it is one.
+    pub(crate) fn new(path: &str, subject: &IndexedText, whole: Option<&Part>) -> Self {
+        Self {
+            address: whole.map_or(path, |part| &part.address).to_owned(),
+            name: whole.and_then(Part::name).map(str::to_owned),
+            text: subject.text.clone(),
+        }
+    }
 }
 
 /// Texts of a result, joined. One text is not copied.

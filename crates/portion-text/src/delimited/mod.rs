@@ -39,7 +39,8 @@ pub struct DelimitedFormat {
 /// Detects delimited text that is neither a log nor a pipe table: nine in ten rows have as many cells as the first one. Two
 /// columns need a row of distinct names.
 pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
-    if chunker.kind() == TextKind::Log || is_pipe_table(text) {
+    // Lines of JSON have commas, and so have tables with rules.
+    if chunker.kind() == TextKind::Log || is_pipe_table(text) || text.trim_start().starts_with('{') {
         return None;
     }
     // Samples whole lines only: an unclosed quote must not cause a scan of the whole text.
@@ -72,18 +73,46 @@ fn detect_delimiter(sample: &str, start: usize, delimiter: u8) -> Option<Delimit
     if width < 2 || !is_named && (width < 3 || is_running || names.iter().any(|name| name.len() > 64)) {
         return None;
     }
+    let mut columns = vec![ColumnForms::default(); width];
     let (mut row_count, mut alike) = (0, 0);
     while row_count < SAMPLE_ROWS {
         let Some(row) = rows.next_row() else { break };
         let has_empty_end = row.len() == width + 1 && row.cell(width) == Some("");
         row_count += 1;
         alike += usize::from(row.len() == width || has_empty_end);
+        for ((column, name), cell) in columns.iter_mut().zip(&names).zip(row.cells()) {
+            column.add(name, cell);
+        }
+    }
+    let count =
+        |is: fn(&ColumnForms, usize) -> bool| columns.iter().filter(|column| is(column, row_count)).count();
+    // A first row like the others is none of names.
+    let is_like_rows = count(|column, rows| column.like_name * 2 >= rows) * 2 >= width;
+    let has_numbers = count(|column, rows| column.numbers * 2 >= rows) > 0;
+    if is_running && (is_like_rows || !has_numbers) || is_like_rows && width < 3 {
+        return None;
     }
     (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
         delimiter,
-        has_header,
+        has_header: has_header && !is_like_rows,
         start,
     })
+}
+
+/// Counts of the values below a cell of the first row.
+#[derive(Clone, Default)]
+struct ColumnForms {
+    /// Values that differ from that cell in their digits only.
+    like_name: usize,
+    numbers: usize,
+}
+
+impl ColumnForms {
+    fn add(&mut self, name: &str, value: &str) {
+        let form = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
+        self.like_name += usize::from(form(name) == form(value));
+        self.numbers += usize::from(value.trim().parse::<f64>().is_ok());
+    }
 }
 
 impl DelimitedFormat {
@@ -184,5 +213,48 @@ impl DelimitedReader<'_> {
         row.ends.truncate(ended);
         row.span = Span::new(start, self.offset);
         Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::detect;
+    use crate::chunk::chunker_for;
+
+    /// `header`: true or false for a table with a header or without, `None` for a text that is no table.
+    fn check(line: impl Fn(usize) -> String, header: Option<bool>) {
+        let text: String = (0..60).map(|n| format!("{}\n", line(n))).collect();
+        let found = detect(&text, chunker_for(&text));
+        assert_eq!(found.map(|format| format.has_header), header, "{}", line(0));
+    }
+
+    #[test]
+    fn lines_that_have_commas_are_no_table() {
+        check(|n| format!("src/f{n}.c:{n}: int a, b, c = foo({n}, 1);"), None);
+        check(|n| format!("INSERT INTO t (id, name, qty) VALUES ({n}, 'n{n}', {n})"), None);
+        check(|n| format!("id={n}, name=n{n}, qty={n}"), None);
+        check(|n| format!("- a point about {n}, and another one"), None);
+        check(
+            |n| format!("{{\"id\": {n}, \"v\": {n}, \"tags\": [\"x\"]}}{}", if n == 40 { "x" } else { "" }),
+            None,
+        );
+        let psql = |n: usize| match n {
+            0 | 30 => " id | name".to_owned(),
+            1 | 31 => "----+------".to_owned(),
+            n => format!("  {n} | n{n}"),
+        };
+        check(psql, None);
+    }
+
+    #[test]
+    fn names_differ_from_the_values_below_them() {
+        let below = |names: &'static str, row: fn(usize) -> String| {
+            check(move |n| if n == 0 { names.to_owned() } else { row(n) }, Some(true));
+        };
+        below("id,name,city", |n| format!("{n},n{n},Oslo"));
+        below("id, name, qty", |n| format!("{n}, n{n}, {n}"));
+        below("name;note", |n| format!("n{n};a note"));
+        check(|n| format!("{n},n{n},Oslo"), Some(false));
+        check(|n| format!("k{n},n{n},Oslo"), Some(false));
     }
 }

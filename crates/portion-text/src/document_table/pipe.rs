@@ -49,9 +49,11 @@ fn is_delimiter_row(line: &str) -> bool {
         })
 }
 
-/// Returns true if a text begins with a pipe table, which could be read as separated values.
+/// Returns true if a text begins with a pipe table or a table with a rule, which could be read as separated values.
 pub fn is_pipe_table(text: &str) -> bool {
-    text.lines().nth(1).is_some_and(|line| line.len() < 4_096 && is_delimiter_row(line.trim()))
+    let is_rule = |line: &str| line.contains("-+-") && line.bytes().all(|byte| matches!(byte, b'-' | b'+'));
+    let second = text.lines().nth(1).map(str::trim).filter(|line| line.len() < 4_096);
+    second.is_some_and(|line| is_delimiter_row(line) || is_rule(line))
 }
 
 /// Returns the cells of each line of a table but the one below the header.

@@ -16,7 +16,9 @@ const MIN_LIST_PERCENT: usize = 50;
 
 /// Reads a text of YAML that holds records.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
-    if text.len() > MAX_BYTES || !may_be_records(text) {
+    // The header of a list in TOON: `users[2]:`, `users[2]{id,name}:`.
+    let is_header = |line: &str| line.ends_with("]:") || line.ends_with("}:");
+    if text.len() > MAX_BYTES || !may_be_records(text) || text.lines().map(str::trim_end).any(is_header) {
         return None;
     }
     let mut documents = documents(text)?;
@@ -172,6 +174,7 @@ mod tests {
             "- a: 1\n  - b: 2\n",
             "# Title\n\n- **Bold**: text\n- **More**: text\n",
             "- a: 1\n",
+            "total: 2\nusers[2]:\n  - id: 1\n    name: a\n  - id: 2\n    name: b\n",
         ] {
             check(text, None);
         }

@@ -90,7 +90,8 @@ pub(in crate::render) fn rewritten_members(
     let is_paged = found.iter().any(|member| member.role.is_certain())
         || found.iter().any(|member| member.role != found[0].role);
     let mut edits: HashMap<(usize, usize), Vec<(Span, String)>> = HashMap::new();
-    for member in found.iter().filter(|member| is_paged || member.is_inside) {
+    let is_page = |member: &PagingMember| page.is_whole_list && member.role == PageRole::Page;
+    for member in found.iter().filter(|member| is_paged || member.is_inside || is_page(member)) {
         edits.entry(member.place).or_default().extend(page.edits_of(rows, member, &found));
     }
     let whole = |(depth, at): (usize, usize)| rows.list.enclosing_objects[depth].members[at].value;

@@ -103,6 +103,9 @@ impl<'a> PartWalk<'a> {
         });
         let encoding = node.base64.as_ref().and_then(|base64| base64.text_encoding.clone());
         rendering.meta.decoded = encoding.filter(|_| self.request.start.offset.is_start());
+        if self.request.selects_list {
+            rendering.meta.path = Some(pointer);
+        }
         rendering
     }
 

@@ -4,8 +4,9 @@ use portion_core::cursor::{CursorTarget, Keyring, PartOffset, Position, Scope};
 use portion_core::payload::{Block, Content, Payload, UpstreamList};
 use portion_core::policy::Policy;
 use portion_core::render::{Context, follow_up_reply};
-use portion_core::view::{Request, resolve};
+use portion_core::view::{Request, View, resolve};
 use portion_tokens::Tokenizer;
+use serde_json::Value;
 
 use super::session::{Reply, Session};
 
@@ -170,4 +171,34 @@ fn a_page_without_items_says_nothing_of_their_fields() {
     let portion = follow_up_reply(&session.snapshot, &asked, &cx);
     assert!(!portion.notice().contains("condensed"), "{}", portion.notice());
     assert!(!portion.notice().contains("fields=all"), "{}", portion.notice());
+}
+
+#[test]
+fn items_of_an_object_are_those_of_its_largest_list() {
+    let record = |n: usize| format!("{{\"id\":{n},\"name\":\"n{n}\",\"rank\":{}}}", 900 - n);
+    let records = (0..300).map(record).collect::<Vec<_>>().join(",");
+    let others = (0..200).map(|n| format!("{{\"other\":\"o{n}\"}}")).collect::<Vec<_>>().join(",");
+    let object = format!("{{\"id\":7,\"title\":\"a report\",\"rows\":[{records}],\"others\":[{others}]}}");
+    let payload = Payload { blocks: vec![Block::new(TEXT, text(object))], ..Payload::default() };
+    let policy = Policy { summarize_above: 200, ..Policy::default().lean() };
+    let session = Session::new(payload, policy, Tokenizer::O200k.counter());
+    let request = |controls: &[(&str, &str)]| {
+        let mut request = Request { cursor: Some("of the first reply".to_owned()), ..Request::default() };
+        for (name, json) in controls {
+            assert_eq!(request.set_control(name, json, &session.policy), Ok(true));
+        }
+        request
+    };
+    let ask = |controls: &[(&str, &str)]| {
+        let reply = session.read(&View::root(), Position::default(), &request(controls)).expect("items");
+        assert_eq!(reply.notice["meta"]["path"], "/rows", "{}", reply.notice);
+        reply
+    };
+    assert!(ask(&[("offset", "64"), ("limit", "1")]).text().contains(&record(64)));
+    assert!(ask(&[("sort", "\"rank\""), ("limit", "1")]).text().contains(&record(299)));
+    let walk = session.walk_on(ask(&[("page", "1"), ("limit", "50")]));
+    let ids = |reply: &Reply| {
+        serde_json::from_str::<Value>(&reply.text()).map(|items| items.as_array().map_or(0, Vec::len))
+    };
+    assert_eq!(walk.iter().map(|reply| ids(reply).expect("JSON")).sum::<usize>(), 300);
 }

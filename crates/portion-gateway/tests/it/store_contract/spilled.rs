@@ -11,7 +11,7 @@ use portion_gateway::store::disk::DiskLimits;
 use portion_gateway::store::{CachedStore, DiskStore, NewSnapshot, StoreLimits, StoreWriteError};
 
 use super::files::put;
-use super::{Trial, contract, key, named, run};
+use super::{Trial, contract, key, named};
 use crate::samples::lines::Lines;
 use crate::samples::{drawer, drawers, text as text_payload};
 
@@ -182,7 +182,9 @@ fn a_full_disk() {
     }
     let lines = Lines::default();
     tracing::subscriber::set_global_default(lines.clone()).expect("it is the only one");
-    run(full_disk());
+    // Writes are waited for.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(full_disk());
     assert_eq!(lines.text().matches("cannot be moved to disk").count(), 1, "{}", lines.text());
 }
 

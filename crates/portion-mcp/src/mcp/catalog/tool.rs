@@ -139,9 +139,16 @@ impl UpstreamTool {
         Some(read)
     }
 
-    /// Returns true if a parameter is a control: it was advertised, or cannot belong to the tool.
+    /// Returns true if a parameter is a control: it was advertised, or cannot belong to the tool. A tool that may write gets all
+    /// others, and rejects those that it does not have.
     pub(in super::super) fn is_gateway_control(&self, control: &str) -> bool {
-        self.advertises(control) || (self.has_closed_schema && !self.properties.contains(control))
+        let is_unknown = self.has_closed_schema && !self.properties.contains(control);
+        self.advertises(control) || is_unknown && !self.writes
+    }
+
+    /// Returns true if it only reads, by its hints or its name: its arguments may be changed.
+    pub(in super::super) fn reads(&self) -> bool {
+        self.read_only || self.is_list_like && !self.writes
     }
 
     /// Returns the controls that a policy selects for the tool: those that read a list get all, others that read only a query.

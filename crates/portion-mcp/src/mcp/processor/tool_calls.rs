@@ -163,7 +163,10 @@ impl McpProcessor {
         endpoint: &Endpoint,
     ) -> Result<CallPaging, ViewError> {
         let server_info = self.server_info();
-        let properties = server_info.catalog.tool(&endpoint.name).map_or(&[][..], UpstreamTool::paging);
+        let config = caller.rule.config();
+        let is_read = |tool: &&UpstreamTool| tool.reads() || config.read || config.reuse == Some(true);
+        let tool = server_info.catalog.tool(&endpoint.name).filter(is_read);
+        let properties = tool.map_or(&[][..], UpstreamTool::paging);
         let served = |arguments: &str| {
             self.allows_reuse
                 .then(|| ReuseKey::new(endpoint, arguments))

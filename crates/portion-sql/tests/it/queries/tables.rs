@@ -323,20 +323,53 @@ fn blocks_of_one_record_each_are_the_rows_of_one_table() {
 }
 
 #[test]
+fn blocks_of_similar_lists_are_one_table() {
+    let list = |from: usize| {
+        let items: Vec<String> = (from..from + 20).map(|n| format!("{{\"id\":{n}}}")).collect();
+        format!("[{}]", items.join(","))
+    };
+    let texts = [list(0), format!("{{\"rows\":{}}}", list(100)), "[{},{\"id\":7}]".to_owned()];
+    let counted =
+        ask_blocks(&texts, "SELECT count(*) n, count(id) ids, count(DISTINCT part) parts FROM items");
+    assert_eq!(counted, (r#"[{"n":42,"ids":41,"parts":3}]"#.to_owned(), Vec::new()));
+    let (found, _) = ask_blocks(&texts, "SELECT part, id FROM items WHERE id = 107");
+    assert_eq!(found, r#"[{"part":"/content/1/text","id":107}]"#);
+}
+
+#[test]
 fn other_blocks_are_named() {
     let list = |from: usize| {
         let items: Vec<String> = (from..from + 20).map(|n| format!("{{\"id\":{n}}}")).collect();
         format!("[{}]", items.join(","))
     };
-    let (_, hints) = ask_blocks(&[list(0), list(100)], "SELECT count(*) FROM items");
+    let csv: Vec<String> = (0..90).map(|n| format!("{n},city {n}")).collect();
+    let texts = [list(0), format!("number,name\n{}\n", csv.join("\n"))];
+    let (_, hints) = ask_blocks(&texts, "SELECT count(*) FROM items");
     assert_eq!(hints, ["items is one of 2 blocks; others are items_2"]);
-    let (rows, hints) =
-        ask_blocks(&[list(0), list(100)], "SELECT (SELECT count(*) FROM items) + count(*) n FROM items_2");
-    assert_eq!((rows.as_str(), hints.len()), (r#"[{"n":40}]"#, 0));
+    let (rows, hints) = ask_blocks(&texts, "SELECT (SELECT count(*) FROM items) + count(*) n FROM items_2");
+    assert_eq!((rows.as_str(), hints.len()), (r#"[{"n":110}]"#, 0));
+    for (at, count) in [(0, 20), (1, 90)] {
+        let (rows, _) = ask_blocks(&texts, &format!("SELECT count(*) n FROM items('/content/{at}/text')"));
+        assert_eq!(rows, format!("[{{\"n\":{count}}}]"));
+    }
     // Objects that are not alike are tables of their own.
     let unlike = [r#"{"total":2,"page":1}"#.to_owned(), r#"{"id":1,"name":"a"}"#.to_owned()];
     let (_, hints) = ask_blocks(&unlike, "SELECT * FROM items");
     assert_eq!(hints, ["items is one of 2 blocks; others are items_2"]);
+}
+
+#[test]
+fn other_lists_of_an_object_are_named() {
+    let object = r#"{"web":[{"a":1},{"a":2}],"news":[{"a":3},{"a":4}],"more":[{"a":5}]}"#.to_owned();
+    let ask = |sql: &str| ask_blocks(std::slice::from_ref(&object), sql).1;
+    assert_eq!(ask("SELECT count(*) FROM items"), ["items is web; other lists are news, more"]);
+    assert_eq!(ask("SELECT count(*) FROM news"), Vec::<String>::new());
+    assert_eq!(ask("SELECT count(*) FROM web"), Vec::<String>::new());
+    let deep = format!(
+        "{{\"Envelope\":{{\"Body\":{{\"Response\":{{\"return\":{{\"order\":[{}1]}}}}}}}}}}",
+        "{\"n\":1},".repeat(30)
+    );
+    assert_eq!(ask_blocks(&[deep], "SELECT count(*) n FROM items").0, r#"[{"n":31}]"#);
 }
 
 #[test]

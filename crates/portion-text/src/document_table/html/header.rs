@@ -1,6 +1,7 @@
 //! The header of an HTML table, of one row or several.
 
-use super::cells::HtmlRow;
+use super::cells::{HtmlCell, HtmlRow};
+use crate::html::plain_text;
 
 /// Largest number of rows of a header.
 const MAX_HEADER_ROWS: usize = 8;
@@ -16,10 +17,10 @@ pub(in crate::document_table) struct HeaderRows {
 
 impl HeaderRows {
     /// Detects the header: the rows in `<thead>`, else the first rows of `<th>`, else the first row, with the rows that its cells
-    /// span.
+    /// span. A first row with numbers is none.
     ///
     /// Returns `None` if cells span columns or rows and nothing says which rows are names.
-    pub(super) fn detect(rows: impl Iterator<Item = HtmlRow>) -> Option<Self> {
+    pub(super) fn detect(text: &str, rows: impl Iterator<Item = HtmlRow>) -> Option<Self> {
         let first: Vec<HtmlRow> = rows.take(MAX_HEADER_ROWS + 1).collect();
         let captions = first.iter().take_while(|row| row.cells.is_empty() || is_caption(row)).count();
         let below = first.get(captions..).unwrap_or_default();
@@ -32,7 +33,11 @@ impl HeaderRows {
         };
         // A table of headers only has names in its first row.
         let is_marked = marked > 0 && marked < below.len();
-        let mut count = captions + if is_marked { marked } else { 1 };
+        let is_number = |cell: &HtmlCell| {
+            text.get(cell.content.clone()).is_some_and(|html| plain_text(html).parse::<f64>().is_ok())
+        };
+        let has_names = below.first().is_some_and(|row| !row.cells.iter().any(is_number));
+        let mut count = captions + if is_marked { marked } else { usize::from(has_names) };
         let spans = |row: &HtmlRow, rows: bool| {
             row.cells.iter().any(|cell| if rows { cell.row_count > 1 } else { cell.column_count > 1 })
         };

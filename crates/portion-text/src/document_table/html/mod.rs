@@ -32,7 +32,7 @@ pub(super) fn find(text: &str) -> Vec<DocumentTable> {
 
 /// Returns the table in a span, if it has a row below a header.
 fn table(text: &str, span: Span) -> Option<DocumentTable> {
-    let header = HeaderRows::detect(HtmlRows::new(text, span))?;
+    let header = HeaderRows::detect(text, HtmlRows::new(text, span))?;
     let below = || HtmlRows::new(text, span).skip(header.count).take(MAX_COUNTED_ROWS);
     // Headers that are repeated between the rows are none.
     let read = if below().any(|row| row.is_header()) {
