@@ -1,8 +1,8 @@
-//! Tells values from source code. In a program a secret is in quotes; what has none is an expression.
+//! Tells values from source code, from labels for people, and from names of programs. In a program a secret is in quotes; what
+//! has none is an expression.
 
 use std::cell::OnceCell;
 
-use super::label::{are_labels, is_identifier, is_label};
 use super::name::{is_in, normalized_words, secret_kind};
 
 /// Objects of programs whose members hold values.
@@ -21,6 +21,11 @@ const LINE_ENDS: [&str; 6] = ["{", "}", "},", "),", "):", "=>"];
 /// Maximum lines that are read to tell whether a text is source code, and the share of those that must look so, in percent.
 const MAX_LINES: usize = 2_000;
 const MIN_CODE_PERCENT: usize = 30;
+
+/// Minimum texts of a catalogue of labels, and their shares in percent: labels, and labels of several words.
+const MIN_LABELS: usize = 4;
+const MIN_LABEL_PERCENT: usize = 80;
+const MIN_WORDS_PERCENT: usize = 20;
 
 /// Facts about a text, determined when they are needed.
 pub(super) struct TextFacts<'t> {
@@ -132,4 +137,33 @@ pub(super) fn is_code(name: &str, value: &str, separator: &str, after: &str) -> 
         && head.contains(char::is_lowercase)
         && (rest.starts_with([',', ')', '=', '{', '|', '?']) || rest.starts_with(';'));
     is_named_after || is_type || is_statement || separator.contains(":=")
+}
+
+/// Returns true if a value looks like a label for people, in any language: words that begin with a capital, without digits.
+pub(super) fn is_label(value: &str) -> bool {
+    let is_text = |c: char| c.is_alphabetic() || c.is_whitespace() || "'’-.,:!?…()/&".contains(c);
+    value.starts_with(char::is_uppercase)
+        && value.chars().all(is_text)
+        && value.chars().any(char::is_lowercase)
+        && value.split_whitespace().all(|word| !word.chars().skip(1).any(char::is_uppercase))
+}
+
+/// Returns true if most texts are labels for people, some of them of several words: the texts of a program in one language.
+pub(super) fn are_labels<'t>(texts: impl Iterator<Item = &'t str>) -> bool {
+    let (mut count, mut labels, mut several) = (0, 0, 0);
+    for text in texts {
+        let is_label = is_label(text);
+        count += 1;
+        labels += usize::from(is_label);
+        several += usize::from(is_label && text.contains(' '));
+    }
+    count >= MIN_LABELS
+        && labels * 100 >= count * MIN_LABEL_PERCENT
+        && several * 100 >= count * MIN_WORDS_PERCENT
+}
+
+/// Returns true for a name of a program: letters, digits and underscores.
+pub(super) fn is_identifier(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && word.chars().all(|c| c.is_alphanumeric() || c == '_')
 }

@@ -1,7 +1,7 @@
 //! Replacements in a text, and the names of the fields that they hide.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Replacement for a string.
@@ -13,36 +13,47 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum names that are reported; further ones are reported as `…`.
 const MAX_REPORTED_NAMES: usize = 64;
 
+/// What stands in place of a range of the text.
+pub(super) type Replacement = Cow<'static, str>;
+
 /// A replacement for a range of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextEdit {
-    pub start: usize,
-    pub end: usize,
-    pub replacement: Cow<'static, str>,
+    pub range: Range<usize>,
+    pub replacement: Replacement,
 }
 
-/// Names of redacted fields, each once, in order.
+impl TextEdit {
+    /// Orders edits by their start, then the longer one first.
+    pub(super) fn order(&self) -> (usize, Reverse<usize>) {
+        (self.range.start, Reverse(self.range.end))
+    }
+}
+
+/// What is hidden in a text: the edits, and the names of the hidden fields, each once, in order.
 #[derive(Debug, Default)]
-pub(super) struct RedactedNames {
-    unique_names: BTreeSet<String>,
-    ordered_names: Vec<String>,
-    is_truncated: bool,
+pub(super) struct Findings {
+    pub edits: Vec<TextEdit>,
+    pub names: Vec<String>,
 }
 
-impl RedactedNames {
-    pub(super) fn add(&mut self, name: String) {
-        if self.ordered_names.len() >= MAX_REPORTED_NAMES {
-            self.is_truncated |= !self.unique_names.contains(&name);
-        } else if self.unique_names.insert(name.clone()) {
-            self.ordered_names.push(name);
-        }
+impl Findings {
+    /// Hides a range of the text, which has this name.
+    pub(super) fn hide(&mut self, name: &str, range: Range<usize>) {
+        self.replace(name, range, REDACTED);
     }
 
-    pub(super) fn into_names(mut self) -> Vec<String> {
-        if self.is_truncated {
-            self.ordered_names.push("…".into());
-        }
-        self.ordered_names
+    /// Replaces a range of the text, which has this name.
+    pub(super) fn replace(&mut self, name: &str, range: Range<usize>, replacement: impl Into<Replacement>) {
+        self.edits.push(TextEdit { range, replacement: replacement.into() });
+        add_name(&mut self.names, name);
+    }
+}
+
+/// Adds a name to those of the hidden fields, which are each reported once, in order.
+pub(super) fn add_name(names: &mut Vec<String>, name: &str) {
+    if names.len() <= MAX_REPORTED_NAMES && !names.iter().any(|known| known == name) {
+        names.push(if names.len() < MAX_REPORTED_NAMES { name } else { "…" }.to_owned());
     }
 }
 
@@ -57,19 +68,19 @@ pub(super) fn apply_edits(
     if edits.is_empty() {
         return None;
     }
-    edits.sort_by_key(|edit| (edit.start, std::cmp::Reverse(edit.end)));
+    edits.sort_by_key(TextEdit::order);
     let mut out = String::with_capacity(text.len() + edits.len() * REDACTED.len());
     let mut done = 0;
     let mut bounds = ranges.iter_mut().flat_map(|range| [&mut range.start, &mut range.end]).peekable();
-    for edit in edits {
-        if let Some(kept) = text.get(done..edit.start) {
-            while let Some(bound) = bounds.next_if(|bound| **bound <= edit.start) {
+    for TextEdit { range: Range { start, end }, replacement } in edits {
+        if let Some(kept) = text.get(done..start) {
+            while let Some(bound) = bounds.next_if(|bound| **bound <= start) {
                 *bound = out.len() + bound.saturating_sub(done);
             }
             out.push_str(kept);
-            out.push_str(&edit.replacement);
+            out.push_str(&replacement);
         }
-        done = done.max(edit.end);
+        done = done.max(end);
     }
     bounds.for_each(|bound| *bound = out.len() + bound.saturating_sub(done));
     out.push_str(text.get(done..).unwrap_or_default());

@@ -6,30 +6,24 @@ use super::name::SecretKind;
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, value_after};
 use super::value::is_secret_value;
-use super::{REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
 const MAX_FLAG_BYTES: usize = 64;
 const MARK: &str = "--";
 
-/// Adds the edits for the flags in a text whose values follow after a space. Where `=` follows, the flag is a setting.
-pub(super) fn collect_edits(
-    redact: &RedactionRules,
-    text: &str,
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) {
+/// Hides the values of the flags in a text that follow after a space. Where `=` follows, the flag is a setting.
+pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
     for at in memmem::find_iter(text.as_bytes(), MARK) {
         if text[..at].ends_with(|c: char| !c.is_whitespace() && !"\"'`([".contains(c)) {
             continue;
         }
         let near = &text[at..text.floor_char_boundary(at + MAX_FLAG_BYTES)];
         let len = near.find(|c: char| c.is_whitespace() || "\"'".contains(c));
-        let Some(len) = len.filter(|len| is_hidden_flag(redact, &near[..*len])) else { continue };
+        let Some(len) = len.filter(|len| is_hidden_flag(rules, &near[..*len])) else { continue };
         let flag = &near[..len];
         if let Some((start, end)) = item_below(text, at, at + len) {
-            names.add(flag.to_owned());
-            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+            found.hide(flag, start..end);
             continue;
         }
         if !near[len..].starts_with([' ', '\t']) {
@@ -41,9 +35,8 @@ pub(super) fn collect_edits(
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
             && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(text, start, end));
-        if is_value && value != REDACTED {
-            names.add(flag.to_owned());
-            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
+        if is_value {
+            found.hide(flag, start..end);
         }
     }
 }
@@ -59,8 +52,8 @@ fn item_below(text: &str, at: usize, end: usize) -> Option<(usize, usize)> {
 }
 
 /// Returns true for a flag whose value is hidden.
-pub(super) fn is_hidden_flag(redact: &RedactionRules, flag: &str) -> bool {
+pub(super) fn is_hidden_flag(rules: &RedactionRules, flag: &str) -> bool {
     let Some(name) = flag.strip_prefix(MARK).filter(|_| flag.len() <= MAX_FLAG_BYTES) else { return false };
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    is_name && !name.starts_with("no-") && redact.match_name(name).is_hidden()
+    is_name && !name.starts_with("no-") && rules.match_name(name).is_hidden()
 }

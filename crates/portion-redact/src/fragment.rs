@@ -47,21 +47,14 @@ pub(super) fn next_start(text: &str, from: usize) -> Option<usize> {
 /// Trailing commas, comments, unknown words, control characters in strings and invalid escapes are mended. A string
 /// continues after a line break if its next quote closes a string; else it ends there.
 pub(super) fn complete(text: &str) -> CompletedJson {
-    let mut completer = Completer {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        open: Vec::new(),
-        expected: Expected::Value,
-        last_comma: 0,
-        mends: Vec::new(),
-    };
+    let (bytes, expected) = (text.as_bytes(), Expected::Value);
+    let mut completer =
+        Completer { text, bytes, at: 0, open: Vec::new(), expected, comma: None, mends: Vec::new() };
     let cut = completer.read();
-    let mut json = text.as_bytes()[..completer.at].to_vec();
-    for (range, first, rest) in completer.mends {
-        for at in range.clone() {
-            json[at] = if at == range.start { first } else { rest };
-        }
+    let mut json = bytes[..completer.at].to_vec();
+    for (range, word, filler) in completer.mends {
+        json[range.clone()].fill(filler);
+        json[range.start..range.start + word.len()].copy_from_slice(word.as_bytes());
     }
     let len = json.len();
     if let Some(closing) = cut {
@@ -76,12 +69,8 @@ pub(super) fn complete(text: &str) -> CompletedJson {
 enum Expected {
     /// The value of a member, or the only one.
     Value,
-    /// An item, after a comma.
-    Item,
-    FirstItemOrEnd,
-    /// A key, after a comma.
-    Key,
-    FirstKeyOrEnd,
+    ItemOrEnd,
+    KeyOrEnd,
     Colon,
     CommaOrEnd,
 }
@@ -93,32 +82,35 @@ struct Completer<'a> {
     /// Closing brackets of the open containers.
     open: Vec<u8>,
     expected: Expected,
-    last_comma: usize,
-    /// Ranges to overwrite, with the first byte and the byte for the rest.
-    mends: Vec<(Range<usize>, u8, u8)>,
+    /// The comma after which nothing was read.
+    comma: Option<usize>,
+    /// Ranges to overwrite, with a word and the byte for the rest.
+    mends: Vec<(Range<usize>, &'static str, u8)>,
 }
 
 impl Completer<'_> {
     /// Reads to the end of the value; returns the text that closes the innermost value if it does not end.
     fn read(&mut self) -> Option<&'static str> {
-        use Expected::{Colon, CommaOrEnd, FirstItemOrEnd, FirstKeyOrEnd, Item, Key, Value};
+        use Expected::{Colon, CommaOrEnd, ItemOrEnd, KeyOrEnd, Value};
         loop {
             self.skip_whitespace();
             let next = self.bytes.get(self.at).copied().unwrap_or_default();
+            let comma = self.comma.take();
             match (self.expected, next) {
-                (Value | Item | FirstItemOrEnd, b'[') if self.text[self.at..].starts_with(REDACTED) => {
-                    self.read_mark();
+                // The mark of a hidden value without quotes becomes `null`, so that it stays.
+                (Value | ItemOrEnd, b'[') if self.text[self.at..].starts_with(REDACTED) => {
+                    self.mend(REDACTED.len(), "null", b' ');
                     self.expected = CommaOrEnd;
                 }
-                (Value | Item | FirstItemOrEnd, b'{') => self.enter(b'}', FirstKeyOrEnd),
-                (Value | Item | FirstItemOrEnd, b'[') => self.enter(b']', FirstItemOrEnd),
-                (Value | Item | FirstItemOrEnd, b'"') => {
+                (Value | ItemOrEnd, b'{') => self.enter(b'}', KeyOrEnd),
+                (Value | ItemOrEnd, b'[') => self.enter(b']', ItemOrEnd),
+                (Value | ItemOrEnd, b'"') => {
                     if !self.read_string() {
                         return Some("\"");
                     }
                     self.expected = CommaOrEnd;
                 }
-                (Key | FirstKeyOrEnd, b'"') => {
+                (KeyOrEnd, b'"') => {
                     if !self.read_string() {
                         return Some("\":null");
                     }
@@ -129,25 +121,25 @@ impl Completer<'_> {
                     self.expected = Value;
                 }
                 (CommaOrEnd, b',') => {
-                    self.last_comma = self.at;
+                    self.comma = Some(self.at);
                     self.at += 1;
-                    self.expected = if self.open.last() == Some(&b']') { Item } else { Key };
+                    self.expected = if self.open.last() == Some(&b']') { ItemOrEnd } else { KeyOrEnd };
                 }
-                (Item | Key | FirstItemOrEnd | FirstKeyOrEnd | CommaOrEnd, b'}' | b']')
-                    if self.open.last() == Some(&next) =>
-                {
-                    if matches!(self.expected, Item | Key) {
-                        self.mends.push((self.last_comma..self.last_comma + 1, b' ', b' '));
-                    }
+                (ItemOrEnd | KeyOrEnd | CommaOrEnd, b'}' | b']') if self.open.last() == Some(&next) => {
+                    self.mends.extend(comma.map(|comma| (comma..comma + 1, "", b' ')));
                     self.open.pop();
                     self.at += 1;
                     self.expected = CommaOrEnd;
                 }
-                (Value | Item | FirstItemOrEnd, _) if self.read_scalar() => self.expected = CommaOrEnd,
-                (Value | Item, _) => return Some("null"),
-                (Key, _) => return Some("\"\":null"),
-                (Colon, _) => return Some(":null"),
-                (FirstItemOrEnd | FirstKeyOrEnd | CommaOrEnd, _) => return Some(""),
+                (Value | ItemOrEnd, _) if self.read_scalar() => self.expected = CommaOrEnd,
+                (expected, _) => {
+                    self.mends.extend(comma.map(|comma| (comma..comma + 1, "", b' ')));
+                    return Some(match expected {
+                        Value => "null",
+                        Colon => ":null",
+                        ItemOrEnd | KeyOrEnd | CommaOrEnd => "",
+                    });
+                }
             }
             if self.open.is_empty() && self.expected == CommaOrEnd {
                 return None;
@@ -155,15 +147,10 @@ impl Completer<'_> {
         }
     }
 
-    /// Reads the mark of a hidden value without quotes. It becomes `null`, so that it stays.
-    fn read_mark(&mut self) {
-        for byte in *b"null" {
-            self.mends.push((self.at..self.at + 1, byte, byte));
-            self.at += 1;
-        }
-        let rest = REDACTED.len() - 4;
-        self.mends.push((self.at..self.at + rest, b' ', b' '));
-        self.at += rest;
+    /// Overwrites the next bytes with a word, and with a byte for the rest.
+    fn mend(&mut self, len: usize, word: &'static str, filler: u8) {
+        self.mends.push((self.at..self.at + len, word, filler));
+        self.at += len;
     }
 
     fn enter(&mut self, closer: u8, expected: Expected) {
@@ -177,11 +164,10 @@ impl Completer<'_> {
         loop {
             let rest = &self.bytes[self.at..];
             self.at += rest.iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t')).count();
-            let Some(len) = comment_len(&self.bytes[self.at..]).filter(|_| !self.open.is_empty()) else {
-                return;
-            };
-            self.mends.push((self.at..self.at + len, b' ', b' '));
-            self.at += len;
+            match comment_len(&self.bytes[self.at..]).filter(|_| !self.open.is_empty()) {
+                Some(len) => self.mend(len, "", b' '),
+                None => return,
+            }
         }
     }
 
@@ -195,28 +181,22 @@ impl Completer<'_> {
                     return true;
                 }
                 b'\n' | b'\r' if !closes_string(&self.bytes[self.at..]) => return false,
-                b'\\' => self.read_escape(),
-                0..0x20 => {
-                    self.mends.push((self.at..self.at + 1, b' ', b' '));
-                    self.at += 1;
-                }
+                b'\\' => match self.bytes.get(self.at + 1) {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+                    Some(b'u') if self.has_code_point() => self.at += 6,
+                    _ => self.mend(1, "", b' '),
+                },
+                0..0x20 => self.mend(1, "", b' '),
                 _ => self.at += 1,
             }
         }
         false
     }
 
-    fn read_escape(&mut self) {
-        let rest = &self.bytes[self.at + 1..];
-        let len = match rest.first() {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-            Some(b'u') if rest.get(1..5).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => 6,
-            _ => {
-                self.mends.push((self.at..self.at + 1, b' ', b' '));
-                1
-            }
-        };
-        self.at += len;
+    /// Returns true if four hexadecimal digits follow `\u`.
+    fn has_code_point(&self) -> bool {
+        let digits = self.bytes.get(self.at + 2..self.at + 6);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
 
     /// Reads a number or a word; returns true if it is one value. An unknown word becomes a number of the
@@ -224,16 +204,17 @@ impl Completer<'_> {
     fn read_scalar(&mut self) -> bool {
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.' | b'_');
         let len = self.bytes[self.at..].iter().take_while(|b| is_part(b)).count();
-        let range = self.at..self.at + len;
-        let is_valid = is_json(&self.text[range.clone()]);
-        let after = self.bytes[range.end..].iter().find(|b| !b.is_ascii_whitespace());
+        let end = self.at + len;
+        let is_valid = is_json(&self.text[self.at..end]);
+        let after = self.bytes[end..].iter().find(|b| !b.is_ascii_whitespace());
         if len == 0 || !is_valid && !matches!(after, None | Some(b',' | b'}' | b']')) {
             return false;
         }
-        if !is_valid {
-            self.mends.push((range, b'1', b'0'));
+        if is_valid {
+            self.at = end;
+        } else {
+            self.mend(len, "1", b'0');
         }
-        self.at += len;
         true
     }
 }
@@ -281,8 +262,8 @@ mod tests {
         check(r#"{"a" "#, r#"{"a" :null}"#, 5);
         check(r#"{"a": "#, r#"{"a": null}"#, 6);
         check(r#"{"a":tru"#, r#"{"a":100}"#, 8);
-        check("[1,", "[1,null]", 3);
-        check(r#"{"a":1,"#, r#"{"a":1,"":null}"#, 7);
+        check("[1,", "[1 ]", 3);
+        check(r#"{"a":1,"#, r#"{"a":1 }"#, 7);
         check("[\"a\\", "[\"a \"]", 4);
         check("[\"a\\u00", "[\"a u00\"]", 7);
     }
@@ -292,7 +273,7 @@ mod tests {
         check(r#"{"a":NaN,"b":[1,],}x"#, r#"{"a":100,"b":[1 ] }"#, 19);
         check("[\"a\tb\\x\"]", "[\"a b x\"]", 9);
         check("{\"a\":[redacted],\"b\":1}", "{\"a\":null      ,\"b\":1}", 22);
-        check("[1, # no\n2]", "[1, null]", 4);
+        check("[1, # no\n2]", "[1  ]", 4);
         check("[\"a\n... [truncated]", "[\"a\"]", 3);
         check("[\"a\nb\",1]", "[\"a b\",1]", 9);
         check("[\"a\n{\"b\":1}", "[\"a\"]", 3);

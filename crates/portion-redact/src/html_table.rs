@@ -1,105 +1,59 @@
 //! Redacts tables of HTML: the columns with a hidden heading, in any row of the header, and the second cell of a row of two
 //! whose first one is a hidden name.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memchr_iter;
-use portion_text::html::CellSpan;
+use portion_text::html::{CellSpan, plain_text};
 
-use super::delimited::match_column_name;
+use super::columns::match_column_name;
+use super::name::is_in;
 use super::value::{Form, is_linguistic_name};
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::{Findings, NameMatch, RedactionRules};
 
-/// Maximum bytes of a tag.
+/// Maximum bytes of a tag, and of its name.
 const MAX_TAG_BYTES: usize = 512;
-/// Columns in which cells may span rows, which limits the work for each row.
-const MAX_SPANNED_COLUMNS: usize = 256;
+const MAX_NAME_BYTES: usize = 8;
+/// Maximum cells that span rows, which limits the work for each row.
+const MAX_SPANNING: usize = 256;
 /// Maximum bytes of a heading, with its marks.
 const MAX_HEADING_BYTES: usize = 256;
+/// The tags that are read.
+const TAGS: &str = "table /table thead /thead tr /tr th /th td /td";
 
-/// Adds the edits for the tables of a text. The work is proportional to the text.
-pub(super) fn collect_edits(
-    redact: &RedactionRules,
-    text: &str,
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) {
-    let (mut table, mut tag_end): (Option<Table>, usize) = (None, 0);
+/// Hides the cells of the tables of a text. The work is proportional to the text.
+pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
+    let (mut table, mut done): (Option<Table>, usize) = (None, 0);
     for at in memchr_iter(b'<', text.as_bytes()) {
+        let near = &text[at + 1..text.floor_char_boundary(at + MAX_TAG_BYTES)];
+        let tag = near.split('>').next().unwrap_or_default();
+        let (name, attributes) = tag.split_at(tag.find(char::is_whitespace).unwrap_or(tag.len()));
+        let name = name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_ascii_lowercase();
         // What stands in a tag that lacks its `>` is no tag.
-        if at < tag_end {
+        if at < done || tag.len() == near.len() || !is_in(TAGS, &name) {
             continue;
         }
-        let Some((tag, after)) = Tag::read(text, at) else { continue };
-        tag_end = after;
-        if tag == Tag::Table {
+        done = at + 1 + tag.len() + 1;
+        if name == "table" {
             table = Some(Table::default());
             continue;
         }
         let Some(open) = &mut table else { continue };
         open.close_cell(at);
-        match tag {
-            Tag::Cell(shape) => open.cell = Some((after, shape)),
-            Tag::CellEnd | Tag::Table => {}
-            Tag::Row | Tag::Head { .. } | Tag::TableEnd => {
-                open.finish_row(redact, text, edits, names);
-                match tag {
-                    Tag::Head { is_open } => open.is_in_head = is_open,
-                    Tag::TableEnd => table = None,
-                    _ => {}
-                }
-            }
+        if matches!(name.as_str(), "th" | "td") {
+            open.cell = Some((done, name == "th", CellSpan::of_tag(attributes)));
+        } else if !matches!(name.as_str(), "/th" | "/td") {
+            open.finish_row(rules, text, found);
+        }
+        match name.as_str() {
+            "thead" | "/thead" => open.is_in_head = name == "thead",
+            "/table" => table = None,
+            _ => {}
         }
     }
     if let Some(mut open) = table {
         open.close_cell(text.len());
-        open.finish_row(redact, text, edits, names);
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tag {
-    Table,
-    TableEnd,
-    /// Start or end of a row.
-    Row,
-    /// Start or end of the rows of the header.
-    Head {
-        is_open: bool,
-    },
-    Cell(CellShape),
-    CellEnd,
-}
-
-/// The kind and the extent of a cell, by its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CellShape {
-    is_heading: bool,
-    span: CellSpan,
-}
-
-impl Tag {
-    /// Reads the tag at an offset; `None` for all other tags. Also returns the offset after it.
-    fn read(text: &str, at: usize) -> Option<(Self, usize)> {
-        let rest = &text[at + 1..text.floor_char_boundary(at + MAX_TAG_BYTES)];
-        let tag = &rest[..rest.find('>')?];
-        let after = at + 1 + tag.len() + 1;
-        let (name, attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace()).unwrap_or(tag.len()));
-        let kind = match name.to_ascii_lowercase().as_str() {
-            "table" => Self::Table,
-            "/table" => Self::TableEnd,
-            "tr" | "/tr" => Self::Row,
-            "thead" => Self::Head { is_open: true },
-            "/thead" => Self::Head { is_open: false },
-            "th" | "td" => Self::Cell(CellShape {
-                is_heading: name.eq_ignore_ascii_case("th"),
-                span: CellSpan::of_tag(attributes),
-            }),
-            "/th" | "/td" => Self::CellEnd,
-            _ => return None,
-        };
-        Some((kind, after))
+        open.finish_row(rules, text, found);
     }
 }
 
@@ -124,35 +78,24 @@ struct Table {
     /// Number of the row, from 0.
     row_number: usize,
     next_column: usize,
-    /// Columns that cells span beyond their row, by the first one: the end of the columns, and the last row.
-    spanning: BTreeMap<usize, (usize, usize)>,
-    /// Start of the content of the open cell, and its shape.
-    cell: Option<(usize, CellShape)>,
+    /// Columns that cells span beyond their row, and the last row.
+    spanning: Vec<(Range<usize>, usize)>,
+    /// The open cell: the start of its content, whether it is a heading, and what it spans.
+    cell: Option<(usize, bool, CellSpan)>,
 }
 
 impl Table {
     fn close_cell(&mut self, end: usize) {
-        let Some((start, shape)) = self.cell.take() else { return };
-        self.skip_spanned_columns();
-        let columns = self.next_column..self.next_column + shape.span.columns;
-        self.next_column = columns.end;
-        if shape.span.rows > 1 && columns.start < MAX_SPANNED_COLUMNS {
-            self.spanning.insert(columns.start, (columns.end, self.row_number + shape.span.rows - 1));
+        let Some((start, is_heading, span)) = self.cell.take() else { return };
+        while let Some((above, _)) = self.spanning.iter().find(|(above, _)| above.contains(&self.next_column))
+        {
+            self.next_column = above.end;
         }
-        self.row.push(Cell { content: start..end, is_heading: shape.is_heading, columns });
-    }
-
-    /// Moves to the next column that no cell of an earlier row spans.
-    fn skip_spanned_columns(&mut self) {
-        while let Some((start, (end, last))) = self.spanning.range(..=self.next_column).next_back() {
-            let (start, end, last) = (*start, *end, *last);
-            if last < self.row_number {
-                self.spanning.remove(&start);
-            } else if end > self.next_column {
-                self.next_column = end;
-            } else {
-                return;
-            }
+        let columns = self.next_column..self.next_column + span.columns;
+        self.next_column = columns.end;
+        self.row.push(Cell { content: start..end, is_heading, columns: columns.clone() });
+        if span.rows > 1 && self.spanning.len() < MAX_SPANNING {
+            self.spanning.push((columns, self.row_number + span.rows - 1));
         }
     }
 
@@ -167,77 +110,53 @@ impl Table {
         is_header
     }
 
-    fn finish_row(
-        &mut self,
-        redact: &RedactionRules,
-        text: &str,
-        edits: &mut Vec<TextEdit>,
-        names: &mut RedactedNames,
-    ) {
+    fn finish_row(&mut self, rules: &RedactionRules, text: &str, found: &mut Findings) {
         let row = std::mem::take(&mut self.row);
         self.next_column = 0;
         if row.is_empty() {
             return;
         }
         self.row_number += 1;
+        self.spanning.retain(|(_, last)| *last >= self.row_number);
         let mut hide = |cell: &Cell, name: &str, verdict: NameMatch| {
-            let shown = text[cell.content.clone()].trim();
+            let content = &text[cell.content.clone()];
+            let start = cell.content.end - content.trim_start().len();
+            let shown = content.trim();
             if verdict.hides(name, shown, Form::Data) {
-                let start = cell.content.end - text[cell.content.clone()].trim_start().len();
-                let end = start + shown.len();
-                edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-                names.add(name.to_owned());
+                found.hide(name, start..start + shown.len());
             }
         };
-        let hidden_name = |cell: &Cell| {
-            let name = plain_text(&text[cell.content.clone()])?;
-            let verdict = match_column_name(redact, &name);
-            verdict.is_hidden().then_some((name, verdict))
+        let contents = row.iter().map(|cell| &text[cell.content.clone()]);
+        let is_long = |content: &str| content.len() > MAX_HEADING_BYTES;
+        let headings: Vec<String> =
+            contents.map(|content| plain_text(if is_long(content) { "" } else { content })).collect();
+        let hidden_name = |index: usize| {
+            let verdict = match_column_name(rules, &headings[index]).among(&headings);
+            verdict.is_hidden().then(|| (headings[index].clone(), verdict))
         };
-        let below_heading =
-            |cell: &Cell| self.hidden.iter().any(|(columns, ..)| columns.contains(&cell.columns.start));
-        let heads_words = |value: &Cell| {
-            plain_text(&text[value.content.clone()]).is_some_and(|name| is_linguistic_name(&name))
+        let is_below = |(columns, ..): &&(Range<usize>, String, NameMatch), cell: &Cell| {
+            columns.start < cell.columns.end && cell.columns.start < columns.end
         };
         if let [name, value] = &*row
             && !value.is_heading
-            && !heads_words(value)
-            && !below_heading(name)
-            && let Some((name, verdict)) = hidden_name(name)
+            && !is_linguistic_name(&headings[1])
+            && !self.hidden.iter().any(|hidden| is_below(&hidden, name))
+            && let Some((name, verdict)) = hidden_name(0)
         {
             hide(value, &name, verdict);
             self.has_names = true;
             return;
         }
         let is_header = self.is_header(&row);
-        let mut found = Vec::new();
-        let headings: Vec<String> =
-            row.iter().filter_map(|cell| plain_text(&text[cell.content.clone()])).collect();
-        for cell in &row {
-            let is_beside =
-                |columns: &Range<usize>| columns.start < cell.columns.end && cell.columns.start < columns.end;
-            let above = self.hidden.iter().find(|(columns, ..)| is_beside(columns));
+        for (index, cell) in row.iter().enumerate() {
+            let above = self.hidden.iter().find(|hidden| is_below(hidden, cell));
             // Outside of the header of the table, a row of headings may have values.
             let may_be_name = is_header && (self.is_in_head || above.is_none());
-            if let Some((name, verdict)) = hidden_name(cell).filter(|_| may_be_name) {
-                found.push((cell.columns.clone(), name, verdict.among(&headings)));
+            if let Some((name, verdict)) = hidden_name(index).filter(|_| may_be_name) {
+                self.hidden.push((cell.columns.clone(), name, verdict));
             } else if let Some((_, name, verdict)) = above {
                 hide(cell, name, *verdict);
             }
         }
-        self.hidden.extend(found);
     }
-}
-
-/// Returns the text of a heading without tags, or `None` if it is too long for a name.
-fn plain_text(content: &str) -> Option<String> {
-    if content.len() > MAX_HEADING_BYTES {
-        return None;
-    }
-    let mut plain = String::new();
-    for piece in content.split('<') {
-        let visible = piece.split_once('>').map_or(piece, |(_, visible)| visible);
-        plain.push_str(visible);
-    }
-    Some(plain.trim().to_owned())
 }

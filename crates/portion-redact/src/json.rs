@@ -1,6 +1,7 @@
 //! Redacts JSON without recursion. Each object is decided when it ends, when all of its members are known.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -9,13 +10,13 @@ use portion_json::columnar::{COLUMN_KEYS, ROW_KEYS};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
-use super::edit::REDACTED_STRING;
+use super::edit::{REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::PairRole;
 use super::prefilter::Place;
 use super::short_password::{is_login_name, is_short_name};
 use super::value::{is_linguistic_name, is_secret_json};
-use super::{NameMatch, RedactedNames, RedactionRules, TextEdit, fragment, prefilter, text_value};
+use super::{Findings, NameMatch, RedactionRules, TextEdit, fragment, prefilter, text_value};
 
 mod members;
 mod nested;
@@ -25,24 +26,23 @@ mod rows;
 const MAX_PATH_STEPS: usize = 12;
 /// Maximum containers around one that is read a second time.
 const MAX_READ_DEPTH: usize = 16;
-/// Members of a Kubernetes secret.
+/// Members of a Kubernetes secret, and of a list of such, that decide.
 const KIND_KEYS: [&str; 4] = ["kind", "items", "data", "stringData"];
 
-/// The edits of JSON in text.
+/// What is hidden in the JSON of a text.
 #[derive(Debug, Default)]
-pub(super) struct JsonEdits {
-    pub edits: Vec<TextEdit>,
-    pub names: RedactedNames,
+pub(super) struct JsonFindings {
+    pub found: Findings,
     /// True if the text is JSON as a whole.
     pub is_json: bool,
     /// Ranges of other texts that were read as JSON, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// Returns the edits for a JSON text, for several concatenated values, or for the JSON that a text
-/// contains, including JSON that is cut off or faulty.
-pub(super) fn collect_edits(redact: &RedactionRules, text: &str, strings: usize) -> JsonEdits {
-    let mut walk = JsonRedactor::new(redact, text, strings);
+/// Finds what is hidden in a JSON text, in several concatenated values, or in the JSON that a text contains, including JSON
+/// that is cut off or faulty.
+pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> JsonFindings {
+    let mut walk = JsonRedactor::new(rules, text, strings);
     let mut ranges = Vec::new();
     let is_json = walk.walk_values().is_ok();
     if !is_json {
@@ -53,16 +53,12 @@ pub(super) fn collect_edits(redact: &RedactionRules, text: &str, strings: usize)
             ranges.push(start..at);
         }
     }
-    let mut names = RedactedNames::default();
-    walk.edits.sort_by_key(|edit| (edit.edit.start, std::cmp::Reverse(edit.edit.end)));
-    let mut done = 0;
-    for NamedEdit { edit, names: of_edit } in &walk.edits {
-        if edit.start >= done {
-            of_edit.iter().for_each(|name| names.add(name.clone()));
-        }
-        done = done.max(edit.end);
+    let mut found = Findings::default();
+    for NamedEdit { edit, names } in walk.outer_edits() {
+        names.iter().for_each(|name| add_name(&mut found.names, name));
+        found.edits.push(edit);
     }
-    JsonEdits { edits: walk.edits.into_iter().map(|named| named.edit).collect(), names, is_json, ranges }
+    JsonFindings { found, is_json, ranges }
 }
 
 struct NamedEdit {
@@ -71,7 +67,7 @@ struct NamedEdit {
 }
 
 /// A fact that a key states about its object. Most keys state none.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct KeyFacts {
     verdict: NameMatch,
     role: Option<PairRole>,
@@ -104,16 +100,7 @@ impl KeyFacts {
 
     /// Returns true if the member is needed when its object ends.
     fn is_kept(self) -> bool {
-        let NameMatch { is_secret, is_named, may_end_path, .. } = self.verdict;
-        is_secret
-            || is_named
-            || may_end_path
-            || self.role.is_some()
-            || self.has_secret
-            || self.is_short
-            || self.is_kind
-            || self.is_columns
-            || self.is_rows
+        self != Self { is_login: self.is_login, is_linguistic: self.is_linguistic, ..Self::default() }
     }
 }
 
@@ -122,13 +109,7 @@ impl KeyFacts {
 struct Member {
     key: Span,
     value: Span,
-    kind: JsonKind,
     facts: KeyFacts,
-    /// Number of the member in its object, from 0.
-    number: u32,
-    /// End of the member before, and start of the one after.
-    previous_end: u32,
-    next_start: Option<u32>,
 }
 
 /// A container that is open.
@@ -138,12 +119,9 @@ struct Open {
     /// Key of the current member.
     key: Option<Span>,
     facts: KeyFacts,
-    value_kind: Option<JsonKind>,
     start: u32,
     /// Place of its first kept member.
     first: usize,
-    member_count: u32,
-    previous_end: u32,
     has_login: bool,
     has_linguistic: bool,
     /// The last string of an array, if it is a flag, `"--password"`.
@@ -162,7 +140,7 @@ pub(super) struct JsonRedactor<'a, 'r> {
     open: Vec<Open>,
     members: Vec<Member>,
     /// True if most strings of the text are labels, once that was determined.
-    is_catalogue: Option<bool>,
+    is_catalogue: OnceCell<bool>,
     /// Offsets at which secrets may begin, or their names.
     places: Vec<Place>,
     edits: Vec<NamedEdit>,
@@ -178,7 +156,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             keys: HashMap::with_hasher(FixedState::with_seed(0)),
             open: Vec::new(),
             members: Vec::new(),
-            is_catalogue: None,
+            is_catalogue: OnceCell::new(),
             places: if rules.patterns.is_empty() { prefilter::places(text) } else { Vec::new() },
             edits: Vec::new(),
         }
@@ -219,20 +197,15 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let mut end = completed.len.max(1);
         if walk.walk_values().is_ok() {
             // What is hidden in a hidden container needs no edit of its own.
-            walk.edits.sort_by_key(|named| (named.edit.start, std::cmp::Reverse(named.edit.end)));
-            let mut done = 0;
-            for NamedEdit { mut edit, names } in walk.edits {
-                if edit.start < done {
-                    continue;
+            for NamedEdit { mut edit, names } in walk.outer_edits() {
+                let range = &mut edit.range;
+                if range.end > completed.len {
+                    let open = completed.open_containers(range.end);
+                    range.end = text_value::closing_end(text, completed.len, open);
+                    end = end.max(range.end);
                 }
-                done = edit.end;
-                if edit.end > completed.len {
-                    let open = completed.open_containers(edit.end);
-                    edit.end = text_value::closing_end(text, completed.len, open);
-                    end = end.max(edit.end);
-                }
-                if edit.start < completed.len {
-                    let edit = TextEdit { start: start + edit.start, end: start + edit.end, ..edit };
+                if range.start < completed.len {
+                    *range = start + range.start..start + range.end;
                     self.edits.push(NamedEdit { edit, names });
                 }
             }
@@ -240,30 +213,26 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         self.text.ceil_char_boundary(start + end)
     }
 
+    /// Returns the edits in order, without those in others.
+    fn outer_edits(self) -> impl Iterator<Item = NamedEdit> {
+        let (mut edits, mut done) = (self.edits, 0);
+        edits.sort_by_key(|named| named.edit.order());
+        edits.into_iter().filter(move |NamedEdit { edit, .. }| {
+            let is_outer = edit.range.start >= done;
+            done = done.max(edit.range.end);
+            is_outer
+        })
+    }
+
     /// Walks one value and returns its end.
     fn walk_value(&mut self, mut reader: JsonReader<'a>) -> Result<usize, ScanError> {
         let mut begins = true;
         loop {
             if begins {
-                let kind = reader.peek()?;
-                if let Some(around) = self.open.last_mut() {
-                    around.value_kind = Some(kind);
-                }
+                let (kind, start, first) = (reader.peek()?, reader.at() as u32, self.members.len());
                 match kind {
-                    JsonKind::Object | JsonKind::Array => {
-                        let (is_array, start) = (kind == JsonKind::Array, reader.at() as u32);
-                        if is_array {
-                            reader.enter_array()?;
-                        } else {
-                            reader.enter_object()?;
-                        }
-                        self.open.push(Open {
-                            is_array,
-                            start,
-                            first: self.members.len(),
-                            ..Open::default()
-                        });
-                    }
+                    JsonKind::Object => reader.enter_object()?,
+                    JsonKind::Array => reader.enter_array()?,
                     _ => {
                         let value = reader.skip()?;
                         if kind == JsonKind::String {
@@ -271,6 +240,10 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
                         }
                         self.finish_value(value.start, value.end);
                     }
+                }
+                if kind.is_container() {
+                    let is_array = kind == JsonKind::Array;
+                    self.open.push(Open { is_array, start, first, ..Open::default() });
                 }
             }
             let Some(open) = self.open.last() else { return Ok(reader.at()) };
@@ -292,43 +265,30 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     }
 
     fn begin_member(&mut self, key: Span) {
-        let quoted = key.slice(self.text);
-        let facts = if let Some(facts) = self.keys.get(quoted) {
-            *facts
-        } else {
-            let facts = KeyFacts::of(self.rules, &self.decode_key(key));
-            self.keys.insert(quoted, facts);
-            facts
-        };
+        let facts = self.facts_of(key);
         let Some(open) = self.open.last_mut() else { return };
-        if let Some(last) = self.members.get_mut(open.first..).and_then(<[_]>::last_mut)
-            && last.number + 1 == open.member_count
-        {
-            last.next_start = Some(key.start);
-        }
         (open.key, open.facts) = (Some(key), facts);
         open.has_login |= facts.is_login;
         open.has_linguistic |= facts.is_linguistic;
     }
 
+    fn facts_of(&mut self, key: Span) -> KeyFacts {
+        let quoted = key.slice(self.text);
+        if let Some(facts) = self.keys.get(quoted) {
+            return *facts;
+        }
+        let facts = KeyFacts::of(self.rules, &self.decode_key(key));
+        self.keys.insert(quoted, facts);
+        facts
+    }
+
     /// Records that a value has ended.
     fn finish_value(&mut self, start: u32, end: u32) {
-        let Some(open) = self.open.last_mut().filter(|open| !open.is_array) else { return };
-        if let (Some(key), Some(kind)) = (open.key, open.value_kind)
-            && open.facts.is_kept()
+        if let Some(Open { key: Some(key), facts, is_array: false, .. }) = self.open.last().copied()
+            && facts.is_kept()
         {
-            self.members.push(Member {
-                key,
-                value: Span { start, end },
-                kind,
-                facts: open.facts,
-                number: open.member_count,
-                previous_end: open.previous_end,
-                next_start: None,
-            });
+            self.members.push(Member { key, value: Span { start, end }, facts });
         }
-        open.member_count += 1;
-        open.previous_end = end;
     }
 
     /// Hides what is hidden in the innermost container, which ends here.
@@ -342,16 +302,14 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             }
         } else if self.members.len() > open.first {
             let members = self.members.split_off(open.first);
-            self.redact_object(&members);
+            self.redact_object(&members, None);
         }
     }
 
     /// Returns true if a path matches a name in the innermost open containers, without that many of the innermost ones.
     fn matches_path(&self, name: &str, skipped: usize) -> bool {
-        self.rules.matches_path_within(name, |steps| {
-            let around = self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
-            around.take(steps).map(|key| unescape(key.slice(self.text)))
-        })
+        let around = || self.open.iter().rev().skip(skipped).filter_map(|open| open.key);
+        self.rules.matches_path_within(name, || around().map(|key| unescape(key.slice(self.text))))
     }
 
     /// Decodes a key.
@@ -370,14 +328,14 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         steps.join(".")
     }
 
-    fn hide(
-        &mut self,
-        span: Span,
-        replacement: impl Into<Cow<'static, str>>,
-        name: impl IntoIterator<Item = String>,
-    ) {
-        let (start, end) = (span.start as usize, span.end as usize);
-        let edit = TextEdit { start, end, replacement: replacement.into() };
-        self.edits.push(NamedEdit { edit, names: name.into_iter().collect() });
+    /// Replaces a span, which is that of the current member.
+    fn hide_member(&mut self, span: Span, replacement: impl Into<Replacement>) {
+        let path = self.path_of(&[], 0);
+        self.hide(span, replacement, vec![path]);
+    }
+
+    fn hide(&mut self, span: Span, replacement: impl Into<Replacement>, names: Vec<String>) {
+        let edit = TextEdit { range: span.range(), replacement: replacement.into() };
+        self.edits.push(NamedEdit { edit, names });
     }
 }

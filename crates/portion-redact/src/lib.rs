@@ -18,52 +18,49 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `rules`, `pattern` | what an operator writes, and the match of a name |
+//! | `rules` | what an operator writes, and the match of a name |
 //! | `name` | the names of secrets, by their words, and what their values usually are |
 //! | `value`, `code` | the rule: whether a value under such a name is a secret, or a message, a reference, a type, source code |
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
 //! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
 //! | `view` | a copy of a text with the same offsets, in which unusual settings are written as usual |
-//! | `text`, `text_*`, `setting_*`, `yaml_*`, `flag` | settings in text: their names, values and the names around them |
-//! | `delimited`, `html_table`, `markup`, `sql`, `manifest` | the same for tables, elements, statements and manifests |
+//! | `text`, `text_*`, `setting_*`, `yaml`, `flag` | settings in text: their names, values and the names around them |
+//! | `columns` | the hidden columns of a table, and the tables of terminals |
+//! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
 //! | `token` | secrets that are recognizable by themselves |
 //! | `edit` | applies replacements, and names what they hide |
 
 mod code;
+mod columns;
 mod delimited;
 mod edit;
 mod flag;
 mod fragment;
 mod html_table;
 mod json;
-mod label;
 mod manifest;
 mod markup;
 mod name;
 mod pair;
-mod pattern;
 mod prefilter;
 mod rules;
 mod setting_path;
 mod setting_value;
 mod short_password;
 mod sql;
-mod terminal;
 mod text;
 mod text_name;
 mod text_pair;
 mod text_value;
 mod text_value_rest;
 mod token;
-mod token_beginning;
 mod value;
 mod view;
-mod yaml_anchor;
-mod yaml_value;
+mod yaml;
 
 pub use edit::REDACTED;
-use edit::{BYTE_ORDER_MARK, RedactedNames, TextEdit, apply_edits};
-use json::JsonEdits;
+use edit::{BYTE_ORDER_MARK, Findings, TextEdit, add_name, apply_edits};
+use json::JsonFindings;
 use rules::NameMatch;
 pub use rules::{RedactError, RedactionRules};
 use view::plain_view;
@@ -86,6 +83,9 @@ pub fn is_redacted_field(redacted_paths: &[String], name: &str) -> bool {
             })
         })
 }
+
+/// A redacted text with the names of its hidden fields; `None` if nothing is hidden.
+type Redacted = Option<(String, Vec<String>)>;
 /// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 8;
 
@@ -95,8 +95,7 @@ impl RedactionRules {
     /// Also returns the dotted paths of the redacted fields, without indices, each once, in order of
     /// occurrence.
     pub fn redact_json(&self, json: &str) -> Option<(String, Vec<String>)> {
-        let found = json::collect_edits(self, json, MAX_STRING_DEPTH);
-        Some((apply_edits(json, found.edits, &mut [])?, self.reported_names(found.names)))
+        self.apply(json, json::redact(self, json, MAX_STRING_DEPTH).found)
     }
 
     /// Redacts text: the members of JSON in it, the columns of its tables, the values of settings (`password=…`,
@@ -105,7 +104,7 @@ impl RedactionRules {
     /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
         redact_after_mark(text, |text| {
-            self.redact_around_json(text, json::collect_edits(self, text, MAX_STRING_DEPTH))
+            self.redact_around_json(text, json::redact(self, text, MAX_STRING_DEPTH))
         })
     }
 
@@ -118,37 +117,48 @@ impl RedactionRules {
     }
 
     /// Redacts any text; `strings` is the number of string levels still searched.
-    fn redact_within(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        if self.patterns.is_empty() && !prefilter::may_hold(text) && !token::may_be_password_file(text) {
+    fn redact_within(&self, text: &str, strings: usize) -> Redacted {
+        let may_hold = || {
+            let first_line = text.lines().next().unwrap_or_default();
+            prefilter::may_hold(text) || token::may_be_of_password_file(first_line)
+        };
+        if self.patterns.is_empty() && !may_hold() {
             return None;
         }
         redact_after_mark(text, |text| {
-            let found = json::collect_edits(self, text, strings);
-            if found.is_json && !self.is_quoted_table(text) {
-                return Some((apply_edits(text, found.edits, &mut [])?, self.reported_names(found.names)));
+            let json = json::redact(self, text, strings);
+            if json.is_json && !self.is_quoted_table(text) {
+                return self.apply(text, json.found);
             }
-            self.redact_around_json(text, found)
+            self.redact_around_json(text, json)
         })
     }
 
-    /// Redacts a text whose JSON has these edits.
-    fn redact_around_json(&self, text: &str, mut found: JsonEdits) -> Option<(String, Vec<String>)> {
-        let without_json = apply_edits(text, found.edits, &mut found.ranges);
+    /// Redacts a text in three steps: the JSON in it, the cells of its tables, and all else.
+    fn redact_around_json(&self, text: &str, json: JsonFindings) -> Redacted {
+        let JsonFindings { found, mut ranges, .. } = json;
+        let without_json = apply_edits(text, found.edits, &mut ranges);
         let text = without_json.as_deref().unwrap_or(text);
-        let (view, mut cells) = (plain_view(text), Vec::new());
-        delimited::collect_edits(self, &view, &mut cells, &mut found.names);
-        html_table::collect_edits(self, &view, &mut cells, &mut found.names);
-        terminal::collect_edits(self, &view, &mut cells, &mut found.names);
-        sql::collect_edits(self, &view, &mut cells, &mut found.names);
-        let without_cells = apply_edits(text, cells, &mut found.ranges);
+        let view = plain_view(text);
+        let mut cells = Findings { edits: Vec::new(), names: found.names };
+        for redact in [delimited::redact, html_table::redact, columns::redact_terminal, sql::redact] {
+            redact(self, &view, &mut cells);
+        }
+        let mut names = cells.names;
+        let without_cells = apply_edits(text, cells.edits, &mut ranges);
         let (text, view) = match &without_cells {
             Some(text) => (text.as_str(), plain_view(text)),
             None => (text, view),
         };
-        let (edits, names) = text::collect_edits(self, &view, &found.ranges);
-        let applied = apply_edits(text, edits, &mut []);
-        names.into_names().into_iter().for_each(|name| found.names.add(name));
-        Some((applied.or(without_cells).or(without_json)?, self.reported_names(found.names)))
+        let found = text::redact(self, &view, &ranges);
+        let shown = apply_edits(text, found.edits, &mut []);
+        found.names.iter().for_each(|name| add_name(&mut names, name));
+        Some((shown.or(without_cells).or(without_json)?, self.reported_names(names)))
+    }
+
+    /// Applies what was found in a text; `None` if nothing was.
+    fn apply(&self, text: &str, found: Findings) -> Redacted {
+        Some((apply_edits(text, found.edits, &mut [])?, self.reported_names(found.names)))
     }
 
     /// Returns true for a table with a hidden column whose cells are all in quotes or numbers, in one column or between tabs:
@@ -158,28 +168,25 @@ impl RedactionRules {
         if !text.trim_start().starts_with('"') || lines.any(|line| line.starts_with(['{', '['])) {
             return false;
         }
-        let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
-        delimited::collect_edits(self, text, &mut edits, &mut names);
-        !edits.is_empty()
+        let mut found = Findings::default();
+        delimited::redact(self, text, &mut found);
+        !found.edits.is_empty()
     }
 
     /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.
     pub fn redact_name(&self, name: &str) -> Option<String> {
         let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
-        may_contain.then(|| apply_edits(name, text::collect_edits(self, name, &[]).0, &mut []))?
+        may_contain.then(|| apply_edits(name, text::redact(self, name, &[]).edits, &mut []))?
     }
 
     /// Returns the names of redacted fields as they are reported: without secrets in them.
-    fn reported_names(&self, names: RedactedNames) -> Vec<String> {
-        names.into_names().into_iter().map(|name| self.redact_name(&name).unwrap_or(name)).collect()
+    fn reported_names(&self, names: Vec<String>) -> Vec<String> {
+        names.into_iter().map(|name| self.redact_name(&name).unwrap_or(name)).collect()
     }
 }
 
 /// Redacts what follows the byte order mark of a text.
-fn redact_after_mark(
-    text: &str,
-    redact: impl FnOnce(&str) -> Option<(String, Vec<String>)>,
-) -> Option<(String, Vec<String>)> {
+fn redact_after_mark(text: &str, redact: impl FnOnce(&str) -> Redacted) -> Redacted {
     let content = text.trim_start_matches(BYTE_ORDER_MARK);
     let (shown, names) = redact(content)?;
     let mark = &text[..text.len() - content.len()];

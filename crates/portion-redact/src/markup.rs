@@ -1,21 +1,21 @@
 //! Redacts the text of XML elements: `<password>hunter2</password>`, `<property name="password">hunter2</property>`,
 //! `<name>password</name><value>hunter2</value>`, `<password><value>hunter2</value></password>`.
 
+use std::ops::Range;
+
 use memchr::{memchr, memmem};
 
 use super::code::TextFacts;
 use super::pair::{PairRole, may_be_pair_secret};
 use super::text_pair::names_in;
 use super::value::Form;
-use super::{REDACTED, RedactedNames, RedactionRules, TextEdit};
+use super::{Findings, RedactionRules};
 
 /// Maximum bytes of a tag, and maximum open elements that are remembered: the innermost ones.
 const MAX_TAG_BYTES: usize = 512;
 const MAX_OPEN: usize = 64;
 /// Maximum bytes of the text of an element that is read as a name.
 const MAX_NAME_BYTES: usize = 64;
-const CDATA_START: &str = "<![CDATA[";
-const CDATA_END: &str = "]]>";
 const COMMENT_START: &str = "<!--";
 const COMMENT_END: &str = "-->";
 /// Elements without content, which HTML does not close.
@@ -26,38 +26,23 @@ const ITEM_ELEMENTS: [&str; 16] = [
     "strong", "text", "tt",
 ];
 
-/// Adds the edits for the elements of a text whose names are hidden. Only the text of an element that contains no other
-/// element and is closed by its own end tag is a value: `Vec<Password>` has none.
-pub(super) fn collect_edits(
-    redact: &RedactionRules,
-    facts: &TextFacts<'_>,
-    text: &str,
-    edits: &mut Vec<TextEdit>,
-    names: &mut RedactedNames,
-) {
-    let mut sections = Vec::new();
+/// Hides the text of the elements whose names are hidden. Only the text of an element that contains no other element and is
+/// closed by its own end tag is a value: `Vec<Password>` has none.
+pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, found: &mut Findings) {
+    // The outermost element is the text itself, which has no name.
+    let open = vec![OpenElement::default()];
+    let mut walk = MarkupWalk { rules, facts, text, open, has_open_comment: false, found };
     let mut at = 0;
-    let mut walk = MarkupWalk::new(redact, facts, text, edits, names);
-    while let Some(start) = memchr(b'<', &text.as_bytes()[at..]).map(|found| at + found) {
-        at = walk.walk_mark(start);
-        if text[start..at].starts_with(CDATA_START) {
-            sections.push((start + CDATA_START.len(), at));
-        }
-    }
-    // The elements in a section are text of the elements around it.
-    for (mut at, end) in sections {
-        let mut walk = MarkupWalk::new(redact, facts, &text[..end], edits, names);
-        while let Some(start) = memchr(b'<', &text.as_bytes()[at..end]).map(|found| at + found) {
-            at = walk.walk_mark(start).min(end);
-        }
+    while let Some(len) = memchr(b'<', &text.as_bytes()[at..]) {
+        at = walk.walk_mark(at + len);
     }
 }
 
 /// An element that is open.
+#[derive(Clone, Default)]
 struct OpenElement<'t> {
     name: &'t str,
-    /// Range of the attributes.
-    attributes: (usize, usize),
+    attributes: &'t str,
     content_start: usize,
     has_children: bool,
     /// The hidden name whose value it is, if that was determined.
@@ -66,65 +51,24 @@ struct OpenElement<'t> {
     /// The hidden name among its children.
     pair_name: Option<(PairRole, &'t str)>,
     /// The last child that may be the value of a name after it.
-    value_before: Option<(PairRole, (usize, usize))>,
-    /// The hidden name that is the text of its last child, and the end of that child.
-    label: Option<(&'t str, usize)>,
-}
-
-impl<'t> OpenElement<'t> {
-    fn new(
-        name: &'t str,
-        attributes: (usize, usize),
-        content_start: usize,
-        hidden_name: Option<&'t str>,
-    ) -> Self {
-        let (pair_name, value_before, label) = (None, None, None);
-        let (has_children, is_determined) = (false, hidden_name.is_some());
-        Self {
-            name,
-            attributes,
-            content_start,
-            has_children,
-            hidden_name,
-            is_determined,
-            pair_name,
-            value_before,
-            label,
-        }
-    }
+    value_before: Option<(PairRole, Range<usize>)>,
 }
 
 struct MarkupWalk<'t, 'w> {
-    redact: &'w RedactionRules,
+    rules: &'w RedactionRules,
     facts: &'w TextFacts<'w>,
     text: &'t str,
-    /// The open elements, the outermost one first: the text itself, which has no name.
+    /// The open elements, the outermost one first.
     open: Vec<OpenElement<'t>>,
     /// True if a comment is not closed. Then comments have no meaning.
     has_open_comment: bool,
-    edits: &'w mut Vec<TextEdit>,
-    names: &'w mut RedactedNames,
+    found: &'w mut Findings,
 }
 
-impl<'t, 'w> MarkupWalk<'t, 'w> {
-    fn new(
-        redact: &'w RedactionRules,
-        facts: &'w TextFacts<'w>,
-        text: &'t str,
-        edits: &'w mut Vec<TextEdit>,
-        names: &'w mut RedactedNames,
-    ) -> Self {
-        let open = vec![OpenElement::new("", (0, 0), 0, None)];
-        Self { redact, facts, text, open, has_open_comment: false, edits, names }
-    }
-
+impl<'t> MarkupWalk<'t, '_> {
     /// Reads the mark that begins at `start`. Returns the offset from which on the next one is searched.
     fn walk_mark(&mut self, start: usize) -> usize {
         let rest = &self.text[start..];
-        if rest.starts_with(CDATA_START) {
-            return memmem::find(rest.as_bytes(), CDATA_END.as_bytes())
-                .map_or(self.text.len(), |len| start + len + CDATA_END.len());
-        }
         if rest.starts_with(COMMENT_START) && !self.has_open_comment {
             let len = memmem::find(rest.as_bytes(), COMMENT_END.as_bytes());
             self.has_open_comment = len.is_none();
@@ -138,56 +82,55 @@ impl<'t, 'w> MarkupWalk<'t, 'w> {
         if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             return start + 1;
         }
+        let is_void =
+            inside.ends_with('/') || VOID_ELEMENTS.iter().any(|void| name.eq_ignore_ascii_case(void));
         if is_end_tag {
-            self.close_element(name, start, end + 1);
-        } else if inside.ends_with('/') || VOID_ELEMENTS.iter().any(|void| name.eq_ignore_ascii_case(void)) {
-            if let Some(around) = self.open.last_mut() {
-                around.label = None;
-            }
-        } else {
-            let attributes = (start + 1 + len, end);
-            self.open_element(name, attributes, start, end + 1);
+            self.close_element(name, start);
+        } else if !is_void {
+            self.open_element(name, &inside[len..], end + 1);
         }
         end + 1
     }
 
-    fn open_element(
-        &mut self,
-        name: &'t str,
-        attributes: (usize, usize),
-        start: usize,
-        content_start: usize,
-    ) {
+    fn open_element(&mut self, name: &'t str, attributes: &'t str, content_start: usize) {
+        let is_value = matches!(name, "dd" | "string") || role_of(name).is_some_and(PairRole::is_value);
         let mut hidden_name = None;
         if let Some(around) = self.open.last_mut() {
             around.has_children = true;
-            let label = around.label.take().filter(|(_, end)| self.text[*end..start].trim().is_empty());
-            let role = PairRole::of(local_name(name));
-            let pair = around.pair_name.filter(|_| role.is_some_and(PairRole::is_value));
-            hidden_name = label.map(|(label, _)| label).or(pair.map(|(_, name)| name));
+            hidden_name = around.pair_name.filter(|_| is_value).map(|(_, name)| name);
         }
         if self.open.len() >= 2 * MAX_OPEN {
             self.open.drain(..MAX_OPEN);
         }
-        self.open.push(OpenElement::new(name, attributes, content_start, hidden_name));
+        let (is_determined, default) = (hidden_name.is_some(), OpenElement::default());
+        self.open.push(OpenElement {
+            name,
+            attributes,
+            content_start,
+            hidden_name,
+            is_determined,
+            ..default
+        });
     }
 
     /// Closes the innermost element with this name, and those in it. Ignores an end tag without one.
-    fn close_element(&mut self, name: &str, start: usize, end: usize) {
+    fn close_element(&mut self, name: &str, start: usize) {
         let Some(index) = self.open.iter().rposition(|open| open.name == name) else { return };
         self.open.truncate(index + 1);
         if !self.open[index].has_children {
-            self.finish_leaf(index, start, end);
+            self.finish_leaf(index, start);
         }
         self.open.pop();
     }
 
     /// Hides the text of an element if its name is hidden, or records it as the name or the value of a pair.
-    fn finish_leaf(&mut self, index: usize, start: usize, end: usize) {
+    fn finish_leaf(&mut self, index: usize, end: usize) {
         let OpenElement { name, content_start, .. } = self.open[index];
-        let range = content_range(self.text, content_start, start);
-        let content = &self.text[range.0..range.1];
-        let role = PairRole::of(local_name(name));
+        let content = self.text[content_start..end].trim_start();
+        let start = end - content.len();
+        let content = content.trim_end();
+        let range = start..start + content.len();
+        let role = role_of(name);
         if let Some(hidden) = self.hidden_name(index) {
             let role = role.filter(|role| role.is_value()).unwrap_or(PairRole::Content);
             if hidden == local_name(name) || may_be_pair_secret((PairRole::Name, hidden), (role, content)) {
@@ -195,25 +138,24 @@ impl<'t, 'w> MarkupWalk<'t, 'w> {
             }
             return;
         }
-        let Some(around) = index.checked_sub(1).and_then(|around| self.open.get_mut(around)) else { return };
-        if let Some(role) = role.filter(|role| role.is_value()) {
+        let Some((around, role)) =
+            index.checked_sub(1).and_then(|around| self.open.get_mut(around)).zip(role)
+        else {
+            return;
+        };
+        if role.is_value() {
             around.value_before = Some((role, range));
             return;
         }
-        let label = content.trim_end_matches(':');
-        let is_label = label.len() < content.len() || matches!(name, "key" | "dt");
-        let name_role = role.filter(|role| role.is_name());
-        let may_be_name = (is_label || name_role.is_some()) && content.len() <= MAX_NAME_BYTES;
-        if !may_be_name || !self.redact.match_pair_name(label).is_hidden() {
-            return;
+        let is_hidden = content.len() <= MAX_NAME_BYTES && self.rules.match_pair_name(content).is_hidden();
+        if is_hidden || role == PairRole::Name {
+            around.pair_name = is_hidden.then_some((role, content));
         }
-        around.label = is_label.then_some((label, end));
-        let Some(name_role) = name_role else { return };
-        around.pair_name = Some((name_role, label));
-        if let Some((role, range)) = around.value_before.take()
-            && may_be_pair_secret((name_role, label), (role, &self.text[range.0..range.1]))
+        if is_hidden
+            && let Some((value_role, range)) = around.value_before.take()
+            && may_be_pair_secret((role, content), (value_role, &self.text[range.clone()]))
         {
-            self.hide(range, label);
+            self.hide(range, content);
         }
     }
 
@@ -227,11 +169,10 @@ impl<'t, 'w> MarkupWalk<'t, 'w> {
                 break open.hidden_name;
             }
             let local = local_name(open.name);
-            let is_hidden = |name: &&str| self.redact.match_pair_name(name).is_hidden();
-            let attributes = names_in(self.text, open.attributes).map(|(_, name)| name);
+            let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
+            let attributes = names_in(open.attributes).map(|(_, name)| name);
             let own = [local].into_iter().chain(attributes).find(is_hidden);
-            let is_part =
-                ITEM_ELEMENTS.contains(&local) || PairRole::of(local).is_some_and(PairRole::is_value);
+            let is_part = ITEM_ELEMENTS.contains(&local) || role_of(local).is_some_and(PairRole::is_value);
             if own.is_some() || !is_part || first == 0 {
                 break own;
             }
@@ -243,14 +184,13 @@ impl<'t, 'w> MarkupWalk<'t, 'w> {
         found
     }
 
-    fn hide(&mut self, (start, end): (usize, usize), name: &str) {
-        let verdict = self.redact.match_pair_name(name);
-        let value = &self.text[start..end];
+    fn hide(&mut self, range: Range<usize>, name: &str) {
+        let verdict = self.rules.match_pair_name(name);
+        let value = &self.text[range.clone()];
         if verdict.hides(name, value, Form::Data)
             && (verdict.is_named || !self.facts.is_label_of_catalogue(value))
         {
-            self.edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-            self.names.add(name.to_owned());
+            self.found.hide(name, range);
         }
     }
 }
@@ -273,20 +213,9 @@ fn tag_end(text: &str, start: usize) -> Option<usize> {
     first
 }
 
-/// Returns the range of the text between tags, without the marks of CDATA.
-fn content_range(text: &str, start: usize, end: usize) -> (usize, usize) {
-    let trim = |start: usize, end: usize| {
-        let content = text[start..end].trim_start();
-        let start = end - content.len();
-        (start, start + content.trim_end().len())
-    };
-    let (start, end) = trim(start, end);
-    match text[start..end].strip_prefix(CDATA_START).and_then(|rest| rest.strip_suffix(CDATA_END)) {
-        Some(inside) if !inside.contains(CDATA_START) => {
-            trim(start + CDATA_START.len(), end - CDATA_END.len())
-        }
-        _ => (start, end),
-    }
+/// Returns the role of an element in a pair.
+fn role_of(name: &str) -> Option<PairRole> {
+    if name == "dt" { Some(PairRole::Name) } else { PairRole::of(local_name(name)) }
 }
 
 /// Returns the name of an element without its namespace.

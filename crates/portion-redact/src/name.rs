@@ -1,5 +1,7 @@
 //! Recognizes the names of secrets by their words: `wifiPassword`, `session_token`, `door-code`.
 
+use super::prefilter::may_hold;
+
 /// Kind of the value under the name of a secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SecretKind {
@@ -75,19 +77,8 @@ const QUESTION_WORDS: &str = "has is max min num total requires require needs ca
 const NON_SECRET_TOKEN_WORDS: &str = "bucket ring page next prev previous continuation cursor sync delta progress change resume \
     scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
 /// Words that are often written as two.
-const JOINED_WORDS: [(&str, &str, &str); 11] = [
-    ("wi", "fi", "wifi"),
-    ("check", "in", "checkin"),
-    ("pick", "up", "pickup"),
-    ("hand", "over", "handover"),
-    ("lock", "box", "lockbox"),
-    ("key", "box", "keybox"),
-    ("key", "safe", "keysafe"),
-    ("key", "pad", "keypad"),
-    ("pass", "phrase", "passphrase"),
-    ("pass", "key", "passkey"),
-    ("pre", "shared", "preshared"),
-];
+const JOINED_WORDS: &str =
+    "wi-fi check-in pick-up hand-over lock-box key-box key-safe key-pad pass-phrase pass-key pre-shared";
 
 /// Returns true if a word is in a list.
 pub(super) fn is_in(words: &str, word: &str) -> bool {
@@ -96,8 +87,8 @@ pub(super) fn is_in(words: &str, word: &str) -> bool {
 
 /// Returns the kind of secret that a member of this name holds; `None` if it is no name of a secret.
 pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
-    // No name of a secret is longer.
-    if name.len() > 128 || name.len() < 3 {
+    // No name of a secret is longer, or has none of the parts.
+    if name.len() > 128 || name.len() < 3 || !may_hold(name) {
         return None;
     }
     if let Some((before, last)) = name.rsplit_once('/') {
@@ -225,14 +216,12 @@ pub(super) fn normalized_words(name: &str) -> Vec<String> {
     words.retain(|word| !word.is_empty());
     let mut at = 0;
     while at + 1 < words.len() {
-        let pair =
-            JOINED_WORDS.iter().find(|(first, second, _)| words[at] == *first && words[at + 1] == *second);
-        match pair {
-            Some((.., joined)) => {
-                (*joined).clone_into(&mut words[at]);
-                words.remove(at + 1);
-            }
-            None => at += 1,
+        let pair = (words[at].as_str(), words[at + 1].as_str());
+        if JOINED_WORDS.split(' ').any(|joined| joined.split_once('-') == Some(pair)) {
+            let second = words.remove(at + 1);
+            words[at].push_str(&second);
+        } else {
+            at += 1;
         }
     }
     words

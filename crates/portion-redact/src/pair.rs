@@ -51,12 +51,13 @@ pub(super) enum PairRole {
 impl PairRole {
     /// Returns the role that a key or a heading has in a pair.
     pub(super) fn of(key: &str) -> Option<Self> {
-        if key.len() > MAX_KEY_BYTES {
-            return None;
+        let mut letters = [0; MAX_KEY_BYTES];
+        let mut len = 0;
+        for byte in key.bytes().filter(|byte| !byte.is_ascii_punctuation() && *byte != b' ') {
+            *letters.get_mut(len)? = byte.to_ascii_lowercase();
+            len += 1;
         }
-        let letters: String =
-            key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-
+        let letters = std::str::from_utf8(&letters[..len]).ok()?;
         [
             (NAME_KEYS, Self::Name),
             (LABEL_KEYS, Self::Label),
@@ -65,7 +66,7 @@ impl PairRole {
             (CONTENT_KEYS, Self::Content),
         ]
         .into_iter()
-        .find_map(|(keys, role)| is_in(keys, &letters).then_some(role))
+        .find_map(|(keys, role)| is_in(keys, letters).then_some(role))
     }
 
     pub(super) fn is_name(self) -> bool {
@@ -83,7 +84,8 @@ pub(super) struct PairColumns {
     /// Index of the column of names.
     pub name: usize,
     pub name_role: PairRole,
-    values: Vec<(usize, PairRole)>,
+    /// Indices of the columns of values, with their roles.
+    pub values: Vec<(usize, PairRole)>,
 }
 
 impl PairColumns {
@@ -100,16 +102,6 @@ impl PairColumns {
     /// Returns the columns of a table of two, whose headings are free.
     pub(super) fn of_two() -> Self {
         Self { name: 0, name_role: PairRole::Name, values: vec![(1, PairRole::Value)] }
-    }
-
-    /// Returns the role of a column of values.
-    pub(super) fn value_role(&self, index: usize) -> Option<PairRole> {
-        self.values.iter().find(|(value, _)| *value == index).map(|(_, role)| *role)
-    }
-
-    /// Returns the columns of values.
-    pub(super) fn values(&self) -> impl Iterator<Item = (usize, PairRole)> {
-        self.values.iter().copied()
     }
 }
 

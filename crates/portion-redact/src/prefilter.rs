@@ -1,81 +1,106 @@
 //! Finds the places of a text where a secret may be, before anything is read: words of names, and beginnings of tokens.
 
+use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
-use super::token_beginning::{token_beginnings, twilio_keys};
+use memchr::memmem;
 
 /// Parts of words, in lower case, at least one of which each name of a secret has.
 const NAME_PARTS: &str = "pass pw secret token key cred auth cookie code pin otp ssn cvv cvc bearer jwt psk mnemonic phrase conn card \
     kennwort contrase wachtwoord wifi wlan wireless instruction combination combo lock";
-/// Spellings that may hide such a part, and the beginnings of secrets without a name.
-const OTHERS: [&str; 18] = [
-    "wi-fi",
-    "wi fi",
-    "wi_fi",
-    "pick-up",
-    "://",
-    "sig=",
-    ":5432:",
-    "\u{200b}",
-    "\u{200c}",
-    "\u{200d}",
-    "\u{2060}",
-    "\u{feff}",
-    "\u{ad}",
-    "%6",
-    "%7",
-    "\\u00",
-    "private key",
-    "eyj",
-];
-/// The last ones of these that begin a secret.
-const TOKEN_MARKS: usize = 2;
+/// Spellings that may hide such a part, and the beginnings of secrets in URLs and lines, between bars.
+const SPELLINGS: &str = "wi-fi|wi fi|wi_fi|pick-up|cc number|cc_number|cc-number|ccnumber|://|sig=|:5432:|\u{200b}|\u{200c}|\u{200d}|\u{2060}|\u{feff}|\u{ad}|%6|%7|\\u00";
+/// Beginnings of tokens, or words before them, and the minimum characters of the rest, between bars.
+const TOKENS: &str = "AKIA:16|ASIA:16|ghp_:30|gho_:30|ghs_:30|ghu_:30|ghr_:30|github_pat_:30|glpat-:20|xoxb-:20|xoxp-:20|xoxa-:20|xoxs-:20|\
+    AIza:30|GOCSPX-:20|ya29.:20|sk-ant-:20|sk-proj-:20|sk-:40|sk_live_:16|rk_live_:16|sk_test_:16|whsec_:20|npm_:36|pypi-AgE:16|\
+    hf_:30|hvs.:20|shpat_:30|dop_v1_:40|dckr_pat_:20|SG.:40|AGE-SECRET-KEY-1:40|hooks.slack.com/services/:20|\
+    discord.com/api/webhooks/:40|Bearer :8|bearer :8|eyJ:22|PRIVATE KEY:5";
+/// Beginning of the key of an API of Twilio, before 32 hexadecimal digits. It is too short to be searched alone.
+pub(super) const TWILIO_KEY: &str = "SK";
+const TWILIO_DIGITS: usize = 32;
 
-fn automaton() -> Option<&'static AhoCorasick> {
-    static AUTOMATON: OnceLock<Option<AhoCorasick>> = OnceLock::new();
+/// Searches for all parts, spellings and tokens, in this order.
+struct Search {
+    automaton: AhoCorasick,
+    first_token: usize,
+    tokens: Vec<(&'static str, usize)>,
+}
+
+fn search() -> Option<&'static Search> {
+    static SEARCH: OnceLock<Option<Search>> = OnceLock::new();
     let build = || {
-        let tokens = token_beginnings().map(|(beginning, _)| beginning);
-        let patterns = NAME_PARTS.split(' ').chain(OTHERS).chain(tokens);
-        AhoCorasick::builder()
+        let token = |entry: &'static str| {
+            entry.rsplit_once(':').and_then(|(start, least)| Some((start, least.parse().ok()?)))
+        };
+        let tokens: Vec<_> = TOKENS.split('|').filter_map(token).collect();
+        let words: Vec<_> = NAME_PARTS.split(' ').chain(SPELLINGS.split('|')).collect();
+        let patterns = words.iter().copied().chain(tokens.iter().map(|(beginning, _)| *beginning));
+        let builder = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
-            .build(patterns)
-            .ok()
+            .build(patterns);
+        Some(Search { automaton: builder.ok()?, first_token: words.len(), tokens })
     };
-    AUTOMATON.get_or_init(build).as_ref()
+    SEARCH.get_or_init(build).as_ref()
 }
 
 /// Returns true if a text may hold a secret.
 pub(super) fn may_hold(text: &str) -> bool {
-    automaton().is_none_or(|automaton| automaton.is_match(text)) || twilio_keys(text).next().is_some()
+    search().is_none_or(|search| search.automaton.is_match(text)) || twilio_keys(text).next().is_some()
 }
 
 /// A place at which a secret may begin, or the name of one.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    offset: u32,
+    pub offset: u32,
     pub is_token: bool,
+    /// True for the beginning of the authority of a URL.
+    pub is_url: bool,
 }
 
 /// Returns the places of a text, in order.
 pub(super) fn places(text: &str) -> Vec<Place> {
-    let first_token = NAME_PARTS.split(' ').count() + OTHERS.len() - TOKEN_MARKS;
-    let place = |found: aho_corasick::Match| Place {
-        offset: found.start() as u32,
-        is_token: found.pattern().as_usize() >= first_token,
+    let place = |offset: usize, is_token| Place {
+        offset: offset as u32,
+        is_token,
+        is_url: text[offset..].starts_with("://"),
     };
-    let mut places: Vec<_> = automaton()
-        .map_or_else(Vec::new, |automaton| automaton.find_overlapping_iter(text).map(place).collect());
-    places.extend(twilio_keys(text).map(|offset| Place { offset: offset as u32, is_token: true }));
+    let all = search().into_iter().flat_map(|search| {
+        let found = search.automaton.find_overlapping_iter(text);
+        found.map(|found| place(found.start(), found.pattern().as_usize() >= search.first_token))
+    });
+    let mut places: Vec<_> = all.chain(twilio_keys(text).map(|at| place(at, true))).collect();
     places.sort_unstable_by_key(|place| place.offset);
     places
 }
 
 /// Returns the places in a range.
 pub(super) fn places_in(places: &[Place], start: u32, end: u32) -> &[Place] {
-    let first = places.partition_point(|place| place.offset < start);
-    let len = places[first..].partition_point(|place| place.offset < end);
-    &places[first..first + len]
+    let places = &places[places.partition_point(|place| place.offset < start)..];
+    &places[..places.iter().position(|place| place.offset >= end).unwrap_or(places.len())]
+}
+
+/// Returns each place of a text where a token may begin, in order, the longest beginning first: its offset, the beginning, and
+/// the minimum characters after it.
+pub(super) fn tokens_in(text: &str) -> Vec<(usize, &'static str, usize)> {
+    let found = search().into_iter().flat_map(|search| {
+        search.automaton.find_overlapping_iter(text).filter_map(|found| {
+            let (beginning, least) =
+                *search.tokens.get(found.pattern().as_usize().checked_sub(search.first_token)?)?;
+            text[found.start()..].starts_with(beginning).then_some((found.start(), beginning, least))
+        })
+    });
+    let twilio = twilio_keys(text).map(|at| (at, TWILIO_KEY, TWILIO_DIGITS));
+    let mut all: Vec<_> = found.chain(twilio).collect();
+    all.sort_unstable_by_key(|(at, beginning, _)| (*at, Reverse(beginning.len())));
+    all
+}
+
+/// Yields the offsets of keys of Twilio.
+fn twilio_keys(text: &str) -> impl Iterator<Item = usize> {
+    memmem::find_iter(text.as_bytes(), TWILIO_KEY.as_bytes()).filter(|at| {
+        let digits = text.as_bytes().get(at + TWILIO_KEY.len()..at + TWILIO_KEY.len() + TWILIO_DIGITS);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }

@@ -1,12 +1,12 @@
 //! Rules for names of members, and how operators write them.
 
+use portion_text::glob::matches;
 use portion_text::spelling::find_misspelled;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::edit::REDACTED;
 use super::name::{self, SecretKind, is_in};
-use super::pattern::FieldPattern;
 use super::value::{Form, is_linguistic_name, is_secret_value};
 
 /// The word for no rules at all.
@@ -156,22 +156,20 @@ impl RedactionRules {
 
     /// Returns true if a name is written as a path that is hidden: `guest.phone`.
     pub(super) fn matches_written_path(&self, name: &str) -> bool {
-        name.contains(PATH_SEPARATORS) && self.matches_path_within(name, |_| std::iter::empty())
+        name.contains(PATH_SEPARATORS) && self.matches_path_within(name, std::iter::empty)
     }
 
     /// Returns true if a path matches a name, which may be a path itself, and the names around it, the innermost first.
-    /// `around` returns the first of these.
-    pub(super) fn matches_path_within<I: Iterator<Item = String>>(
-        &self,
-        name: &str,
-        around: impl Fn(usize) -> I,
-    ) -> bool {
+    pub(super) fn matches_path_within<I>(&self, name: &str, around: impl Fn() -> I) -> bool
+    where
+        I: Iterator<Item = String>,
+    {
         let mut steps: Vec<&str> = name.split(PATH_SEPARATORS).filter(|step| !step.is_empty()).collect();
         let last = steps.pop().unwrap_or_default();
         let mut ends = self.paths().filter(|pattern| pattern.matches_name(last));
         ends.any(|pattern| {
             let own = steps.iter().rev().map(|step| (*step).to_owned());
-            pattern.matches_ancestors(own.chain(around(pattern.ancestor_count())))
+            pattern.matches_ancestors(own.chain(around()))
         })
     }
 
@@ -179,6 +177,47 @@ impl RedactionRules {
     fn paths(&self) -> impl Iterator<Item = &FieldPattern> {
         self.patterns.iter().filter(|pattern| !pattern.is_single_name())
     }
+}
+
+/// A name of members, or a dotted path of names, the innermost last, in lower case, with `*` for any characters. Case does not
+/// matter, nor do separators of words in a name without `*`: `guestEmail` is `guest_email`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FieldPattern(Vec<String>);
+
+impl FieldPattern {
+    fn parse(written: &str) -> Result<Self, RedactError> {
+        let names: Vec<_> = written.split('.').map(|name| name.trim().to_lowercase()).collect();
+        if names.iter().any(String::is_empty) {
+            return Err(RedactError::EmptyName(written.to_owned()));
+        }
+        if names.iter().all(|name| name.bytes().all(|b| b == b'*')) {
+            return Err(RedactError::MatchesEverything(written.to_owned()));
+        }
+        Ok(Self(names))
+    }
+
+    /// Returns true if the pattern is a single name, without ancestors.
+    fn is_single_name(&self) -> bool {
+        self.0.len() == 1
+    }
+
+    /// Returns true if the last name of the pattern matches `name`.
+    fn matches_name(&self, name: &str) -> bool {
+        self.0.last().is_some_and(|last| is_name_of(last, name))
+    }
+
+    /// Returns true if the enclosing members, the innermost first, match the rest of the path.
+    fn matches_ancestors(&self, mut around: impl Iterator<Item = String>) -> bool {
+        self.0.iter().rev().skip(1).all(|name| around.next().is_some_and(|key| is_name_of(name, &key)))
+    }
+}
+
+/// Returns true if a pattern matches a name.
+fn is_name_of(pattern: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_letter = |c: &char| !matches!(c, '_' | '-' | ' ');
+    matches(pattern, &name)
+        || !pattern.contains('*') && pattern.chars().filter(is_letter).eq(name.chars().filter(is_letter))
 }
 
 /// Returns the last name of a dotted name.

@@ -17,22 +17,25 @@ impl RedactionRules {
         if !self.matches_end_of_path(last) {
             return false;
         }
-        let around = NamesAround::read(text, at);
-        !around.is_complete || self.matches_path_within(name, |_| around.names.iter().cloned())
+        // Nothing is around a setting at the margin but a section, which a file of settings names first.
+        let own = text[..at].rsplit('\n').next().unwrap_or_default();
+        let (mut names, mut is_complete) = (Vec::new(), at <= MAX_LOOKBACK_BYTES || indent_of(own) == 0);
+        for line in lines_around(text, at) {
+            is_complete |= indent_of(line) == 0;
+            if let Some(section) = section_of(line) {
+                let steps = section.trim_matches(['[', ']']).rsplit('.');
+                names.extend(steps.map(|step| step.trim().trim_matches(['"', '\'']).to_owned()));
+                break;
+            }
+            names.extend(block_name(line).map(str::to_owned));
+        }
+        !is_complete || self.matches_path_within(name, || names.iter().cloned())
     }
 }
 
 /// Returns the name of the block around the setting that begins at `at`: `password:` above `  value: …`.
 pub(super) fn name_of_block(text: &str, at: usize) -> Option<&str> {
-    let from = text.ceil_char_boundary(at.saturating_sub(MAX_LOOKBACK_BYTES)).min(at);
-    let mut lines = text[from..at].rsplit('\n');
-    let indent = indent_of(lines.next()?);
-    if indent == 0 {
-        return None;
-    }
-    let is_around = |line: &&str| !line.trim().is_empty() && indent_of(line) < indent;
-    let name = lines.find(is_around)?.trim().strip_suffix(':')?;
-    Some(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
+    lines_around(text, at).next().and_then(block_name)
 }
 
 /// Returns the name before a separator, with the names that are written before it: `guest.phone`, `guest[phone]`.
@@ -44,44 +47,28 @@ pub(super) fn path_before(text: &str, at: usize) -> &str {
     near[start..].trim_start_matches(['-', '[', '.'])
 }
 
-/// The names around a setting, the innermost first.
-struct NamesAround {
-    names: Vec<String>,
-    /// False if there may be more names before what was read.
-    is_complete: bool,
+/// Yields the lines around the line of an offset, the innermost first: lines with less and less indentation, and the headings
+/// of sections.
+fn lines_around(text: &str, at: usize) -> impl Iterator<Item = &str> {
+    let from = text.ceil_char_boundary(at.saturating_sub(MAX_LOOKBACK_BYTES)).min(at);
+    let mut lines = text[from..at].rsplit('\n');
+    let mut indent = indent_of(lines.next().unwrap_or_default());
+    lines.filter(move |line| {
+        let is_content = !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let is_around = is_content && (indent_of(line) < indent || section_of(line).is_some());
+        if is_around {
+            indent = indent.min(indent_of(line));
+        }
+        is_around
+    })
 }
 
-impl NamesAround {
-    /// Reads the lines before the line of the separator at `at`: each line with less indentation that ends with a colon, and
-    /// the heading of a section.
-    fn read(text: &str, at: usize) -> Self {
-        let from = text.ceil_char_boundary(at.saturating_sub(MAX_LOOKBACK_BYTES)).min(at);
-        let mut lines = text[from..at].rsplit('\n');
-        let mut indent = indent_of(lines.next().unwrap_or_default());
-        let (mut names, mut is_complete) = (Vec::new(), from == 0);
-        for line in lines {
-            let content = line.trim();
-            if content.is_empty() || content.starts_with('#') {
-                continue;
-            }
-            if let Some(section) = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                let steps = section.trim_matches(['[', ']']).rsplit('.');
-                names.extend(steps.map(|step| step.trim().trim_matches(['"', '\'']).to_owned()));
-                is_complete = true;
-                break;
-            }
-            let own = indent_of(line);
-            if own >= indent {
-                continue;
-            }
-            indent = own;
-            if let Some(name) = content.strip_suffix(':') {
-                names.push(name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']).to_owned());
-            }
-        }
-        // Nothing is around a setting at the margin but a section, which a file of settings names first.
-        Self { names, is_complete: is_complete || indent == 0 }
-    }
+fn section_of(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('[')?.strip_suffix(']')
+}
+
+fn block_name(line: &str) -> Option<&str> {
+    Some(line.trim().strip_suffix(':')?.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']))
 }
 
 /// Returns the indentation of a line. The dash of an item counts as indentation.

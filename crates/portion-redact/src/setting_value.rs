@@ -7,8 +7,8 @@ use super::text_name::quote_before;
 use super::text_value::{ValueExtent, container_after, typed_value_start, value_after};
 use super::text_value_rest::extended_end;
 use super::value::Form;
-use super::yaml_value::after_properties;
-use super::{NameMatch, REDACTED, TextEdit};
+use super::yaml::after_properties;
+use super::{Findings, NameMatch, REDACTED};
 
 /// Maximum bytes of the line after a value that are read, and maximum items of a container.
 const MAX_AFTER_BYTES: usize = 160;
@@ -16,6 +16,13 @@ const MAX_ITEMS: usize = 256;
 /// Members of an object that describes a field.
 const DESCRIBING_KEYS: &str = "version type path git workspace registry optional required description enum from secretKeyRef \
     valueFrom minLength maxLength format schema secure httpOnly sameSite maxAge";
+
+/// The name of a setting, and its match.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'n> {
+    pub name: &'n str,
+    pub verdict: NameMatch,
+}
 
 /// The value of a setting.
 pub(super) struct SettingValue {
@@ -27,7 +34,7 @@ pub(super) struct SettingValue {
 }
 
 impl SettingValue {
-    /// Finds the value after the separator at `at`, outside of JSON.
+    /// Finds the value after the separator at `at`.
     pub(super) fn find(text: &str, at: usize, extent: ValueExtent, may_be_container: bool) -> Option<Self> {
         if let Some(from) = typed_value_start(text, at) {
             return Self::read(text, (from - 1, from), extent, may_be_container);
@@ -38,17 +45,6 @@ impl SettingValue {
             Some(tagged) => Some(tagged.with_properties(text, at + 1)),
             None => Self::read(text, (at, at + 1), extent, may_be_container),
         }
-    }
-
-    /// Finds the value after the separator at `at` in JSON. Its lines do not continue values, and containers have rules of their
-    /// own.
-    pub(super) fn find_in_json(text: &str, at: usize, extent: ValueExtent) -> Option<Self> {
-        let from = typed_value_start(text, at).unwrap_or(at + 1);
-        if container_after(text, from).is_some() {
-            return None;
-        }
-        let (start, end) = value_after(text, from, extent)?;
-        Some(Self { value: start..end, replaced: start..end, is_container: false })
     }
 
     /// Reads the value that begins at the second offset. The first one is that of its separator.
@@ -62,12 +58,11 @@ impl SettingValue {
         if !may_be_container && container.is_some() {
             return None;
         }
-        let is_container = container.is_some();
         let (start, end) = container.or_else(|| {
             let (start, end) = value_after(text, from, extent)?;
             Some((start, extended_end(text, at, (start, end), extent)))
         })?;
-        Some(Self { value: start..end, replaced: start..end, is_container })
+        Some(Self { value: start..end, replaced: start..end, is_container: container.is_some() })
     }
 
     /// Extends the replaced bytes to the tag and the anchor before the value, which begin after the white space at `from`.
@@ -80,23 +75,17 @@ impl SettingValue {
         self
     }
 
-    /// Returns the edit that hides the value, or `None` if it is no secret. `at`: the separator. A container gets the quotes of
-    /// its name.
-    pub(super) fn edit(&self, text: &str, at: usize, (name, verdict): (&str, NameMatch)) -> Option<TextEdit> {
+    /// Hides the value if it is a secret, and returns its end. `at`: the separator. A container gets the quotes of its name.
+    pub(super) fn hide(&self, text: &str, at: usize, setting: Setting<'_>, found: &mut Findings) -> usize {
+        let Setting { name, verdict } = setting;
         let value = &text[self.value.clone()];
-        let is_secret = if self.is_container {
-            holds_secrets(name, verdict, value)
-        } else {
-            verdict.hides(name, value, form(text, self.value.start, self.value.end))
-        };
-        let replacement = if self.is_container {
-            let quote = quote_before(text, at);
-            format!("{quote}{REDACTED}{quote}").into()
-        } else {
-            REDACTED.into()
-        };
-        let Range { start, end } = self.replaced;
-        is_secret.then_some(TextEdit { start, end, replacement })
+        let quote = if self.is_container { quote_before(text, at) } else { "" };
+        if self.is_container && holds_secrets(name, verdict, value)
+            || !self.is_container && verdict.hides(name, value, form(text, self.value.start, self.value.end))
+        {
+            found.replace(name, self.replaced.clone(), format!("{quote}{REDACTED}{quote}"));
+        }
+        self.replaced.end
     }
 }
 

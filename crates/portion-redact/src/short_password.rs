@@ -1,5 +1,6 @@
 //! Recognizes passwords under names that mean other things, too: `pass` is the result of a test, or a step of a compiler.
 
+use super::name::is_in;
 use super::text_value::line_before;
 
 /// Maximum bytes of a setting and the line below it that are read.
@@ -7,15 +8,11 @@ const MAX_LINE_BYTES: usize = 256;
 /// Names that are those of passwords beside the name of a user, or with a value that looks like one.
 const SHORT_NAMES: [&str; 2] = ["pass", "pw"];
 /// Names of a user, in lower case, letters only.
-const LOGIN_NAMES: [&str; 9] =
-    ["account", "email", "login", "loginid", "mail", "uid", "user", "userid", "username"];
+const LOGIN_NAMES: &str = "account email login loginid mail uid user userid username";
 /// Values that are results.
-const RESULTS: [&str; 16] = [
-    "0", "1", "error", "f", "fail", "failed", "false", "n", "no", "none", "null", "ok", "pass", "passed",
-    "true", "yes",
-];
+const RESULTS: &str = "0 1 error f fail failed false n no none null ok pass passed true yes";
 /// Names of columns of results.
-const RESULT_NAMES: [&str; 8] = ["error", "errors", "fail", "failed", "score", "skip", "skipped", "total"];
+const RESULT_NAMES: &str = "error errors fail failed score skip skipped total";
 /// Minimum and maximum bytes of a password that is recognized by itself.
 const PASSWORD_BYTES: std::ops::RangeInclusive<usize> = 6..=128;
 
@@ -27,12 +24,12 @@ pub(super) fn is_short_name(name: &str) -> bool {
 /// Returns true for the name of a user, of an account or of a server.
 pub(super) fn is_login_name(name: &str) -> bool {
     let letters = || name.bytes().filter(u8::is_ascii_alphabetic).map(|byte| byte.to_ascii_lowercase());
-    name.len() <= 16 && LOGIN_NAMES.iter().any(|login| letters().eq(login.bytes()))
+    name.len() <= 16 && LOGIN_NAMES.split(' ').any(|login| letters().eq(login.bytes()))
 }
 
 /// Returns true if a value under such a name may be a password. `has_login`: the name of a user stands beside it.
 pub(super) fn may_be_password(value: &str, has_login: bool) -> bool {
-    let is_result = RESULTS.iter().any(|result| value.eq_ignore_ascii_case(result));
+    let is_result = RESULTS.split(' ').any(|result| value.eq_ignore_ascii_case(result));
     let is_word = !value.is_empty() && !value.contains(char::is_whitespace);
     let has = |is: fn(&u8) -> bool| value.as_bytes().iter().any(is);
     let looks_random = PASSWORD_BYTES.contains(&value.len())
@@ -44,7 +41,7 @@ pub(super) fn may_be_password(value: &str, has_login: bool) -> bool {
 
 /// Returns the column of passwords under a short name, if another column has the names of users and none has results.
 pub(super) fn password_column(names: &[impl AsRef<str>]) -> Option<usize> {
-    let is_result = |name: &str| RESULT_NAMES.iter().any(|result| name.eq_ignore_ascii_case(result));
+    let is_result = |name: &str| is_in(RESULT_NAMES, &name.to_ascii_lowercase());
     let any = |is: &dyn Fn(&str) -> bool| names.iter().any(|name| is(name.as_ref()));
     let column = names.iter().position(|name| is_short_name(name.as_ref()))?;
     (any(&is_login_name) && !any(&is_result)).then_some(column)

@@ -2,160 +2,149 @@
 //!
 //! One pass, with bounded lookback.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
+use foldhash::fast::FixedState;
 use memchr::memchr2_iter;
 
 use super::code::TextFacts;
 use super::name::{SecretKind, secret_kind};
-use super::pair::{is_phrase_name, last_two_names};
+use super::pair::{PairRole, is_phrase_name, last_two_names};
 use super::setting_path::path_before;
-use super::setting_value::SettingValue;
+use super::setting_value::{Setting, SettingValue};
 use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
-use super::yaml_anchor::{self, alias_name};
-use super::yaml_value::add_edits_below;
-use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit, flag, manifest, markup, token};
+use super::yaml::{alias_name, redact_anchors, redact_below};
+use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
 
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
-/// Finds hidden names of settings.
-struct SettingNames<'r, 't> {
-    redact: &'r RedactionRules,
-    /// Logs repeat the same names on every line.
-    verdicts: BTreeMap<&'t str, NameMatch>,
-    facts: &'r TextFacts<'t>,
-}
-
-/// Returns true for a short name such as `pass` whose value is a password.
-fn is_short_password(text: &str, at: usize, word: &str) -> bool {
-    let value = if is_short_name(word) { value_after(text, at + 1, ValueExtent::Word) } else { None };
-    value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
-}
-
-/// Returns the edits for a text. In the ranges `json`, containers are left to the rules for JSON.
-pub(super) fn collect_edits(
-    redact: &RedactionRules,
-    text: &str,
-    json: &[Range<usize>],
-) -> (Vec<TextEdit>, RedactedNames) {
-    let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
+/// Finds what is hidden in a text. In the ranges `json`, containers are left to the rules for JSON.
+pub(super) fn redact(rules: &RedactionRules, text: &str, json: &[Range<usize>]) -> Findings {
     let facts = TextFacts::new(text);
-    let mut names_of_settings = SettingNames { redact, verdicts: BTreeMap::new(), facts: &facts };
-    let mut aliases = BTreeSet::new();
+    let mut settings = Settings {
+        rules,
+        text,
+        facts: &facts,
+        verdicts: HashMap::with_hasher(FixedState::with_seed(0)),
+        aliases: BTreeMap::new(),
+        found: Findings::default(),
+    };
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
-        if at < done {
-            continue;
+        if at >= done {
+            let range = json.get(json.partition_point(|range| range.end <= at));
+            let is_json = range.is_some_and(|range| range.contains(&at));
+            done = settings.redact_setting(at, is_json).unwrap_or(done);
         }
+    }
+    let Settings { aliases, mut found, .. } = settings;
+    redact_anchors(text, &aliases, &mut found);
+    markup::redact(rules, &facts, text, &mut found);
+    flag::redact(rules, text, &mut found);
+    if rules.hides_secrets {
+        token::redact(text, &mut found);
+        manifest::redact(text, &mut found);
+    }
+    found
+}
+
+/// Hides the values of settings.
+struct Settings<'r, 't> {
+    rules: &'r RedactionRules,
+    text: &'t str,
+    facts: &'r TextFacts<'t>,
+    /// Results by name as written. Logs repeat the same names on every line.
+    verdicts: HashMap<&'t str, (NameMatch, Option<PairRole>), FixedState>,
+    /// Aliases of YAML that are values of hidden settings, and the names of these.
+    aliases: BTreeMap<&'t str, &'t str>,
+    found: Findings,
+}
+
+impl<'t> Settings<'_, 't> {
+    /// Hides the value of the setting whose separator is at `at`, if its name is hidden. Returns the end of what was read.
+    fn redact_setting(&mut self, at: usize, is_json: bool) -> Option<usize> {
+        let (rules, text) = (self.rules, self.text);
         // `HeaderValue::from_static` is a path of source code.
         let is_path = text[at..].strip_prefix("::").is_some_and(|rest| !rest.starts_with([' ', '\t']));
-        let Some(word) = name_before(text, at).filter(|_| !is_path) else { continue };
-        let is_json =
-            json.get(json.partition_point(|range| range.end <= at)).is_some_and(|r| r.contains(&at));
-        let name = names_of_settings.name_at(text, at, word, is_json);
-        let pair = if name.is_some() || is_json {
-            None
-        } else {
-            TextPair::detect(text, at, word, |name| redact.match_pair_name(name))
-        };
-        let is_short = || redact.hides_secrets && !is_json && is_short_password(text, at, word);
-        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word));
-        let Some(name) = name else { continue };
-        let mut verdict =
-            if pair.is_some() { redact.match_pair_name(name) } else { names_of_settings.match_name(name) };
+        let word = name_before(text, at).filter(|_| !is_path)?;
+        let name = self.name_at(at, word);
+        let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
+        let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
+        let is_short = || rules.hides_secrets && !is_json && is_short_password(text, at, word);
+        let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word))?;
+        let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
         // A path of the operator, or a short name.
         verdict.is_named |= !verdict.is_hidden() && !is_short_name(name) && !is_signature(text, at, word);
         verdict.is_secret |= !verdict.is_named;
-        let first_edit = edits.len();
+        let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
-            && let Some(end) = add_edits_below(text, at, (name, verdict), &mut edits)
+            && let Some(end) = redact_below(text, at, Setting { name, verdict }, &mut self.found)
         {
-            if edits.len() > first_edit {
-                names.add(name.to_owned());
-            }
-            let items = edits[first_edit..].iter().map(|edit| &text[edit.start..edit.end]);
-            aliases.extend(items.filter_map(alias_name));
-            done = end;
-            continue;
+            let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
+            self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
+            return Some(end);
         }
         let extent = match pair {
             Some(TextPair { begins_line: true, .. }) => ValueExtent::Line,
             Some(_) => ValueExtent::Word,
             None => ValueExtent::of_setting(text, at, name, word),
         };
-        let may_be_container = !quote_before(text, at).is_empty() || !is_whole_line_field(name);
-        let found = if is_json {
-            SettingValue::find_in_json(text, at, extent)
-                .filter(|found| !text[found.value.clone()].starts_with("//"))
-        } else {
-            SettingValue::find(text, at, extent, may_be_container)
-        };
-        let Some(found) = found else { continue };
+        let may_be_container = !is_json && (!quote_before(text, at).is_empty() || !is_whole_line_field(name));
+        let found = SettingValue::find(text, at, extent, may_be_container)?;
+        let (start, value) = (found.value.start, &text[found.value.clone()]);
         // An earlier pass hid it, perhaps together with a bracket.
-        if begins_redacted(&text[found.value.start..]) {
-            done = found.value.start + REDACTED.len();
-            continue;
+        if begins_redacted(&text[start..]) {
+            return Some(start + REDACTED.len());
         }
         let is_other = || {
-            names_of_settings.is_in_code(text, at, &found)
+            self.is_in_code(at, &found)
                 || is_in_reference(text, at)
-                || is_named_argument(text, found.value.start, &text[found.value.clone()])
-                || verdict.kind != SecretKind::Instructions
-                    && facts.is_label_of_catalogue(&text[found.value.clone()])
+                || is_named_argument(text, start, value)
+                || verdict.kind != SecretKind::Instructions && self.facts.is_label_of_catalogue(value)
         };
         if !verdict.is_named && is_other() || is_closing_quote(text, at) {
-            done = found.value.start;
-            continue;
+            return Some(start);
         }
-        if let Some(edit) = found.edit(text, at, (name, verdict)) {
-            names.add(name.to_owned());
-            aliases.extend(alias_name(&text[found.value.clone()]));
-            edits.push(edit);
+        let end = found.hide(text, at, Setting { name, verdict }, &mut self.found);
+        if self.found.edits.len() > first_edit {
+            self.aliases.extend(alias_name(value).map(|alias| (alias, name)));
         }
-        done = found.replaced.end;
+        Some(end)
     }
-    yaml_anchor::collect_edits(text, &aliases, &mut edits);
-    markup::collect_edits(redact, &facts, text, &mut edits, &mut names);
-    flag::collect_edits(redact, text, &mut edits, &mut names);
-    if redact.hides_secrets {
-        token::collect_edits(text, &mut edits, &mut names);
-        manifest::collect_edits(text, &mut edits, &mut names);
-    }
-    (edits, names)
-}
 
-impl<'t> SettingNames<'_, 't> {
-    /// Returns the hidden name before the separator at `at`. `word`: the word before it. `is_json`: other rules apply to paths.
-    fn name_at(&mut self, text: &'t str, at: usize, word: &'t str, is_json: bool) -> Option<&'t str> {
-        if self.match_name(word).is_hidden() || self.redact.hides_secrets && is_signature(text, at, word) {
+    /// Returns the hidden name before the separator at `at`. `word`: the word before it.
+    fn name_at(&mut self, at: usize, word: &'t str) -> Option<&'t str> {
+        let text = self.text;
+        if self.match_name(word).is_hidden() || self.rules.hides_secrets && is_signature(text, at, word) {
             return Some(word);
         }
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
         for words in [2, 3].into_iter().filter_map(|count| words_before(text, at, count)) {
-            let verdict = self.match_name(words);
+            let verdict = self.rules.match_name(&words.replace(' ', "_"));
             if verdict.is_named || verdict.is_secret && may_be_setting(text, at, words) {
                 return Some(words);
             }
         }
         let last_two = last_two_names(path_before(text, at)).filter(|name| self.match_name(name).is_hidden());
-        let is_at_path = || !is_json && self.redact.matches_setting_path(text, at);
+        let is_at_path = || self.rules.matches_setting_path(text, at);
         last_two.or_else(|| is_at_path().then_some(word))
     }
 
     /// Returns true if a value stands in source code and is no string there. A variable of a shell is no code: `TOKEN=abc`.
-    fn is_in_code(&self, text: &str, at: usize, found: &SettingValue) -> bool {
-        let Range { start, end } = found.value;
+    fn is_in_code(&self, at: usize, found: &SettingValue) -> bool {
+        let (text, Range { start, end }) = (self.text, found.value.clone());
         let value = &text[start..end];
+        // Characters are compared with tokens.
+        let is_character = value.len() == 1 || value.starts_with('\\') && value.len() == 2;
         let is_string = if found.is_container {
             value.contains(['"', '\''])
         } else {
-            // Characters are compared with tokens.
-            text[..start].ends_with(['"', '\'', '`']) && !is_character(value)
+            text[..start].ends_with(['"', '\'', '`']) && !is_character
         };
         let ends = text[end..].starts_with([',', ';', ')']);
         let is_variable = start == at + 1 && text.as_bytes()[at] == b'=' && !ends;
@@ -164,21 +153,33 @@ impl<'t> SettingNames<'_, 't> {
     }
 
     fn match_name(&mut self, name: &'t str) -> NameMatch {
-        if let Some(verdict) = self.verdicts.get(name) {
-            return *verdict;
-        }
-        let verdict = self.redact.match_name(&decoded_name(name).replace(' ', "_"));
-        if self.verdicts.len() < MAX_CACHED_NAMES {
-            self.verdicts.insert(name, verdict);
-        }
-        verdict
+        self.facts_of(name).0
     }
+
+    /// Returns the match of a name, and its role in a pair.
+    fn facts_of(&mut self, name: &'t str) -> (NameMatch, Option<PairRole>) {
+        if let Some(facts) = self.verdicts.get(name) {
+            return *facts;
+        }
+        let facts = (self.rules.match_name(&decoded_name(name).replace(' ', "_")), PairRole::of(name));
+        if self.verdicts.len() < MAX_CACHED_NAMES {
+            self.verdicts.insert(name, facts);
+        }
+        facts
+    }
+}
+
+/// Returns true for a short name such as `pass` whose value is a password.
+fn is_short_password(text: &str, at: usize, word: &str) -> bool {
+    let value = if is_short_name(word) { value_after(text, at + 1, ValueExtent::Word) } else { None };
+    value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
 }
 
 /// Returns true for the parameter of a URL that signs it: `?X-Amz-Signature=…`.
 fn is_signature(text: &str, at: usize, word: &str) -> bool {
-    let lower = word.to_ascii_lowercase();
-    (lower == "sig" || lower.ends_with("signature")) && text[..at - word.len()].ends_with(['?', '&'])
+    let lower = || word.to_ascii_lowercase();
+    text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']))
+        && (lower() == "sig" || lower().ends_with("signature"))
 }
 
 /// Returns true if a value begins with the mark of a hidden value.
@@ -210,10 +211,6 @@ fn is_named_argument(text: &str, start: usize, value: &str) -> bool {
 fn is_in_reference(text: &str, at: usize) -> bool {
     let before = line_before(text, at).rsplit([' ', '"', '\'', '\t']).next();
     before.is_some_and(|before| before.contains("arn:"))
-}
-
-fn is_character(value: &str) -> bool {
-    value.len() == 1 || value.starts_with('\\') && value.len() == 2
 }
 
 /// Returns true if a separator stands at the end of a string: `write("Authorization: ")`.

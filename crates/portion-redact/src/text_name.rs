@@ -5,16 +5,14 @@ use std::borrow::Cow;
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Returns the word before a separator, with or without quotes, emphasis, closing tags and a comment after it.
+/// Returns the word before a separator, with or without quotes, emphasis and closing tags after it.
 pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 16)).min(at)..at];
     let near = near.trim_end_matches([' ', '\t']);
-    let comment = near.rfind("/*").filter(|_| near.ends_with("*/"));
-    let near = near[..comment.unwrap_or(near.len())].trim_end_matches([' ', '\t']);
-    let tag = near.rfind("</").filter(|_| near.ends_with('>'));
+    let tag = if near.ends_with('>') { near.rfind("</") } else { None };
     let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
     // Brackets in forms: `user%5Bpassword%5D=…`.
-    let near = near.trim_end_matches("%5D").trim_end_matches("%5d");
+    let near = near.strip_suffix("%5D").or(near.strip_suffix("%5d")).unwrap_or(near);
     let start_of_word =
         |near: &str| near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
     let mut begin = start_of_word(near);

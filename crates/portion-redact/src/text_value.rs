@@ -1,13 +1,14 @@
 //! Finds where the value of a setting in text begins and ends.
 
+use super::name::is_in;
 use super::pair::is_phrase_name;
 
 /// Maximum bytes before the first name of a line.
 const MAX_LINE_LEAD: usize = 128;
 /// Maximum words of a value that has its line to itself.
 const MAX_VALUE_WORDS: usize = 6;
-/// Maximum bytes of a closing tag after a name.
-const MAX_TAG_BYTES: usize = 12;
+/// Maximum bytes of an item of a list.
+const MAX_ITEM_BYTES: usize = 64 << 10;
 /// Maximum bytes of the type in a declaration.
 const MAX_TYPE_BYTES: usize = 64;
 /// Maximum lines that continue a value.
@@ -16,17 +17,12 @@ const MAX_CONTINUED_LINES: usize = 64;
 const MAX_PREFIX_BYTES: usize = 2;
 /// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
 const MAX_CALLEE_BYTES: usize = 32;
-/// Maximum bytes of a comment between a name and its value.
-const MAX_COMMENT_BYTES: usize = 64;
 /// Commands that often follow a setting of their environment: `TOKEN=… npm publish`.
-const COMMANDS: [&str; 16] = [
-    "bash", "cargo", "curl", "docker", "env", "git", "go", "java", "make", "node", "npm", "npx", "pip",
-    "python", "python3", "sh",
-];
+const COMMANDS: &str = "bash cargo curl docker env git go java make node npm npx pip python python3 sh";
 /// Words of expressions in source code.
-const CODE_WORDS: [&str; 6] = ["await", "else", "if", "new", "not", "return"];
+const CODE_WORDS: &str = "await else if new not return";
 /// Values that are no secrets.
-const LITERALS: [&str; 7] = ["False", "None", "True", "false", "nil", "null", "true"];
+const LITERALS: &str = "False None True false nil null true";
 const TRIPLE_QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
 /// The end of a value without quotes.
@@ -78,13 +74,13 @@ impl ValueExtent {
 fn is_only_value(before: &str, rest: &str) -> bool {
     let mut words = rest.split_whitespace();
     let is_command = words.clone().nth(1).is_some_and(|word| {
-        COMMANDS.contains(&word) || word.starts_with(['/', '.', '-', '&', '|', '#', '<', '>'])
+        is_in(COMMANDS, word) || word.starts_with(['/', '.', '-', '&', '|', '#', '<', '>'])
     });
     // Code has spaces around the sign, and marks that a value without quotes hardly has.
     let is_spaced = before.ends_with([' ', '\t']) || rest.starts_with([' ', '\t']);
     let is_code = is_spaced
         && (rest.contains(|c: char| "()[]{};\"'`<>&|,:?+*".contains(c))
-            || words.clone().any(|word| CODE_WORDS.contains(&word)));
+            || words.clone().any(|word| is_in(CODE_WORDS, word)));
     // `password=None,` and `token=None, n=1):` are arguments.
     let content = rest.trim();
     let argument = content.trim_end_matches([',', ';', ')']);
@@ -92,13 +88,8 @@ fn is_only_value(before: &str, rest: &str) -> bool {
         argument.len() < content.len() && !argument.contains(|c: char| " ,;&\"'<>)}]".contains(c));
     let holds_setting = rest.trim_end_matches('=').contains('=');
     let first = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let is_argument = is_argument || LITERALS.contains(&first);
-    words.nth(MAX_VALUE_WORDS).is_none()
-        && !is_command
-        && !is_code
-        && !is_argument
-        && !holds_setting
-        && !rest.contains('<')
+    let is_argument = is_argument || is_in(LITERALS, first);
+    words.nth(MAX_VALUE_WORDS).is_none() && !is_command && !is_code && !is_argument && !holds_setting
 }
 
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.
@@ -106,7 +97,7 @@ pub(super) fn value_after(text: &str, from: usize, extent: ValueExtent) -> Optio
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
     // A value in base64 has two colons before it in LDIF.
     let rest = rest.strip_prefix(':').filter(|rest| rest.starts_with(' ')).unwrap_or(rest);
-    let content = skip_comment(skip_closing_marks(rest).trim_start_matches([' ', '\t']));
+    let content = skip_closing_marks(rest).trim_start_matches([' ', '\t']);
     let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let unescaped = if extent == ValueExtent::Word { without_call(unescaped) } else { unescaped };
     let unescaped = without_literal_prefix(unescaped);
@@ -276,27 +267,10 @@ pub(super) fn begins_string(quoted: &str, quote: u8) -> bool {
     !inside.starts_with([' ', ',', ';', ')', ']', '}', '&', ':']) && quoted_len(inside, quote, false).1
 }
 
-/// Skips a comment before a value: `/* … */ "x"`.
-fn skip_comment(rest: &str) -> &str {
-    let inside =
-        rest.strip_prefix("/*").map(|inside| &inside[..inside.floor_char_boundary(MAX_COMMENT_BYTES)]);
-    let len = inside.and_then(|inside| inside.find("*/")).map(|len| len + 4);
-    rest[len.unwrap_or_default()..].trim_start_matches([' ', '\t'])
-}
-
-/// Skips the marks that close a name after its separator: `**Password:** x`, `<b>Password:</b> x`.
+/// Skips the marks that close a name after its separator: `**Password:** x`.
 fn skip_closing_marks(rest: &str) -> &str {
-    let after_tag = || {
-        let tag = rest.strip_prefix("</")?;
-        let len = tag.bytes().take(MAX_TAG_BYTES).position(|b| b == b'>')?;
-        tag.get(len + 1..)
-    };
-    let after_mark = || {
-        ["**", "__", "*", "_", "`"]
-            .into_iter()
-            .find_map(|mark| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t'])))
-    };
-    after_tag().or_else(after_mark).unwrap_or(rest)
+    let after = |mark: &str| rest.strip_prefix(mark).filter(|after| after.starts_with([' ', '\t']));
+    ["**", "__", "*", "_", "`"].into_iter().find_map(after).unwrap_or(rest)
 }
 
 /// Returns the part of the line before an offset; an empty text if the line begins far before it.
@@ -309,4 +283,28 @@ pub(super) fn line_before(text: &str, at: usize) -> &str {
 /// Returns true for what may stand before the first key of a line: indentation, the dash of an item, a quote.
 pub(super) fn is_line_lead(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' ' | '\t' | '-' | '*' | '+' | '>' | '#' | '"' | '\'' | '`' | '_' | '•'))
+}
+
+/// Returns the offset of the end of the line at an offset.
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    memchr::memchr(b'\n', rest).map_or(text.len(), |len| at + len)
+}
+
+/// Returns the bytes of an item of a list, up to the comma or the bracket after it, or `None` if it does not end.
+pub(super) fn item_len(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0_usize, None);
+    let mut bytes = text.bytes().take(MAX_ITEM_BYTES).enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (quote, byte) {
+            (Some(_), b'\\') => drop(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (None, b'\'' | b'"' | b'`') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b',' | b')' | b']' | b'}') if depth == 0 => return Some(at),
+            (None, b')' | b']' | b'}') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }

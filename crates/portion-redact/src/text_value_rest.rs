@@ -71,8 +71,10 @@ fn joined_end(text: &str, start: usize, end: usize) -> usize {
                 let len = rest[1..].find(quote).unwrap_or_default();
                 at += len + 2;
             }
-            Some(c) if at > end && (c.is_alphanumeric() || "$_-.".contains(c)) => at += c.len_utf8(),
-            Some(c) if at == end && text[..end].ends_with(['"', '\'']) && c.is_alphanumeric() => {
+            Some(c)
+                if (at > end || text[..end].ends_with(['"', '\'']))
+                    && (c.is_alphanumeric() || at > end && "$_-.".contains(c)) =>
+            {
                 at += c.len_utf8();
             }
             _ => return at,

@@ -7,8 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::unescape;
 
-use super::code::is_code;
-use super::label::is_identifier;
+use super::code::{is_code, is_identifier};
 use super::name::{SecretKind, is_in, is_plain_secret_name, secret_kind};
 
 /// Maximum bytes of a value whose words are read. A longer one is a secret.
@@ -31,40 +30,10 @@ const SENTENCE_WORDS: &str = "about already and any are as at be been before but
     of on only or our please provide required see shall should than that the their them then there these they this those to too \
     type unless until upon use used using want was were what when where which while who why will with without would wrong you your";
 /// Beginnings of references to a value elsewhere.
-const REFERENCES: [&str; 32] = [
-    "${",
-    "$(",
-    "$[",
-    "{{",
-    "<%",
-    "#{",
-    "%{",
-    "{%",
-    "@{",
-    "[[",
-    "arn:",
-    "vault:",
-    "op://",
-    "ssm:",
-    "kms:",
-    "secretref:",
-    "keyvault:",
-    "env:",
-    "file:",
-    "workspace:",
-    "npm:",
-    "github:",
-    "git+",
-    "link:",
-    "catalog:",
-    "projects/",
-    "@Microsoft.KeyVault",
-    "!Ref ",
-    "!Sub ",
-    "!GetAtt ",
-    "!ImportValue ",
-    "#/",
-];
+const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: kms: secretref: keyvault: env: file: workspace: \
+    npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
+/// Characters at least one of which each of these has.
+const REFERENCE_MARKS: [char; 11] = ['$', '{', '<', '#', '%', '@', '[', '!', ':', '/', '+'];
 /// Names of facts about a word of a text.
 const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
@@ -80,7 +49,9 @@ pub(super) enum Form<'t> {
 /// Returns true if a value under the name of a secret of this kind is a secret.
 pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: Form<'_>) -> bool {
     let value = value.trim();
-    if value.is_empty() || is_mask(value) || is_in(STATUS_WORDS, &lower(value)) {
+    // No word for a status, and no name of a type, has a digit.
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    if value.is_empty() || is_mask(value) || !has_digit && is_in(STATUS_WORDS, &lower(value)) {
         return false;
     }
     if value.len() > MAX_READ_BYTES {
@@ -139,7 +110,7 @@ fn is_mask(value: &str) -> bool {
         })
     };
     value.len() > 2 && value.chars().all(is_sign)
-        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "{}" | "[]" | "()" | "\"\"" | "''")
+        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
         || in_marks('<', '>')
         || in_marks('[', ']')
         || in_marks('(', ')') && value.chars().any(char::is_alphabetic)
@@ -171,9 +142,8 @@ fn is_reference(value: &str) -> bool {
     let inside = value.trim_start_matches("\\n").trim_start_matches("\\r").trim_start_matches("\\t");
     is_constant(value)
         || is_block(inside)
-        || REFERENCES
-            .iter()
-            .any(|start| value.starts_with(start) || first != value && first.starts_with(start))
+        || value.contains(REFERENCE_MARKS)
+            && REFERENCES.split(' ').any(|start| value.starts_with(start) || first.starts_with(start))
         || first != value && is_block(first)
         || first.strip_prefix('$').is_some_and(|name| is_variable(name.trim_end_matches([';', ',', ')'])))
         || value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(is_identifier)
@@ -183,12 +153,9 @@ fn is_reference(value: &str) -> bool {
         || is_address(value)
 }
 
-/// Returns true for what stands in braces, or begins a block of settings.
+/// Returns true for what stands in braces.
 fn is_block(value: &str) -> bool {
-    value.strip_prefix('{').is_some_and(|rest| {
-        rest.contains(['}', ':'])
-            || rest.chars().next().is_none_or(|c| c.is_whitespace() || "\"'{%".contains(c))
-    })
+    value.strip_prefix('{').is_some_and(|rest| rest.is_empty() || rest.contains(['}', ':']))
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
@@ -224,7 +191,8 @@ fn is_type(value: &str) -> bool {
     let plain = value.trim_start_matches(['&', '*', '?']).trim_end_matches([',', ';', '?', '!']);
     let end = plain.find(['(', '<', '[', ' ', '|']).unwrap_or(plain.len());
     let rest = plain[end..].trim_start();
-    is_in(TYPES, &lower(&plain[..end]))
+    !plain[..end].bytes().any(|byte| byte.is_ascii_digit())
+        && is_in(TYPES, &lower(&plain[..end]))
         && (rest.is_empty()
             || rest.starts_with(['(', '<', '[', '|', '='])
             || is_in("null optional required", rest))

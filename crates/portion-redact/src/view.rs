@@ -1,45 +1,36 @@
 //! Writes unusual settings as `name: value`, in a copy of a text with the same offsets.
 //!
 //! Readers of the copy need to know one spelling: colours of terminals, no-break spaces, full-width colons, line breaks of old
-//! systems, marks around values and settings of certain files become spaces, colons and line breaks.
+//! systems, marks around values, comments and settings of certain files become spaces, colons and line breaks.
 
 use std::borrow::Cow;
 
-use memchr::memmem;
+use memchr::memmem::find_iter;
+use memchr::{memchr_iter, memchr2};
 
-/// Maximum bytes of an escape sequence, of an entity, and of a tag.
+use super::name::is_in;
+
+/// Maximum bytes of an escape sequence, of a tag, and of a comment.
 const MAX_ESCAPE_BYTES: usize = 24;
-const MAX_ENTITY_BYTES: usize = 10;
 const MAX_TAG_BYTES: usize = 512;
-/// Entities, and the characters that they stand for.
-const ENTITIES: [(&str, u8); 9] = [
-    ("&nbsp;", b' '),
-    ("&#160;", b' '),
-    ("&#xa0;", b' '),
-    ("&colon;", b':'),
-    ("&#58;", b':'),
-    ("&#x3a;", b':'),
-    ("&equals;", b'='),
-    ("&#61;", b'='),
-    ("&#x3d;", b'='),
-];
-/// Characters, and the ASCII character that they mean.
-const WIDE_CHARS: [(&str, u8); 6] = [
-    ("\u{a0}", b' '),
-    ("\u{202f}", b' '),
-    ("\u{2007}", b' '),
-    ("\u{3000}", b' '),
-    ("：", b':'),
-    ("＝", b'='),
+const MAX_COMMENT_BYTES: usize = 64;
+/// Maximum bytes before a value that are read.
+const MAX_LEAD_BYTES: usize = 96;
+/// Characters, entities and marks of sections, and the ASCII character that they mean.
+const SPELLINGS: [(&str, u8); 3] = [
+    ("\u{a0}|\u{202f}|\u{2007}|\u{3000}|&nbsp;|&NBSP;|&#160;|&#xa0;|&#xA0;|&#XA0;|<![CDATA[|]]>", b' '),
+    ("：|&colon;|&#58;|&#x3a;|&#x3A;|&#X3A;", b':'),
+    ("＝|&equals;|&#61;|&#x3d;|&#x3D;|&#X3D;", b'='),
 ];
 /// Tags of marks around words.
-const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div";
+const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div label";
 
 /// Returns a text in which all settings are written as usual, with the same offsets.
 pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
     let mut view = View { text, bytes: None };
     view.replace_characters();
     view.replace_marks();
+    view.replace_comments();
     view.replace_settings();
     match view.bytes.map(String::from_utf8) {
         Some(Ok(text)) => Cow::Owned(text),
@@ -57,43 +48,32 @@ impl View<'_> {
     /// Writes a character, and spaces over the rest of the range.
     fn put(&mut self, start: usize, end: usize, byte: u8) {
         let bytes = self.bytes.get_or_insert_with(|| self.text.as_bytes().to_vec());
-        if let Some(range) = bytes.get_mut(start..end) {
+        if let Some(range) = bytes.get_mut(start..end).filter(|range| !range.is_empty()) {
             range.fill(b' ');
-            if let Some(first) = range.first_mut() {
-                *first = byte;
-            }
+            range[0] = byte;
         }
     }
 
     fn replace_characters(&mut self) {
-        let text = self.text;
-        let bytes = text.as_bytes();
-        for at in memchr::memchr_iter(0x1b, bytes) {
+        let (text, bytes) = (self.text, self.text.as_bytes());
+        for at in memchr_iter(0x1b, bytes) {
             let near = &bytes[at..bytes.len().min(at + MAX_ESCAPE_BYTES)];
             let len = near.iter().skip(2).position(|byte| (0x40..0x7f).contains(byte));
-            if let Some(len) = len.filter(|_| near.get(1) == Some(&b'[')) {
+            if let Some(len) = len.filter(|_| near[1] == b'[') {
                 self.put(at, at + len + 3, b' ');
             }
         }
-        for at in memchr::memchr_iter(b'\r', bytes) {
+        for at in memchr_iter(b'\r', bytes) {
             if bytes.get(at + 1).is_some_and(|next| *next != b'\n') && !text[..at].ends_with('\r') {
                 self.put(at, at + 1, b'\n');
             }
         }
-        if !text.is_ascii() {
-            for (wide, byte) in WIDE_CHARS {
-                for at in memmem::find_iter(bytes, wide) {
-                    self.put(at, at + wide.len(), byte);
-                }
-            }
+        if text.is_ascii() && memchr2(b'&', b'<', bytes).is_none() {
+            return;
         }
-        for at in memchr::memchr_iter(b'&', bytes) {
-            let near = &text[at..text.floor_char_boundary(at + MAX_ENTITY_BYTES)];
-            let found = ENTITIES.iter().find(|(entity, _)| {
-                near.get(..entity.len()).is_some_and(|near| near.eq_ignore_ascii_case(entity))
-            });
-            if let Some((entity, byte)) = found {
-                self.put(at, at + entity.len(), *byte);
+        for (spellings, byte) in SPELLINGS {
+            for spelling in spellings.split('|') {
+                find_iter(bytes, spelling).for_each(|at| self.put(at, at + spelling.len(), byte));
             }
         }
     }
@@ -102,23 +82,38 @@ impl View<'_> {
     fn replace_marks(&mut self) {
         let text = self.text;
         let mut separated = 0;
-        for at in memchr::memchr_iter(b'<', text.as_bytes()) {
+        for at in memchr_iter(b'<', text.as_bytes()) {
             let near = &text[at..text.floor_char_boundary(at + MAX_TAG_BYTES)];
             let Some(len) = near.find('>').filter(|len| !near[1..*len].contains('<')) else { continue };
             let tag = &near[1..len];
-            let name = tag.split([' ', '/', '\n', '\t']).next().unwrap_or_default();
+            let name = tag.split([' ', '\n', '\t']).next().unwrap_or_default();
+            // An element that is closed between a name and another element is read as an element.
+            let next = text[at + len + 1..].trim_start().strip_prefix('<').filter(|_| tag.starts_with('/'));
+            let is_mark = |tag: &str| is_inline(tag.split(['>', ' ']).next().unwrap_or_default());
             let between = text[..at].trim_end_matches([' ', '\t', '\u{a0}']);
             let follows = separated == between.len() && separated > 0
                 || between.ends_with([':', '=', '：']) && !between.ends_with("\":");
-            if follows && super::name::is_in(INLINE_TAGS, &name.to_ascii_lowercase()) {
+            if follows && is_inline(name) && next.is_none_or(is_mark) {
                 self.put(at, at + len + 1, b' ');
                 separated = at + len + 1;
-            } else if name.starts_with(|c: char| c.is_ascii_alphabetic())
-                && tag.contains('\n')
-                && tag.contains('=')
-            {
-                for feed in memchr::memchr_iter(b'\n', tag.as_bytes()) {
-                    self.put(at + 1 + feed, at + 2 + feed, b' ');
+            } else if name.starts_with(|c: char| c.is_ascii_alphabetic()) && tag.contains('=') {
+                let feeds = memchr_iter(b'\n', tag.as_bytes());
+                feeds.for_each(|feed| self.put(at + 1 + feed, at + 2 + feed, b' '));
+            }
+        }
+    }
+
+    /// Removes comments of a few words: `password /* here */: x`.
+    fn replace_comments(&mut self) {
+        let text = self.text;
+        for (begin, end, kept) in [("/*", "*/", 0), ("-- ", "\n", 1)] {
+            for at in find_iter(text.as_bytes(), begin) {
+                let inside = &text[at + begin.len()..text.floor_char_boundary(at + MAX_COMMENT_BYTES)];
+                let is_word = |c: char| c.is_alphanumeric() || " ,.()".contains(c);
+                let comment = inside.split_once(end).map_or("\0", |(comment, _)| comment);
+                let digits = comment.bytes().filter(u8::is_ascii_digit).count();
+                if digits < 4 && comment.chars().all(is_word) {
+                    self.put(at, at + begin.len() + comment.len() + end.len() - kept, b' ');
                 }
             }
         }
@@ -127,60 +122,62 @@ impl View<'_> {
     /// Writes settings of certain files as `name=value`.
     fn replace_settings(&mut self) {
         let text = self.text;
+        let begins_line = |at: usize| at == 0 || text[..at].ends_with('\n');
+        let before =
+            |at: usize| &text[text.ceil_char_boundary(at.saturating_sub(MAX_LEAD_BYTES)).min(at)..at];
         // `? password` and `: hunter2` on the next line.
-        for at in memmem::find_iter(text.as_bytes(), "\n") {
-            let (line, next) = (text[..at].rsplit('\n').next().unwrap_or_default(), &text[at + 1..]);
-            let content = line.trim_start();
-            if content.starts_with("? ") && next.trim_start_matches(' ').starts_with(": ") {
-                let start = at - content.len();
-                self.put(start, start + 1, b' ');
+        let begins_content =
+            |at: &usize| matches!(before(*at).trim_end_matches(' ').chars().next_back(), None | Some('\n'));
+        for at in find_iter(text.as_bytes(), "? ").filter(begins_content) {
+            let len = text[at..].find('\n').unwrap_or(text.len() - at);
+            if text[at + len..].trim_start().starts_with(": ") {
                 self.put(at, at + 1, b' ');
+                self.put(at + len, at + len + 1, b' ');
             }
         }
         // `ENV API_TOKEN hunter2`
-        for at in memmem::find_iter(text.as_bytes(), "ENV ") {
-            let rest = &text[at + 4..];
-            let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
-            let begins_line = at == 0 || text[..at].ends_with('\n');
-            if begins_line && len > 0 && rest[len..].starts_with(' ') {
+        for at in find_iter(text.as_bytes(), "ENV ").filter(|at| begins_line(*at)) {
+            let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+            let len = text[at + 4..].find(is_other).unwrap_or_default();
+            if len > 0 && text[at + 4 + len..].starts_with(' ') {
                 self.put(at + 4 + len, at + 5 + len, b'=');
             }
         }
         // `machine example.com login ann password hunter2`
-        for at in memmem::find_iter(text.as_bytes(), "password ") {
-            let near = &text[text.ceil_char_boundary(at.saturating_sub(256)).min(at)..at];
-            let mut words = near.split_whitespace().rev();
-            let is_netrc =
-                words.nth(1) == Some("login") || near.contains("machine ") && near.contains("login ");
-            if is_netrc && near.ends_with(char::is_whitespace) {
+        for at in find_iter(text.as_bytes(), "password ") {
+            if before(at).ends_with(char::is_whitespace)
+                && before(at).split_whitespace().rev().nth(1) == Some("login")
+            {
                 self.put(at + 8, at + 9, b'=');
             }
         }
         // `define('DB_PASSWORD', 'hunter2')`
-        for at in memchr::memchr_iter(b',', text.as_bytes()) {
-            let before = &text[..at];
-            let Some(quote) = before.chars().next_back().filter(|quote| matches!(quote, '"' | '\'')) else {
+        for at in memchr_iter(b',', text.as_bytes())
+            .filter(|at| text[at + 1..].trim_start().starts_with(['"', '\'']))
+        {
+            let Some(quote) = before(at).chars().next_back().filter(|quote| "\"'".contains(*quote)) else {
                 continue;
             };
-            let near = &before[before.ceil_char_boundary(at.saturating_sub(80)).min(at - 1)..at - 1];
-            let Some(open) = near.rfind(quote) else { continue };
-            let is_argument = near[..open].trim_end_matches(' ').ends_with('(')
-                && near[open + 1..].chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-            if is_argument && text[at + 1..].trim_start_matches(' ').starts_with(['"', '\'']) {
+            let argument = before(at - 1).rsplit_once(quote);
+            let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+            if argument.is_some_and(|(lead, name)| lead.trim_end().ends_with('(') && is_name(name)) {
                 self.put(at, at + 1, b':');
             }
         }
         // `name="password"`, an empty line and the value, in the body of a form.
-        for at in memmem::find_iter(text.as_bytes(), "form-data; name=\"") {
-            let start = at + "form-data; name=".len();
-            let Some(len) = text[start + 1..].find('"') else { continue };
-            let end = start + 1 + len;
-            let rest = &text[end + 1..];
+        for at in find_iter(text.as_bytes(), "form-data; name=\"").map(|at| at + "form-data; name=".len()) {
+            let Some((name, rest)) = text[at + 1..].split_once('"') else { continue };
             let feeds = rest.len() - rest.trim_start_matches(['\r', '\n']).len();
-            if feeds > 1 && rest[..feeds].matches('\n').count() == 2 {
-                self.put(start, start + 1, b' ');
+            if rest[..feeds].matches('\n').count() == 2 {
+                let end = at + 1 + name.len();
+                self.put(at, at + 1, b' ');
                 self.put(end, end + 1 + feeds, b'=');
             }
         }
     }
+}
+
+/// Returns true for the name of an inline tag, with the slash of an end tag or of an empty element.
+fn is_inline(name: &str) -> bool {
+    is_in(INLINE_TAGS, &name.trim_matches('/').to_ascii_lowercase())
 }

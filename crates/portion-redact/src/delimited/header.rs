@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::super::edit::BYTE_ORDER_MARK;
-use super::super::name::{SecretKind, is_plain_secret_name};
-use super::super::pair::{PairColumns, is_action, may_be_pair_secret};
-use super::super::short_password::password_column;
+use super::super::columns::Columns;
+use super::super::name::{SecretKind, is_in, is_plain_secret_name};
+use super::super::pair::{PairColumns, may_be_pair_secret};
 use super::super::value::Form;
-use super::super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
-use super::row::{RowReader, cell_count, cells_of, is_rule};
+use super::super::{Findings, NameMatch, RedactionRules};
+use super::row::{RowReader, cells_of, is_rule};
+use super::single_column::hidden_name;
 
 const DELIMITERS: [char; 7] = [',', '\t', ';', '|', '│', '┃', '║'];
 /// Maximum bytes of a header line.
@@ -16,18 +16,10 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
-/// Maximum words of the name of a secret in text. More words are a sentence that mentions one.
-pub(crate) const MAX_SECRET_NAME_WORDS: usize = 4;
-/// Words of sentences that column names do not have.
-const FUNCTION_WORDS: [&str; 22] = [
-    "a", "already", "an", "any", "are", "be", "begins", "between", "her", "his", "is", "it", "its", "may",
-    "must", "out", "shall", "should", "that", "the", "this", "was",
-];
 /// First words of statements in source code.
-const STATEMENT_WORDS: [&str; 11] =
-    ["assert", "await", "const", "def", "del", "import", "let", "raise", "return", "var", "yield"];
+const STATEMENT_WORDS: &str = "assert await const def del import let raise return var yield";
 /// Names of the second of two columns that make the first one a column of names.
-const VALUE_HEADINGS: [&str; 6] = ["value", "values", "val", "setting", "content", "data"];
+const VALUE_HEADINGS: &str = "value values val setting content data";
 
 /// The lines around a line, without blank ones and rules.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,32 +35,28 @@ pub(super) struct LinesAround<'t> {
 /// A header with hidden columns, or with columns of names and values.
 #[derive(Clone)]
 pub(super) struct Header<'a> {
+    rules: &'a RedactionRules,
     pub(super) delimiter: char,
     pub(super) line: &'a str,
-    names: Vec<&'a str>,
-    hidden: Vec<HiddenColumn>,
+    columns: Columns,
     pairs: Option<PairColumns>,
     /// True if a heading says that there are values, so that names in the next rows are no headings.
     pub(super) has_value_heading: bool,
 }
 
-#[derive(Clone)]
-struct HiddenColumn {
-    index: usize,
-    name: String,
-    verdict: NameMatch,
-}
-
 impl<'a> Header<'a> {
     /// Reads a line as a header; `None` if it is none, or if it hides nothing.
-    pub(super) fn detect(redact: &RedactionRules, line: &'a str, is_first_line: bool) -> Option<Self> {
+    pub(super) fn detect(rules: &'a RedactionRules, line: &'a str, is_first_line: bool) -> Option<Self> {
         if line.len() > MAX_HEADER_BYTES {
             return None;
         }
         DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
-            let (cells, _) = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter)?;
-            let names: Vec<&str> =
-                cells.iter().map(|cell| line[cell.clone()].trim_start_matches(BYTE_ORDER_MARK)).collect();
+            let names = cells_of(line, delimiter);
+            if let [name] = names[..]
+                && !(is_framed(line, delimiter) && hidden_name(rules, name).is_some())
+            {
+                return None;
+            }
             // A line of pretty-printed JSON, or of a list in source code, ends with a comma.
             let is_line_of_list = names.last().is_some_and(|last| last.is_empty())
                 && (names.len() == 2 || line.starts_with([' ', '\t']));
@@ -77,43 +65,58 @@ impl<'a> Header<'a> {
                 is_column_name(name)
                     || is_first_line && (line.contains('"') || !name.ends_with('.') && !is_code(name))
             };
-            if names.len() < 2 || is_line_of_list || !names.iter().all(may_be_heading) {
+            if names.is_empty() || is_line_of_list || !names.iter().all(may_be_heading) {
                 return None;
             }
-            let hidden = names.iter().enumerate().filter(|(_, name)| is_column_name(name));
-            let hidden = hidden.filter_map(|(index, name)| {
-                let verdict = match_column_name(redact, name).among(&names);
-                verdict.is_hidden().then(|| HiddenColumn { index, name: (*name).to_owned(), verdict })
-            });
-            let mut hidden: Vec<_> = hidden.collect();
-            let short = password_column(&names).filter(|_| redact.hides_secrets);
-            hidden.extend(short.map(|index| {
-                let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
-                HiddenColumn { index, name: names[index].to_owned(), verdict }
-            }));
-            let is_only_first_hidden = names.len() == 2
-                && matches!(&*hidden, [only] if only.index == 0 && only.verdict.kind != SecretKind::Word);
-            let is_value =
-                |name: &str| VALUE_HEADINGS.iter().any(|heading| name.eq_ignore_ascii_case(heading));
-            let of_headings = match &*names {
-                [_, second] => is_value(second).then(PairColumns::of_two),
+            let of_headings = match names[..] {
+                [_, value] => is_in(VALUE_HEADINGS, &value.to_ascii_lowercase()).then(PairColumns::of_two),
                 _ => PairColumns::detect(names.iter().copied()),
             };
+            let columns = Columns::of(rules, names.into_iter().map(str::to_owned).collect());
             let has_value_heading = of_headings.is_some();
+            let is_only_first_hidden = columns.names.len() == 2
+                && columns.verdicts[0].kind != SecretKind::Word
+                && columns.hidden().eq([0]);
             let pairs = of_headings.or_else(|| is_only_first_hidden.then(PairColumns::of_two));
-            let hides = !hidden.is_empty() || pairs.is_some();
-            hides.then_some(Self { delimiter, line, names, hidden, pairs, has_value_heading })
+            let hides = columns.hidden().next().is_some() || pairs.is_some();
+            hides.then_some(Self { rules, delimiter, line, columns, pairs, has_value_heading })
         })
     }
 
     pub(super) fn width(&self) -> usize {
-        self.names.len()
+        self.columns.names.len()
+    }
+
+    /// Returns true for a table of one column, which has lines around it.
+    pub(super) fn is_single(&self) -> bool {
+        self.width() == 1
+    }
+
+    /// Reads the cells of the row at an offset; `None` if it is no row of a table.
+    pub(super) fn read_row(
+        &self,
+        reader: &mut RowReader<'_>,
+        at: usize,
+    ) -> Option<(Vec<Range<usize>>, usize)> {
+        let is_row = |cells: &[_], end: usize| {
+            cells.len() > 1
+                || self.is_single() && is_framed(&reader.text[at..end.min(reader.text.len())], self.delimiter)
+        };
+        reader.read_row(at, self.delimiter).filter(|(cells, end)| is_row(cells, *end))
+    }
+
+    /// Reads another line as a header, which is not the first one of the text.
+    pub(super) fn detect_below(&self, line: &'a str) -> Option<Self> {
+        Self::detect(self.rules, line, false)
     }
 
     /// Returns true if the line of this header begins a table, given the lines around it. A line with as many cells as the
     /// line before it is a row: its cells may look like the names of secrets.
     pub(super) fn begins_table(&self, around: &LinesAround<'_>) -> bool {
-        let is_row = |line: &&str| cell_count(line, self.delimiter) == self.width();
+        let is_row = |line: &&str| cells_of(line, self.delimiter).len().max(1) == self.width();
+        if self.is_single() {
+            return is_rule(around.next);
+        }
         let Some(previous) = around.previous.filter(is_row) else { return true };
         let is_second = around.before_previous.is_none_or(|line| !is_row(&line));
         around.has_gap && is_rule(around.next) || is_second && self.is_below_title(previous)
@@ -134,32 +137,34 @@ impl<'a> Header<'a> {
     /// Returns true if all cells are different names without digits, and the hidden ones have no other words than those of
     /// secrets. A value hardly looks so.
     pub(super) fn is_certain(&self) -> bool {
-        let is_certain =
-            |column: &HiddenColumn| column.verdict.is_named || is_plain_secret_name(&column.name);
-        self.is_plain() && !self.hidden.is_empty() && self.hidden.iter().all(is_certain)
+        let Columns { names, verdicts } = &self.columns;
+        let is_certain = |index: usize| verdicts[index].is_named || is_plain_secret_name(&names[index]);
+        self.is_plain() && self.columns.hidden().next().is_some() && self.columns.hidden().all(is_certain)
     }
 
     fn is_plain(&self) -> bool {
-        let mut unique: Vec<_> = self.names.iter().map(|name| name.to_lowercase()).collect();
+        let names = &self.columns.names;
+        let mut unique: Vec<_> = names.iter().map(|name| name.to_lowercase()).collect();
         unique.sort_unstable();
         unique.dedup();
-        let is_plain = |name: &&str| !name.is_empty() && !name.contains(|c: char| c.is_ascii_digit());
-        unique.len() == self.names.len() && self.names.iter().all(is_plain)
+        let is_plain = |name: &String| !name.is_empty() && !name.contains(|c: char| c.is_ascii_digit());
+        unique.len() == names.len() && names.iter().all(is_plain)
     }
 
     /// Returns true if a row repeats the header.
     pub(super) fn is_repeated(&self, text: &str, cells: &[Range<usize>]) -> bool {
-        let cells = cells.iter().map(|cell| &text[cell.clone()]);
-        cells.eq(self.names.iter().copied())
+        cells.iter().map(|cell| &text[cell.clone()]).eq(self.columns.names.iter())
     }
 
     /// Adds the hidden columns of a later header. Returns the columns that are hidden in the row of that header: those that it
     /// does not name.
     pub(super) fn add_columns(&mut self, later: &Self) -> Self {
-        let is_new = |column: &HiddenColumn| later.hidden.iter().all(|named| named.index != column.index);
-        self.hidden.retain(is_new);
-        let above = self.clone();
-        self.hidden.extend(later.hidden.iter().cloned());
+        let mut above = self.clone();
+        for index in later.columns.hidden() {
+            above.columns.verdicts[index] = NameMatch::default();
+            self.columns.verdicts[index] = later.columns.verdicts[index];
+            self.columns.names[index].clone_from(&later.columns.names[index]);
+        }
         above
     }
 
@@ -170,46 +175,30 @@ impl<'a> Header<'a> {
         [Some(column), from_end].into_iter().flatten().filter(move |place| *place < cell_count)
     }
 
-    /// Adds the edits for a row.
-    pub(super) fn collect_row_edits(
-        &self,
-        redact: &RedactionRules,
-        text: &str,
-        cells: &[Range<usize>],
-        edits: &mut Vec<TextEdit>,
-        names: &mut RedactedNames,
-    ) {
-        let mut hide = |value: &Range<usize>, name: &str| {
-            let Range { start, end } = *value;
-            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
-            names.add(name.to_owned());
-        };
-        for column in &self.hidden {
-            for place in self.places(column.index, cells.len()) {
-                if column.verdict.hides(&column.name, &text[cells[place].clone()], Form::Data) {
-                    hide(&cells[place], &column.name);
-                }
+    /// Hides the cells of a row.
+    pub(super) fn redact_row(&self, text: &str, cells: &[Range<usize>], found: &mut Findings) {
+        for index in self.columns.hidden() {
+            for place in self.places(index, cells.len()) {
+                self.columns.hide_cell(index, text, cells[place].clone(), found);
             }
         }
         let Some(pairs) = &self.pairs else { return };
         for place in self.places(pairs.name, cells.len()) {
             let name = &text[cells[place].clone()];
-            if !is_column_name(name) {
+            if !is_column_name(name) || !self.has_value_heading && name.contains(|c: char| c.is_ascii_digit())
+            {
                 continue;
             }
-            let verdict = redact.match_pair_name(name);
-            if !self.has_value_heading && name.contains(|c: char| c.is_ascii_digit()) {
-                continue;
-            }
-            for (index, role) in pairs.values() {
+            let verdict = self.rules.match_pair_name(name);
+            for &(index, role) in &pairs.values {
                 for value in self.places(index, cells.len()).map(|place| &cells[place]) {
                     let shown = &text[value.clone()];
-                    let is_secret =
-                        verdict.is_secret && may_be_pair_secret((pairs.name_role, name), (role, shown));
-                    if (is_secret || verdict.is_named) && verdict.hides(name, shown, Form::Data) {
+                    let may_be =
+                        verdict.is_named || may_be_pair_secret((pairs.name_role, name), (role, shown));
+                    if verdict.hides(name, shown, Form::Data) && may_be {
                         // Without a heading of values, the names in the rows may be secrets themselves.
                         let index = if self.has_value_heading { index } else { pairs.name };
-                        hide(value, self.names.get(index).copied().unwrap_or_default());
+                        found.hide(self.columns.names.get(index).map_or("", String::as_str), value.clone());
                     }
                 }
             }
@@ -217,18 +206,13 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Matches the name of a column: `Door code?` is the name `Door_code`.
-pub(crate) fn match_column_name(redact: &RedactionRules, name: &str) -> NameMatch {
-    let verdict =
-        redact.match_name(&name.trim_matches(['?', ':', '*', '`']).trim_end_matches('_').replace(' ', "_"));
-    NameMatch { is_secret: verdict.is_secret && !is_part_of_sentence(name) && !is_action(name), ..verdict }
-}
-
-/// Returns true for words that are a part of a sentence rather than a name: `this token SHOULD`.
-fn is_part_of_sentence(name: &str) -> bool {
-    let words: Vec<&str> = name.split_whitespace().collect();
-    let is_function_word = |word: &&str| FUNCTION_WORDS.iter().any(|other| word.eq_ignore_ascii_case(other));
-    words.len() > MAX_SECRET_NAME_WORDS || words.len() > 2 && words.iter().any(is_function_word)
+/// Returns true for a row with lines at its ends.
+fn is_framed(row: &str, delimiter: char) -> bool {
+    let row = row.trim();
+    !matches!(delimiter, ',' | ';' | '\t')
+        && row.len() > delimiter.len_utf8()
+        && row.starts_with(delimiter)
+        && row.ends_with(delimiter)
 }
 
 /// Returns true for a name of a few words; an empty one is that of an index column, and it may be a year.
@@ -246,7 +230,7 @@ fn is_code(name: &str) -> bool {
     let has_open = |open: char, close: char| name.matches(open).count() != name.matches(close).count();
     let is_statement = || {
         let first_word = name.split_once(' ').map(|(first, _)| first);
-        first_word.is_some_and(|word| STATEMENT_WORDS.contains(&word)) || name.contains(" import ")
+        first_word.is_some_and(|word| is_in(STATEMENT_WORDS, word)) || name.contains(" import ")
     };
     has_open('(', ')') || has_open('[', ']') || is_statement()
 }

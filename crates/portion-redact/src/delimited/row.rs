@@ -2,10 +2,7 @@
 
 use std::ops::Range;
 
-/// Returns true for a line between the cells of a table that is drawn with box characters.
-fn is_box_line(delimiter: char) -> bool {
-    matches!(delimiter, '│' | '┃' | '║')
-}
+use super::super::text_value::line_end;
 
 /// Returns true for a line between a header and its rows, or between rows.
 pub(super) fn is_rule(line: &str) -> bool {
@@ -14,23 +11,15 @@ pub(super) fn is_rule(line: &str) -> bool {
         && line.chars().all(|c| "-+:=| \t\r\n".contains(c) || is_box(c))
 }
 
-pub(super) fn line_end(text: &str, at: usize) -> usize {
-    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |len| at + len)
-}
-
 /// Returns the line that begins at an offset.
 pub(super) fn line_at(text: &str, start: usize) -> &str {
-    text.get(start..).map_or("", |_| &text[start..line_end(text, start)])
+    text.get(start..line_end(text, start)).unwrap_or_default()
 }
 
 /// Returns the cells of a line.
 pub(super) fn cells_of(line: &str, delimiter: char) -> Vec<&str> {
     let row = RowReader { text: line, quotes_enabled: true }.read_row(0, delimiter);
     row.map_or_else(Vec::new, |(cells, _)| cells.into_iter().map(|cell| &line[cell]).collect())
-}
-
-pub(super) fn cell_count(line: &str, delimiter: char) -> usize {
-    if line.contains(delimiter) { cells_of(line, delimiter).len() } else { 1 }
 }
 
 /// Reads rows as of RFC 4180, with any delimiter. The outer delimiters of a row of Markdown are ignored.
@@ -65,7 +54,7 @@ impl RowReader<'_> {
             }
             at = cell_end + delimiter.len_utf8();
         };
-        if delimiter == '|' || is_box_line(delimiter) {
+        if !matches!(delimiter, ',' | ';' | '\t' | '\n') {
             let row = self.text[start..end].trim();
             if row.len() > delimiter.len_utf8() && row.ends_with(delimiter) {
                 cells.pop();

@@ -8,6 +8,9 @@ use super::super::flag;
 use super::super::prefilter::{self, places_in};
 use super::{JsonRedactor, REDACTED_STRING, SecretKind, is_secret_json};
 
+/// Parts of keys whose values may stand before the word of a secret: those of values in pairs, and `kind: Secret`.
+const EARLY_KEY_PARTS: [&str; 8] = ["val", "Val", "VAL", "ontent", "ONTENT", "laintext", "LAINTEXT", "kind"];
+
 impl JsonRedactor<'_, '_> {
     /// Redacts a string, which may be the item after the flag of a command: `["--password", "…"]`.
     pub(super) fn redact_item(&mut self, value: Span) {
@@ -19,7 +22,7 @@ impl JsonRedactor<'_, '_> {
                 && !quoted.starts_with("\"-")
             {
                 let name = self.text[flag.start as usize + 1..flag.end as usize - 1].to_owned();
-                self.hide(value, REDACTED_STRING, Some(name));
+                self.hide(value, REDACTED_STRING, vec![name]);
                 return;
             }
             open.flag = flag::is_hidden_flag(self.rules, quoted.trim_matches('"')).then_some(value);
@@ -31,22 +34,24 @@ impl JsonRedactor<'_, '_> {
     /// may hold a hidden value is hidden as a whole.
     pub(super) fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
+        let is_column = || may_be_single_column(self.rules, &quoted[1..], "\\n");
         let is_searched = if self.rules.patterns.is_empty() {
             let places = places_in(&self.places, value.start, value.end);
-            let may_hold = !places.is_empty()
-                && (may_hide(quoted) || may_be_single_column(self.rules, &quoted[1..], "\\n"));
-            may_hold || places.iter().any(|place| place.is_token)
+            // A URL without a user has no password.
+            let first = places.iter().find(|place| !place.is_url || quoted.contains('@'));
+            first.is_some_and(|first| {
+                may_hide(quoted, (first.offset - value.start) as usize)
+                    || is_column()
+                    || places.iter().any(|place| place.is_token)
+            })
         } else {
-            may_hide(quoted)
-                || may_be_single_column(self.rules, &quoted[1..], "\\n")
-                || prefilter::may_hold(quoted)
+            may_hide(quoted, 0) || is_column() || prefilter::may_hold(quoted)
         };
         if !is_searched {
             return;
         }
         let Some(strings) = self.remaining_string_depth.checked_sub(1) else {
-            let path = self.path_of(&[], 0);
-            self.hide(value, REDACTED_STRING, Some(path));
+            self.hide_member(value, REDACTED_STRING);
             return;
         };
         if let Some((without, names)) = self.rules.redact_within(&unescape(quoted), strings) {
@@ -55,24 +60,17 @@ impl JsonRedactor<'_, '_> {
     }
 }
 
-/// Returns true if a string, as written in JSON, may hold the name of a hidden value: JSON, markup, a table or a setting.
-fn may_hide(quoted: &str) -> bool {
+/// Returns true if a string, as written in JSON, may hold the name of a hidden value from the offset `first` on: JSON, markup, a
+/// table or a setting. A value stands after its name, but for some keys.
+fn may_hide(quoted: &str, first: usize) -> bool {
+    let has_key = || EARLY_KEY_PARTS.iter().any(|part| quoted.contains(part));
     // A character that is written as `\u003d` may be any.
-    quoted.contains(['{', '<', '|', '│', '┃', '║'])
+    quoted.contains(['{', '<', '|', '│', '┃', '║', '：', '＝'])
         || quoted.contains('[') && quoted.contains("\\\"")
-        || quoted.contains("--")
-        || quoted.contains([':', '='])
-        || quoted.contains('(') && holds_insert(quoted)
-        || quoted.contains("\\u00")
+        || ["--", "\\u00", " '", "ENV "].iter().any(|mark| quoted.contains(mark))
+        || quoted[first..].contains([':', '='])
+        || quoted.contains([':', '=']) && has_key()
+        || quoted.contains('(') && ["alues", "ALUES"].iter().any(|rows| quoted.contains(rows))
         || (quoted.contains("\\n") || quoted.contains("\\r"))
             && (quoted.contains([',', ';']) || quoted.contains("\\t"))
-        || quoted.contains('：')
-        || quoted.contains('＝')
-        || quoted.contains(" '")
-        || quoted.contains("ENV ")
-}
-
-/// Returns true if a string may hold an `INSERT` of SQL, whose values need no quotes.
-fn holds_insert(quoted: &str) -> bool {
-    quoted.as_bytes().windows(6).any(|word| word.eq_ignore_ascii_case(b"values"))
 }

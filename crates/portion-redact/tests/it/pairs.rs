@@ -73,6 +73,7 @@ fn pairs_that_contain_no_secret_stay() {
         // Choices.
         r#"{"options":[{"label":"Password","value":"pwd"},{"label":"API key","value":"2"}]}"#,
         r#"[{"label":"API key","value":"api_key"},{"label":"Reset password","value":"reset"}]"#,
+        "See {\"options\":[{\"label\":\"Password\",\"value\":\"pwd\"},{\"label\":\"API key\",\"value\":\"2\"}]} there.",
         // Documents and events.
         r#"[{"name":"secrets.md","content":"Text"},{"id":"kubernetes-secrets","content":"Text"}]"#,
         r#"{"type":"token","content":"Hello"}"#,

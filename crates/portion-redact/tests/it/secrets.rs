@@ -250,6 +250,13 @@ proptest! {
 }
 
 #[test]
+fn marks_around_names_are_not_cut() {
+    for text in ["sig</éx>=abc1", "?sig</éx> : abc1", "signature\u{200b}é =abc1"] {
+        check(&format!("password: hunter2x9\n{text}\n"), "hunter2x9");
+    }
+}
+
+#[test]
 fn files_of_secrets() {
     for text in [
         "machine db.example login ann password hunter2x9\n",

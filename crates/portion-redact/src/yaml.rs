@@ -1,8 +1,15 @@
-//! Finds values in YAML that do not simply follow their name: lists and texts below it, and values after a tag or an anchor.
+//! Finds values in YAML that do not simply follow their name: lists and texts below it, values after a tag or an anchor, and
+//! those of anchors to which hidden settings refer: `pw: &pw hunter2` beside `password: *pw`.
+
+use std::collections::BTreeMap;
+
+use memchr::memchr_iter;
 
 use super::name::is_in;
+use super::setting_value::{Setting, SettingValue};
+use super::text_value::{ValueExtent, line_before, line_end};
 use super::value::Form;
-use super::{NameMatch, REDACTED, TextEdit};
+use super::{Findings, NameMatch};
 
 /// Maximum tags and anchors of a value.
 const MAX_PROPERTIES: usize = 2;
@@ -11,38 +18,74 @@ const MAX_PROPERTY_BYTES: usize = 128;
 /// First members of items that name a secret.
 const NAMING_KEYS: &str = "name source id ref secretName secretRef key type uses from external";
 /// Words of source code that follow an ampersand: `token: &mut Token`.
-const CODE_WORDS: [&str; 4] = ["dyn", "impl", "mut", "raw"];
+const CODE_WORDS: &str = "dyn impl mut raw";
 
-/// Redacts the value that stands on the lines after its name, the separator of which is at `at`. Returns the end of the value,
+/// Hides the value that stands on the lines after its name, the separator of which is at `at`. Returns the end of the value,
 /// or `None` if there is none. The tag and the anchor before a list are hidden with it.
-pub(super) fn add_edits_below(
+pub(super) fn redact_below(
     text: &str,
     at: usize,
-    name: (&str, NameMatch),
-    edits: &mut Vec<TextEdit>,
+    setting: Setting<'_>,
+    found: &mut Findings,
 ) -> Option<usize> {
     let from = after_properties(text, at + 1);
-    let first_edit = edits.len();
-    let end = add_block_edits(text, at, from.unwrap_or(at + 1), name, edits)?;
+    let first_edit = found.edits.len();
+    let end = redact_block(text, at, from.unwrap_or(at + 1), setting, found)?;
     if let Some(from) = from
-        && edits.len() > first_edit
+        && found.edits.len() > first_edit
         && text[from..].trim_start_matches([' ', '\t', '\r']).starts_with('\n')
     {
         let start = text.len() - text[at + 1..].trim_start_matches([' ', '\t']).len();
-        edits.push(TextEdit { start, end: from, replacement: REDACTED.into() });
+        found.hide(setting.name, start..from);
     }
     Some(end)
 }
 
-/// Redacts a list, or the lines after `|` or `>`, that begins after the line of its name at `at`. `from`: the offset after the
+/// Hides the values of the anchors of aliases that are values of hidden settings, with the names of these.
+pub(super) fn redact_anchors(text: &str, aliases: &BTreeMap<&str, &str>, found: &mut Findings) {
+    let mut done = 0;
+    for at in memchr_iter(b'&', text.as_bytes()).take_while(|_| !aliases.is_empty()) {
+        let Some((end, name)) = anchor_end(text, at, aliases).filter(|_| at >= done) else { continue };
+        let from = after_properties(text, end).unwrap_or(end);
+        let verdict = NameMatch { is_named: true, ..NameMatch::default() };
+        done = redact_block(text, at, from, Setting { name, verdict }, found).unwrap_or_else(|| {
+            let is_in_braces = line_before(text, at).contains(['{', '[']);
+            let extent = if is_in_braces { ValueExtent::Word } else { ValueExtent::Line };
+            let value = SettingValue::read(text, (at, from), extent, true);
+            let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
+            value.map_or(end, |value| value.hide(text, at, Setting { name, verdict }, found))
+        });
+    }
+}
+
+/// Returns the end of the anchor at an offset, and the name of the setting that refers to it, if it begins a value.
+fn anchor_end<'a>(text: &str, at: usize, aliases: &BTreeMap<&str, &'a str>) -> Option<(usize, &'a str)> {
+    let end = at + property_len(&text[at..])?;
+    let name = aliases.get(&text[at + 1..end])?;
+    let before = line_before(text, at);
+    let content = before.trim_end_matches([' ', '\t']);
+    let tag = content.rsplit([' ', '\t']).next().filter(|word| word.starts_with('!'));
+    let lead = content[..content.len() - tag.map_or(0, str::len)].trim_end_matches([' ', '\t']);
+    (content.len() < before.len() && lead.ends_with([':', '-'])).then_some((end, *name))
+}
+
+/// Returns the name of the alias that is a value: `pw` of `*pw`.
+pub(super) fn alias_name(value: &str) -> Option<&str> {
+    let name = value.strip_prefix('*')?;
+    let len = name.find(|c: char| c.is_whitespace() || ",]}".contains(c)).unwrap_or(name.len());
+    Some(&name[..len]).filter(|name| is_anchor_name(name))
+}
+
+/// Hides a list, or the lines after `|` or `>`, that begins after the line of its name at `at`. `from`: the offset after the
 /// name. Returns the end of the value, or `None` if there is none. Mappings are left to the rules for their own names.
-pub(super) fn add_block_edits(
+fn redact_block(
     text: &str,
     at: usize,
     from: usize,
-    (name, verdict): (&str, NameMatch),
-    edits: &mut Vec<TextEdit>,
+    setting: Setting<'_>,
+    found: &mut Findings,
 ) -> Option<usize> {
+    let Setting { name, verdict } = setting;
     let header = text[from..].trim_start_matches([' ', '\t']);
     let scalar = header.strip_prefix(['|', '>']);
     let is_scalar = scalar.is_some();
@@ -54,7 +97,7 @@ pub(super) fn add_block_edits(
     // True in an item that names a secret: `- name: regcred`.
     let mut is_reference = false;
     while start < text.len() {
-        let end = memchr::memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |len| start + len);
+        let end = line_end(text, start);
         let line = text[start..end].trim_end();
         let (indent, content) = (indent_of(line), line.trim_start());
         let item = content.strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with(' '));
@@ -75,7 +118,7 @@ pub(super) fn add_block_edits(
             let form = Form::Bare { separator: ": ", after: "" };
             is_reference = (is_reference || item.is_some()) && (is_named || item.is_none() && is_reference);
             if is_scalar || !is_reference && verdict.hides(name, value, form) {
-                edits.push(TextEdit { start: end - value.len(), end, replacement: REDACTED.into() });
+                found.hide(name, end - value.len()..end);
             }
             value_end = Some(end);
         }
@@ -102,7 +145,7 @@ pub(super) fn after_properties(text: &str, from: usize) -> Option<usize> {
 }
 
 /// Returns the length of the tag or the anchor at the start of a text.
-pub(super) fn property_len(content: &str) -> Option<usize> {
+fn property_len(content: &str) -> Option<usize> {
     let near = &content[..content.floor_char_boundary(MAX_PROPERTY_BYTES)];
     let len = near.find(char::is_whitespace).unwrap_or(near.len());
     let is_whole = content[len..].chars().next().is_none_or(char::is_whitespace);
@@ -122,9 +165,9 @@ fn is_property(word: &str) -> bool {
 }
 
 /// Returns true for the name of an anchor.
-pub(super) fn is_anchor_name(name: &str) -> bool {
+fn is_anchor_name(name: &str) -> bool {
     let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
-    !name.is_empty() && !CODE_WORDS.contains(&name) && name.bytes().all(is_name_byte)
+    !name.is_empty() && !is_in(CODE_WORDS, name) && name.bytes().all(is_name_byte)
 }
 
 #[cfg(test)]
