@@ -27,6 +27,7 @@
 //! | `text`, `text_*`, `setting_*`, `yaml`, `flag` | settings in text: their names, values and the names around them |
 //! | `columns` | the hidden columns of a table, and the tables of terminals |
 //! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
+//! | `notation` | what is hidden in data of another notation, read as JSON, is hidden in the text |
 //! | `token` | secrets that are recognizable by themselves |
 //! | `edit` | applies replacements, and names what they hide |
 
@@ -41,6 +42,7 @@ mod json;
 mod manifest;
 mod markup;
 mod name;
+mod notation;
 mod pair;
 mod prefilter;
 mod rules;
@@ -104,7 +106,7 @@ impl RedactionRules {
     /// the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
         redact_after_mark(text, |text| {
-            self.redact_around_json(text, json::redact(self, text, MAX_STRING_DEPTH))
+            self.redact_around_json(text, json::redact(self, text, MAX_STRING_DEPTH), MAX_STRING_DEPTH)
         })
     }
 
@@ -130,17 +132,22 @@ impl RedactionRules {
             if json.is_json && !self.is_quoted_table(text) {
                 return self.apply(text, json.found);
             }
-            self.redact_around_json(text, json)
+            self.redact_around_json(text, json, strings)
         })
     }
 
-    /// Redacts a text in three steps: the JSON in it, the cells of its tables, and all else.
-    fn redact_around_json(&self, text: &str, json: JsonFindings) -> Redacted {
+    /// Redacts a text in four steps: the JSON in it, what it holds as data of another notation, the cells of its tables, and all
+    /// else.
+    fn redact_around_json(&self, text: &str, json: JsonFindings, strings: usize) -> Redacted {
         let JsonFindings { found, mut ranges, .. } = json;
         let without_json = apply_edits(text, found.edits, &mut ranges);
         let text = without_json.as_deref().unwrap_or(text);
+        let mut data = Findings { edits: Vec::new(), names: found.names };
+        notation::redact(self, text, strings, &mut data);
+        let without_data = apply_edits(text, data.edits, &mut ranges);
+        let text = without_data.as_deref().unwrap_or(text);
         let view = plain_view(text);
-        let mut cells = Findings { edits: Vec::new(), names: found.names };
+        let mut cells = Findings { edits: Vec::new(), names: data.names };
         for redact in [delimited::redact, html_table::redact, columns::redact_terminal, sql::redact] {
             redact(self, &view, &mut cells);
         }
@@ -152,8 +159,11 @@ impl RedactionRules {
         };
         let found = text::redact(self, &view, &ranges);
         let shown = apply_edits(text, found.edits, &mut []);
-        found.names.iter().for_each(|name| add_name(&mut names, name));
-        Some((shown.or(without_cells).or(without_json)?, self.reported_names(names)))
+        // Data have told the path of a name.
+        let is_new = |name: &&String| !is_redacted_field(&names, name);
+        let new: Vec<&String> = found.names.iter().filter(is_new).collect();
+        new.into_iter().for_each(|name| add_name(&mut names, name));
+        Some((shown.or(without_cells).or(without_data).or(without_json)?, self.reported_names(names)))
     }
 
     /// Applies what was found in a text; `None` if nothing was.

@@ -7,13 +7,14 @@ use std::ops::Range;
 
 use memchr::{memchr3_iter, memmem};
 
+use super::edit::REDACTED_STRING;
 use super::text_value::{item_len, line_end};
 use super::{Findings, REDACTED};
 
 /// Maximum braces that are open at once. Those of source code may never be closed.
 const MAX_DEPTH: usize = 64;
 /// Values that are no secrets.
-const NULLS: [&str; 4] = ["", "null", "~", REDACTED];
+const NULLS: [&str; 5] = ["", "null", "~", REDACTED, REDACTED_STRING];
 
 /// Returns true for a member of a secret whose values are secret.
 pub(super) fn is_data_key(key: &str) -> bool {
@@ -203,7 +204,7 @@ fn redact_lines(text: &str, (at, from): (usize, usize), is_list: bool, found: &m
             }
             // The lines of a block after `key: |` have no key of their own.
             let value = if is_member { value } else { line.content };
-            if !(value.is_empty() || is_member && value.starts_with(['|', '>'])) {
+            if !(NULLS.contains(&value) || is_member && value.starts_with(['|', '>'])) {
                 found.hide(name, line.end - value.len()..line.end);
             }
             continue;

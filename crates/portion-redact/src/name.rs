@@ -70,7 +70,8 @@ const INSTRUCTION_WORDS: &str = "collection combination handover instruction ins
 const METADATA_WORDS: &str = "at date time age updated expires expiry expiration expired in ttl length len count policy type kind id \
     ids name names url uri endpoint required enabled set valid strength status limit limits usage used version format field label \
     consent banner domain path file address hint on fee price cost ref arn prefix suffix error errors message placeholder title \
-    description help encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider";
+    description help encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider \
+    check checks match result results";
 /// First words of names of conditions, counts and actions.
 const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";
 /// Words beside which `token` means a place in a list or a piece of text.

@@ -65,7 +65,7 @@ fn redact_tokens(text: &str, found: &mut Findings) {
         let has_digit = near.contains(|c: char| c.is_ascii_digit());
         let has_shape = match beginning {
             // "Bearer authentication" is no token.
-            "Bearer " | "bearer " => token.len() > 24 || has_digit,
+            "Bearer " | "bearer " => token.len() > 24 || has_digit || is_mixed(token),
             JWT_START => near.split('.').take(2).filter(|part| part.len() >= MIN_JWT_PART_BYTES).count() == 2,
             TWILIO_KEY => token.len() == least && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
             "sk-" | "npm_" | "hf_" | "hvs." => has_digit,
@@ -147,4 +147,9 @@ fn redact_password_files(text: &str, found: &mut Findings) {
             found.hide("password", end - password.len()..end);
         }
     }
+}
+
+/// Returns true for letters that no word has in this order: `nqhwfwHJCwKcEAGdktAa`.
+fn is_mixed(token: &str) -> bool {
+    token.len() >= 16 && token.chars().skip(1).filter(|c| c.is_ascii_uppercase()).count() > 3
 }

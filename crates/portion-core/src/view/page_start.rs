@@ -6,7 +6,7 @@ use super::target::{focused_value, whole_part_value};
 use super::{Request, Target, TargetValue, View, ViewError};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::Policy;
-use crate::snapshot::{IndexedText, LineIndex, Part, STRUCTURED_CONTENT, Snapshot, Structure};
+use crate::snapshot::{LineIndex, Part, STRUCTURED_CONTENT, Snapshot, Structure};
 
 /// Smallest part that has pages if there are others, in bytes. Smaller ones are shown whole.
 const MIN_PAGED_BYTES: usize = 1_000;

@@ -9,6 +9,7 @@ mod laws;
 mod manifest;
 mod markup;
 mod names;
+mod notations;
 mod pairs;
 mod paths;
 mod secrets;

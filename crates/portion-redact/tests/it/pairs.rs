@@ -131,8 +131,8 @@ fn pairs_in_text() {
     let check = |text: &str, expect: &str, named: &[&str]| check("secrets", text, expect, named);
     check(
         "env:\n  - name: HOST\n    value: db\n  - name: DB_PASSWORD\n    value: correct horse\n  - value: hunter2\n    name: pin\n",
-        "env:\n  - name: HOST\n    value: db\n  - name: DB_PASSWORD\n    value: [redacted]\n  - value: [redacted]\n    name: pin\n",
-        &["DB_PASSWORD", "pin"],
+        "env:\n  - name: HOST\n    value: db\n  - name: DB_PASSWORD\n    value: \"[redacted]\"\n  - value: \"[redacted]\"\n    name: pin\n",
+        &["env.value"],
     );
     check(
         "name = \"api key\"\nvalue = \"hunter2\"\n",

@@ -1,0 +1,61 @@
+//! Data in other notations than JSON: what is hidden in the data as JSON is hidden in the text, which stays in its notation.
+
+use portion_redact::RedactionRules;
+use portion_text::notation;
+use proptest::prelude::*;
+
+fn check(text: &str) {
+    let rules = RedactionRules::default_secrets();
+    let data = notation::read(text).unwrap_or_else(|| panic!("no data: {text}"));
+    let (expect, hidden) = rules.redact_json(&data.json).expect("secrets");
+    let (shown, names) = rules.redact(text).expect("secrets");
+    let again = notation::read(&shown).unwrap_or_else(|| panic!("no data: {shown}"));
+    assert_eq!((again.notation, again.json.as_str()), (data.notation, expect.as_str()), "{shown}");
+    for name in hidden {
+        assert!(
+            names.iter().any(|known| name.ends_with(known) || known.ends_with(&name)),
+            "{name} of {names:?}"
+        );
+    }
+    assert_eq!(rules.redact(&shown), None, "{shown}");
+}
+
+/// Writes rows with a secret in each notation. `secret`: the value of a row.
+fn check_all(secret: impl Fn(usize) -> String) {
+    let rows = |write: &dyn Fn(usize, &str) -> String| -> String {
+        (0..4).map(|n| write(n, &secret(n))).collect::<Vec<_>>().concat()
+    };
+    check(&rows(&|n, secret| format!("- id: {n}\n  password: {secret}\n  host: h{n}\n")));
+    check(&rows(&|n, secret| format!("- id: {n}\n  password: \"{secret}\"\n  host: 'h{n}'\n")));
+    let toon = rows(&|n, secret| format!("  n{n},{secret},r\n"));
+    check(&format!("status: ok\ntotal: 4\nusers[4]{{name,api_key,role}}:\n{toon}"));
+    let toon = rows(&|n, secret| format!("    n{n}|{secret}\n"));
+    check(&format!("data:\n  users[4|]{{name|api_key}}:\n{toon}"));
+    let tuples = rows(&|n, secret| format!(", ({n}, '{secret}')"));
+    check(&format!("[('id', 'password'){tuples}]"));
+    check(&format!(
+        "[{}]",
+        rows(&|n, secret| format!("{{'id': {n}, 'password': '{secret}'}}, ")).trim_end_matches(", ")
+    ));
+    check(&format!(
+        " id | password\n----+----------\n{}(4 rows)\n",
+        rows(&|n, secret| format!("  {n} | {secret}\n"))
+    ));
+    check(&format!(
+        "<rows>{}</rows>",
+        rows(&|n, secret| format!("<row><id>{n}</id><password>{secret}</password></row>"))
+    ));
+}
+
+#[test]
+fn secrets_are_hidden_in_every_notation() {
+    check_all(|n| format!("Kx9{n}qqZZ77pLm"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_secret_is_hidden_in_every_notation(secret in "[A-Z][a-z]{3}[0-9]{2}[A-Za-z0-9]{6,20}") {
+        check_all(|n| format!("{secret}{n}"));
+    }
+}
