@@ -31,6 +31,7 @@ use crate::options::{CallerIdentity, ResponseTimeout, Shared};
 use crate::own_address::own_address;
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
 use crate::response::{RequestTarget, fault_response, portion_response};
+use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use received::Received;
 
@@ -86,15 +87,7 @@ impl<'a> Exchange<'a> {
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
         let mut caller =
             Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
-        // A request that acts keeps all its parameters, unless it is known that they are none of the API.
-        let takes_controls = match caller.rule.controls(caller.shaping_mode) {
-            Some(takes) => takes,
-            None => method.is_safe() || route.knows_parameters(),
-        };
-        let is_cursor_of_api = |sent: &str| {
-            !route.knows_parameters()
-                && shared.has_cursor_of_api((&route.endpoint_name, method.is_safe()), &scope, sent)
-        };
+        let takes_controls = takes_controls(&caller, &method, &route);
         // What a body asks for is in neither the key of a result nor the request for a further page.
         let has_body = has_body(head);
         let found = Paging::of_endpoint(shared, &method, &caller, &route).filter(|_| !has_body);
@@ -109,13 +102,13 @@ impl<'a> Exchange<'a> {
         };
         let is_paging_control = |name: &str| paging.is_some() && PAGING_CONTROLS.contains(&name);
         let is_other = shared.is_of_other_portion(&scope, sent_query);
+        let has_cursor_of_api = shared.has_cursor_of_api(&route, &method, &scope, sent_query);
         let control_names = &shared.options.control_names;
         let takes_any = route.knows_parameters() || caller.rule.controls(caller.shaping_mode) == Some(true);
         let takes_query = has_query(sent_query, control_names, takes_any);
         let is_owned = |name: &str| {
             is_other
-                || (name == "cursor" && is_cursor_of_api(sent_query))
-                || (!takes_controls && name != "cursor")
+                || if name == "cursor" { has_cursor_of_api } else { !takes_controls }
                 || (!takes_query && control_names.are_of_query(name))
                 || is_own(name)
         };
@@ -141,12 +134,10 @@ impl<'a> Exchange<'a> {
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
         let own_query = own_query.map_or_else(|| sent_query.to_owned(), |own| own.rest);
-        let own_paging_arguments = paging_arguments(&route, &own_query);
-        let paging_arguments = paging_arguments(&route, &query.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
         let knows_parameters = route.knows_parameters();
         let endpoint = Endpoint {
-            name: route.endpoint_name,
+            name: route.endpoint_name.clone(),
             kind: EndpointKind::Tool,
             read_only: is_safe,
             idempotent: is_safe || matches!(method, Method::PUT | Method::DELETE),
@@ -170,6 +161,8 @@ impl<'a> Exchange<'a> {
             shared,
             method,
             origin: head.headers.get(ORIGIN).cloned(),
+            own_paging_arguments: paging_arguments(&route, &own_query),
+            paging_arguments: paging_arguments(&route, &query.rest),
             target: RequestTarget { path, rest: query.rest.clone() },
             query,
             endpoint,
@@ -178,8 +171,6 @@ impl<'a> Exchange<'a> {
             variant,
             prefers_html: prefers_html(&head.headers),
             wants_fresh: wants_fresh(&head.headers),
-            own_paging_arguments,
-            paging_arguments,
             paging,
             pages,
             has_unknown_paging: is_unknown,
@@ -366,6 +357,13 @@ fn session_of(scope: Scope, headers: &HeaderMap) -> Arc<ClientSession> {
     // The product without its version: `curl` of `curl/8.5.0`.
     session.set_client_name(agent.and_then(|agent| agent.split(['/', ' ']).next()).unwrap_or_default());
     session
+}
+
+/// Returns true if parameters with the names of controls are controls. A request that acts keeps all its parameters, unless it is
+/// known that they are none of the API.
+fn takes_controls(caller: &Caller, method: &Method, route: &ResolvedRoute) -> bool {
+    let configured = caller.rule.controls(caller.shaping_mode);
+    configured.unwrap_or_else(|| method.is_safe() || route.knows_parameters())
 }
 
 /// Returns true for the fault of a request for a page of a result that has none.

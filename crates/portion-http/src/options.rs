@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Method, Request, Response};
 use portion_core::cursor::Scope;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::ControlNames;
@@ -16,7 +16,7 @@ use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, Principal
 use crate::body::{Body, BoxError};
 use crate::controls::SplitQuery;
 use crate::cors::CorsMemory;
-use crate::route::RouteTable;
+use crate::route::{ResolvedRoute, RouteTable};
 
 /// Largest response of the service by default, in bytes.
 const DEFAULT_MAX_RESPONSE_BYTES: usize = 256 << 20;
@@ -102,17 +102,19 @@ impl CursorEndpoints {
 const MAX_CURSOR_ENDPOINTS: usize = 10_000;
 
 impl Shared {
-    /// Returns true if a query has a cursor that the API issued. `is_safe`: the request only reads.
+    /// Returns true if a query has a cursor that the API issued: to a request that acts, or to one whose responses have some.
     pub(crate) fn has_cursor_of_api(
         &self,
-        (endpoint, is_safe): (&str, bool),
+        route: &ResolvedRoute,
+        method: &Method,
         scope: &Scope,
         query: &str,
     ) -> bool {
         let is_issued = |cursor: &str| self.gateway.has_issued(scope, cursor);
         let split = SplitQuery::new(query, (&self.options.control_names, false), |_| false);
-        let is_foreign = split.cursor().is_some_and(|cursor| !is_issued(cursor));
-        is_foreign && (!is_safe || self.cursor_endpoints.has(endpoint))
+        !route.knows_parameters()
+            && split.cursor().is_some_and(|cursor| !is_issued(cursor))
+            && (!method.is_safe() || self.cursor_endpoints.has(&route.endpoint_name))
     }
 
     /// Returns true if a query has the cursor of another Portion, between this one and the service.

@@ -151,5 +151,5 @@ fn redact_password_files(text: &str, found: &mut Findings) {
 
 /// Returns true for letters that no word has in this order: `nqhwfwHJCwKcEAGdktAa`.
 fn is_mixed(token: &str) -> bool {
-    token.len() >= 16 && token.chars().skip(1).filter(|c| c.is_ascii_uppercase()).count() > 3
+    token.len() >= 16 && token.chars().skip(1).filter(char::is_ascii_uppercase).count() > 3
 }

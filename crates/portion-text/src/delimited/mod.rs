@@ -227,7 +227,7 @@ mod tests {
 
     /// `header`: true or false for a table with a header or without, `None` for a text that is no table.
     fn check(line: impl Fn(usize) -> String, header: Option<bool>) {
-        let text: String = (0..60).map(|n| format!("{}\n", line(n))).collect();
+        let text = (0..60).map(&line).collect::<Vec<_>>().join("\n");
         let found = detect(&text, chunker_for(&text));
         assert_eq!(found.map(|format| format.has_header), header, "{}", line(0));
     }

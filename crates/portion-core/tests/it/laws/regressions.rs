@@ -198,7 +198,7 @@ fn items_of_an_object_are_those_of_its_largest_list() {
     assert!(ask(&[("sort", "\"rank\""), ("limit", "1")]).text().contains(&record(299)));
     let walk = session.walk_on(ask(&[("page", "1"), ("limit", "50")]));
     let ids = |reply: &Reply| {
-        serde_json::from_str::<Value>(&reply.text()).map(|items| items.as_array().map_or(0, Vec::len))
+        serde_json::from_str::<Value>(reply.text()).map(|items| items.as_array().map_or(0, Vec::len))
     };
     assert_eq!(walk.iter().map(|reply| ids(reply).expect("JSON")).sum::<usize>(), 300);
 }
