@@ -388,3 +388,40 @@ def test_a_small_list_keeps_what_the_api_says_of_its_page():
         api.tokens["ada"] = float("-inf")
         page = get(f"{url}/v1/reservations")
         assert (page["limit"], page["offset"], page["count"]) == (100, 0, 3)
+
+
+class Reports(RestStub):
+    """Reports that are no lists, one on a page; a feed that is read by cursors of its own; and what acts."""
+
+    def __init__(self):
+        reads = {"GET /report": self._report, "GET /feed": self._feed}
+        super().__init__(reads | {f"{method} /rows": self._echo for method in ("DELETE", "PUT", "PATCH", "POST")})
+
+    def _report(self, request):
+        return {"page": int(request.query.get("page", 1)), "title": "a report"}
+
+    def _feed(self, request):
+        start = int(request.query.get("cursor", "c0")[1:])
+        return {"entries": [{"id": number} for number in range(start, start + 20)], "next_cursor": f"c{start + 20}" if start < 40 else None}
+
+    def _echo(self, request):
+        return {"query": dict(request.query)}
+
+
+def test_pages_and_cursors_of_the_api_are_its_own():
+    with Reports() as api, proxied(api) as proxy:
+        assert [get(f"{proxy}/report", page=number)["page"] for number in (1, 2, 3, 2)] == [1, 2, 3, 2]
+        seen, cursor = [], None
+        while cursor or not seen:
+            page = get(f"{proxy}/feed", **({"cursor": cursor} if cursor else {}))
+            seen += page["entries"]
+            cursor = page["next_cursor"]
+        assert [entry["id"] for entry in seen] == list(range(60))
+
+
+@pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH", "POST"])
+def test_what_acts_keeps_its_parameters(method):
+    asked = {"path": "/tmp/a", "limit": "5", "page": "2", "section": "old", "sort": "age", "cursor": "c20"}
+    with Reports() as api, proxied(api) as proxy:
+        answer = requests.request(method, f"{proxy}/rows", params=asked, timeout=60)
+        assert (answer.status_code, answer.json()["query"]) == (200, asked)

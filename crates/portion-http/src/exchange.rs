@@ -300,6 +300,7 @@ impl<'a> Exchange<'a> {
             } else if let Some(key) = reuse.filter(|_| self.position_control.is_some() && !self.wants_fresh)
                 && let Some(reply) =
                     self.shared.gateway.answer_from_reuse(&self.caller, &self.endpoint, &key, &request).await
+                && !lacks_pages(&reply)
             {
                 return self.local_response(reply);
             }

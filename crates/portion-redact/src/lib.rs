@@ -24,7 +24,7 @@
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
 //! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
 //! | `view` | a copy of a text with the same offsets, in which unusual settings are written as usual |
-//! | `text`, `text_*`, `setting_*`, `yaml`, `flag` | settings in text: their names, values and the names around them |
+//! | `text`, `text_*`, `setting_*`, `yaml`, `yaml_property`, `flag` | settings in text: their names, values and the names around them |
 //! | `columns` | the hidden columns of a table, and the tables of terminals |
 //! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
 //! | `notation` | what is hidden in data of another notation, read as JSON, is hidden in the text |
@@ -59,6 +59,7 @@ mod token;
 mod value;
 mod view;
 mod yaml;
+mod yaml_property;
 
 pub use edit::REDACTED;
 use edit::{BYTE_ORDER_MARK, Findings, TextEdit, add_name, apply_edits};

@@ -7,7 +7,7 @@ use super::text_name::quote_before;
 use super::text_value::{ValueExtent, container_after, typed_value_start, value_after};
 use super::text_value_rest::extended_end;
 use super::value::Form;
-use super::yaml::after_properties;
+use super::yaml_property::after_properties;
 use super::{Findings, NameMatch, REDACTED};
 
 /// Maximum bytes of the line after a value that are read, and maximum items of a container.

@@ -592,16 +592,6 @@ async fn statuses_and_methods_are_kept() {
 }
 
 #[tokio::test]
-async fn a_page_of_an_api_without_a_list_is_the_apis() {
-    let api = upstream(StatusCode::OK, JSON, json!({"page": 2, "title": "page 2"}).to_string());
-    for _ in 0..2 {
-        let (status, _, body) = api.get("/a?page=2&b=1").await;
-        assert_eq!((status, parse(&body)["title"].as_str()), (StatusCode::OK, Some("page 2")));
-        assert_eq!(api.last_query().as_deref(), Some("page=2&b=1"));
-    }
-}
-
-#[tokio::test]
 async fn a_cursor_of_the_api_is_the_apis() {
     let api = upstream(StatusCode::OK, JSON, json!({"items": [1, 2], "next_cursor": "c20"}).to_string());
     assert_eq!(api.get("/a?cursor=c20").await.0, StatusCode::BAD_REQUEST, "nothing says that it has cursors");

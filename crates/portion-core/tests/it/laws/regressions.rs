@@ -6,7 +6,6 @@ use portion_core::policy::Policy;
 use portion_core::render::{Context, follow_up_reply};
 use portion_core::view::{Request, View, resolve};
 use portion_tokens::Tokenizer;
-use serde_json::Value;
 
 use super::session::{Reply, Session};
 
@@ -180,8 +179,7 @@ fn items_of_an_object_are_those_of_its_largest_list() {
     let others = (0..200).map(|n| format!("{{\"other\":\"o{n}\"}}")).collect::<Vec<_>>().join(",");
     let object = format!("{{\"id\":7,\"title\":\"a report\",\"rows\":[{records}],\"others\":[{others}]}}");
     let payload = Payload { blocks: vec![Block::new(TEXT, text(object))], ..Payload::default() };
-    let policy = Policy { summarize_above: 200, ..Policy::default().lean() };
-    let session = Session::new(payload, policy, Tokenizer::O200k.counter());
+    let session = Session::new(payload, Policy::default(), Tokenizer::O200k.counter());
     let request = |controls: &[(&str, &str)]| {
         let mut request = Request { cursor: Some("of the first reply".to_owned()), ..Request::default() };
         for (name, json) in controls {
@@ -197,8 +195,6 @@ fn items_of_an_object_are_those_of_its_largest_list() {
     assert!(ask(&[("offset", "64"), ("limit", "1")]).text().contains(&record(64)));
     assert!(ask(&[("sort", "\"rank\""), ("limit", "1")]).text().contains(&record(299)));
     let walk = session.walk_on(ask(&[("page", "1"), ("limit", "50")]));
-    let ids = |reply: &Reply| {
-        serde_json::from_str::<Value>(reply.text()).map(|items| items.as_array().map_or(0, Vec::len))
-    };
-    assert_eq!(walk.iter().map(|reply| ids(reply).expect("JSON")).sum::<usize>(), 300);
+    let count = |reply: &Reply| reply.text().matches("{\"id\":").count();
+    assert_eq!(walk.iter().map(count).sum::<usize>(), 300);
 }
