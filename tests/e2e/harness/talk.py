@@ -3,6 +3,7 @@
 import http.client
 import json
 import threading
+import time
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -166,7 +167,7 @@ def is_answer(message):
     return isinstance(value, list) or "method" not in value
 
 
-def together(count, work, seconds=SECONDS):
+def together(count, work, seconds=3 * SECONDS):
     """What `work(n)` gives for each n below `count`, all at the same time."""
     results = [None] * count
 
@@ -179,6 +180,7 @@ def together(count, work, seconds=SECONDS):
     threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(count)]
     for thread in threads:
         thread.start()
+    end = time.monotonic() + seconds
     for thread in threads:
-        thread.join(seconds)
+        thread.join(max(0, end - time.monotonic()))
     return results
