@@ -110,19 +110,20 @@ impl Shared {
         scope: &Scope,
         query: &str,
     ) -> bool {
-        let is_issued = |cursor: &str| self.gateway.has_issued(scope, cursor);
-        let split = SplitQuery::new(query, (&self.options.control_names, false), |_| false);
         !route.knows_parameters()
-            && split.cursor().is_some_and(|cursor| !is_issued(cursor))
             && (!method.is_safe() || self.cursor_endpoints.has(&route.endpoint_name))
+            && self.has_cursor(query, |cursor| !self.gateway.has_issued(scope, cursor))
     }
 
     /// Returns true if a query has the cursor of another Portion, between this one and the service.
     pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
-        let is_foreign = |cursor: &str| self.nested_portion.owns(&self.gateway, scope, cursor);
-        SplitQuery::new(query, (&self.options.control_names, false), |_| false)
-            .cursor()
-            .is_some_and(is_foreign)
+        self.has_cursor(query, |cursor| self.nested_portion.owns(&self.gateway, scope, cursor))
+    }
+
+    /// Returns true if a query has such a cursor.
+    fn has_cursor(&self, query: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        let split = SplitQuery::new(query, (&self.options.control_names, false), |_| false);
+        split.cursor().is_some_and(is_meant)
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Maximum names that are reported; further ones are reported as `…`.
 const MAX_REPORTED_NAMES: usize = 64;
 
-/// What stands in place of a range of the text.
+/// The text in place of a range.
 pub(super) type Replacement = Cow<'static, str>;
 
 /// A replacement for a range of the text.
@@ -30,7 +30,7 @@ impl TextEdit {
     }
 }
 
-/// What is hidden in a text: the edits, and the names of the hidden fields, each once, in order.
+/// The hidden parts of a text: the edits, and the names of the hidden fields, each once, in order.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub edits: Vec<TextEdit>,

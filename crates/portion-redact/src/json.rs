@@ -29,7 +29,7 @@ const MAX_READ_DEPTH: usize = 16;
 /// Members of a Kubernetes secret, and of a list of such, that decide.
 const KIND_KEYS: [&str; 4] = ["kind", "items", "data", "stringData"];
 
-/// What is hidden in the JSON of a text.
+/// The hidden parts of the JSON of a text.
 #[derive(Debug, Default)]
 pub(super) struct JsonFindings {
     pub found: Findings,

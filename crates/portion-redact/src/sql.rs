@@ -18,7 +18,7 @@ const MAX_PASSWORD_BYTES: usize = 1 << 10;
 const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of the name of a table.
 const MAX_TABLE_NAME_BYTES: usize = 256;
-/// What stands before the columns of a table, before rows, and before the password of a user. Case does not matter.
+/// Words before the columns of a table, before rows, and before the password of a user. Case does not matter.
 const KEYWORDS: [&str; 5] = ["create table", "values", "from stdin", "password '", "identified by '"];
 const QUOTES: [char; 5] = ['"', '`', '[', ']', '\''];
 

@@ -1,4 +1,4 @@
-//! What every page needs, and the frame around it: head, navigation and time range.
+//! The needs of every page, and the frame around it: head, navigation and time range.
 
 use std::time::SystemTime;
 

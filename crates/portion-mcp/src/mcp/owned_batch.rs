@@ -76,7 +76,7 @@ pub enum ClientMessage {
     Invalid {
         /// The line; invalid UTF-8 sequences are replaced.
         text: String,
-        /// Why it is not a message.
+        /// The reason for which it is not a message.
         cause: InvalidMessage,
     },
     /// A line over the limit, which was dropped.

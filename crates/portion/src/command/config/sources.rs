@@ -1,4 +1,4 @@
-//! What the commands of `portion config` share: the configuration that they read, and their output.
+//! Shared parts of the commands of `portion config`: the configuration that they read, and their output.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
