@@ -193,9 +193,9 @@ BOOKINGS = [
     ),
     find(
         "bookings",
-        "What did the guest of booking 40499 write last?",
+        "Which error does the boiler show, says the guest of booking 40499?",
         "40499",
-        lambda d: ["40499"],
+        lambda d: re.findall(r"shows (\w+)", " ".join(m["body"] for b in d["bookings"] if b["id"] == 40499 for m in b["messages"])),
         fields="id,messages",
     ),
     read(
