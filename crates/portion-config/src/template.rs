@@ -77,17 +77,23 @@ pub fn manual() -> String {
     let mut out = String::new();
     for group in KeyGroup::ALL {
         let _ = write!(out, "\n### {}\n\n", group.heading());
-        out.push_str("| key | value | default | description | where | reload |\n| --- | --- | --- | --- | --- | --- |\n");
-        for key in Key::all().filter(|key| key.group == group) {
+        let keys: Vec<&Key> = Key::all().filter(|key| key.group == group).collect();
+        let first = restrictions(keys[0]);
+        let is_common = keys.iter().all(|key| restrictions(key) == first);
+        if is_common && !first.is_empty() {
+            let _ = write!(out, "All: {first}.\n\n");
+        }
+        out.push_str("| key | value | default | description |\n| --- | --- | --- | --- |\n");
+        for key in keys {
             let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
+            let own = if is_common { String::new() } else { restrictions(key) };
+            let note = if own.is_empty() { own } else { format!(" (*{own}*)") };
             let _ = writeln!(
                 out,
-                "| `{}` | {} | {default} | {} | {} | {} |",
+                "| `{}` | {} | {default} | {}{note} |",
                 key.name,
                 escape_cell(&value_description(key)),
                 escape_cell(key.doc),
-                placement_label(key.placement),
-                if key.is_reloadable { "yes" } else { "restart" },
             );
         }
     }
@@ -116,14 +122,17 @@ fn value_description(key: &Key) -> String {
     }
 }
 
-fn placement_label(standing: Placement) -> &'static str {
-    match standing {
-        Placement::Everywhere => "everywhere",
-        Placement::TopOrUpstream => "top, upstream",
-        Placement::Top => "top",
-        Placement::Upstream => "upstream",
-        Placement::Endpoint => "endpoint",
-    }
+/// Says where a key is allowed, if not everywhere, and if it needs a restart.
+fn restrictions(key: &Key) -> String {
+    let place = match key.placement {
+        Placement::Everywhere => "",
+        Placement::TopOrUpstream => "at the top or for a server",
+        Placement::Top => "at the top",
+        Placement::Upstream => "for a server",
+        Placement::Endpoint => "for an endpoint",
+    };
+    let parts = [place, if key.is_reloadable { "" } else { "restart" }];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 fn escape_cell(text: &str) -> String {

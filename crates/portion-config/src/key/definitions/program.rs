@@ -55,7 +55,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["none", "bearer", "jwt", "passthrough"]),
         default: "none",
         value_name: "METHOD",
-        doc: "Authentication of callers: none, bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
+        doc: "Authentication of callers: bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
               issuer) or passthrough (the only upstream checks the credentials of each request)",
         ..LISTENERS
     },
@@ -105,8 +105,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "publicUrl",
         kind: ValueKind::Url,
         value_name: "URL",
-        doc: "URL under which clients reach the listener, such as https://mcp.example.com, for the metadata \
-              that leads them to the issuer (default: http and the host of the request)",
+        doc: "URL under which clients reach the listener, for the metadata that leads them to the issuer \
+              (default: http and the host of the request)",
         ..LISTENERS
     },
     Key {
@@ -134,7 +134,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Names,
         default: "Authorization, Proxy-Authorization, Cookie, X-API-Key, Api-Key, X-Auth-Token",
         value_name: "HEADERS",
-        doc: "Headers with credentials: callers that differ in one of them share no stored results",
+        doc: "Headers with credentials: callers that differ in one of them share no kept results",
         flag: CliFlag::Renamed("principal-header"),
         ..LISTENERS
     },
@@ -162,8 +162,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "DOLLARS",
-        doc: "Price of a million input tokens in US dollars: the dashboard shows what the tokens cost, and what was \
-              saved",
+        doc: "Price of a million input tokens in US dollars, for the dashboard",
         ..LOG
     },
     Key {
@@ -173,7 +172,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "URL",
         doc: "Destination of metrics and traces, OTLP over HTTP: auto, OTEL_EXPORTER_OTLP_ENDPOINT if it \
-              is set; the URL of a collector; or off",
+              is set; or the URL of a collector",
         ..LOG
     },
     Key {
@@ -191,7 +190,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(LEVELS),
         default: "warn",
         value_name: "LEVEL",
-        doc: "Log level on stderr: off, error, warn, info, debug or trace",
+        doc: "Log level on stderr",
         ..LOG
     },
     Key {
@@ -199,7 +198,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["text", "json"]),
         default: "text",
         value_name: "FORMAT",
-        doc: "Log format: text or json",
+        doc: "Log format",
         ..LOG
     },
     Key {
@@ -217,8 +216,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["repeated", "every"]),
         default: "repeated",
         value_name: "CALLS",
-        doc: "Oversized calls that the alert counts: repeated (a session asks an endpoint again without limit or \
-              fields) or every (the first of a session too)",
+        doc: "Oversized calls that the alert counts: repeated (a session asks an endpoint again without \
+              limit or fields) or every",
         ..ALERTS
     },
     Key {

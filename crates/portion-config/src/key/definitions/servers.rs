@@ -39,7 +39,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "query",
         value_name: "NAME",
-        doc: "Name of the argument by which the first call of a tool, or a request over HTTP, asks a query; none: there is none",
+        doc: "Argument by which the first call of a tool, or a request over HTTP, asks a query",
         ..TOOLS
     },
     Key {
@@ -105,8 +105,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "login",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Logins of portion wrap and portion login at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, scope: \
-              SCOPES, callbackPort: PORT}, all optional; options of the command come first (see docs/transports.md)",
+        doc: "Logins at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, \
+              scope: SCOPES, callbackPort: PORT}, all optional (see docs/transports.md)",
         ..SERVERS
     },
     Key {
@@ -127,8 +127,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "openapi",
         kind: ValueKind::TextOrUrl,
         value_name: "FILE",
-        doc: "OpenAPI document of a REST API, JSON or YAML, relative to the configuration file: its operations \
-              become tools; url is then the base URL of the API (default: the document's server)",
+        doc: "OpenAPI document of a REST API, JSON or YAML, relative to the configuration file: its \
+              operations become tools; url is then the base URL of the API",
         ..SERVERS
     },
     Key {

@@ -1,10 +1,8 @@
 //! Writes the reference of the HTTP interfaces: of `portion http` from the tables of the code, of the admin listener from its
 //! `OpenAPI` document, which a test of the dashboard compares with the code.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use portion_core::error_code::ErrorCode;
 use portion_core::view::CONTROLS;
 use portion_http::RESPONSE_HEADERS;
 use serde_json::Value;
@@ -27,14 +25,9 @@ A reply that Portion has shaped has no `X-Portion-*` of the API, and the API's `
 passes as it came keeps these fields of the API, which may be another Portion.
 ";
 const STATUSES: &str = "
-## Statuses of errors
-
-The body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status. These have no body: 400 for a
-head of a request that is not valid HTTP, 431 for a head over a [limit](limits.md), also if its target alone is,
+The body of an error is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`; [Error codes](errors.md) has the status of each.
+Errors of the API keep its status. Without a body are 400 for a head that is not valid HTTP, 431 for one over a [limit](limits.md), and
 503 for a connection beyond the limit.
-
-| status | [codes](errors.md) |
-| --- | --- |
 ";
 const ADMIN: &str = "
 ## The admin listener
@@ -59,25 +52,11 @@ fn the_reference_has_all_interfaces() -> Outcome {
         writeln!(text, "| `{}` | {} |", header.name, header.meaning)?;
     }
     text.push_str(FOREIGN_FIELDS);
-    write_statuses(&mut text)?;
+    text.push_str(STATUSES);
     text.push_str(ADMIN);
     let document: Value = serde_json::from_str(&page("crates/portion-dashboard/src/api/openapi.json")?)?;
     write_paths(&mut text, &document)?;
     check(FILE, &text)
-}
-
-/// Writes the statuses of errors with their codes.
-fn write_statuses(text: &mut String) -> Outcome {
-    text.push_str(STATUSES);
-    let mut codes: BTreeMap<u16, Vec<String>> = BTreeMap::new();
-    for code in ErrorCode::all() {
-        let name = code.name();
-        codes.entry(code.info().http_status).or_default().push(format!("[`{name}`](errors.md#{name})"));
-    }
-    for (status, names) in codes {
-        writeln!(text, "| {status} | {} |", names.join(", "))?;
-    }
-    Ok(())
 }
 
 /// Writes the paths of the document with their parameters.
