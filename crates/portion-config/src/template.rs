@@ -21,6 +21,8 @@ const EXAMPLES: [(&str, &str); 9] = [
 ];
 /// Key whose example has lines of its own, at the end.
 const RULES_KEY: &str = "endpoints";
+/// Place of a key that is allowed at all levels.
+const EVERYWHERE: &str = "everywhere";
 /// Key that is set, to its default.
 const FIRST_KEY: &str = "profile";
 const HEAD: &str = "\
@@ -77,17 +79,17 @@ pub fn manual() -> String {
     let mut out = String::new();
     for group in KeyGroup::ALL {
         let _ = write!(out, "\n### {}\n\n", group.heading());
-        let keys: Vec<&Key> = Key::all().filter(|key| key.group == group).collect();
-        let first = restrictions(keys[0]);
-        let is_common = keys.iter().all(|key| restrictions(key) == first);
-        if is_common && !first.is_empty() {
-            let _ = write!(out, "All: {first}.\n\n");
+        let keys = || Key::all().filter(|key| key.group == group);
+        let count = |place: &str| keys().filter(|key| restrictions(key) == place).count();
+        let usual = keys().map(restrictions).max_by_key(|place| count(place)).unwrap_or_default();
+        if usual != EVERYWHERE {
+            let _ = write!(out, "If a key says nothing else: {usual}.\n\n");
         }
         out.push_str("| key | value | default | description |\n| --- | --- | --- | --- |\n");
-        for key in keys {
+        for key in keys() {
             let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
-            let own = if is_common { String::new() } else { restrictions(key) };
-            let note = if own.is_empty() { own } else { format!(" (*{own}*)") };
+            let place = restrictions(key);
+            let note = if place == usual { String::new() } else { format!(" (*{place}*)") };
             let _ = writeln!(
                 out,
                 "| `{}` | {} | {default} | {}{note} |",
@@ -122,17 +124,16 @@ fn value_description(key: &Key) -> String {
     }
 }
 
-/// Says where a key is allowed, if not everywhere, and if it needs a restart.
+/// Says where a key is allowed, and if it needs a restart.
 fn restrictions(key: &Key) -> String {
     let place = match key.placement {
-        Placement::Everywhere => "",
+        Placement::Everywhere => EVERYWHERE,
         Placement::TopOrUpstream => "at the top or for a server",
         Placement::Top => "at the top",
         Placement::Upstream => "for a server",
         Placement::Endpoint => "for an endpoint",
     };
-    let parts = [place, if key.is_reloadable { "" } else { "restart" }];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    if key.is_reloadable { place.to_owned() } else { format!("{place}, restart") }
 }
 
 fn escape_cell(text: &str) -> String {

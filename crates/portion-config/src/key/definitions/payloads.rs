@@ -55,9 +55,9 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "PRESET",
-        doc: "How the tool pages its own results, so that Portion fetches its pages and serves them as \
-              one list: limit-offset, page, cursor, after-id, link, hostaway, education; or a map of \
-              settings (see docs/pushdown.md)",
+        doc: "How the tool pages its own results, which are then served as one list: limit-offset, page, \
+              cursor, after-id, link, hostaway, education; or a map of settings (see \
+              docs/pushdown.md)",
         placement: Placement::Endpoint,
         flag: CliFlag::Disabled,
         ..PAYLOADS
@@ -77,7 +77,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Summaries, and records of lists that do not pass whole, have the summaryFields and no others",
+        doc: "Summaries, and records that do not pass whole, have the summaryFields and no others",
         ..PAYLOADS
     },
     Key {
@@ -115,8 +115,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FillStrategy::NAMES),
         default: "stop",
         value_name: "NAME",
-        doc: "Selection of ranked records: stop, the best until the next one exceeds the budget; skip, \
-              without those that do not fit; value, by score, similarity to the best, and cost",
+        doc: "Selection of ranked records: stop, the best until one does not fit; skip, without those \
+              that do not fit; value, by score, similarity to the best, and cost",
         ..PAYLOADS
     },
     Key {
@@ -144,8 +144,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "CODES",
-        doc: "Numbers that stand for missing values, each with its meaning: [-1=missing, -3=suppressed]. \
-              They are NULL in SQL, and no part of facts about columns",
+        doc: "Numbers that stand for missing values: [-1=missing, -3=suppressed]. They are NULL in SQL, \
+              and no part of facts",
         flag: CliFlag::Disabled,
         ..PAYLOADS
     },

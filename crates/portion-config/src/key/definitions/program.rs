@@ -35,8 +35,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "HOSTS",
-        doc: "Additional accepted names in the Host header; localhost and loopback addresses are always \
-              accepted, other addresses of this machine with --insecure; *: every host",
+        doc: "Additional names in the Host header, beside localhost, loopback and, with --insecure, other \
+              addresses of this machine; *: every host",
         flag: CliFlag::Renamed("allow-host"),
         ..LISTENERS
     },
@@ -65,8 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAME=HASH",
-        doc: "Tokens of callers with auth bearer, by name and hash, as `portion token NAME` prints them; \
-              tokens of one name belong to one caller",
+        doc: "Tokens of callers with auth bearer, as `portion token NAME` prints them; tokens of one name \
+              belong to one caller",
         flag: CliFlag::Renamed("token-hash"),
         ..LISTENERS
     },
@@ -115,8 +115,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAME=HASH",
-        doc: "Tokens for the admin address, by name and hash, as `portion token NAME` prints them; other \
-              machines can reach it only with one",
+        doc: "Tokens for the admin address, as `portion token NAME` prints them; other machines can reach \
+              it only with one",
         flag: CliFlag::Renamed("admin-token-hash"),
         ..LISTENERS
     },
@@ -180,8 +180,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "1",
         value_name: "PERCENT",
-        doc: "Percent of replies whose tokens are counted again, exactly, after sending; small replies and \
-              endpoints with badly wrong estimates are always counted; 0: only those",
+        doc: "Percent of replies whose tokens are counted again, exactly, after sending; small replies \
+              and endpoints with wrong estimates always are",
         is_reloadable: true,
         ..LOG
     },

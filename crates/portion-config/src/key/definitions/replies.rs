@@ -14,8 +14,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataMode::NAMES),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "Replies that get a notice: when-shaped, those with something left out, in text with what a \
-              model acts on; full, the same with all facts; always, all replies, with all facts",
+        doc: "Replies that get a notice: when-shaped, those with something left out; full, the same with \
+              all facts in text; always, all replies",
         ..REPLIES
     },
     Key {
@@ -58,8 +58,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FirstRows::NAMES),
         default: "page",
         value_name: "WHAT",
-        doc: "Content of a first reply that does not fit, beside its description of the whole: page, \
-              records or lines up to the budget; sample, a few that differ",
+        doc: "Content of a first reply that does not fit, beside its description: page, what fits; \
+              sample, a few records that differ, or lines",
         ..REPLIES
     },
     Key {
@@ -87,8 +87,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "The endpoint only reads, whatever its annotations or method: Portion may call it again for \
-              further pages, and repeats failed calls of a REST API",
+        doc: "The endpoint only reads: Portion may call it again for further pages, and repeats failed \
+              calls of a REST API",
         placement: Placement::Endpoint,
         ..REPLIES
     },
@@ -141,8 +141,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "false",
         value_name: "BOOL",
         doc: "Allow programs to request unchanged results up to unshapedByteLimit: by \
-              _meta[\"io.portion/whole\"] of a call, by the header X-Portion-Whole, or always with preset \
-              code",
+              _meta[\"io.portion/whole\"], the header X-Portion-Whole, or preset code",
         ..ROLLOUT
     },
     Key {

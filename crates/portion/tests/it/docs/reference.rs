@@ -33,8 +33,10 @@ Results go to stdout, everything else to stderr. With `--json`, stdout has one J
 
 ## Shared options
 ";
-/// How the blocks of a help text begin that the reference leaves out: less used options, and examples with what follows them.
+/// How the blocks of a help text begin that the reference leaves out: less used options, subcommands,
+/// and examples with what follows them.
 const OTHER_OPTIONS: &str = "Configuration options (";
+const COMMANDS: &str = "Commands:";
 const EXAMPLES: &str = "Example";
 
 /// The help of a command.
@@ -118,7 +120,8 @@ fn own_text(help: &Help, is_left_out: impl Fn(&(String, String)) -> bool) -> Str
     }
     let is_kept = |block: &&str| {
         let is_empty_heading = !block.contains('\n') && block.ends_with(':');
-        !block.is_empty() && !is_empty_heading && !block.starts_with(OTHER_OPTIONS)
+        let is_elsewhere = block.starts_with(OTHER_OPTIONS) || block.starts_with(COMMANDS);
+        !block.is_empty() && !is_empty_heading && !is_elsewhere
     };
     let blocks = text.split("\n\n").map(|block| block.trim_matches('\n'));
     let blocks = blocks.take_while(|block| !block.starts_with(EXAMPLES)).filter(is_kept);
@@ -153,7 +156,7 @@ fn the_reference_is_the_help_of_all_commands() -> Outcome {
             writeln!(page, "| `{}` | {} |", name.replace('|', "\\|"), meaning.replace('|', "\\|"))?;
         }
     }
-    for help in &all {
+    for help in &all[1..] {
         let text = own_text(help, |option| is_left_out(option) || commands[option].len() > 1);
         write!(page, "\n## {}\n\n```text\n{text}\n```\n", help.title)?;
     }
