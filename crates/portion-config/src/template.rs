@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::key::{Key, KeyGroup, Placement, SettingsLevel};
+use crate::key::{Key, KeyGroup, Placement, SettingsLevel, ValueKind};
 
 /// Longest line of a comment, in characters.
 const MAX_LINE_CHARS: usize = 110;
@@ -85,18 +85,14 @@ pub fn manual() -> String {
         if usual != EVERYWHERE {
             let _ = write!(out, "If a key says nothing else: {usual}.\n\n");
         }
-        out.push_str("| key | value | default | description |\n| --- | --- | --- | --- |\n");
+        out.push_str("| key | default | description |\n| --- | --- | --- |\n");
         for key in keys() {
             let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
-            let place = restrictions(key);
-            let note = if place == usual { String::new() } else { format!(" (*{place}*)") };
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {default} | {}{note} |",
-                key.name,
-                escape_cell(&value_description(key)),
-                escape_cell(key.doc),
-            );
+            let place =
+                Some(restrictions(key)).filter(|place| *place != usual).map(|place| format!("*{place}*"));
+            let notes: Vec<String> = place.into_iter().chain(other_words(key)).collect();
+            let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+            let _ = writeln!(out, "| `{}` | {default} | {}{notes} |", key.name, escape_cell(key.doc));
         }
     }
     out
@@ -117,11 +113,12 @@ fn comment(text: &str) -> String {
     out + &line + "\n"
 }
 
-fn value_description(key: &Key) -> String {
-    match key.keywords {
-        [] => key.kind.description(),
-        or => format!("{}; or {}", key.kind.description(), or.join(", ")),
-    }
+/// Lists the words that a key takes, if its description does not.
+fn other_words(key: &Key) -> Option<String> {
+    let choices = if let ValueKind::Choice(words) = &key.kind { *words } else { &[] };
+    let words = || choices.iter().chain(key.keywords).copied();
+    let is_told = words().all(|word| key.doc.contains(word) || word == "none");
+    (!is_told).then(|| words().collect::<Vec<_>>().join(", "))
 }
 
 /// Says where a key is allowed, and if it needs a restart.
