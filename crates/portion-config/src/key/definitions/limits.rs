@@ -35,9 +35,10 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["default", "lean", "soft", "hostaway", "education-data"]),
         default: "default",
         value_name: "NAME",
-        doc: "Defaults for keys that are not set: lean, smaller replies (replyTarget 1200, hardCap 4000, \
-              rows auto, redact secrets); soft, large pages (defaultPageSize 200); or a whole \
-              configuration for an API (`portion config show --profile NAME` prints it)",
+        doc: "Defaults for keys that are not set: default; lean, smaller replies (replyTarget 1200, \
+              hardCap 4000, rows auto, redact secrets); soft, large pages (defaultPageSize 200); or \
+              a whole configuration for an API: hostaway, education-data (`portion config show \
+              --profile NAME` prints it)",
         ..LIMITS
     },
     Key {
@@ -194,8 +195,8 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "NAME",
         doc: "Client whose limits replies stay below: auto, the client that connects, if it is known; \
-              code, no limits, for callers that are programs (see allowWhole); or the name of a \
-              client",
+              none; code, no limits, for callers that are programs (see allowWhole); or the name of \
+              a client, such as codex",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -204,7 +205,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["auto", "o200k", "cl100k", "claude", "chars4", "len4"]),
         default: "auto",
         value_name: "NAME",
-        doc: "Token counter",
+        doc: "Token counter: auto, o200k, cl100k, claude, chars4 or len4",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -224,7 +225,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "10m",
         value_name: "TIME",
         doc: "Maximum silence of a server before a request is cancelled and answered with an error; \
-              progress notifications restart the time",
+              progress notifications restart the time; off: no limit",
         ..LIMITS
     },
     Key {

@@ -134,8 +134,8 @@ pub(super) static KEYS: &[Key] = &[
         default: "usual",
         value_name: "FIELDS",
         doc: "Fields that are left out as noise: usual, a short list of framework fields, and null \
-              fields; names (* for any characters, dotted paths); or null-only. fields=all and raw \
-              return them",
+              fields; names (* for any characters, dotted paths); null-only; or none. fields=all and \
+              raw return them",
         ..PAYLOADS
     },
     Key {
@@ -156,7 +156,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "none",
         value_name: "NAMES",
         doc: "Fields whose values are hidden: secrets (passwords, tokens, door codes), the value of the \
-              bare option; or names (* for any characters, dotted paths)",
+              bare option; names (* for any characters, dotted paths); or none",
         flag: CliFlag::OptionalValue("secrets"),
         ..PAYLOADS
     },

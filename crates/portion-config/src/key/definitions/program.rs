@@ -55,7 +55,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["none", "bearer", "jwt", "passthrough"]),
         default: "none",
         value_name: "METHOD",
-        doc: "Authentication of callers: bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
+        doc: "Authentication of callers: none, bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
               issuer) or passthrough (the only upstream checks the credentials of each request)",
         ..LISTENERS
     },
@@ -172,7 +172,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "URL",
         doc: "Destination of metrics and traces, OTLP over HTTP: auto, OTEL_EXPORTER_OTLP_ENDPOINT if it \
-              is set; or the URL of a collector",
+              is set; the URL of a collector; or off",
         ..LOG
     },
     Key {
@@ -190,7 +190,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(LEVELS),
         default: "warn",
         value_name: "LEVEL",
-        doc: "Log level on stderr",
+        doc: "Log level on stderr: off, error, warn, info, debug or trace",
         ..LOG
     },
     Key {
@@ -198,7 +198,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["text", "json"]),
         default: "text",
         value_name: "FORMAT",
-        doc: "Log format",
+        doc: "Log format: text or json",
         ..LOG
     },
     Key {

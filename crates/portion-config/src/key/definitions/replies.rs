@@ -23,7 +23,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["when-shaped", "always"]),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "JSON without white space: in replies with something left out; or always",
+        doc: "JSON without white space: when-shaped, in replies with something left out; or always",
         ..REPLIES
     },
     Key {
@@ -31,8 +31,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataStyle::NAMES),
         default: "camel",
         value_name: "STYLE",
-        doc: "Style of the keys of a notice: totalCount, or total_count, current_page, page_size, \
-              has_more, next_page",
+        doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count, current_page, \
+              page_size, has_more, next_page)",
         ..REPLIES
     },
     Key {
@@ -97,7 +97,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["shape", "refuse"]),
         default: "shape",
         value_name: "MODE",
-        doc: "Shape a result that does not fit, or refuse it with an error that names a narrower call",
+        doc: "Treatment of a result that does not fit: shape it, or refuse it with an error that names a \
+              narrower call",
         ..REPLIES
     },
     Key {
@@ -115,8 +116,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none", "shadow"],
         default: "none",
         value_name: "HOW",
-        doc: "shadow: relay replies unchanged and record what shaping would serve; {split: 50}: shape \
-              that percentage of sessions",
+        doc: "Experiment: none; shadow, relay replies unchanged and record what shaping would serve; or \
+              {split: 50}, shape that percentage of sessions",
         ..ROLLOUT
     },
     Key {

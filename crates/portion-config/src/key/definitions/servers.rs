@@ -39,7 +39,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "query",
         value_name: "NAME",
-        doc: "Argument by which the first call of a tool, or a request over HTTP, asks a query",
+        doc: "Argument by which the first call of a tool, or a request over HTTP, asks a query; none: \
+              there is none",
         ..TOOLS
     },
     Key {
