@@ -20,11 +20,13 @@ from questions import KINDS  # noqa: E402
 class Scripted(ChatStandIn):
     """A model that knows the query of each question, and says the values of the reply."""
 
-    def __init__(self, wrong=()):
+    def __init__(self, wrong=(), accepts=10**9):
         super().__init__(None, None)
-        self.wrong = wrong
+        self.wrong, self.accepts = wrong, accepts
 
     def answer(self, body, *_):
+        self.accepts -= 1
+        self.status = 200 if self.accepts >= 0 else 400
         is_messages = "system" in body
         contents = [message["content"] for message in body["messages"] if message["role"] != "system"]
         asked, last = contents[0], contents[-1]
@@ -84,3 +86,14 @@ def test_a_wrong_answer_counts_as_wrong(api):
     with Scripted() as model:
         table, (questions, right, *_) = run(model, "--only", "loan", api=api)
         assert (questions, right) == (4, 100.0), table
+
+
+def test_a_refused_request_counts_as_wrong():
+    with Scripted(accepts=1) as model:
+        table, (questions, right, *_) = run(model, "--only", "loan 31123")
+    assert (questions, right) == (1, 0.0) and ": 400: " in table
+
+
+def test_a_refused_first_request_ends_the_run():
+    with Scripted(accepts=0) as model, pytest.raises(AssertionError, match=": 400: "):
+        run(model, "--only", "loan 31123")

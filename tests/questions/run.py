@@ -60,7 +60,7 @@ class Server:
         self.send({"id": self.last_id, "method": method, "params": parameters})
         for line in self.process.stdout:
             message = json.loads(line)
-            if message.get("id") == self.last_id:
+            if message.get("id") == self.last_id and "method" not in message:
                 return message.get("result") or message
         raise EOFError(f"the server ended at {method}")
 
@@ -123,6 +123,10 @@ class Messages:
         return [{"role": "user", "content": blocks}]
 
 
+class Refused(Exception):
+    """The API does not answer a request, such as one that exceeds the context of the model."""
+
+
 class Model:
     def __init__(self, environment):
         self.name, base = environment["QUESTIONS_MODEL"], environment["QUESTIONS_URL"].rstrip("/")
@@ -139,7 +143,7 @@ class Model:
                     return self.api.read(json.load(response))
             except urllib.error.HTTPError as error:
                 if pause is None or error.code not in (408, 429) and error.code < 500:
-                    raise SystemExit(f"{self.url}: {error.code}: {error.read().decode(errors='replace')[:500]}") from None
+                    raise Refused(f"{self.url}: {error.code}: {error.read().decode(errors='replace')[:500]}") from None
                 time.sleep(pause)
 
 
@@ -158,7 +162,12 @@ def ask(model, server, listed, question):
     context = count(f"{SYSTEM}\n{json.dumps(tools)}\n{messages[0]['content']}")
     tokens = calls = all_in = 0
     for _ in range(MOST_TURNS):
-        message, wanted, text = model.answer(messages, tools)
+        try:
+            message, wanted, text = model.answer(messages, tools)
+        except Refused as error:
+            if not calls:
+                raise SystemExit(error) from None
+            return f"{error}\nAnswer:", tokens, calls, all_in
         all_in += context
         if not wanted:
             return text, tokens, calls, all_in
