@@ -14,7 +14,8 @@ from harness.command import PORTION, REPOSITORY
 FOLDER = REPOSITORY / "tests/questions"
 sys.path.insert(0, str(FOLDER))
 
-from questions import KINDS  # noqa: E402
+import run as runner  # noqa: E402
+from questions import KINDS, QUESTIONS  # noqa: E402
 
 
 class Scripted(ChatStandIn):
@@ -97,3 +98,13 @@ def test_a_refused_request_counts_as_wrong():
 def test_a_refused_first_request_ends_the_run():
     with Scripted(accepts=0) as model, pytest.raises(AssertionError, match=": 400: "):
         run(model, "--only", "loan 31123")
+
+
+def test_each_question_has_an_answer_that_is_told_from_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "PORTION", PORTION)
+    records = runner.known(tmp_path)
+    for question in QUESTIONS:
+        wanted = question.answer(records)
+        told = ", ".join(map(str, runner.values(wanted)))
+        assert told and runner.is_right(f"It is so.\nAnswer: {told}", wanted), question.text
+        assert not runner.is_right("Answer: 0.5, nothing", wanted), question.text
