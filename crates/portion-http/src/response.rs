@@ -215,7 +215,7 @@ fn remove_headers(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
     }
 }
 
-fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
+pub(crate) fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(HeaderName::from_static(name), value);
     }
