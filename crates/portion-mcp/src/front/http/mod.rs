@@ -8,12 +8,9 @@
 //! - `cors`: preflights of browsers, and responses that pages may read
 //! - `caller`: authenticates and identifies callers
 //! - `well_known`: paths of OAuth discovery
-//! - `server`: from a connection to a backend
+//! - `server`: from a request to a backend
 //! - `limits`: limits of a listener
-//! - `connection_limiter`, `activity`: open connections, and which of them are idle or slow; requests that must finish
-//!   before shutdown
 //! - `request_body`: request bodies, within a shared budget
-//! - `connection_io`: the byte stream of a connection
 //! - `http_error`, `posted_requests`: errors and joined responses
 //!
 //! ```no_run
@@ -36,15 +33,12 @@
 //! let principals = PrincipalResolver::new([7; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
 //! let backends = vec![("/mcp".to_owned(), Arc::new(bridge) as Arc<_>)];
 //! let server = HttpServer::new(guard, principals, HttpLimits::default(), backends);
-//! Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())).await?;
+//! Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())).await;
 //! # Ok(())
 //! # }
 //! ```
 
-mod activity;
 mod caller;
-mod connection_io;
-mod connection_limiter;
 mod cors;
 pub mod http_error;
 mod limits;

@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::Body;
+use portion_net::request_body::{SlowBody, TimedBody};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
@@ -17,6 +19,8 @@ use crate::http::body::TruncatedBody;
 
 /// Bytes of each body that do not count towards the budget.
 const UNCOUNTED_BYTES: usize = 16 << 10;
+/// Timeout for a whole body.
+const BODY_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Memory budget shared by all request bodies.
 #[derive(Clone, Debug)]
@@ -42,8 +46,8 @@ pub(super) enum RequestBodyError {
     #[error("pending requests use all {0} bytes allowed for bodies; retry in a moment")]
     BudgetExhausted(usize),
     /// The body arrives too slowly.
-    #[error("the body arrives too slowly: {bytes} bytes in {seconds} s")]
-    TooSlow { bytes: usize, seconds: u64 },
+    #[error(transparent)]
+    TooSlow(#[from] SlowBody),
     /// The body ended too early.
     #[error(transparent)]
     Truncated(#[from] TruncatedBody),
@@ -84,7 +88,7 @@ impl Drop for BodyReservation {
 /// # Errors
 /// Returns [`RequestBodyError`] if the body is too large, too slow or truncated, or the budget is exhausted.
 pub(super) async fn read_body<B>(
-    mut body: B,
+    body: B,
     limits: &HttpLimits,
     budget: &BodyBudget,
 ) -> Result<(Vec<u8>, BodyReservation), RequestBodyError>
@@ -96,17 +100,15 @@ where
     if announced_bytes > limits.max_body_bytes as u64 {
         return Err(RequestBodyError::TooLarge(limits.max_body_bytes));
     }
-    let started = Instant::now();
+    let mut body = TimedBody::new(body, limits.connections.stall_timeout);
+    let deadline = Instant::now() + BODY_TIMEOUT;
     let mut reservation = budget.reserve();
     let mut all = Vec::with_capacity((announced_bytes as usize).min(UNCOUNTED_BYTES));
-    loop {
-        let now = Instant::now();
-        let deadline = (now + limits.stall_timeout).min(started + limits.transfer_timeout(all.len()));
-        let Ok(frame) = timeout_at(deadline, body.frame()).await else {
-            return Err(RequestBodyError::TooSlow { bytes: all.len(), seconds: started.elapsed().as_secs() });
-        };
-        let Some(frame) = frame else { return Ok((all, reservation)) };
-        let frame = frame.map_err(TruncatedBody::from_error)?;
+    while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| SlowBody)? {
+        let frame = frame.map_err(|error| match error.downcast::<SlowBody>() {
+            Ok(slow) => RequestBodyError::TooSlow(*slow),
+            Err(other) => TruncatedBody::from_error(other).into(),
+        })?;
         let Some(bytes) = frame.data_ref() else { continue };
         if bytes.len() > limits.max_body_bytes - all.len() {
             return Err(RequestBodyError::TooLarge(limits.max_body_bytes));
@@ -116,32 +118,26 @@ where
         }
         all.extend_from_slice(bytes);
     }
+    Ok((all, reservation))
 }
 
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::time::Duration;
 
     use futures_util::stream;
     use http_body_util::StreamBody;
     use hyper::body::Frame;
+    use portion_net::serve::ServeLimits;
 
     use super::*;
 
-    const LIMITS: HttpLimits = HttpLimits {
-        max_connections: 1,
-        max_body_bytes: 1 << 20,
-        max_total_body_bytes: 100 << 10,
-        max_head_bytes: 1 << 10,
-        stall_timeout: Duration::from_secs(1),
-        idle_timeout: Duration::from_secs(90),
-        body_timeout: Duration::from_mins(2),
-        write_timeout: Duration::from_secs(1),
-        drain_timeout: Duration::ZERO,
-        overload: None,
-        reserved_descriptors: 0,
-    };
+    fn limits() -> HttpLimits {
+        let connections = ServeLimits { stall_timeout: Duration::from_secs(1), ..ServeLimits::default() };
+        HttpLimits { connections, max_body_bytes: 1 << 20, max_total_body_bytes: TOTAL_BYTES, overload: None }
+    }
+
+    const TOTAL_BYTES: usize = 100 << 10;
 
     fn body(pieces: Vec<usize>) -> impl Body<Data = Bytes, Error = Infallible> + Unpin {
         let piece = |bytes| Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; bytes])));
@@ -150,9 +146,10 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_together_stay_within_the_budget() {
-        let budget = BodyBudget::new(LIMITS.max_total_body_bytes);
-        let read =
-            async |bytes: usize| read_body(body(vec![bytes / 2, bytes - bytes / 2]), &LIMITS, &budget).await;
+        let budget = BodyBudget::new(TOTAL_BYTES);
+        let read = async |bytes: usize| {
+            read_body(body(vec![bytes / 2, bytes - bytes / 2]), &limits(), &budget).await
+        };
         let (first, held) = read(80 << 10).await.expect("there is room");
         assert_eq!(first.len(), 80 << 10);
         assert!(
@@ -162,26 +159,26 @@ mod tests {
         let small = read(UNCOUNTED_BYTES).await.expect("a small one is not counted");
         drop((small, held));
         assert!(read(80 << 10).await.is_ok(), "what was held is given back, refused bodies' shares too");
-        let small = HttpLimits { max_body_bytes: 50 << 10, ..LIMITS };
+        let small = HttpLimits { max_body_bytes: 50 << 10, ..limits() };
         let read = read_body(body(vec![30 << 10, 30 << 10]), &small, &budget).await;
         assert!(matches!(read, Err(RequestBodyError::TooLarge(_))));
-        assert_eq!(budget.available_bytes.load(Ordering::Acquire), LIMITS.max_total_body_bytes);
+        assert_eq!(budget.available_bytes.load(Ordering::Acquire), TOTAL_BYTES);
     }
 
     #[tokio::test]
     async fn a_body_that_stalls_or_is_too_slow_is_rejected() {
-        let budget = BodyBudget::new(LIMITS.max_total_body_bytes);
+        let budget = BodyBudget::new(TOTAL_BYTES);
         let every = async |pause: Duration, bytes: usize| {
             let drip = stream::unfold((), move |()| async move {
                 tokio::time::sleep(pause).await;
                 Some((Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b'x'; bytes]))), ()))
             });
-            read_body(StreamBody::new(Box::pin(drip)), &LIMITS, &budget).await.err()
+            read_body(StreamBody::new(Box::pin(drip)), &limits(), &budget).await.err()
         };
         let error = every(Duration::from_hours(1), 1).await;
-        assert!(matches!(error, Some(RequestBodyError::TooSlow { bytes: 0, .. })), "{error:?}");
+        assert!(matches!(error, Some(RequestBodyError::TooSlow(_))), "{error:?}");
         let error = every(Duration::from_millis(20), 1).await;
-        assert!(matches!(error, Some(RequestBodyError::TooSlow { .. })), "{error:?}");
+        assert!(matches!(error, Some(RequestBodyError::TooSlow(_))), "{error:?}");
         // A slow body is read to its end.
         let error = every(Duration::from_millis(200), 16 << 10).await;
         assert!(matches!(error, Some(RequestBodyError::BudgetExhausted(_))), "{error:?}");

@@ -2,16 +2,13 @@
 
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Request, StatusCode};
-use portion_net::request_head::head_bytes;
+use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
 
 use super::RequestBody;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::request_body::RequestBodyError;
 use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use crate::mcp::{InvalidMessage, NULL_ID, OwnedBatch};
-
-/// Message of an error with status 431.
-pub(super) const HEAD_TOO_LARGE: &str = "the request head is too large; send fewer or shorter header fields";
 
 /// Kind of a post, as far as it matters for shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +50,13 @@ pub(super) fn overloaded() -> HttpError {
         .retry_after_here(RETRY_AFTER_SECONDS)
 }
 
-/// Rejects a request whose head has more than `max_bytes` bytes.
-pub(super) fn check_head_size<B>(request: &Request<B>, max_bytes: usize) -> Result<(), HttpError> {
-    if head_bytes(request) <= max_bytes {
+/// Rejects a request whose head is too large.
+pub(super) fn check_head_size<B>(request: &Request<B>) -> Result<(), HttpError> {
+    if head_bytes(request) <= MAX_HEAD_BYTES {
         return Ok(());
     }
-    let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-    Err(HttpError::new(status, INVALID_REQUEST, HEAD_TOO_LARGE).closing())
+    let message = "the request head is too large; send fewer or shorter header fields";
+    Err(HttpError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, INVALID_REQUEST, message).closing())
 }
 
 /// Rejects posts that web pages can send without a CORS preflight, and headers that two readers may interpret
@@ -104,7 +101,7 @@ pub(super) fn body_error_response(why: &RequestBodyError) -> HttpError {
     let (status, code) = match why {
         RequestBodyError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
         RequestBodyError::Truncated(_) => (StatusCode::BAD_REQUEST, INVALID_REQUEST),
-        RequestBodyError::TooSlow { .. } => (StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST),
+        RequestBodyError::TooSlow(_) => (StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST),
         RequestBodyError::BudgetExhausted(_) => (StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY),
     };
     let refusal = HttpError::new(status, code, why.to_string());
