@@ -11,7 +11,7 @@ use hyper_util::service::TowerToHyperService;
 use portion_gateway::overload::{OverloadLimit, OverloadMonitor};
 use portion_net::forwarding::{echoes_request, has_unknown_transfer_coding};
 use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
-use portion_net::serve::{self, GuardedBody, ServeLimits, Serving, Versions};
+use portion_net::serve::{self, ServeLimits, Serving, Versions, guarded};
 use tokio::net::TcpListener;
 use tower_service::Service;
 
@@ -90,7 +90,7 @@ where
             response = self.inner.call(request) => response?,
             () = self.serving.wait_stopping() => cut_off_response(&method),
         };
-        Ok(response.map(|body| GuardedBody::new(body, active).boxed_unsync()))
+        Ok(response.map(|body| guarded(body, active).boxed_unsync()))
     }
 
     /// Returns the response to a request that is not served now, or never, whoever sends it.

@@ -1,8 +1,8 @@
 //! Relays messages between a client on our stdio and a server: a child process, or a server behind a link.
 //!
-//! With a child, each direction is one thread that reads a message, passes it to the [`MessageProcessor`] and writes
-//! the result itself: no other thread has to wake up for a message, and a full pipe blocks only its own direction.
-//! `child_relay` also handles the end of either side. `link_relay` does the same for a server behind a link.
+//! Each direction is one thread that reads a message, passes it to the [`MessageProcessor`] and writes the result itself. With a
+//! child, no other thread has to wake up for a message, and a full pipe blocks only its own direction. `session` has the
+//! threads, and what is alike at the end of each relay; `child_relay` and `link_relay` end their servers.
 //!
 //! Must not interpret messages; that is the task of the [`MessageProcessor`].
 //!
@@ -30,6 +30,7 @@ mod late_requests;
 mod link_relay;
 mod message_writer;
 mod pump;
+mod session;
 mod unavailable;
 
 use std::process::ExitCode;

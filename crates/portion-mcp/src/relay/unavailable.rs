@@ -1,58 +1,31 @@
 //! Answers the requests of a client with the reason that its server could not be started.
 
 use std::sync::Arc;
-use std::thread;
 
-use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::RelayOutcome;
 use super::late_requests::LateRequests;
-use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
-use super::pump::{DirectionGate, SetOnDrop, pump_with_deferred};
+use super::message_writer::CLIENT_STALL_TIMEOUT;
+use super::session::{ServerInput, Session};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::MessageProcessor;
-use crate::once::OneShotFlag;
-
-/// State shared by the reader thread and the session.
-struct UnavailableRelay<L> {
-    processor: Arc<L>,
-    client: Arc<MessageWriter>,
-    client_gate: DirectionGate,
-    client_done: OneShotFlag,
-    late_requests: LateRequests,
-}
 
 pub(super) async fn run<L: MessageProcessor + 'static>(
     processor: Arc<L>,
     why: String,
     front: StdioFront,
 ) -> RelayOutcome {
-    let StdioFront { input, output, mut signals, .. } = front;
-    let relay = Arc::new(UnavailableRelay {
-        processor,
-        client: Arc::new(MessageWriter::new(Some(output))),
-        client_gate: DirectionGate::default(),
-        client_done: OneShotFlag::default(),
-        late_requests: LateRequests::for_unreachable(why),
-    });
-    let (reader, runtime) = (Arc::clone(&relay), Handle::current());
-    thread::spawn(move || {
-        let _done = SetOnDrop(&reader.client_done);
-        pump_with_deferred(&*reader.processor, input, &reader.client_gate, |frame, handling| {
-            let mut messages = runtime.block_on(handling.process(&*reader.processor, frame));
-            messages.extend(reader.late_requests.on_client_message(&*reader.processor));
-            reader.client.send_for_client(messages);
-        });
-    });
+    let StdioFront { input, output, mut signals, shutdown_deadline } = front;
+    let late_requests = LateRequests::for_unreachable(why);
+    let session =
+        Session::start(processor, (input, output), ServerInput::None, late_requests, shutdown_deadline);
     let answered = async {
-        relay.late_requests.wait_until_quiet(&relay.client_done, &relay.client.reader_gone).await;
-        let _ = timeout(CLIENT_STALL_TIMEOUT, relay.client_gate.close()).await;
-        let _ = timeout(
-            CLIENT_STALL_TIMEOUT,
-            relay.client.send_all_and_close(relay.late_requests.answer_pending(&*relay.processor)),
-        )
-        .await;
+        let Session { processor, client, client_gate, client_done, late_requests, .. } = &*session;
+        late_requests.wait_until_quiet(client_done, &client.reader_gone).await;
+        let _ = timeout(CLIENT_STALL_TIMEOUT, client_gate.close()).await;
+        let last = client.send_all_and_close(late_requests.answer_pending(&**processor));
+        let _ = timeout(CLIENT_STALL_TIMEOUT, last).await;
     };
     let code = tokio::select! {
         biased;

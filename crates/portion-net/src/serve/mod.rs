@@ -54,7 +54,7 @@ use self::stall::{StreamExecutor, TimedIo, paced};
 use crate::request_head::MAX_HEAD_BYTES;
 
 pub use self::connections::{ClientConnection, RequestGuard};
-pub use self::stall::GuardedBody;
+pub use self::stall::guarded;
 
 /// Limits of a listener.
 #[derive(Clone, Copy, Debug)]
@@ -261,7 +261,7 @@ async fn serve_connection<S, B>(
             if ends {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Ok::<_, Infallible>(response.map(|body| GuardedBody::new(paced(body), guard)))
+            Ok::<_, Infallible>(response.map(|body| guarded(paced(body), guard)))
         }
     });
     let builder = builder(limits);

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::MapErr;
 use hyper::rt::{Executor, Read, ReadBufCursor, Write};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
@@ -91,38 +93,12 @@ impl<S: Write + Unpin> Write for TimedIo<S> {
     }
 }
 
-/// A body and a guard. The guard is dropped together with the body: at its end, or when the peer goes.
-#[derive(Debug)]
-pub struct GuardedBody<B, G> {
-    body: B,
-    _guard: G,
-}
-
-impl<B, G> GuardedBody<B, G> {
-    /// Ties `guard` to `body`.
-    pub fn new(body: B, guard: G) -> Self {
-        Self { body, _guard: guard }
-    }
-}
-
-impl<B: Body + Unpin, G: Unpin> Body for GuardedBody<B, G> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+/// Ties `guard` to a body. The guard is dropped together with the body: at its end, or when the peer goes.
+pub fn guarded<B: Body, G>(body: B, guard: G) -> MapErr<B, impl FnMut(B::Error) -> B::Error> {
+    body.map_err(move |error| {
+        let _owned_by_this = &guard;
+        error
+    })
 }
 
 tokio::task_local! {

@@ -4,7 +4,6 @@
 //! body are not counted, so that ordinary calls pass while large ones exhaust the budget.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,6 +11,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body;
 use portion_net::request_body::{SlowBody, TimedBody};
 use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::limits::HttpLimits;
@@ -22,19 +22,15 @@ const UNCOUNTED_BYTES: usize = 16 << 10;
 /// Timeout for a whole body.
 const BODY_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Memory budget shared by all request bodies.
+/// Memory budget shared by all request bodies; a permit is a byte.
 #[derive(Clone, Debug)]
 pub(super) struct BodyBudget {
-    available_bytes: Arc<AtomicUsize>,
+    available: Arc<Semaphore>,
     total_bytes: usize,
 }
 
 /// Part of the budget held by one body; returned when this is dropped.
-#[derive(Debug)]
-pub(super) struct BodyReservation {
-    budget: BodyBudget,
-    reserved_bytes: usize,
-}
+pub(super) type BodyReservation = OwnedSemaphorePermit;
 
 /// Error of reading a request body.
 #[derive(Debug, Error)]
@@ -55,31 +51,14 @@ pub(super) enum RequestBodyError {
 
 impl BodyBudget {
     /// Creates a budget of this many bytes.
-    pub(super) fn new(bytes: usize) -> Self {
-        Self { available_bytes: Arc::new(AtomicUsize::new(bytes)), total_bytes: bytes }
+    pub(super) fn new(total_bytes: usize) -> Self {
+        Self { available: Arc::new(Semaphore::new(total_bytes)), total_bytes }
     }
 
-    fn reserve(&self) -> BodyReservation {
-        BodyReservation { budget: self.clone(), reserved_bytes: 0 }
-    }
-}
-
-impl BodyReservation {
-    /// Grows the reservation for a body of `bytes` bytes. Returns false if the budget is exhausted.
-    fn grow(&mut self, bytes: usize) -> bool {
-        let additional = bytes.saturating_sub(UNCOUNTED_BYTES).saturating_sub(self.reserved_bytes);
-        let result =
-            self.budget.available_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
-                available.checked_sub(additional)
-            });
-        self.reserved_bytes += if result.is_ok() { additional } else { 0 };
-        result.is_ok()
-    }
-}
-
-impl Drop for BodyReservation {
-    fn drop(&mut self) {
-        self.budget.available_bytes.fetch_add(self.reserved_bytes, Ordering::AcqRel);
+    fn reserve(&self, bytes: usize) -> Result<BodyReservation, RequestBodyError> {
+        let bytes = u32::try_from(bytes).ok();
+        let reserved = bytes.and_then(|bytes| Arc::clone(&self.available).try_acquire_many_owned(bytes).ok());
+        reserved.ok_or(RequestBodyError::BudgetExhausted(self.total_bytes))
     }
 }
 
@@ -102,7 +81,7 @@ where
     }
     let mut body = TimedBody::new(body, limits.connections.stall_timeout);
     let deadline = Instant::now() + BODY_TIMEOUT;
-    let mut reservation = budget.reserve();
+    let mut reservation = budget.reserve(0)?;
     let mut all = Vec::with_capacity((announced_bytes as usize).min(UNCOUNTED_BYTES));
     while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| SlowBody)? {
         let frame = frame.map_err(|error| match error.downcast::<SlowBody>() {
@@ -113,9 +92,8 @@ where
         if bytes.len() > limits.max_body_bytes - all.len() {
             return Err(RequestBodyError::TooLarge(limits.max_body_bytes));
         }
-        if !reservation.grow(all.len() + bytes.len()) {
-            return Err(RequestBodyError::BudgetExhausted(budget.total_bytes));
-        }
+        let counted = (all.len() + bytes.len()).saturating_sub(UNCOUNTED_BYTES);
+        reservation.merge(budget.reserve(counted.saturating_sub(reservation.num_permits()))?);
         all.extend_from_slice(bytes);
     }
     Ok((all, reservation))
@@ -162,7 +140,7 @@ mod tests {
         let small = HttpLimits { max_body_bytes: 50 << 10, ..limits() };
         let read = read_body(body(vec![30 << 10, 30 << 10]), &small, &budget).await;
         assert!(matches!(read, Err(RequestBodyError::TooLarge(_))));
-        assert_eq!(budget.available_bytes.load(Ordering::Acquire), TOTAL_BYTES);
+        assert_eq!(budget.available.available_permits(), TOTAL_BYTES);
     }
 
     #[tokio::test]

@@ -13,7 +13,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use portion_auth::{Authenticator, Identity};
 use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
-use portion_net::serve::{self, ActiveRequest, CLOSE_TIMEOUT, GuardedBody, Serving};
+use portion_net::serve::{self, ActiveRequest, CLOSE_TIMEOUT, Serving, guarded};
 use portion_text::repeated::shortened;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
@@ -210,7 +210,7 @@ impl HttpServer {
                 posted.fail(error.retry_after(RETRY_AFTER_SECONDS))
             }
         };
-        response.map(|body| GuardedBody::new(body, active_request).boxed_unsync())
+        response.map(|body| guarded(body, active_request).boxed_unsync())
     }
 
     /// Returns the backend of a path.

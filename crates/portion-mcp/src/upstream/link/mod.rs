@@ -106,6 +106,14 @@ impl Outbox {
     pub async fn send(&self, message: Vec<u8>) -> Result<(), LinkClosed> {
         self.0.send(message).await.map_err(|_| LinkClosed)
     }
+
+    /// Sends a message like [`Self::send`], from a thread that runs no tasks.
+    ///
+    /// # Errors
+    /// Returns [`LinkClosed`] if the link is closed.
+    pub fn blocking_send(&self, message: Vec<u8>) -> Result<(), LinkClosed> {
+        self.0.blocking_send(message).map_err(|_| LinkClosed)
+    }
 }
 
 impl Inbox {
