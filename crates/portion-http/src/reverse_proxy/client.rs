@@ -24,8 +24,8 @@ use portion_net::serve::ClientConnection;
 use portion_net::tls::{TlsError, is_certificate_error};
 use portion_policy::upstream::UpstreamTarget;
 
+use super::location::InvalidPath;
 use super::upgrade::UnaskedProtocol;
-use super::uri::InvalidPath;
 use super::{forwarded, location, upgrade, uri};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::options::ResponseTimeout;

@@ -12,7 +12,6 @@ mod forwarded;
 mod location;
 mod server;
 mod upgrade;
-mod uri;
 
 pub use client::{ReverseProxy, denied_response, document_response, path_rejection, rejected_response};
 pub use server::{ServerLimits, serve};

@@ -8,7 +8,7 @@ use portion_json::scan::{JsonKind, minify, unescape};
 use portion_json::span::Span;
 
 use super::argument_names::{ReadArgument, read_argument, regex_between_slashes, unknown_argument};
-use super::splice::Splice;
+use super::walk::Splice;
 use super::walk::{self, Member, Sequence};
 
 /// Depth from which arguments are compared as written, without sorting their keys.
@@ -145,7 +145,7 @@ mod tests {
     use portion_core::policy::Policy;
     use portion_core::view::{Query, Request};
 
-    use super::super::splice::Splice;
+    use super::super::walk::Splice;
     use super::super::walk;
     use super::{ControlNames, has_control, parse_read_arguments, split_controls};
 

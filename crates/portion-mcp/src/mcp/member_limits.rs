@@ -9,7 +9,7 @@ use portion_json::scan::{JsonKind, quote, unescape};
 
 use super::member_redaction::redact_member;
 use super::reserved_meta::strip_reserved;
-use super::splice::Splice;
+use super::walk::Splice;
 use super::strings::{StringPlace, visit_strings};
 use super::walk::{self, Member};
 
@@ -163,7 +163,7 @@ pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
 mod tests {
     use portion_core::redact::RedactionRules;
 
-    use super::super::splice::Splice;
+    use super::super::walk::Splice;
     use super::super::walk;
     use super::{Excess, LimitOutcome, MemberLimiter, non_media_bytes};
 

@@ -3,7 +3,7 @@
 use portion_core::redact::RedactionRules;
 use portion_json::scan::{quote, unescape};
 
-use super::splice::Splice;
+use super::walk::Splice;
 use super::strings::{StringPlace, visit_strings};
 use super::walk::{self, Member, Sequence};
 

@@ -16,7 +16,6 @@ mod session;
 mod session_cache;
 mod shared;
 mod stream;
-mod upstream_call;
 mod upstream_client;
 
 use std::pin::Pin;

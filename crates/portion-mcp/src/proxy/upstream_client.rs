@@ -23,7 +23,7 @@ use portion_net::forwarding::remove_override_headers;
 use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::uri_reference::{resolve, same_origin};
 
-use crate::http::encoding;
+use crate::http::body;
 use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse};
 
 /// Timeout for a connection to be refused if nothing listens.

@@ -86,8 +86,7 @@ pub(super) async fn run<L: MessageProcessor + 'static>(
         session.server.close();
         unread.set();
         let step = ShutdownStep::ServerTermination;
-        let _ =
-            timeout(session.shutdown_deadline.step_timeout(step, DISCONNECT_TIMEOUT), &mut link_task).await;
+        let _ = timeout(session.shutdown_deadline.step_timeout(step, DISCONNECT_TIMEOUT), &mut link_task).await;
         session.finish(CONNECTION_CLOSED.to_owned(), false).await;
         RelayOutcome { code: signal.map_or(u8::from(failure.is_some()), |signal| 128 + signal), failure }
     };

@@ -6,12 +6,10 @@
 //!
 //! - `origin_guard`: checks `Host` and `Origin`
 //! - `cors`: preflights of browsers, and responses that pages may read
-//! - `caller`: authenticates and identifies callers
-//! - `well_known`: paths of OAuth discovery
+//! - `caller`: authenticates and identifies callers; paths of OAuth discovery
 //! - `server`: from a request to a backend
-//! - `limits`: limits of a listener
-//! - `request_body`: request bodies, within a shared budget
-//! - `http_error`, `posted_requests`: errors and joined responses
+//! - `request_checks`: limits of a listener, and request bodies within them
+//! - `http_error`: errors and joined responses
 //!
 //! ```no_run
 //! # use portion_mcp::mcp::McpProcessorFactory;
@@ -41,13 +39,9 @@
 mod caller;
 mod cors;
 pub mod http_error;
-mod limits;
 mod origin_guard;
-pub(crate) mod posted_requests;
-mod request_body;
 mod request_checks;
 mod server;
-mod well_known;
 
 use std::pin::Pin;
 
@@ -57,10 +51,10 @@ use portion_gateway::principal::Principal;
 use crate::http::body::Body;
 use crate::mcp::OwnedBatch;
 
-pub use limits::HttpLimits;
+pub use request_checks::HttpLimits;
 pub use origin_guard::{OriginGuard, OriginRejected};
 pub use server::HttpServer;
-pub use well_known::WellKnownDocument;
+pub use caller::WellKnownDocument;
 
 /// A request that passed all checks.
 #[derive(Debug)]

@@ -21,9 +21,9 @@ use tokio::time::{sleep, timeout};
 use super::caller::CallerResolver;
 use super::cors;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
-use super::limits::HttpLimits;
-use super::posted_requests::PostedRequests;
-use super::request_body::{self, BodyBudget, BodyReservation};
+use super::request_checks::HttpLimits;
+use super::http_error::PostedRequests;
+use super::request_checks::{self, BodyBudget, BodyReservation};
 use super::request_checks::{
     PostKind, begins_work, body_error_response, check_head, check_head_size, overloaded, parse_post,
 };

@@ -12,7 +12,7 @@ use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
 use portion_json::scan::{JsonKind, minified, quote, unescape};
 use portion_json::span::Span;
 
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::walk::{self, Member, Sequence};
 use super::{ToolListingPolicy, schema_bound};
 
@@ -226,7 +226,7 @@ mod tests {
     use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, RenderOptions};
     use serde_json::Value;
 
-    use super::super::super::splice::Splice;
+    use super::super::super::walk::Splice;
     use super::super::super::walk;
     use super::{ToolListingPolicy, relax_output_schema};
 

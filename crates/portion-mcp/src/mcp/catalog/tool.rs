@@ -12,7 +12,7 @@ use portion_text::glob::matches;
 
 use super::super::header_params::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
-use super::paging_schema::{self, PagingProperty, paging_properties};
+use super::schema::{self, PagingProperty, paging_properties};
 
 /// Keywords that may define properties outside `properties`.
 const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [

@@ -17,7 +17,7 @@ use super::super::result::{ResultShape, StructuredForm};
 use super::super::walk::{self, Member};
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
-use super::request_meta::protocol_meta_members;
+use super::caller_identity::protocol_meta_members;
 use super::tool_calls::{CallText, NotForwarded};
 
 impl McpProcessor {

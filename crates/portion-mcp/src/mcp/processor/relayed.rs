@@ -11,7 +11,7 @@ use super::super::envelope::Envelope;
 use super::super::member_limits::{Excess, LimitOutcome, MemberLimiter};
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::ResultShape;
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::walk;
 use super::McpProcessor;
 use super::method::{has_empty_result, is_catalog_method};

@@ -17,7 +17,7 @@ use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result, tool_result,
 };
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::walk;
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;

@@ -14,7 +14,7 @@ use super::super::envelope::Envelope;
 use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
 use super::super::member_redaction::{self, redact_member};
 use super::super::result::{self, ResultShape};
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::walk::{self, Member};
 use super::line_outcome::MessageOutcome;
 use super::pending::{PendingKind, PendingRequest};

@@ -13,14 +13,14 @@ use super::super::catalog::{ToolCatalog, ToolOwner, UpstreamTool};
 use super::super::controls;
 use super::super::envelope::Envelope;
 use super::super::result::{ResultShape, StructuredForm};
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::walk;
 use super::call_paging::CallPaging;
 use super::caller_identity::CallerIdentity;
 use super::paged_calls::{PagedJob, PagedOutcome};
 use super::pending::{PendingKind, PendingRequest};
-use super::request_meta::{protocol_meta_members, take_whole_flag};
-use super::tool_listing::ToolListing;
+use super::caller_identity::{protocol_meta_members, take_whole_flag};
+use super::tool_list::ToolListing;
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 

@@ -10,15 +10,15 @@ use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
-use super::super::owned_batch::ClientMessage;
+use super::super::parsed_batch::ClientMessage;
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::walk::{self, Member, Sequence};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
-use super::tool_listing::ToolListing;
+use super::tool_list::ToolListing;
 use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};

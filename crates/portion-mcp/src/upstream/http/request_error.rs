@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::{AuthorizationError, NoResponse};
 use crate::http::body::TruncatedBody;
-use crate::http::encoding::UnsupportedEncoding;
+use crate::http::body::UnsupportedEncoding;
 
 /// Characters of a server's error text that are shown.
 const MAX_BODY_TEXT_CHARS: usize = 300;

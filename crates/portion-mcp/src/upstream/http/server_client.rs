@@ -13,11 +13,11 @@ use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
-use super::event_stream::{EventStream, ResumePoint};
+use super::client::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError, single_line_excerpt};
 use super::{Authorizer, HttpClient, Rejection};
 use crate::http::body::{self, Body, ReadBodyError};
-use crate::http::encoding;
+use crate::http::body;
 
 /// Timeout for reading the body of an error response.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -5,10 +5,9 @@
 //!
 //! - `remote`: a server over HTTP; detects its transport, and answers pings while a person logs in
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
-//! - `in_flight`, `message`: shared by both
+//! - `message`: messages and pending requests, shared by both
 //! - `rest`: a REST API; the server of its tools runs in this process
 
-mod in_flight;
 mod message;
 pub mod remote;
 pub mod rest;

@@ -11,7 +11,7 @@ use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::in_flight::InFlight;
+use super::message::InFlight;
 use super::message::{failure_message, to_single_line, with_missing_id};
 use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::{DroppedLine, Frame};

@@ -17,12 +17,12 @@ use tokio::time::timeout_at;
 
 use super::api::RestApi;
 use super::content::{Content, header_text, text_block};
-use super::headers::{USER_AGENT_TEXT, insert_header};
-use super::joined::join;
+use super::api::{USER_AGENT_TEXT, insert_header};
+use super::content::join;
 use super::oauth::{AccessToken, TokenError};
 use super::pacing::retry_delay;
 use crate::http::body::{self, ReadBodyError};
-use crate::http::encoding::{self, UnsupportedEncoding};
+use crate::http::body::{self, UnsupportedEncoding};
 use crate::upstream::http::NoResponse;
 
 /// Retries of one call that only reads, unless the API refuses it for its rate limit.

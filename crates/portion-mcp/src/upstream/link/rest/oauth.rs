@@ -13,7 +13,7 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::headers::USER_AGENT_TEXT;
+use super::api::USER_AGENT_TEXT;
 use crate::http::{body, encoding};
 use crate::once::SharedAttempt;
 use crate::upstream::http::HttpClient;

@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 
 use super::super::LinkClosed;
 use super::super::message::failure_message;
-use super::backoff::{Backoff, BackoffPolicy};
+use super::listening_stream::{Backoff, BackoffPolicy};
 use super::outbound_message::OutboundMessage;
 use super::server_handle::{PostOutcome, ServerHandle};
 use crate::frame::Frame;

@@ -6,9 +6,8 @@
 //! - `server_handle`: state shared by all tasks of a link; `session`: session headers of each request, and a new
 //!   session in place of one that the server has ended
 //! - `outbound_message`: a message of the client; `exchange`: posts it and forwards the response
-//! - `listening_stream`: the stream for unsolicited messages; `backoff`: delay before a stream is opened again
+//! - `listening_stream`: the stream for unsolicited messages, and the delay before it is opened again
 
-mod backoff;
 mod exchange;
 mod listening_stream;
 mod outbound_message;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::super::in_flight::InFlight;
+use super::super::message::InFlight;
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageView, ParsedBatch};
 use crate::once::OneShotFlag;

@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use tokio::sync::mpsc;
 
 use super::super::LinkEvent;
-use super::super::in_flight::InFlight;
+use super::super::message::InFlight;
 use super::outbound_message::OutboundMessage;
 use super::session::{SESSION_ID_HEADER, UpstreamSession};
 use crate::mcp::request_headers::RequestHeaders;

@@ -132,7 +132,7 @@ mod tests {
 
     use super::{OutboundMessage, UpstreamSession};
     use crate::mcp::request_headers::RequestHeaders;
-    use crate::upstream::link::in_flight::InFlight;
+    use crate::upstream::link::message::InFlight;
 
     /// Checks the headers of session, revision and method.
     fn check(session: &mut UpstreamSession, message: &'static str, expect: [Option<&str>; 3]) {
