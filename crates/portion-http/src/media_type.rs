@@ -1,6 +1,5 @@
 //! Media types, and payloads of HTTP bodies.
 
-use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::response::Parts;
 use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage};

@@ -8,7 +8,7 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `mcp` | MCP messages. `processor` handles them by the table in `processor/method`; `envelope` and `splice` parse and edit messages in place; `result` converts results; `catalog` edits tool lists; `controls` and `read_uri` parse the gateway's own arguments; `parsed_batch` and `request_headers` are the view for transports; `owned_batch` is a parsed text, passed on from the HTTP server to the session and the processor, or the line of a client over stdio; `member_limits` and `reserved_meta` bound what is outside payloads |
+//! | `mcp` | MCP messages. `processor` handles them by the table in `processor/method`; `envelope` and `walk` parse and edit messages in place; `result` converts results; `catalog` edits tool lists; `controls` parses the gateway's own arguments; `parsed_batch` and `request_headers` are the view for transports; its `OwnedBatch` is a parsed text, passed on from the HTTP server to the session and the processor, or the line of a client over stdio; `member_limits` and `reserved_meta` bound what is outside payloads |
 //! | `frame`, `relay` | messages on byte streams; what is kept of one over the limit; the ids that a line which is no message may answer (`batch_members`); the loop between a client on stdio and a server |
 //! | `message_processor`, `shutdown_deadline` | the interface between loops and `mcp`; the deadline of a shutdown |
 //! | `http` | shared by both sides: bodies, server-sent events, compression, hop-by-hop fields |

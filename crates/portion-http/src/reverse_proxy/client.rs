@@ -26,7 +26,7 @@ use portion_policy::upstream::UpstreamTarget;
 
 use super::location::InvalidPath;
 use super::upgrade::UnaskedProtocol;
-use super::{forwarded, location, upgrade, uri};
+use super::{forwarded, location, upgrade};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::options::ResponseTimeout;
 use crate::response::{fault_response, timeout_fault};
@@ -76,7 +76,7 @@ impl ReverseProxy {
         if echoes_request(request.method()) {
             return rejected_method_response(request.method());
         }
-        let uri = match uri::upstream_uri(&self.target, request.uri()) {
+        let uri = match location::upstream_uri(&self.target, request.uri()) {
             Ok(uri) => uri,
             Err(error) => return invalid_path_response(error),
         };
@@ -248,7 +248,7 @@ pub fn rejected_response(status: StatusCode, reason: &str) -> Response<Body> {
 /// Returns the response to a request whose path may lead out of that of the upstream, or that has no path; `None` for
 /// another request. Callers check it before anything else answers the request.
 pub fn path_rejection(request: &Uri) -> Option<Response<Body>> {
-    uri::check_path(request.path()).err().map(invalid_path_response)
+    location::check_path(request.path()).err().map(invalid_path_response)
 }
 
 /// Returns the response to a caller that may not call, or cannot be verified at the moment.

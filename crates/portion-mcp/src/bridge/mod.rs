@@ -23,8 +23,8 @@ use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture, W
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
-pub use session_mode::BridgeLimits;
 use session::BridgeSessions;
+pub use session_mode::BridgeLimits;
 use session_mode::SessionMode;
 use stateless::StatelessClients;
 

@@ -16,13 +16,10 @@ mod id_scanner;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::io::Read;
+use std::io::{self, Read};
 
 use id_scanner::IdScanner;
 use memchr::{memchr, memchr2};
-
-pub(crate) use batch_members::response_ids;
 
 /// Bytes read at once. Measured best between 256 and 512 KiB: large enough for few calls on a 1 MiB pipe, small
 /// enough to stay in the second-level cache.

@@ -14,8 +14,8 @@ use std::pin::Pin;
 use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
-use http_body_util::{BodyExt as _, Full, StreamBody};
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body as HttpBody, Frame, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 use portion_net::accept_encoding::is_zlib;
@@ -129,10 +129,10 @@ pub struct UnsupportedEncoding(String);
 /// # Errors
 /// Returns [`UnsupportedEncoding`] if it is encoded otherwise than as gzip, deflate or br.
 pub fn decode_body(fields: &mut HeaderMap, body: Incoming) -> Result<Body, UnsupportedEncoding> {
-    let Some(coding) = fields.get(CONTENT_ENCODING) else { return Ok(body::pass_through(body)) };
+    let Some(coding) = fields.get(CONTENT_ENCODING) else { return Ok(pass_through(body)) };
     let coding = String::from_utf8_lossy(coding.as_bytes()).trim().to_ascii_lowercase();
     let plain = match coding.as_str() {
-        "" | "identity" => body::pass_through(body),
+        "" | "identity" => pass_through(body),
         "gzip" | "x-gzip" => decoded_body(gzip_decoder(body_reader(body))),
         "deflate" => plain_body(stream::once(deflated(body_reader(body))).try_flatten()),
         "br" => decoded_body(BrotliDecoder::new(body_reader(body))),
@@ -170,5 +170,5 @@ fn decoded_body(decoder: impl AsyncRead + Send + 'static) -> Body {
 }
 
 fn plain_body(bytes: impl Stream<Item = std::io::Result<Bytes>> + Send + 'static) -> Body {
-    body::from_stream(bytes.map(|bytes| bytes.map_err(|error| TruncatedBody(error.into()))))
+    from_stream(bytes.map(|bytes| bytes.map_err(|error| TruncatedBody(error.into()))))
 }

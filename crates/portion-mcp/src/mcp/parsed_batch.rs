@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 
-use super::walk;
-use super::envelope::{Envelope, InvalidMessage, MessageOrBatch, decode_owned, parse};
+use super::envelope::{Envelope, MessageOrBatch, decode_owned, parse};
 use super::walk::Splice;
-use super::walk::Sequence;
+use super::walk::{self, Sequence};
 use crate::frame::{DroppedLine, Frame};
 
 pub use super::envelope::{InvalidMessage, MessageKind};

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::{Response, StatusCode};
 use hyper::header::{ALLOW, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
 use portion_gateway::paged_call::PageError;
 
 use super::internal_request::{fetch_internal_response, response_id};
@@ -14,11 +14,12 @@ use super::session::ProxySession;
 use super::session_cache::SessionCache;
 use super::upstream_client::{ForwardedParts, UpstreamClient};
 use crate::front::http::http_error::HttpError;
-use crate::http::body;
-use crate::http::body::Body;
-use crate::mcp::{HeaderArgument, McpProcessorFactory, MessageView, ParsedBatch, ResponseFuture, UpstreamCaller};
+use crate::http::body::{self, Body};
 use crate::mcp::error_code::INVALID_REQUEST;
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, encode_value};
+use crate::mcp::{
+    HeaderArgument, McpProcessorFactory, MessageView, ParsedBatch, ResponseFuture, UpstreamCaller,
+};
 use crate::once::OneShotFlag;
 
 /// State shared by all requests and background tasks.

@@ -28,8 +28,12 @@ const TERM_GRACE: Duration = Duration::from_millis(750);
 /// Time for a server to exit after SIGTERM if a signal to us caused the shutdown.
 const SIGNAL_GRACE: Duration = Duration::from_secs(1);
 
-/// Starts the threads and runs the session to its end.
-pub(super) async fn run<L: MessageProcessor + 'static>(
+/// Relays messages until the client, the server or a signal ends the relay. No process of the child's group remains
+/// then. A thread may still block in a `read` of our stdin, so return from `main` soon.
+///
+/// # Panics
+/// Panics outside of a tokio runtime with IO and time enabled (`enable_all`), and if a thread cannot be started.
+pub async fn relay<L: MessageProcessor + 'static>(
     processor: Arc<L>,
     mut child: Child,
     front: StdioFront,

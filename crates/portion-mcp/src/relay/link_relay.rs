@@ -31,8 +31,12 @@ const DISCONNECT_TIMEOUT: Duration = Duration::from_millis(1250);
 
 const CONNECTION_CLOSED: &str = "the connection to the server was closed";
 
-/// Relays until the client, the server or a signal ends it. `link_task` ends with the link.
-pub(super) async fn run<L: MessageProcessor + 'static>(
+/// Relays messages to a server behind a link; `link_task` ends with the link. The exit code is 0 if the client left,
+/// 1 if the server did, 128 + n after a signal n to us.
+///
+/// # Panics
+/// Panics like [`relay`](super::relay).
+pub async fn relay_link<L: MessageProcessor + 'static>(
     processor: Arc<L>,
     link: Link,
     mut link_task: JoinHandle<()>,
@@ -86,7 +90,8 @@ pub(super) async fn run<L: MessageProcessor + 'static>(
         session.server.close();
         unread.set();
         let step = ShutdownStep::ServerTermination;
-        let _ = timeout(session.shutdown_deadline.step_timeout(step, DISCONNECT_TIMEOUT), &mut link_task).await;
+        let _ =
+            timeout(session.shutdown_deadline.step_timeout(step, DISCONNECT_TIMEOUT), &mut link_task).await;
         session.finish(CONNECTION_CLOSED.to_owned(), false).await;
         RelayOutcome { code: signal.map_or(u8::from(failure.is_some()), |signal| 128 + signal), failure }
     };

@@ -42,8 +42,9 @@ use self::message_writer::CLIENT_STALL_TIMEOUT;
 use self::session::{ServerInput, Session};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::MessageProcessor;
-use crate::upstream::link::Link;
-use crate::upstream::stdio::Child;
+
+pub use child_relay::relay;
+pub use link_relay::relay_link;
 
 /// Outcome of a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,41 +68,6 @@ impl From<RelayOutcome> for ExitCode {
 /// # Panics
 /// Panics like [`relay`].
 pub async fn serve_unavailable<L: MessageProcessor + 'static>(
-    processor: Arc<L>,
-    why: String,
-    front: StdioFront,
-) -> RelayOutcome {
-    unavailable::run(processor, why, front).await
-}
-
-/// Relays messages until the client, the server or a signal ends the relay. No process of the child's group remains
-/// then. A thread may still block in a `read` of our stdin, so return from `main` soon.
-///
-/// # Panics
-/// Panics outside of a tokio runtime with IO and time enabled (`enable_all`), and if a thread cannot be started.
-pub async fn relay<L: MessageProcessor + 'static>(
-    processor: Arc<L>,
-    child: Child,
-    front: StdioFront,
-) -> RelayOutcome {
-    child_relay::run(processor, child, front).await
-}
-
-/// Relays messages to a server behind a link; `link_task` ends with the link. The exit code is 0 if the client left,
-/// 1 if the server did, 128 + n after a signal n to us.
-///
-/// # Panics
-/// Panics like [`relay`].
-pub async fn relay_link<L: MessageProcessor + 'static>(
-    processor: Arc<L>,
-    link: Link,
-    link_task: tokio::task::JoinHandle<()>,
-    front: StdioFront,
-) -> RelayOutcome {
-    link_relay::run(processor, link, link_task, front).await
-}
-
-pub(super) async fn run<L: MessageProcessor + 'static>(
     processor: Arc<L>,
     why: String,
     front: StdioFront,

@@ -15,11 +15,7 @@ use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::once::OneShotFlag;
 
 /// Calls `process` for each message, in order, until the stream ends or the gate is closed.
-fn pump_in_order<R: Read>(
-    frames: FrameReader<R>,
-    gate: &DirectionGate,
-    mut process: impl FnMut(Frame),
-) {
+fn pump_in_order<R: Read>(frames: FrameReader<R>, gate: &DirectionGate, mut process: impl FnMut(Frame)) {
     // A read error is handled as the end of the stream.
     for frame in frames.map_while(Result::ok) {
         let Some(_passing) = gate.enter() else { return };

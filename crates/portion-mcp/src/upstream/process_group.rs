@@ -17,12 +17,12 @@
 //! between fork and exec, which takes `unsafe` or a second exec per server; and only Linux has it.
 //! A process that leaves its group (`setsid`) is not ended.
 
-use std::{io, thread};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Signal that ends a group.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-
 use super::process_group::{self, TerminationSignal};
 pub use super::program::{Program, SpawnError};
 use super::stderr::{StderrLines, StderrTail};

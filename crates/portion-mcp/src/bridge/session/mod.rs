@@ -2,35 +2,32 @@
 //!
 //! - `bridge_session`: one session
 //! - `stream_router`: routes server messages to streams
-//! - `stream`: messages queued for one response
-//! - `reader`: a client that reads a stream
+//! - `stream`: messages queued for one response, and a client that reads them
 
 mod bridge_session;
-mod reader;
 mod stream;
 mod stream_router;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bridge_session::BridgeSession;
-use hyper::{Response, StatusCode};
 use hyper::header::{HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
 use portion_core::cursor::Scope;
 use portion_gateway::principal::Principal;
 use portion_text::repeated::shortened;
-use reader::{SubscriptionReader, parse_event_id};
+use stream::{SubscriptionReader, parse_event_id};
 
-use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
+use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
 use crate::front::http::http_error::{HttpError, json_response};
-use crate::http::body;
-use crate::http::body::Body;
-use crate::mcp::{McpProcessorFactory, MessageView, OwnedBatch, ParsedBatch};
+use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
+use crate::mcp::{McpProcessorFactory, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::GATEWAY_STOPS;
 use crate::upstream::link::Connector;
 
@@ -228,7 +225,7 @@ impl BridgeSessions {
         let sessions: Vec<_> = all.values().filter(|session| !session.is_over()).collect();
         let candidates: Vec<_> =
             sessions.iter().map(|session| (session.owner, session.router().idle_since())).collect();
-        let Some(evicted) = eviction::choose(&candidates, Instant::now()) else {
+        let Some(evicted) = choose(&candidates, Instant::now()) else {
             let message = format!("{open} sessions are open, which is the maximum; end one, or retry later");
             let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message);
             return Err(error.retry_after(RETRY_AFTER_SECONDS));

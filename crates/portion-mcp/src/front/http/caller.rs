@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use hyper::{Request, Response, StatusCode, Uri};
 use hyper::header::{AUTHORIZATION, CACHE_CONTROL, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
+use hyper::{Request, Response, StatusCode, Uri};
 use portion_auth::{Authenticator, Identity, PROTECTED_RESOURCE_PATH, requested_host};
 use portion_gateway::principal::{Principal, PrincipalResolver};
 

@@ -1,12 +1,11 @@
 //! HTTP error responses with a JSON-RPC error as body, also in place of the backend's response to a post, and responses without
 //! content of the server.
 
-use hyper::{Response, StatusCode};
 use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode};
 
 use super::RequestBody;
-use crate::http::body;
-use crate::http::body::{Body, full};
+use crate::http::body::{self, Body, full};
 use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
 
 /// Seconds after which a rejected client should retry.

@@ -51,10 +51,10 @@ use portion_gateway::principal::Principal;
 use crate::http::body::Body;
 use crate::mcp::OwnedBatch;
 
-pub use request_checks::HttpLimits;
-pub use origin_guard::{OriginGuard, OriginRejected};
-pub use server::HttpServer;
 pub use caller::WellKnownDocument;
+pub use origin_guard::{OriginGuard, OriginRejected};
+pub use request_checks::HttpLimits;
+pub use server::HttpServer;
 
 /// A request that passed all checks.
 #[derive(Debug)]

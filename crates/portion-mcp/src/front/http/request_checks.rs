@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::{Request, StatusCode};
 use hyper::body::Body;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Request, StatusCode};
 use portion_gateway::overload::OverloadLimit;
 use portion_net::request_body::{SlowBody, TimedBody};
 use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
@@ -23,8 +23,8 @@ use tokio::time::{Instant, timeout_at};
 use super::RequestBody;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use crate::http::body::TruncatedBody;
-use crate::mcp::{InvalidMessage, NULL_ID, OwnedBatch};
 use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
+use crate::mcp::{InvalidMessage, NULL_ID, OwnedBatch};
 
 /// Kind of a post, as far as it matters for shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

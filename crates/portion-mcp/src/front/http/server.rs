@@ -20,12 +20,11 @@ use tokio::time::{sleep, timeout};
 
 use super::caller::CallerResolver;
 use super::cors;
-use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
-use super::request_checks::HttpLimits;
 use super::http_error::PostedRequests;
-use super::request_checks::{self, BodyBudget, BodyReservation};
+use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use super::request_checks::{
-    PostKind, begins_work, body_error_response, check_head, check_head_size, overloaded, parse_post,
+    BodyBudget, BodyReservation, HttpLimits, PostKind, begins_work, body_error_response, check_head,
+    check_head_size, overloaded, parse_post, read_body,
 };
 use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
@@ -236,7 +235,7 @@ impl HttpServer {
             let message = format!("a body compressed as `{coding}` is not supported; send it uncompressed");
             return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
-        let (mut body, reservation) = request_body::read_body(body, &self.limits, &self.body_budget)
+        let (mut body, reservation) = read_body(body, &self.limits, &self.body_budget)
             .await
             .map_err(|why| body_error_response(&why))?;
         if is_rpc {

@@ -177,8 +177,7 @@ mod tests {
     use portion_json::scan::JsonReader;
     use portion_tokens::Tokenizer;
 
-    use super::super::super::walk::Splice;
-    use super::super::super::walk;
+    use super::super::super::walk::{self, Splice};
     use super::{
         AdvertisedControls, BuiltinTool, ControlNames, MAX_INPUT_SCHEMA_BYTES, MetadataStyle,
         ToolListingPolicy, UpstreamTool, add_controls, bound_own_limit, builtin_listing, describe_pages,

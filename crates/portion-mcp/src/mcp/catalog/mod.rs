@@ -26,8 +26,7 @@ use portion_text::spelling::closest_name;
 use tool::AdvertisedControls;
 
 use self::trim::one_line_summary;
-use super::walk;
-use super::walk::Splice;
+use super::walk::{self, Splice};
 use super::walk::{Member, Sequence};
 
 pub use advertise::builtin_listings;
@@ -227,7 +226,7 @@ impl ToolCatalog {
             let mut full = String::new();
             minify(&splice.apply_within(span), &mut full);
             tool.full_listing = Some(full.into());
-            return lazy::one_line_listing(text, span, &tool.name);
+            return one_line_listing(text, span, &tool.name);
         }
         let full = splice.apply_within(span);
         if self.style == ListingStyle::Trim { trim::trim_tool(&full) } else { full }
@@ -302,8 +301,7 @@ pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::Splice;
-    use super::super::walk;
+    use super::super::walk::{self, Splice};
     use super::{
         BuiltinTool, ListingOptions, ListingStyle, NoSuchTool, ToolCatalog, ToolListingPolicy, ToolOwner,
     };
@@ -398,7 +396,7 @@ mod tests {
 
 #[cfg(test)]
 mod lazy_tests {
-    use super::super::super::walk;
+    use super::super::walk;
     use super::{ANY_OBJECT_SCHEMA, one_line_listing};
 
     fn check(text: &str, expect: &str) {

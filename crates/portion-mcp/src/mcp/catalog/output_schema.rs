@@ -226,8 +226,7 @@ mod tests {
     use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, RenderOptions};
     use serde_json::Value;
 
-    use super::super::super::walk::Splice;
-    use super::super::super::walk;
+    use super::super::super::walk::{self, Splice};
     use super::{ToolListingPolicy, relax_output_schema};
 
     const SHORTENED: &str = r#"{"required":["meta"]},{"required":["portion"]}"#;

@@ -8,8 +8,7 @@ use portion_json::json_pointer::unescape_step;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
-use crate::mcp::walk;
-use crate::mcp::walk::{Member, Sequence};
+use crate::mcp::walk::{self, Member, Sequence};
 
 /// Largest nesting depth of subschemas that is inspected.
 const MAX_DEPTH: usize = 64;

@@ -9,8 +9,7 @@ use portion_json::span::Span;
 use portion_text::chunk::sentence_starts;
 
 use super::schema::{DEFINITION_KEYWORDS, SchemaTree, Subschema};
-use crate::mcp::walk;
-use crate::mcp::walk::Splice;
+use crate::mcp::walk::{self, Splice};
 use crate::mcp::walk::{Member, Sequence};
 
 /// Suffixes that generators append to a tool's name for the title of its schema.

@@ -1,17 +1,15 @@
 //! Finds the client and the trace of a request, from `_meta` or from `initialize`, and other members of `_meta`.
 
-use portion_core::trace_context;
 use portion_core::event::TraceContext;
-use portion_core::trace_context::TraceParent;
+use portion_core::trace_context::{self, TraceParent};
 use portion_json::span::Span;
 use portion_policy::client::ClientProfile;
 
 use super::McpProcessor;
-use crate::mcp::walk;
 use crate::mcp::envelope::Envelope;
 use crate::mcp::parsed_batch::WHOLE_RESULT_KEY;
 use crate::mcp::walk::Splice;
-use crate::mcp::walk::Sequence;
+use crate::mcp::walk::{self, Sequence};
 
 /// `_meta` key with the client of a request of 2026-07-28.
 const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";

@@ -4,9 +4,9 @@
 //! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
 //! [`follow_ups`] answer without the server. [`upstream`] handles messages of the server:
 //! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
-//! report about it. [`tool_list`] joins the pages of the list of tools. [`timeouts`] limits how long a request waits, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds
+//! report about it. [`tool_list`] joins the pages of the list of tools. [`timeouts`] limits how long a request waits, [`queries`] keeps the queries that run, [`caller_identity`] finds
 //! the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
-//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] and [`internal_calls`] request
+//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] requests
 //! further pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
@@ -14,10 +14,8 @@
 mod builtin_tools;
 mod call_paging;
 mod caller_identity;
-mod describe;
 mod dormant;
 mod downstream;
-mod internal_calls;
 mod line_outcome;
 mod method;
 mod page_source;
@@ -50,17 +48,17 @@ use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
 use super::catalog::{ServerInfo, ToolCatalog, ToolListingPolicy};
-use super::header_params::HeaderParam;
 use super::parsed_batch::ClientMessage;
 use super::parsed_batch::OwnedBatch;
 use super::processor_factory::McpProcessorFactory;
+use super::request_headers::HeaderParam;
 use super::request_id_map::RequestIdMap;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
 pub(crate) use dormant::DormantProcessor;
-use internal_calls::InternalCalls;
-pub use internal_calls::{ResponseFuture, UpstreamCaller};
+use page_source::InternalCalls;
+pub use page_source::{ResponseFuture, UpstreamCaller};
 use pending::PendingRequests;
 use queries::ActiveQueries;
 use timeouts::Timeouts;

@@ -11,8 +11,7 @@ use portion_json::scan::quote;
 use super::McpProcessor;
 use super::pending::{PendingKind, PendingRequest};
 use super::tool_list::ToolListing;
-use crate::mcp::result;
-use crate::mcp::result::StructuredForm;
+use crate::mcp::result::{self, StructuredForm};
 use crate::message_processor::OutgoingMessage;
 
 /// Error code of MCP before 2026-07-28 for an unknown resource URI. Later revisions use invalid params.
@@ -145,12 +144,12 @@ impl McpProcessor {
     /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
         let requests = self.pending_requests().take_all_of_client();
-        let reason = responses::server_gone_fault(&self.redacted(&cause.to_string()));
+        let reason = server_gone_fault(&self.redacted(&cause.to_string()));
         let error = |pending: &PendingRequest| {
             if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
                 self.gateway.report_upstream_failure(caller, endpoint, 0);
             }
-            OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
+            OutgoingMessage::ToClient(fault_response(&pending.id, &reason).into_bytes())
         };
         requests.iter().map(error).collect()
     }
@@ -158,7 +157,7 @@ impl McpProcessor {
     /// Answers every pending request whose response was lost, or cannot be used. `why` is a sentence.
     pub fn on_response_lost(&self, why: &dyn Display) -> Vec<OutgoingMessage> {
         self.internal_calls.close();
-        self.refuse_all_pending(&responses::lost_response_fault(&self.redacted(&why.to_string())))
+        self.refuse_all_pending(&lost_response_fault(&self.redacted(&why.to_string())))
     }
 
     /// Returns a text from outside of messages without hidden values, such as the output of a server that has ended.
@@ -199,9 +198,9 @@ impl McpProcessor {
             PendingKind::ToolList(ToolListing { client: Some(list), .. }) => {
                 return self.end_client_list(list);
             }
-            _ => return responses::refusal_response(pending, &reason),
+            _ => return refusal_response(pending, &reason),
         };
         let request = Request { max_tokens: request.max_tokens, ..Request::default() };
-        responses::refusal_response(pending, &self.gateway.report_fault(reason, caller, &request, endpoint))
+        refusal_response(pending, &self.gateway.report_fault(reason, caller, &request, endpoint))
     }
 }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{McpProcessor, responses};
 use super::pending::{PendingKind, PendingRequest};
-use crate::mcp::walk;
+use super::{McpProcessor, responses};
 use crate::mcp::envelope::{Envelope, id_key};
 use crate::mcp::request_id_map::RequestIdMap;
+use crate::mcp::walk;
 use crate::message_processor::OutgoingMessage;
 
 /// Methods without a timeout: streams, and requests whose purpose is to wait.

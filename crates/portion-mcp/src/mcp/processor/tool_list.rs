@@ -17,12 +17,11 @@ use super::McpProcessor;
 use super::pending::{PendingKind, PendingRequest, PendingRequests};
 use super::reshape::MessageEdit;
 use super::upstream::is_complete_result;
-use crate::mcp::walk;
 use crate::mcp::catalog::{ToolCatalog, ToolOwner, state_result_limit, tool_sequence};
 use crate::mcp::envelope::{Envelope, MessageOrBatch, parse};
 use crate::mcp::reserved_meta::strip_reserved_of_result;
 use crate::mcp::walk::Splice;
-use crate::mcp::walk::Sequence;
+use crate::mcp::walk::{self, Sequence};
 use crate::message_processor::OutgoingMessage;
 
 /// Time for the gateway's own list, on which calls wait.

@@ -10,8 +10,8 @@ use portion_json::span::Span;
 use super::READ_URI_PREFIX;
 use super::outline::ResultShape;
 use super::write::PortionContent;
-use crate::mcp::walk;
 use crate::mcp::strings::replace_lone_surrogates;
+use crate::mcp::walk;
 
 /// Form of `structuredContent` in a result that is built without an upstream result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
 use super::overflow::{ExtraMember, OTHER_MEMBERS_STEP, Overflow};
-use crate::mcp::{member_redaction, walk};
 use crate::mcp::walk::{Member, Sequence, find_member, string_equals};
+use crate::mcp::{member_limits, walk};
 
 /// Largest total size, in bytes, that passes uninspected. The rest becomes part of the payload and can be
 /// omitted like it.
@@ -91,7 +91,7 @@ impl<'a> ExtraMembers<'a> {
         let key = member.key.slice(self.text);
         let has_secret = || self.redact.is_some_and(|redact| redact.redact_name(&unescape(key)).is_some());
         key.len() <= MAX_NAME_BYTES.min(self.remaining_name_bytes)
-            && !walk::string_equals(key, OTHER_MEMBERS_STEP)
+            && !string_equals(key, OTHER_MEMBERS_STEP)
             && !has_secret()
     }
 
@@ -99,12 +99,11 @@ impl<'a> ExtraMembers<'a> {
     /// others added.
     fn redact_member(&self, member: Member) -> Vec<(Span, String)> {
         let Some(redact) = self.redact else { return Vec::new() };
-        let is_meta = walk::string_equals(member.key.slice(self.text), "_meta")
+        let is_meta = string_equals(member.key.slice(self.text), "_meta")
             && walk::kind(self.text, member.value) == JsonKind::Object;
         let members = if is_meta { walk::members(self.text, member.value) } else { vec![member] };
-        let redacted = |member: Member| {
-            Some((member.span(), member_redaction::redact_member(redact, self.text, member)?))
-        };
+        let redacted =
+            |member: Member| Some((member.span(), member_limits::redact_member(redact, self.text, member)?));
         members.into_iter().filter_map(redacted).collect()
     }
 }

@@ -7,8 +7,8 @@ use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
 use super::extra_members::ExtraMembers;
-use super::overflow::InnerNotice;
 use super::extra_members::{Node, NodeContent, ObjectNode};
+use super::overflow::InnerNotice;
 use super::{NEXT_PAGE_KEY, NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 
 /// Kind of a result, by its method.

@@ -11,9 +11,8 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
 use super::outline::{PartKind, ResultOutline, ResultPart};
-use crate::mcp::walk;
 use crate::mcp::walk::Splice;
-use crate::mcp::walk::Member;
+use crate::mcp::walk::{self, Member};
 
 /// Last step of the address of the part with several members.
 pub(super) const OTHER_MEMBERS_STEP: &str = "otherMembers";

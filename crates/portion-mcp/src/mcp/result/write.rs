@@ -8,13 +8,11 @@ use portion_core::snapshot::{STRUCTURED_CONTENT, capture};
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
-use super::super::walk::Splice;
 use super::super::strings::replace_lone_surrogates;
-use super::super::walk;
-use super::builders::{content_block, text_block};
+use super::super::walk::{self, Splice};
+use super::builders::{self, content_block, text_block};
 use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
 use super::overflow::OTHER_MEMBERS_STEP;
-use super::builders;
 use super::{NOTICE_KEY, UPSTREAM_NOTICE_KEY};
 
 /// Content of a portion, independent of how it was rendered.

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::header::HeaderValue;
-use portion_net::client;
-use portion_net::client::{HttpVersions, UnreadableHead};
+use hyper::{Request, Response, StatusCode};
+use portion_net::client::{self, HttpVersions, UnreadableHead};
 use portion_net::tls::TlsError;
 use thiserror::Error;
 

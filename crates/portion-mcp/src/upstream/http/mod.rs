@@ -17,8 +17,8 @@ use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue};
 use thiserror::Error;
 
-pub use client::{HttpClient, NoResponse};
 pub(crate) use client::{EventStream, ResumePoint, StreamItem};
+pub use client::{HttpClient, NoResponse};
 pub use request_error::{ErrorStatus, RequestError};
 pub(crate) use server_client::{ResponseContent, ServerClient};
 

@@ -6,8 +6,8 @@ use memchr::memmem;
 use tokio::sync::Notify;
 
 use crate::frame::{Frame, replace_line_breaks};
-use crate::mcp::{MessageView, ParsedBatch, RequestIdMap};
 use crate::mcp::error_code::INTERNAL_ERROR;
+use crate::mcp::{MessageView, ParsedBatch, RequestIdMap};
 use crate::once::OneShotFlag;
 
 /// Puts a message on one line. JSON has raw line breaks only between tokens, where a space means the same.

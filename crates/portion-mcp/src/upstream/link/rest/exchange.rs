@@ -16,13 +16,12 @@ use thiserror::Error;
 use tokio::time::timeout_at;
 
 use super::api::RestApi;
-use super::content::{Content, header_text, text_block};
 use super::api::{USER_AGENT_TEXT, insert_header};
 use super::content::join;
+use super::content::{Content, header_text, text_block};
 use super::oauth::{AccessToken, TokenError};
 use super::pacing::retry_delay;
-use crate::http::body::{self, ReadBodyError};
-use crate::http::body::{self, UnsupportedEncoding};
+use crate::http::body::{self, ReadBodyError, UnsupportedEncoding};
 use crate::upstream::http::NoResponse;
 
 /// Retries of one call that only reads, unless the API refuses it for its rate limit.
@@ -294,7 +293,7 @@ impl RestApi {
         let response = self.client.send(sent).await?;
         let (mut head, content) = response.into_parts();
         self.pacer.observe(head.status, &head.headers);
-        let content = encoding::decode_body(&mut head.headers, content)?;
+        let content = body::decode_body(&mut head.headers, content)?;
         let body = match body::read_all(content, self.options.max_response_bytes).await {
             Ok(body) => body,
             Err(ReadBodyError::TooLarge(limit)) => return Err(ExchangeError::TooLarge(limit)),

@@ -14,7 +14,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use super::api::USER_AGENT_TEXT;
-use crate::http::{body, encoding};
+use crate::http::body;
 use crate::once::SharedAttempt;
 use crate::upstream::http::HttpClient;
 
@@ -188,7 +188,7 @@ impl ClientCredentials {
         let requested_at = Instant::now();
         let response = client.send(request).await.map_err(|error| failed(&error))?;
         let (mut head, content) = response.into_parts();
-        let content = encoding::decode_body(&mut head.headers, content).map_err(|error| failed(&error))?;
+        let content = body::decode_body(&mut head.headers, content).map_err(|error| failed(&error))?;
         let content =
             body::read_all(content, MAX_TOKEN_RESPONSE_BYTES).await.map_err(|error| failed(&error))?;
         let response: Value = serde_json::from_slice(&content).unwrap_or_default();
