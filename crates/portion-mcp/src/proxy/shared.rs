@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::{ALLOW, HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use portion_gateway::paged_call::PageError;
 
@@ -36,15 +36,6 @@ pub(super) fn session_not_found() -> Response<Body> {
     let message =
         "this session does not exist, has ended, or belongs to another caller; send initialize again";
     HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
-}
-
-/// Returns the response to a method that the proxy does not forward.
-pub(super) fn method_not_allowed() -> Response<Body> {
-    let message = "this method is not allowed; use POST, GET or DELETE";
-    let mut response: Response<Body> =
-        HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
-    response
 }
 
 /// Returns a response with the received head and another body.

@@ -4,9 +4,10 @@
 //! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
 //! [`follow_ups`] answer without the server. [`upstream`] handles messages of the server:
 //! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
-//! report about it. [`tool_list`] joins the pages of the list of tools. [`timeouts`] limits how long a request waits, [`queries`] keeps the queries that run, [`caller_identity`] finds
+//! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
+//! response, [`queries`] keeps the queries that run, [`caller_identity`] finds
 //! the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
-//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] requests
+//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] and [`internal_calls`] request
 //! further pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
@@ -16,6 +17,8 @@ mod call_paging;
 mod caller_identity;
 mod dormant;
 mod downstream;
+mod failures;
+mod internal_calls;
 mod line_outcome;
 mod method;
 mod page_source;
@@ -23,12 +26,14 @@ mod paged_calls;
 mod pending;
 mod queries;
 mod relayed;
+mod request_timer;
 mod reshape;
 mod responses;
 mod server_messages;
 mod timeouts;
 mod tool_calls;
 mod tool_list;
+mod tool_listing;
 mod upstream;
 
 use std::fmt::Display;
@@ -57,11 +62,11 @@ use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
 pub(crate) use dormant::DormantProcessor;
-use page_source::InternalCalls;
-pub use page_source::{ResponseFuture, UpstreamCaller};
+use internal_calls::InternalCalls;
+pub use internal_calls::{ResponseFuture, UpstreamCaller};
 use pending::PendingRequests;
 use queries::ActiveQueries;
-use timeouts::Timeouts;
+use request_timer::Timeouts;
 
 /// Processor of the messages between one client and one server.
 pub struct McpProcessor {

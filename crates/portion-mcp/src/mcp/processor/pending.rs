@@ -13,8 +13,8 @@ use portion_policy::endpoint::Endpoint;
 use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;
 use super::super::result::ResultShape;
-use super::timeouts::RequestTimer;
-use super::tool_list::ToolListing;
+use super::request_timer::RequestTimer;
+use super::tool_listing::ToolListing;
 use crate::once::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 
 use super::super::McpProcessor;
-use super::super::page_source::{ResponseFuture, UpstreamCaller};
+use super::super::internal_calls::{ResponseFuture, UpstreamCaller};
 use super::{client, sent, server};
 use crate::mcp::McpProcessorFactory;
 use crate::message_processor::MessageProcessor as _;
