@@ -51,11 +51,11 @@ pub async fn relay_link<L: MessageProcessor + 'static>(
     let unread = Arc::new(OneShotFlag::default());
     // Reason that the server has ended, unless we closed the link ourselves.
     let (gone, server_gone) = watch::channel(None);
-    let (stop, reader, runtime) = (Arc::clone(&unread), Arc::clone(&session), Handle::current());
+    let (unread_now, reader, runtime) = (Arc::clone(&unread), Arc::clone(&session), Handle::current());
     session.spawn_server_reader(move || {
         let event = runtime.block_on(async {
             tokio::select! {
-                () = stop.wait() => None,
+                () = unread_now.wait() => None,
                 event = inbox.next() => event,
             }
         });
@@ -89,9 +89,9 @@ pub async fn relay_link<L: MessageProcessor + 'static>(
         session.shutdown_deadline.begin();
         session.server.close();
         unread.set();
-        let step = ShutdownStep::ServerTermination;
+        let ending = ShutdownStep::ServerTermination;
         let _ =
-            timeout(session.shutdown_deadline.step_timeout(step, DISCONNECT_TIMEOUT), &mut link_task).await;
+            timeout(session.shutdown_deadline.step_timeout(ending, DISCONNECT_TIMEOUT), &mut link_task).await;
         session.finish(CONNECTION_CLOSED.to_owned(), false).await;
         RelayOutcome { code: signal.map_or(u8::from(failure.is_some()), |signal| 128 + signal), failure }
     };

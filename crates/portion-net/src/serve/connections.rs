@@ -17,7 +17,7 @@ const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 /// Open connections of a listener.
 #[derive(Debug)]
 pub(super) struct Connections {
-    max_connections: usize,
+    limit: usize,
     open: Mutex<OpenConnections>,
     reserve: Mutex<Vec<File>>,
     reserve_size: usize,
@@ -66,7 +66,7 @@ impl Connections {
     pub(super) fn new(max_connections: usize, reserve_size: usize) -> Arc<Self> {
         let affordable = descriptor_limit().map_or(usize::MAX, |limit| (limit / 2).max(16));
         let connections = Self {
-            max_connections: max_connections.min(affordable).max(1),
+            limit: max_connections.min(affordable).max(1),
             open: Mutex::default(),
             reserve: Mutex::default(),
             reserve_size,
@@ -78,7 +78,7 @@ impl Connections {
     /// Adds a connection. Returns `None` if there are too many, and every one is busy.
     pub(super) fn try_add(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<Connection>> {
         let mut open = lock(&self.open);
-        if open.activity_by_id.len() >= self.max_connections && !open.evict_one() {
+        if open.activity_by_id.len() >= self.limit && !open.evict_one() {
             return None;
         }
         let state = ActivityState { request_count: 0, had_request: false, idle_since: Instant::now() };

@@ -205,16 +205,15 @@ pub async fn serve<S, B>(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => match connections.try_add(peer.ip()) {
-                Some(connection) => {
+            Ok((stream, peer)) => {
+                if let Some(connection) = connections.try_add(peer.ip()) {
                     let (service, serving) = (service.clone(), serving.clone());
                     tasks.spawn(serve_connection(stream, connection, service, serving, limits));
-                }
-                None => {
+                } else {
                     tracing::warn!("a connection was refused: all others are busy");
                     tasks.spawn(refuse(stream));
                 }
-            },
+            }
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
                 // Idle connections end for the next one; this one takes a reserved descriptor.

@@ -111,8 +111,9 @@ impl HttpServer {
                 timeout(CLOSE_TIMEOUT, join_all(self.backends.iter().map(|(_, backend)| backend.close())))
                     .await;
         };
-        let served = serve::serve(listener, service, &self.serving, self.limits.connections, shutdown.wait());
-        tokio::join!(served, closed);
+        let listening =
+            serve::serve(listener, service, &self.serving, self.limits.connections, shutdown.wait());
+        tokio::join!(listening, closed);
     }
 
     async fn handle_request(&self, request: Request<Incoming>) -> Response<Body> {
