@@ -124,7 +124,11 @@ impl ReverseProxy {
             (client_side, upstream_side, switched)
         {
             upgrade::set_protocol(response.headers_mut(), protocol);
-            upgrade::join(client_side, upstream_side, client.map(|client| client.begin_request()));
+            upgrade::join(
+                client_side,
+                upstream_side,
+                client.map(|client| client.begin_request(Version::HTTP_11)),
+            );
         }
         response.map(streamed)
     }

@@ -6,8 +6,7 @@ use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 
 use super::envelope::{Envelope, MessageOrBatch, decode_owned, parse};
-use super::walk::Splice;
-use super::walk::{self, Sequence};
+use super::walk::{self, Sequence, Splice};
 use crate::frame::{DroppedLine, Frame};
 
 pub use super::envelope::{InvalidMessage, MessageKind};

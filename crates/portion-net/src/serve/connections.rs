@@ -8,8 +8,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use http::Version;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
 /// File that exists on every system and can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
@@ -42,14 +43,18 @@ pub(super) struct Connection {
 #[derive(Debug)]
 struct Activity {
     state: Mutex<ActivityState>,
-    idle: Notify,
+    /// Notified when the deadline of an idle connection may have changed.
+    changed: Notify,
     evicted: Notify,
 }
 
 #[derive(Debug)]
 struct ActivityState {
     request_count: usize,
-    had_request: bool,
+    /// True on a new connection, and once a part of a further head has arrived.
+    is_awaiting_head: bool,
+    /// Over HTTP/2, bytes may be no head, and those that are written no response.
+    is_http2: bool,
     idle_since: Instant,
 }
 
@@ -81,9 +86,14 @@ impl Connections {
         if open.activity_by_id.len() >= self.limit && !open.evict_one() {
             return None;
         }
-        let state = ActivityState { request_count: 0, had_request: false, idle_since: Instant::now() };
+        let state = ActivityState {
+            request_count: 0,
+            is_awaiting_head: true,
+            is_http2: false,
+            idle_since: Instant::now(),
+        };
         let activity =
-            Arc::new(Activity { state: Mutex::new(state), idle: Notify::new(), evicted: Notify::new() });
+            Arc::new(Activity { state: Mutex::new(state), changed: Notify::new(), evicted: Notify::new() });
         let id = open.next_id;
         open.next_id += 1;
         open.activity_by_id.insert(id, Arc::clone(&activity));
@@ -116,11 +126,11 @@ impl Connections {
 }
 
 impl OpenConnections {
-    /// Evicts the connection that is idle longest; if none is idle, the one that has waited longest for its first head.
+    /// Evicts the connection that is idle longest; if none is idle, the one that has waited longest for a head.
     fn evict_one(&mut self) -> bool {
         let candidates = self.activity_by_id.iter().filter_map(|(id, activity)| {
             let state = lock(&activity.state);
-            (state.request_count == 0).then_some(((!state.had_request, state.idle_since), *id))
+            (state.request_count == 0).then_some(((state.is_awaiting_head, state.idle_since), *id))
         });
         let Some((_, id)) = candidates.min() else { return false };
         if let Some(activity) = self.activity_by_id.remove(&id) {
@@ -131,10 +141,19 @@ impl OpenConnections {
 }
 
 impl Connection {
+    /// Records that bytes were received.
+    pub(super) fn on_read(&self) {
+        let mut state = lock(&self.activity.state);
+        if state.is_idle_http1() {
+            (state.is_awaiting_head, state.idle_since) = (true, Instant::now());
+            self.activity.changed.notify_one();
+        }
+    }
+
     /// Records that bytes were written to the client.
     pub(super) fn on_write(&self) {
         let mut state = lock(&self.activity.state);
-        if state.request_count == 0 {
+        if state.is_idle_http1() {
             state.idle_since = Instant::now();
         }
     }
@@ -144,20 +163,28 @@ impl Connection {
         self.activity.evicted.notified().await;
     }
 
-    /// Waits until no request has been in progress for this time: `first` before the first request, then `later`.
-    pub(super) async fn wait_idle(&self, first: Duration, later: Duration) {
+    /// Waits until no request has been in progress for this time: `head` while a head is awaited, else `idle`.
+    pub(super) async fn wait_idle(&self, head: Duration, idle: Duration) {
         loop {
             let deadline = {
                 let state = lock(&self.activity.state);
-                let timeout = if state.had_request { later } else { first };
+                let timeout = if state.is_awaiting_head { head } else { idle };
                 (state.request_count == 0).then(|| state.idle_since + timeout)
             };
             match deadline {
-                None => self.activity.idle.notified().await,
+                None => self.activity.changed.notified().await,
                 Some(deadline) if deadline <= Instant::now() => return,
-                Some(deadline) => sleep_until(deadline).await,
+                Some(deadline) => {
+                    let _ = timeout_at(deadline, self.activity.changed.notified()).await;
+                }
             }
         }
+    }
+}
+
+impl ActivityState {
+    fn is_idle_http1(&self) -> bool {
+        self.request_count == 0 && !self.is_awaiting_head && !self.is_http2
     }
 }
 
@@ -173,10 +200,11 @@ impl ClientConnection {
         self.0.peer
     }
 
-    /// Begins a request or a tunnel.
-    pub fn begin_request(&self) -> RequestGuard {
+    /// Begins a request, or a tunnel, over this version of HTTP.
+    pub fn begin_request(&self, version: Version) -> RequestGuard {
         let mut state = lock(&self.0.activity.state);
-        (state.request_count, state.had_request) = (state.request_count + 1, true);
+        state.request_count += 1;
+        (state.is_awaiting_head, state.is_http2) = (false, version >= Version::HTTP_2);
         RequestGuard(Arc::clone(&self.0))
     }
 }
@@ -187,7 +215,7 @@ impl Drop for RequestGuard {
         state.request_count -= 1;
         if state.request_count == 0 {
             state.idle_since = Instant::now();
-            self.0.activity.idle.notify_one();
+            self.0.activity.changed.notify_one();
         }
     }
 }
@@ -210,6 +238,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use http::Version;
     use tokio::time::timeout;
 
     use super::{ClientConnection, Connection, Connections};
@@ -222,14 +251,14 @@ mod tests {
     async fn the_connection_that_is_idle_longest_is_evicted() {
         let connections = Connections::new(3, 1);
         let [first, second, third] = [(); 3].map(|()| add(&connections).expect("a place"));
-        let busy = first.begin_request();
-        drop(second.begin_request());
+        let busy = first.begin_request(Version::HTTP_11);
+        drop(second.begin_request(Version::HTTP_11));
         // The second connection is idle, the third has not sent a head yet.
         let fourth = add(&connections).expect("the second makes room");
         second.0.wait_evicted().await;
         let fifth = add(&connections).expect("the third makes room");
         third.0.wait_evicted().await;
-        let _busy = [fourth.begin_request(), fifth.begin_request()];
+        let _busy = [fourth.begin_request(Version::HTTP_11), fifth.begin_request(Version::HTTP_11)];
         assert!(add(&connections).is_none(), "all are busy");
         drop(busy);
         assert!(add(&connections).is_some());
@@ -254,11 +283,16 @@ mod tests {
             timeout(Duration::from_millis(50), connection.wait_idle(first, later)).await.is_ok()
         };
         assert!(ends(Duration::ZERO, hour).await && !ends(hour, Duration::ZERO).await);
-        let (one, other) = (client.begin_request(), client.begin_request());
+        let (one, other) = (client.begin_request(Version::HTTP_11), client.begin_request(Version::HTTP_11));
         assert!(!ends(Duration::ZERO, Duration::ZERO).await);
         drop(one);
         assert!(!ends(Duration::ZERO, Duration::ZERO).await);
         drop(other);
         assert!(ends(hour, Duration::ZERO).await && !ends(Duration::ZERO, hour).await);
+        connection.on_read();
+        assert!(ends(Duration::ZERO, hour).await, "a part of a further head has arrived");
+        drop(client.begin_request(Version::HTTP_2));
+        connection.on_read();
+        assert!(!ends(Duration::ZERO, hour).await, "a frame need not be one");
     }
 }

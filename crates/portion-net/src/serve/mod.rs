@@ -3,7 +3,7 @@
 //! | limit | a client that |
 //! | --- | --- |
 //! | `max_connections` | takes one more than that evicts the one that is idle longest; if all are busy, it gets status 503 |
-//! | `stall_timeout` | sends no complete head on a new connection is disconnected |
+//! | `stall_timeout` | sends no complete head, on a new connection or once it has begun one, is disconnected |
 //! | `idle_timeout` | sends no further request is disconnected |
 //! | `write_timeout` | reads nothing of a response is disconnected; over HTTP/2, the stream is reset |
 //!
@@ -63,7 +63,7 @@ pub struct ServeLimits {
     pub versions: Versions,
     /// Concurrent connections, and at most half of the file descriptors: a connection may need another one upstream.
     pub max_connections: usize,
-    /// Timeout for the head of the first request.
+    /// Timeout for the head of a request: on a new connection, and once a part of it has arrived. Over HTTP/2, for the first one.
     pub stall_timeout: Duration,
     /// Longest time of a connection without a request after the first one.
     pub idle_timeout: Duration,
@@ -248,7 +248,7 @@ async fn serve_connection<S, B>(
     let io = TimedIo::new(TokioIo::new(stream), limits.write_timeout, Arc::clone(&connection));
     let (client, state) = (ClientConnection(Arc::clone(&connection)), serving.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let guard = client.begin_request();
+        let guard = client.begin_request(request.version());
         join_cookies(request.headers_mut());
         request.extensions_mut().insert(client.clone());
         let is_http1 = request.version() <= Version::HTTP_11;
@@ -267,12 +267,12 @@ async fn serve_connection<S, B>(
     let mut served = pin!(builder.serve_connection_with_upgrades(io, service));
     let (mut stopping, mut is_stopping) = (pin!(serving.wait_stopping()), false);
     loop {
-        // On a connection that ends, no first request may begin.
-        let first = if is_stopping { Duration::ZERO } else { limits.stall_timeout };
+        // On a connection that ends, no further request may begin.
+        let head = if is_stopping { Duration::ZERO } else { limits.stall_timeout };
         tokio::select! {
             biased;
             _ = served.as_mut() => return,
-            () = connection.wait_idle(first, limits.idle_timeout) => return,
+            () = connection.wait_idle(head, limits.idle_timeout) => return,
             () = connection.wait_evicted() => return,
             () = stopping.as_mut(), if !is_stopping => {
                 is_stopping = true;

@@ -61,7 +61,9 @@ impl<S: Read + Unpin> Read for TimedIo<S> {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.connection.on_read();
+        Poll::Ready(Ok(()))
     }
 }
 

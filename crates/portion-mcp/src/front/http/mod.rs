@@ -4,8 +4,7 @@
 //! caller that may call, and, if it was posted, JSON-RPC. All other requests are rejected here with an error for programs and people, before a server sees
 //! them.
 //!
-//! - `origin_guard`: checks `Host` and `Origin`
-//! - `cors`: preflights of browsers, and responses that pages may read
+//! - `origin_guard`: checks `Host` and `Origin`; preflights of browsers, and responses that pages may read
 //! - `caller`: authenticates and identifies callers; paths of OAuth discovery
 //! - `server`: from a request to a backend
 //! - `request_checks`: limits of a listener, and request bodies within them
@@ -37,7 +36,6 @@
 //! ```
 
 mod caller;
-mod cors;
 pub mod http_error;
 mod origin_guard;
 mod request_checks;

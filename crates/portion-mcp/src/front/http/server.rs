@@ -19,9 +19,8 @@ use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use super::caller::CallerResolver;
-use super::cors;
-use super::http_error::PostedRequests;
-use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
+use super::http_error::{HttpError, PostedRequests, RETRY_AFTER_SECONDS};
+use super::origin_guard;
 use super::request_checks::{
     BodyBudget, BodyReservation, HttpLimits, PostKind, begins_work, body_error_response, check_head,
     check_head_size, overloaded, parse_post, read_body,
@@ -127,14 +126,14 @@ impl HttpServer {
             let error = if status == StatusCode::BAD_REQUEST { error.closing() } else { error };
             return error.into();
         }
-        let origin = cors::page_origin(request.headers()).filter(|_| self.is_open_to_pages);
+        let origin = origin_guard::page_origin(request.headers()).filter(|_| self.is_open_to_pages);
         let Some(origin) = origin else { return self.handle_allowed(request).await };
-        let preflight = cors::preflight_response(&request);
+        let preflight = origin_guard::preflight_response(&request);
         let mut response = match preflight {
             Some(response) => response,
             None => self.handle_allowed(request).await,
         };
-        cors::allow_reading(response.headers_mut(), origin);
+        origin_guard::allow_reading(response.headers_mut(), origin);
         response
     }
 

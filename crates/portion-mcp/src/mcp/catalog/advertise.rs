@@ -8,8 +8,7 @@ use portion_json::span::Span;
 use portion_policy::client::{MAX_INPUT_SCHEMA_BYTES, TOOL_LIMIT_META_KEY};
 use portion_policy::listing::ListingOptions;
 
-use super::super::walk::Splice;
-use super::super::walk::{self, Sequence};
+use super::super::walk::{self, Sequence, Splice};
 use super::{
     AdvertisedControls, BuiltinTool, BuiltinToolNames, PagingProperty, ToolListingPolicy, UpstreamTool,
 };

@@ -26,8 +26,7 @@ use portion_text::spelling::closest_name;
 use tool::AdvertisedControls;
 
 use self::trim::one_line_summary;
-use super::walk::{self, Splice};
-use super::walk::{Member, Sequence};
+use super::walk::{self, Member, Sequence, Splice};
 
 pub use advertise::builtin_listings;
 pub(super) use advertise::state_result_limit;

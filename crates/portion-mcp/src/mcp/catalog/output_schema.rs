@@ -12,8 +12,7 @@ use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
 use portion_json::scan::{JsonKind, minified, quote, unescape};
 use portion_json::span::Span;
 
-use super::super::walk::Splice;
-use super::super::walk::{self, Member, Sequence};
+use super::super::walk::{self, Member, Sequence, Splice};
 use super::{ToolListingPolicy, schema_bound};
 
 /// Root members that stay at the root, because references point to them there.

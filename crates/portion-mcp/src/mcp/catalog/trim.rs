@@ -9,8 +9,7 @@ use portion_json::span::Span;
 use portion_text::chunk::sentence_starts;
 
 use super::schema::{DEFINITION_KEYWORDS, SchemaTree, Subschema};
-use crate::mcp::walk::{self, Splice};
-use crate::mcp::walk::{Member, Sequence};
+use crate::mcp::walk::{self, Member, Sequence, Splice};
 
 /// Suffixes that generators append to a tool's name for the title of its schema.
 const GENERATED_SUFFIXES: [&str; 7] =

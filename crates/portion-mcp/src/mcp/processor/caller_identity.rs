@@ -8,8 +8,7 @@ use portion_policy::client::ClientProfile;
 use super::McpProcessor;
 use crate::mcp::envelope::Envelope;
 use crate::mcp::parsed_batch::WHOLE_RESULT_KEY;
-use crate::mcp::walk::Splice;
-use crate::mcp::walk::{self, Sequence};
+use crate::mcp::walk::{self, Sequence, Splice};
 
 /// `_meta` key with the client of a request of 2026-07-28.
 const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";

@@ -42,8 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 use portion_gateway::call::{Caller, ReadCall};
-use portion_gateway::gateway::Gateway;
-use portion_gateway::gateway::NestedPortion;
+use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
@@ -53,8 +52,7 @@ use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
 use super::catalog::{ServerInfo, ToolCatalog, ToolListingPolicy};
-use super::parsed_batch::ClientMessage;
-use super::parsed_batch::OwnedBatch;
+use super::parsed_batch::{ClientMessage, OwnedBatch};
 use super::processor_factory::McpProcessorFactory;
 use super::request_headers::HeaderParam;
 use super::request_id_map::RequestIdMap;

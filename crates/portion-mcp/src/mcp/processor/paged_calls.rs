@@ -25,8 +25,10 @@ use super::call_paging::arguments_of_call;
 use super::caller_identity::protocol_meta_members;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
 use super::line_outcome::MessageOutcome;
-use super::page_source::{CallError, ToolPageSource, call_tool, read_page};
-use super::page_source::{first_params, own_arguments, text_of_argument, translate_arguments};
+use super::page_source::{
+    CallError, ToolPageSource, call_tool, first_params, own_arguments, read_page, text_of_argument,
+    translate_arguments,
+};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
 use super::tool_calls::{CallText, owns_argument};

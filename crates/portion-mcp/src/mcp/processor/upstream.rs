@@ -13,8 +13,7 @@ use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line,
 use super::super::parsed_batch::ClientMessage;
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
-use super::super::walk::Splice;
-use super::super::walk::{self, Member, Sequence};
+use super::super::walk::{self, Member, Sequence, Splice};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;

@@ -6,8 +6,7 @@ use portion_json::scan::{lone_surrogate_count, unescape, unescape_into};
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
-use super::extra_members::ExtraMembers;
-use super::extra_members::{Node, NodeContent, ObjectNode};
+use super::extra_members::{ExtraMembers, Node, NodeContent, ObjectNode};
 use super::overflow::InnerNotice;
 use super::{NEXT_PAGE_KEY, NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 

@@ -11,8 +11,7 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
 use super::outline::{PartKind, ResultOutline, ResultPart};
-use crate::mcp::walk::Splice;
-use crate::mcp::walk::{self, Member};
+use crate::mcp::walk::{self, Member, Splice};
 
 /// Last step of the address of the part with several members.
 pub(super) const OTHER_MEMBERS_STEP: &str = "otherMembers";

@@ -9,16 +9,13 @@ use hyper::header::{
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_net::link_header::next_link;
 use portion_net::rate_limits::retry_after;
-use portion_net::uri_reference::has_dot_segment;
-use portion_net::uri_reference::{display_uri, resolve, same_origin};
+use portion_net::uri_reference::{display_uri, has_dot_segment, resolve, same_origin};
 use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
 
-use super::api::RestApi;
-use super::api::{USER_AGENT_TEXT, insert_header};
-use super::content::join;
-use super::content::{Content, header_text, text_block};
+use super::api::{RestApi, USER_AGENT_TEXT, insert_header};
+use super::content::{Content, header_text, join, text_block};
 use super::oauth::{AccessToken, TokenError};
 use super::pacing::retry_delay;
 use crate::http::body::{self, ReadBodyError, UnsupportedEncoding};

@@ -6,10 +6,9 @@
 //! - `server_handle`: state shared by all tasks of a link; `session`: a message of the client with its
 //!   session headers, and a new session in place of one that the server has ended
 //! - `exchange`: posts a message and forwards the response
-//! - `listening_stream`: the stream for unsolicited messages, and the delay before it is opened again
+//! - `session` also keeps the stream for unsolicited messages open
 
 mod exchange;
-mod listening_stream;
 mod server_handle;
 mod session;
 
@@ -28,9 +27,9 @@ use crate::upstream::http::{RequestError, ResponseContent, ServerClient};
 use crate::upstream::link::LinkClosed;
 use crate::upstream::link::message::{to_single_line, with_response_id};
 use exchange::MessageExchange;
-use listening_stream::open_listening_stream;
 use server_handle::{PostOutcome, ServerHandle};
 use session::OutboundMessage;
+use session::open_listening_stream;
 
 /// Longest delay of the next message until a notification or a response has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);

@@ -9,8 +9,7 @@ use tokio::sync::mpsc;
 
 use super::super::LinkEvent;
 use super::super::message::InFlight;
-use super::session::OutboundMessage;
-use super::session::{SESSION_ID_HEADER, UpstreamSession};
+use super::session::{OutboundMessage, SESSION_ID_HEADER, UpstreamSession};
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::once::OneShotFlag;
