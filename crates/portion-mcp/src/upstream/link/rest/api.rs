@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::AUTHORIZATION;
 use portion_net::tls::TlsError;
 use portion_openapi::{Tool, percent};
 use portion_policy::upstream::UpstreamTarget;
@@ -70,18 +70,6 @@ impl RestApi {
             client,
             options,
         })
-    }
-}
-
-/// `User-Agent` of requests; the operator's header replaces it.
-pub(super) const USER_AGENT_TEXT: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));
-
-/// Sets a header; a name or value that HTTP does not allow is an error of the document, and is left out.
-pub(super) fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) {
-    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-        headers.insert(name, value);
-    } else {
-        tracing::warn!(name, "a header of the OpenAPI document is not valid in HTTP and is not sent");
     }
 }
 

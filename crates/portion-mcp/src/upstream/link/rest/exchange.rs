@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_net::link_header::next_link;
@@ -14,9 +14,9 @@ use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
 
-use super::api::{RestApi, USER_AGENT_TEXT, insert_header};
+use super::api::RestApi;
 use super::content::{Content, header_text, join, text_block};
-use super::oauth::{AccessToken, TokenError};
+use super::oauth::{AccessToken, TokenError, USER_AGENT_TEXT};
 use super::pacing::retry_delay;
 use crate::http::body::{self, ReadBodyError, UnsupportedEncoding};
 use crate::upstream::http::NoResponse;
@@ -368,5 +368,14 @@ fn redirected_method(status: StatusCode, method: &'static str) -> Option<&'stati
         StatusCode::SEE_OTHER if method == "HEAD" => Some(method),
         StatusCode::SEE_OTHER => Some("GET"),
         _ => None,
+    }
+}
+
+/// Sets a header; a name or value that HTTP does not allow is an error of the document, and is left out.
+fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) {
+    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        headers.insert(name, value);
+    } else {
+        tracing::warn!(name, "a header of the OpenAPI document is not valid in HTTP and is not sent");
     }
 }

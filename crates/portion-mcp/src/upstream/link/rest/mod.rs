@@ -3,7 +3,7 @@
 //! It answers `initialize`, `server/discover`, `tools/list` and `tools/call` of all revisions. A call is one request to
 //! the API, or one for each of several values in the path, and its response becomes the result. So a REST API goes through the same gateway as an MCP server.
 //!
-//! - `api`: options and state that all links share, header fields, and the credentials that are kept out of results
+//! - `api`: options and state that all links share, and the credentials that are kept out of results
 //! - `server`: MCP messages
 //! - `exchange`: the request of one call, with retries and redirects
 //! - `content`: the response, or the responses of one call to several paths, as the content of a result

@@ -13,10 +13,12 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::api::USER_AGENT_TEXT;
 use crate::http::body;
 use crate::once::SharedAttempt;
 use crate::upstream::http::HttpClient;
+
+/// `User-Agent` of requests; the operator's header replaces it.
+pub(super) const USER_AGENT_TEXT: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));
 
 /// Timeout of a request for a token.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
