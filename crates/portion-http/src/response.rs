@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::body::{Body, full};
-use crate::payload::TEXT_ADDRESS;
+use crate::media_type::TEXT_ADDRESS;
 use crate::{cors, media_type};
 
 /// Header field with the cursor of the whole result, which every shaped response has.
