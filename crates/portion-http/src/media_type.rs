@@ -1,7 +1,7 @@
 //! Media types of responses.
 
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use portion_text::charset::charset_of;
+use portion_text::encoding::charset_of;
 
 /// Types whose name says JSON, and whose body is a stream of JSON values. It has no end that could be waited for.
 const STREAM_TYPES: [&str; 9] = [

@@ -1,7 +1,7 @@
 //! Rules for names of members, and how operators write them.
 
 use portion_text::glob::matches;
-use portion_text::spelling::find_misspelled;
+use portion_text::names::find_misspelled;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 

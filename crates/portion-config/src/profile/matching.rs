@@ -2,7 +2,7 @@
 //! looked for stands in the profile: its name, the patterns of its tools, their parameters, and the URL of its API.
 
 use portion_text::glob;
-use portion_text::name_words::split_name;
+use portion_text::names::split_name;
 
 use super::{PROFILES, Profile};
 use crate::document::{Node, NodeValue, yaml};

@@ -3,12 +3,9 @@
 //!
 //! Every fact is exact, or marked `≈`. Facts are part of the notice, within their token budget.
 
-mod budget_fit;
-mod counts;
 mod distinct_values;
 mod field_collector;
 mod field_description;
-mod field_order;
 mod field_stats;
 mod fields_by_type;
 mod list_facts;
@@ -16,7 +13,9 @@ mod number_stats;
 mod object;
 mod record_layout;
 mod text;
-mod timestamp;
+
+pub(crate) use fields_by_type::fields_by_type;
+pub use object::outline;
 
 use std::collections::HashMap;
 
@@ -27,8 +26,6 @@ use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
 use crate::snapshot::{FieldType, IndexedText, Structure, header_row, main_text};
-pub(crate) use fields_by_type::fields_by_type;
-pub use object::outline;
 
 /// Tokens of the name of a text that is described.
 const NAME_TOKENS: usize = 12;

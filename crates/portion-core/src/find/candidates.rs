@@ -3,7 +3,7 @@
 use memchr::memmem::Finder;
 
 use super::FindError;
-use super::fuel::Fuel;
+use super::error::Fuel;
 use super::pattern::Matcher;
 use super::regex_engine::RegexEngine;
 use super::word_scanner::WordScanner;

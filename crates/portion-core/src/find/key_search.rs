@@ -5,9 +5,8 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use super::FindError;
 use super::candidates::{Candidates, NextPositions};
-use super::fuel::Fuel;
-use super::hits::Hits;
-use super::json_object::JsonObjectWriter;
+use super::error::Fuel;
+use super::hits::{Hits, JsonObjectWriter};
 use super::leaf_tokens::{LeafTokens, Token};
 use super::pattern::Matcher;
 use super::record_match::value_text;

@@ -1,6 +1,6 @@
 //! Iterates over the keys and scalars of a JSON value, at any depth.
 
-use portion_json::json_pointer;
+use portion_json::path;
 use portion_json::scan::{string_end, unescape_into};
 use portion_json::span::Span;
 
@@ -91,7 +91,7 @@ impl<'a> LeafTokens<'a> {
                 break;
             }
             let step = if frame.is_object {
-                json_pointer::step_from_quoted(frame.key.slice(self.text))
+                path::step_from_quoted(frame.key.slice(self.text))
             } else {
                 frame.index.to_string()
             };

@@ -8,7 +8,7 @@ use portion_json::span::Span;
 
 use super::FindError;
 use super::candidates::Candidates;
-use super::fuel::Fuel;
+use super::error::Fuel;
 use super::leaf_tokens::{LeafTokens, Token};
 use super::pattern::Matcher;
 

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::candidates::{Candidates, NextPositions, first_escape};
 use super::context::ContextSize;
-use super::fuel::Fuel;
+use super::error::Fuel;
 use super::hits::Hits;
 use super::pattern::{Matcher, Pattern};
 use super::record_search::{RecordSearch, ShownFields};
 use super::text_search::TextPlace;
 use super::value_search::ValueSearch;
-use super::{FindError, SearchResult, key_search, similar_words, text_search, word_search};
+use super::{FindError, SearchResult, key_search, text_search, word_scanner, word_search};
 use crate::snapshot::{IndexedText, Layout, Structure};
 
 /// Targets of a search, and its limits.
@@ -107,7 +107,7 @@ impl SearchScope<'_> {
             }
         }
         let mut nothing = SearchResult::empty("text");
-        let near = similar_words::similar_words(self, pattern.text());
+        let near = word_scanner::similar_words(self, pattern.text());
         if !near.is_empty() {
             nothing.extra_meta.insert("nearest".into(), near.into());
         }

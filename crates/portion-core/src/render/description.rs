@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::context::Context;
-use super::exempt::is_exempt;
+use super::pass_through::is_exempt;
 use super::portion::PortionKind;
 use super::walk::ReplyContent;
-use crate::describe::{self, FieldPreferences};
+use crate::describe;
+use crate::describe::FieldPreferences;
 use crate::snapshot::{FieldType, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target};
 

@@ -1,7 +1,7 @@
 //! Shortens long strings to their first sentences, with a mark that gives the number of missing characters
 //! and the path to them. Strings stay strings.
 
-use portion_json::json_pointer::step_from_quoted;
+use portion_json::path::step_from_quoted;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 

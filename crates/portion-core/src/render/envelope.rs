@@ -8,12 +8,11 @@ use memchr::memchr_iter;
 use portion_json::scan::{JsonReader, quote};
 use serde_json::{Map, Value};
 
-use super::envelope_type::EnvelopeType;
-use super::exempt::shows_part;
 use super::meta::{ChunkCount, NameList};
 use super::notice::nest_under_meta;
+use super::pass_through::shows_part;
 use super::portion::{Piece, PieceBody};
-use super::rendering::{PageParts, Rendering};
+use super::rendering::{EnvelopeType, PageParts, Rendering};
 use super::summary::shown_field_names;
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::{EnvelopeMode, MetadataStyle};

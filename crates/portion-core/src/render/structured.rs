@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
-use super::notice_key::nested_notice_key;
 use super::portion::{Piece, PieceBody, PortionKind};
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
@@ -250,4 +249,22 @@ fn has_notice_keys(subject: &IndexedText, style: MetadataStyle) -> bool {
         },
         SubjectForm::Text(_) => false,
     }
+}
+
+/// Returns the key under which a notice is nested in an object that has a key of the notice already: `portion`, with
+/// underscores appended until the object has no such key.
+///
+/// ```
+/// use portion_core::render::nested_notice_key;
+///
+/// assert_eq!(nested_notice_key(r#"{"meta":1}"#), "portion");
+/// assert_eq!(nested_notice_key(r#"{"meta":1,"portion":2}"#), "portion_");
+/// ```
+pub fn nested_notice_key(object: &str) -> String {
+    let all = Span::new(0, object.len());
+    let mut key = "portion".to_owned();
+    while value_at(object, all, &key).is_some() {
+        key.push('_');
+    }
+    key
 }

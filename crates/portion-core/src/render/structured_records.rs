@@ -8,11 +8,11 @@
 use portion_json::scan::{JsonKind, is_json, minified};
 
 use super::budget::RemainingBudget;
-use super::embedded_json::render_in_string;
 use super::portion::PortionKind;
-use super::record_lists::record_lists;
+use super::query_tables::record_lists;
 use super::rendering::{RenderTarget, Rendering};
 use super::structured::{Placement, StructuredForm};
+use super::walk::value::render_in_string;
 use super::walk::{PartWalk, RenderedPart, ReplyContent};
 use super::{page, summary};
 use crate::cursor::{PartOffset, Position};

@@ -7,9 +7,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use portion_json::columnar::{COLUMN_KEYS, ROW_KEYS, column_names};
-use portion_json::json_pointer::step_from_quoted;
-use portion_json::path::key_matches;
+use portion_json::containers::{COLUMN_KEYS, ROW_KEYS, column_names};
+use portion_json::path::{key_matches, step_from_quoted};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
 use portion_json::span::Span;
 

@@ -18,18 +18,13 @@ mod derived;
 mod duplicates;
 mod embedded_json;
 mod encoding;
-mod field_type;
-mod gaps;
 mod groups;
-mod header_row;
 mod indexed_text;
 mod line_index;
 mod list;
-mod list_at_path;
 mod list_detection;
 mod nested_lists;
 mod object;
-mod part_name;
 mod partial;
 mod profile;
 mod record_blocks;
@@ -37,6 +32,31 @@ mod redacted;
 mod slice;
 mod text_tables;
 mod upstream_page;
+
+pub use column_arrays::{ColumnArrays, header_row};
+pub use derived::DerivedData;
+pub(crate) use duplicates::block_place;
+pub(crate) use embedded_json::main_text;
+pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
+pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
+pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
+pub(crate) use groups::{LIST_NAMES, sole_object};
+pub use indexed_text::{IndexedText, Structure};
+pub use line_index::LineIndex;
+pub(crate) use list::cell_spans;
+pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
+pub(crate) use list_detection::has_identity;
+pub(crate) use nested_lists::MIN_LIST_BYTES;
+pub use nested_lists::{NestedLists, joined_records, main_lists};
+pub use object::{Member, ObjectIndex};
+pub use profile::{Field, FieldRank, ListProfile, visit_fields};
+pub(crate) use profile::{FieldType, field_names};
+pub use record_blocks::{RecordBlock, list_blocks, record_blocks};
+pub(crate) use redacted::string_at;
+pub use slice::Slice;
+pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
+pub use upstream_page::UpstreamPage;
+pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,32 +66,6 @@ use portion_json::span::Span;
 use crate::missing_codes::MissingCodes;
 use crate::paging::PagingArgument;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
-pub use column_arrays::ColumnArrays;
-pub use derived::DerivedData;
-pub(crate) use duplicates::block_place;
-pub(crate) use embedded_json::main_text;
-pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
-pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
-pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
-pub(crate) use field_type::FieldType;
-pub(crate) use groups::{LIST_NAMES, sole_object};
-pub use header_row::header_row;
-pub use indexed_text::{IndexedText, Structure};
-pub use line_index::LineIndex;
-pub(crate) use list::cell_spans;
-pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
-pub(crate) use list_detection::has_identity;
-pub(crate) use nested_lists::MIN_LIST_BYTES;
-pub use nested_lists::{NestedLists, joined_records, main_lists};
-pub use object::{Member, ObjectIndex};
-pub(crate) use profile::field_names;
-pub use profile::{Field, FieldRank, ListProfile, visit_fields};
-pub use record_blocks::{RecordBlock, list_blocks, record_blocks};
-pub(crate) use redacted::string_at;
-pub use slice::Slice;
-pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
-pub use upstream_page::UpstreamPage;
-pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 
 /// An immutable payload with its index.
 #[derive(Clone, Debug)]
@@ -374,7 +368,7 @@ impl Part {
     /// Returns the name of its content: the URI of a resource, or the path in the first line of a text.
     pub fn name(&self) -> Option<&str> {
         let uri = self.label.source.as_deref().filter(|source| source.contains(':'));
-        uri.or_else(|| part_name::path_in_first_line(self.source()))
+        uri.or_else(|| path_in_first_line(self.source()))
     }
 
     /// Returns the text as the upstream wrote it.
@@ -413,5 +407,44 @@ impl Part {
             PartBody::Indexed(subject) => Some(subject),
             PartBody::Atomic { .. } => None,
         }
+    }
+}
+
+/// Longest name, in bytes.
+const MAX_BYTES: usize = 200;
+/// Longest extension of a file, in characters.
+const MAX_EXTENSION: usize = 8;
+
+/// Returns the path that is all of the first line, without the signs around it.
+fn path_in_first_line(text: &str) -> Option<&str> {
+    let line = text.lines().next()?.trim();
+    let line = line.strip_prefix("File:").or_else(|| line.strip_prefix("file:")).unwrap_or(line);
+    let name = line.trim_matches(|c: char| c.is_whitespace() || "#=-*`<>:".contains(c));
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let has_extension = (1..=MAX_EXTENSION).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && extension.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_path = name.len() <= MAX_BYTES
+        && !name.contains(|c: char| c.is_whitespace() || "{}[]()\"',;|".contains(c))
+        && (has_extension || name.trim_matches('/').contains('/'));
+    is_path.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_in_first_line;
+
+    #[test]
+    fn paths_are_names() {
+        let check = |text: &str, expect: Option<&str>| assert_eq!(path_in_first_line(text), expect, "{text}");
+        check("# src/main.rs\nfn main() {}\n", Some("src/main.rs"));
+        check("==> log/app.log <==\nx", Some("log/app.log"));
+        check("README.md:\n# Title", Some("README.md"));
+        check("File: `a/b`\n", Some("a/b"));
+        check("# Title of a document\n", None);
+        check("Version 1.2\n", None);
+        check("1.25\n", None);
+        check("{\"a\":\"b/c\"}", None);
+        check("", None);
     }
 }

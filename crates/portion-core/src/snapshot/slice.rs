@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use portion_json::span::Span;
 
-use super::gaps::Gaps;
+use super::partial::Gaps;
 
 /// A slice of a text that is held in memory once.
 ///

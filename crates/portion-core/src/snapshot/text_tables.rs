@@ -1,7 +1,7 @@
 //! Tables of records that a text contains.
 
-use super::field_type::FieldType;
 use super::list::ListFacts;
+use super::profile::FieldType;
 
 /// Tables of records that a text contains, besides its lines, entries and sections.
 #[derive(Clone, Debug, Default)]

@@ -19,15 +19,12 @@
 mod block;
 mod equal;
 mod minify;
-mod nesting;
-mod number;
 mod offsets;
 mod reader;
 mod string;
 
-pub use equal::is_equivalent_json;
+pub use equal::{ParsedNumber, is_equivalent_json, power_of_ten};
 pub use minify::{minified, minify, string_end};
-pub use number::{ParsedNumber, power_of_ten};
 pub use offsets::SparseOffsets;
 pub use reader::{ExpectedKey, JsonKind, JsonReader, ScanError, is_json};
 pub use string::{escape_into, escaped_len, lone_surrogate_count, quote, unescape, unescape_into};

@@ -1,7 +1,7 @@
 //! Determines from the revision of a request if it belongs to a session.
 
 use hyper::HeaderMap;
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 
 use super::{bad_request, header_value};
 use crate::front::http::http_error::HttpError;

@@ -2,9 +2,9 @@
 
 use portion_json::containers;
 pub(super) use portion_json::containers::Member;
-pub(super) use portion_json::json_pointer::step_from_quoted;
-use portion_json::json_pointer::unescape_step;
 use portion_json::path;
+pub(super) use portion_json::path::step_from_quoted;
+use portion_json::path::unescape_step;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 

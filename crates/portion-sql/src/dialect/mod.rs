@@ -5,8 +5,6 @@
 //! after that, by the same rules as for any statement.
 
 mod calls;
-mod casts;
-mod catalog_statement;
 mod checks;
 mod clauses;
 mod column_uses;
@@ -18,15 +16,15 @@ mod rewriting;
 mod syntax;
 mod tables;
 mod token;
-mod words;
 
-pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
 pub(crate) use checks::with_checks;
 pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
+pub(crate) use edits::{argument_of, is_alias, is_compared_value, normalized, select_columns};
 pub(crate) use literals::ComparedType;
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use syntax::{Tree, is_scan};
-pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
+pub(crate) use tables::{
+    CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
+};
 pub(crate) use token::{string_literals, word_offsets};
-pub(crate) use words::{argument_of, is_alias, is_compared_value, normalized, select_columns};

@@ -6,14 +6,13 @@ use portion_core::snapshot::{ColumnArrays, Slice};
 use portion_json::scan::quote;
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
 use super::{ColumnRole, shape, tree};
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows};
-use crate::value_kinds::ValueKinds;
 
 /// Arrays of equal length, each of which is a column.
 pub(crate) struct ColumnArraysSource {

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 
 use portion_text::column_form::FormLearner;
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
 use super::ColumnRole;
 use super::tree::{ChildField, FieldNode, FieldTree};
+use crate::cell::ValueKinds;
 use crate::column::ColumnDef;
-use crate::value_kinds::ValueKinds;
 
 /// Maximum fields that are columns; `SQLite` allows 2,000.
 pub(super) const MAX_COLUMNS: usize = 1_900;

@@ -6,16 +6,16 @@ use portion_core::snapshot::{Layout, List, ListProfile, Slice};
 use portion_json::scan::{JsonKind, JsonReader, quote};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
-use super::shape::{self, ItemStats};
-use super::tree::{self, FieldTree};
-use super::{ColumnRole, RecordRows};
+use super::shape::ItemStats;
+use super::tree::FieldTree;
+use super::{ColumnRole, RecordRows, shape, tree};
+use crate::cell::ValueKinds;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowSource, TableRows, should_stop_at};
 use crate::text::TextPart;
-use crate::value_kinds::ValueKinds;
 
 /// The main list of a text.
 pub(crate) struct ListSource {

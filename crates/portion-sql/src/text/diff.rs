@@ -6,10 +6,9 @@ use std::sync::Arc;
 use portion_core::snapshot::Slice;
 use portion_text::diff::FileChange;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
-use crate::value_kinds::ValueKinds;
 
 /// Source of the changed files of a diff.
 pub(crate) struct DiffSource {

@@ -7,11 +7,10 @@ use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 use portion_text::log_entry::{LogEntry, LogLevel, entries};
 
-use super::parts::{JoinedTexts, TextPart, shifted};
-use crate::cell::Cell;
+use super::{JoinedTexts, TextPart, shifted};
+use crate::cell::{Cell, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows, should_stop_at};
-use crate::value_kinds::ValueKinds;
 
 /// Source of the entries of logs: a stamped line with its continuation lines.
 pub(crate) struct EntriesSource(pub(crate) Vec<(TextPart, Arc<LineIndex>)>);

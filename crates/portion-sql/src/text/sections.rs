@@ -1,4 +1,4 @@
-//! The table `sections(number, level, title, start_line, end_line, text, own_text, is_leaf)` of texts with headings.
+//! The tables `lines(number, text)` and `sections(number, level, title, start_line, end_line, text, own_text, is_leaf)` of texts with headings.
 //!
 //! `text` includes the sections inside, `own_text` does not. A leaf has no section inside.
 
@@ -8,11 +8,10 @@ use portion_core::snapshot::LineIndex;
 use portion_json::span::Span;
 use portion_text::chunk::outline::Heading;
 
-use super::parts::{JoinedTexts, TextPart, shifted};
-use crate::cell::Cell;
+use super::{JoinedTexts, TextPart, shifted};
+use crate::cell::{Cell, ValueKinds};
 use crate::limits::QueryDeadline;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
-use crate::value_kinds::ValueKinds;
 
 /// Source of the sections of texts, each from its heading to the next one of its level or above.
 pub(crate) struct SectionsSource(pub(crate) Vec<(TextPart, Arc<LineIndex>)>);
@@ -78,5 +77,32 @@ fn cell<'a>(text: &'a str, (_, section): (usize, &'a SectionRecord), column: usi
         5 => Cell::text(section.span.slice(text)),
         6 => Cell::text(Span::new(section.span.start as usize, section.own_end).slice(text)),
         _ => Cell::Integer(i64::from(section.own_end == section.span.end as usize)),
+    }
+}
+
+/// Source of the lines of texts.
+pub(crate) struct LinesSource(pub(crate) Vec<TextPart>);
+
+const LINE_COLUMNS: [(&str, ValueKinds); 2] = [("number", ValueKinds::INTEGER), ("text", ValueKinds::TEXT)];
+
+impl RowSource for LinesSource {
+    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let texts = JoinedTexts::new(self.0.clone());
+        let mut rows: Vec<(usize, Span)> = Vec::new();
+        for (start, part) in texts.parts() {
+            let lines = super::line_spans(&part.text).into_iter().enumerate();
+            rows.extend(lines.map(|(at, line)| (at + 1, shifted(line, start))));
+        }
+        let columns = FoundRows::<()>::columns(&LINE_COLUMNS, rows.len());
+        let found = FoundRows {
+            text: texts.text.clone(),
+            rows,
+            columns,
+            cell: |text, (_, (number, line)), column| match column {
+                0 => Cell::from_count(*number),
+                _ => Cell::text(line.slice(text)),
+            },
+        };
+        Some(texts.rows(found, |(_, line)| line.start as usize))
     }
 }

@@ -1,7 +1,6 @@
 //! Derives structure from indentation: a deeper line belongs to the line above it.
 
-use super::boundary::{Boundary, BoundaryBuilder, BoundaryLevel};
-use super::line::Line;
+use super::chunker::{Boundary, BoundaryBuilder, BoundaryLevel, Line};
 
 /// Columns per level of depth.
 const COLUMNS_PER_LEVEL: usize = 2;

@@ -4,14 +4,13 @@ mod code;
 mod counts;
 mod diff;
 mod document;
-mod ending;
-mod headings;
 mod items_table;
 mod log;
-mod markup;
 mod prose;
 mod severity_words;
 mod table;
+#[cfg(test)]
+mod tests;
 mod text_description;
 
 use portion_text::chunk::TextKind;
@@ -21,8 +20,7 @@ use serde_json::{Map, Value};
 use crate::missing_codes::MissingCodes;
 use crate::snapshot::{ItemsTable, LineIndex, List, TableSource};
 use counts::LargeCounter;
-use ending::{closing_excerpt, last_line};
-use text_description::{TextDescription, truncated_line};
+use text_description::{TextDescription, closing_excerpt, last_line, truncated_line};
 
 /// Describes a large text for a reader who has not read it yet, as JSON within the token budget, the most
 /// useful facts first.
@@ -64,7 +62,7 @@ pub(crate) fn describe(
         match kind {
             TextKind::Prose => prose::describe(text, index, &mut description),
             TextKind::Code => code::describe(text, &mut description),
-            TextKind::Markup if markup::describe(text, index, table, &mut description) => {}
+            TextKind::Markup if document::describe_markup(text, index, table, &mut description) => {}
             _ => describe_lines(text, index, table, &mut description),
         }
     }
@@ -116,7 +114,7 @@ fn describe_lines(
     let kept = description.member_cost("last", &last);
     let found = severity_words::find(text, severity_words::PROBLEM_WORDS);
     severity_words::describe_counts(&found, description);
-    let outline = headings::find(text, index);
+    let outline = document::find_headings(text, index);
     if !outline.is_empty() {
         document::describe_outline(&outline, description.remaining().saturating_sub(kept) / 2, description);
     }
@@ -151,6 +149,3 @@ fn longest_line(text: &str) -> Option<(usize, usize)> {
     let lines = text.lines().enumerate().max_by_key(|(at, line)| (line.len(), usize::MAX - at));
     lines.map(|(at, line)| (at + 1, line.chars().count()))
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,26 +1,26 @@
 //! Renders the objects around a list, with those of their other members that are small.
 
-mod all_members;
 mod columns;
-mod overrides;
 mod paging;
 
-pub(super) use all_members::render_with_all_members;
-pub(super) use columns::kept_columns;
+pub(super) use columns::{kept_columns, render_with_all_members};
 pub(super) use paging::{ServedPage, rewritten_text};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use portion_json::path::step_from_quoted;
+use portion_json::scan::{JsonKind, minified, minify, unescape};
+use portion_tokens::TokenCounter;
+
+use super::budget::{NoticeSize, RemainingBudget, ReplyLimits};
+use super::notice::Detail;
+use super::rendering::RowFormat;
+use crate::noise::{NoiseFields, write_without_named};
+use crate::policy::{Policy, StripRule};
+use crate::snapshot::{Layout, ListItem, Member, OrderedList, Snapshot};
+use crate::view::ResolvedRequest;
 use columns::{align_to_columns, is_header, write_header};
-use overrides::{MemberOverrides, strip_members};
 use paging::rewritten_members;
-use portion_json::json_pointer::step_from_quoted;
-use portion_json::scan::minify;
-
-use super::budget::RemainingBudget;
-use crate::policy::StripRule;
-use crate::render::row_format::RowFormat;
-use crate::snapshot::{Layout, Member, OrderedList};
 
 /// Text before and after the items of a page.
 #[derive(Default)]
@@ -219,4 +219,93 @@ fn push_comma(side: &mut String) {
     if !side.ends_with('{') {
         side.push(',');
     }
+}
+
+/// Replaced members by level and index: `None` for a stripped member, otherwise its value without noise.
+type MemberOverrides = HashMap<(usize, usize), Option<String>>;
+
+/// Largest member, in bytes, that is searched for noise. Larger ones rarely fit.
+const MAX_SCANNED_BYTES: usize = 4 << 10;
+
+/// Returns the members that the rule strips, or whose values it shortens, and those about the page, which stay. `gone`
+/// receives the paths of what is stripped.
+fn strip_members(
+    rows: OrderedList<'_>,
+    strip: Option<&StripRule>,
+    paging: &HashMap<(usize, usize), String>,
+    gone: &mut BTreeSet<String>,
+) -> MemberOverrides {
+    let mut lean: MemberOverrides =
+        paging.iter().map(|(place, json)| (*place, Some(minified(json)))).collect();
+    let Some(strip) = strip else { return lean };
+    let mut path = String::new();
+    for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
+        let before = path.len();
+        for (at, member) in level.members.iter().enumerate() {
+            path.truncate(before);
+            path.push_str(if before > 0 { "." } else { "" });
+            path.push_str(&unescape(rows.slice(member.key)));
+            if at == level.list_member || paging.contains_key(&(depth, at)) {
+                continue;
+            }
+            if strip.strips_member(&path, member.value.len(), rows.text.len()) {
+                gone.insert(path.clone());
+                lean.insert((depth, at), None);
+            } else if matches!(member.kind, JsonKind::Object | JsonKind::Array)
+                && member.value.len() <= MAX_SCANNED_BYTES
+            {
+                let (mut value, mut inside) = (String::new(), BTreeSet::new());
+                write_without_named(strip, rows.slice(member.value), &path, &mut value, &mut inside);
+                if !inside.is_empty() {
+                    gone.append(&mut inside);
+                    // A member without remaining content is stripped whole.
+                    lean.insert((depth, at), Some(value).filter(|value| !value.is_empty()));
+                }
+            }
+        }
+        path.truncate(before);
+        path.push_str(if before > 0 { "." } else { "" });
+        path.push_str(&unescape(rows.slice(level.members[level.list_member].key)));
+    }
+    lean
+}
+
+/// Returns the tokens that the first reply has for the items of a list, and what each of the first `count`
+/// items costs there, minified.
+pub(crate) fn item_costs(
+    snapshot: &Snapshot,
+    asked: &ResolvedRequest,
+    rows: OrderedList<'_>,
+    count: usize,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> (usize, Vec<usize>) {
+    let room = ReplyLimits::for_reply(snapshot, asked, policy, true).budget_without_notice(
+        Detail::Full,
+        NoticeSize::Plain,
+        None,
+        counter,
+        0,
+    );
+    let mut left = room;
+    let strip = &policy.render_options.strip_rule;
+    let noise = NoiseFields::in_list(strip, rows.text, rows.list);
+    let wrapper = render(rows, &RowFormat::default(), Some(strip), None, &room);
+    let room = if left.spend(&wrapper.before) && left.spend(&wrapper.after) { left } else { room };
+    let mut text = String::new();
+    let cost = |item: ListItem| {
+        text.clear();
+        text.push(',');
+        if let Some(key) = item.key {
+            text.push_str(rows.slice(key));
+            text.push(':');
+        }
+        // Minifying cannot shorten an item that far.
+        if noise.is_empty() && item.value.len() / 4 > room.bytes {
+            return usize::MAX;
+        }
+        noise.write_without(rows.slice(item.value), &mut text);
+        counter.count_within(&text, room.tokens).unwrap_or(usize::MAX)
+    };
+    (room.tokens, rows.iter_from(0).take(count).map(cost).collect())
 }

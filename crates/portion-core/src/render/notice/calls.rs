@@ -3,11 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{Audience, Detail, Notice};
-use crate::render::FollowUpCall;
-use crate::render::envelope_type::EnvelopeType;
+use crate::render::context::FollowUpCall;
 use crate::render::portion::PortionKind;
-use crate::render::query_tables::QueryTables;
-use crate::render::record_lists::MAX_PATH_BYTES;
+use crate::render::query_tables::{MAX_PATH_BYTES, QueryTables};
+use crate::render::rendering::EnvelopeType;
 use crate::snapshot::STRUCTURED_CONTENT;
 
 /// Number of chunks of a text that a model reads one by one.

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::facts::{OmissionReason, abbreviated_names, owners_array, unshown_object};
 use super::{Audience, Detail, Notice};
 use crate::policy::MetadataStyle;
-use crate::render::envelope_type::EnvelopeType;
 use crate::render::meta::META_KEYS;
 use crate::render::portion::PortionKind;
+use crate::render::rendering::EnvelopeType;
 
 /// Members of `meta`, in order.
 struct Members {

@@ -10,10 +10,9 @@ use foldhash::quality::FixedState;
 use portion_json::scan::is_equivalent_json;
 use serde_json::{Map, Value};
 
-use super::builder::PageBuilder;
+use super::PageBuilder;
 use crate::render::budget::RemainingBudget;
-use crate::render::rendering::RenderTarget;
-use crate::render::row_format::RowFormat;
+use crate::render::rendering::{RenderTarget, RowFormat};
 use crate::snapshot::{Layout, OrderedList, cell_spans, visit_fields};
 use crate::view::Pagination;
 

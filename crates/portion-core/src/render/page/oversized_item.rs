@@ -1,12 +1,11 @@
 //! Renders an item that is too large for a page of its own.
 
-use super::builder::{PageBuilder, WrittenItems};
+use super::{PageBuilder, WrittenItems};
 use crate::cursor::PartOffset;
 use crate::render::budget::RemainingBudget;
-use crate::render::rendering::{RenderTarget, Rendering};
-use crate::render::row_format::RowFormat;
-use crate::render::summary::{self, FittedRecord};
-use crate::render::{raw, upstream_paging};
+use crate::render::rendering::{RenderTarget, Rendering, RowFormat};
+use crate::render::summary::FittedRecord;
+use crate::render::{chunk, summary, upstream_paging};
 use crate::snapshot::OrderedList;
 use crate::view::RequestedFields;
 
@@ -18,9 +17,9 @@ pub(super) fn render(
     room: &RemainingBudget<'_>,
 ) -> Rendering {
     let Some(item) = rows.item_at(byte) else {
-        return raw::render(rows.text, target.subject.span(), byte, room);
+        return chunk::render_bytes(rows.text, target.subject.span(), byte, room);
     };
-    let mut rendering = raw::render(rows.text, item.value, byte.max(item.value.start as usize), room);
+    let mut rendering = chunk::render_bytes(rows.text, item.value, byte.max(item.value.start as usize), room);
     if rendering.next.is_none() {
         let next = rows.position_of(&item) + 1;
         rendering.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));

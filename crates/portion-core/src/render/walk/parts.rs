@@ -2,22 +2,25 @@
 
 use std::collections::HashMap;
 
+use portion_json::scan::escaped_len;
 use portion_json::span::Span;
 
+use super::value::{render_as_received, render_part, render_source_if_fits};
 use super::{PartWalk, RenderedPart, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::{MIN_BUDGET, MIN_BYTE_LIMIT};
-use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
 use crate::render::budget::RemainingBudget;
-use crate::render::embedded_json::{render_as_received, render_part, render_source_if_fits};
+use crate::render::chunk;
 use crate::render::notice::MAX_NAMED_PARTS;
-use crate::render::piece_cost::TEXT_BLOCK_BYTES;
-use crate::render::pieces::{fragment_piece, part_piece, rendering_pieces};
+use crate::render::pieces::{
+    TEXT_BLOCK_BYTES, block_cost, block_placeholder, content_path_and_size, fragment_piece, part_piece,
+    rendering_pieces,
+};
 use crate::render::portion::{Piece, PieceBody, PortionKind};
-use crate::render::raw;
 use crate::render::rendering::{RenderTarget, Rendering};
 use crate::render::subject::render_whole_if_small;
 use crate::snapshot::{IndexedText, Part, PartBody};
+use crate::view::{RequestedFields, media};
 
 impl<'a> PartWalk<'a> {
     /// Renders all parts.
@@ -254,7 +257,7 @@ impl<'a> PartWalk<'a> {
         while let Some(at) = next.take() {
             let text = parts[at].source();
             let byte = if at == first { byte } else { 0 };
-            let mut rendering = raw::render(text, Span::new(0, text.len()), byte, &room);
+            let mut rendering = chunk::render_bytes(text, Span::new(0, text.len()), byte, &room);
             rendering.meta.path = Some(parts[at].address.clone());
             let after = rendering.next.map(|place| self.position_after(at, place));
             let rest = left.peek().map(|next| self.position_after(*next, PartOffset::Byte(0)));
@@ -268,5 +271,68 @@ impl<'a> PartWalk<'a> {
             }
         }
         channel
+    }
+}
+
+impl PartWalk<'_> {
+    /// Returns the parts that the first reply always shows, in order: exempt parts, media and small parts.
+    ///
+    /// Depends only on the snapshot, the view and the policy, so that follow-up replies can tell what the
+    /// first one showed.
+    pub(in crate::render) fn inline_parts(&self, walked: &[usize]) -> Vec<usize> {
+        let view = &self.request.view;
+        let ordered = view.order.as_ref().is_some_and(|order| order.is_requested);
+        let named = view.limit.is_some() || view.field_selection != RequestedFields::Auto || ordered;
+        // Clients that see only text continue `structuredContent` as text.
+        let apart = self.snapshot.structured_part();
+        let left = |at: &usize| !named && self.is_exempt(*at) && apart != Some(*at);
+        let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
+        // Media come first: they cannot be shortened, and text can.
+        let media: Vec<usize> = media::in_first_reply(self.snapshot, self.cx.policy)
+            .into_iter()
+            .filter(|at| rest.contains(at))
+            .collect();
+        // Tokens that remain beside media. A reply has at least as many as its media need.
+        let (due, policy) = (media.len() * self.cx.policy.media_tokens, self.cx.policy);
+        let tokens =
+            policy.reply_target.max(media::reply_budget(due, self.snapshot, policy)).saturating_sub(due);
+        let others: Vec<usize> = rest.iter().copied().filter(|at| media.binary_search(at).is_err()).collect();
+        let mut all = match (rest.is_empty(), others.is_empty()) {
+            (true, _) => self.small_parts(walked, policy.reply_target),
+            // If there are only media, the walk shows them.
+            (false, true) => left,
+            (false, false) => [left, media, self.small_parts(&others, tokens)].concat(),
+        };
+        all.sort_unstable();
+        all
+    }
+
+    /// Returns the parts that are small enough, each and together, to pass whole beside the others in a reply
+    /// of this many tokens.
+    fn small_parts(&self, walked: &[usize], tokens: usize) -> Vec<usize> {
+        if walked.len() < 2 {
+            return Vec::new();
+        }
+        let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
+        // The smallest reply must still hold a notice and a portion of another part.
+        let spare = tokens.saturating_sub(MIN_BUDGET);
+        let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
+        let mut companions = Vec::new();
+        for at in walked {
+            let is_binary = matches!(&parts[*at].body, PartBody::Atomic { binary: Some(_), .. });
+            if is_binary || parts[*at].text_len() > policy.hard_byte_limit / 8 {
+                continue;
+            }
+            let text = parts[*at].text();
+            let around = TEXT_BLOCK_BYTES.max(parts[*at].label.frame_bytes);
+            if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
+                let rest = (left.checked_sub(cost), bytes.checked_sub(around + escaped_len(text)));
+                let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
+                (left, bytes) = (tokens_left, bytes_left);
+                companions.push(*at);
+            }
+        }
+        // At least one part must remain to be walked.
+        if companions.len() == walked.len() { Vec::new() } else { companions }
     }
 }

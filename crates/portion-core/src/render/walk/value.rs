@@ -1,18 +1,17 @@
-//! Renders a value that a path or a section selects.
+//! Renders a value that a path or a section selects, and JSON in a text as data or as received.
 
 use portion_json::span::Span;
 
 use super::{PartWalk, RenderedPart, ReplyContent};
 use crate::cursor::PartOffset;
 use crate::render::budget::RemainingBudget;
-use crate::render::embedded_json::render_part;
+use crate::render::chunk;
 use crate::render::pieces::{base64_piece, fragment_piece, part_piece, rendering_pieces};
-use crate::render::portion::PieceBody;
-use crate::render::raw;
-use crate::render::rendering::{NoticeExtra, Rendering};
+use crate::render::portion::{PieceBody, PortionKind};
+use crate::render::rendering::{NoticeExtra, RenderTarget, Rendering};
 use crate::render::subject::{render_subject, render_whole_if_small};
-use crate::snapshot::{Part, PartBody};
-use crate::view::{TargetValue, media};
+use crate::snapshot::{JsonOrigin, Part, PartBody};
+use crate::view::{Target, TargetValue, media};
 
 impl<'a> PartWalk<'a> {
     /// Renders the value.
@@ -80,14 +79,14 @@ impl<'a> PartWalk<'a> {
             };
             if let Some(base64) = &node.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
-                let mut rendering = raw::render_base64(&node.source, byte, &room, flat);
+                let mut rendering = chunk::render_base64(&node.source, byte, &room, flat);
                 rendering.meta.path = Some(pointer);
                 rendering.extras.push(NoticeExtra::MimeType(base64.mime_type.clone()));
                 return rendering;
             }
             let window = self.request.view.range.map(|window| window.span);
             let stretch = window.unwrap_or(Span::new(0, node.source.len()));
-            let mut rendering = raw::render(&node.source, stretch, byte, &room);
+            let mut rendering = chunk::render_bytes(&node.source, stretch, byte, &room);
             rendering.meta.path = Some(pointer);
             return rendering;
         }
@@ -118,4 +117,86 @@ impl<'a> PartWalk<'a> {
         let base = if named && !node.pointer.is_empty() { "" } else { self.base_pointer(part) };
         format!("{base}{}", node.pointer)
     }
+
+    /// Returns the origin of the shown JSON, if it was found in a text and the notice describes it.
+    pub(in crate::render) fn read_as(&self, channel: &ReplyContent<'_>) -> Option<&'a JsonOrigin> {
+        let shaped =
+            channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != PortionKind::Raw)?;
+        let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
+        let is_shown = match &self.request.view.target {
+            // Values inside it are reported only if they are shown differently from the source.
+            Target::Value(node) if !node.pointer.is_empty() => {
+                origin.has_replacements && *node.source != *node.subject.text
+            }
+            // An unchanged text needs no such report.
+            _ => shaped.rendering.kind != PortionKind::Whole && self.request.start.offset.is_start(),
+        };
+        is_shown.then_some(origin)
+    }
+}
+
+/// Shares of a budget, in twentieths, tried for JSON that is then escaped into a string.
+const BUDGET_SHARES: [usize; 6] = [16, 14, 12, 10, 7, 4];
+
+/// Renders a part as received.
+pub(in crate::render) fn render_as_received(
+    part: &Part,
+    target: &RenderTarget<'_>,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
+    match part.json_origin {
+        Some(_) => render_source_text(part),
+        None => Rendering::whole(target, room),
+    }
+}
+
+fn render_source_text(part: &Part) -> Rendering {
+    // An object or a string is JSON, whatever it contains.
+    Rendering {
+        is_json: part.enclosing_string().is_some(),
+        ..Rendering::new(PortionKind::Whole, part.text().to_owned())
+    }
+}
+
+/// Renders the source text of embedded JSON if the JSON would be shown whole and the text fits.
+pub(in crate::render) fn render_source_if_fits(
+    part: &Part,
+    target: &RenderTarget<'_>,
+    room: RemainingBudget<'_>,
+) -> Option<Rendering> {
+    part.json_origin.as_ref().filter(|_| target.upstream_list.is_none())?;
+    let rendering = render_whole_if_small(target, room)?;
+    let fits = room.fits(part.text());
+    fits.then(|| render_source_text(part)).filter(|_| !rendering.omits_content())
+}
+
+/// Renders a part. JSON found in a string is escaped back into that string, unless the text around it does
+/// not fit or an envelope takes its place.
+pub(in crate::render) fn render_part(
+    part: &Part,
+    target: &RenderTarget<'_>,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
+    if part.enclosing_string().is_none() || target.uses_envelope() {
+        return render_subject(target, room);
+    }
+    // Without its string it is not a valid value for `structuredContent`.
+    let alone = || Rendering { is_json: false, ..render_subject(target, room) };
+    render_in_string(part, room, |room| Some(render_subject(target, room))).unwrap_or_else(alone)
+}
+
+/// Renders JSON that was found in a string inside that string, or returns `None` if it does not fit.
+pub(in crate::render) fn render_in_string(
+    part: &Part,
+    room: &RemainingBudget<'_>,
+    draw: impl Fn(&RemainingBudget<'_>) -> Option<Rendering>,
+) -> Option<Rendering> {
+    let origin = part.json_origin.as_ref()?;
+    // The cost of the escapes is known only after rendering.
+    BUDGET_SHARES.into_iter().find_map(|share| {
+        let (tokens, bytes) = (room.tokens / 20 * share, room.bytes / 20 * share);
+        let rendering = draw(&RemainingBudget { tokens, bytes, ..*room })?;
+        let body = origin.with_replaced_string(&rendering.body).filter(|body| room.fits(body))?;
+        Some(Rendering { body, is_json: true, ..rendering })
+    })
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
 use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};

@@ -18,7 +18,7 @@ use portion_auth::{Authenticator, Identity};
 use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
 use portion_net::io::GuardedBody;
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 

@@ -24,7 +24,7 @@ use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, minify};
 use portion_json::span::Span;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use portion_config::settings::Origin;
-use portion_config::settings::{Setting, Settings};
+use portion_config::settings::{Origin, Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
 use portion_gateway::store::disk::prepare_directory;
 use portion_text::glob;
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;

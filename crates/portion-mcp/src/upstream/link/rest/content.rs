@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
 use portion_json::scan::quote;
-use portion_text::charset::{charset_of, decode_as};
+use portion_text::encoding::{charset_of, decode_as};
 
 /// Media types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 8] =
