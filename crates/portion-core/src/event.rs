@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use crate::error_code::ErrorCode;
 use crate::named_choices::named_choices;
-use crate::stage_name::StageName;
+use crate::render::StageName;
 
 /// Receives events. It must neither block nor fail, because it is called while a request is being served.
 pub trait Observer: Send + Sync {

@@ -21,10 +21,9 @@
 //! | `engine` | a connection that can only read, within the limits |
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite on their syntax trees |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
-//! | `sql_query` | a query with its parameters |
+//! | `sql_query` | a query with its parameters; the query for `fields` and `sort` on a text |
 //! | `query_result` | result rows as JSON, without columns that are NULL throughout |
 //! | `outline` | tables and columns for errors about missing ones |
-//! | `row_selection` | the query for `fields` and `sort` on a text |
 //!
 //! ```
 //! use portion_core::payload::{Block, Content, Payload};
@@ -59,7 +58,6 @@ mod outline;
 mod query_result;
 mod records;
 mod redaction;
-mod row_selection;
 mod sql_query;
 mod table;
 mod table_rows;
@@ -72,8 +70,7 @@ pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
 pub use outline::outline_tables;
 pub use query_result::{EmptyReason, QueryResult};
-pub use row_selection::select_rows;
-pub use sql_query::{JoinedResult, SqlQuery};
+pub use sql_query::{JoinedResult, SqlQuery, select_rows};
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;

@@ -13,7 +13,7 @@ use portion_core::event::{
     AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, Observer, Outcome, PayloadForm,
     RequestServed,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::{Filter, Reader, Series};
 use portion_telemetry::recorder::{Recorder, Settings};
 use table::Table;

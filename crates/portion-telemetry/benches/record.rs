@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::alert::{Alarm, Rule};
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::Meter;

@@ -14,7 +14,7 @@ use portion_core::error_code::ErrorCode;
 use portion_core::event::{
     EndpointKind, Event, Observer as _, Outcome, PayloadForm, RequestServed, ServedError,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::recorder::{Recorder, Settings};
 
 const RECORDS: u64 = 1_000_000;

@@ -27,7 +27,6 @@ mod key_search;
 mod leaf_tokens;
 mod literal;
 mod pattern;
-mod record_match;
 mod record_search;
 mod regex_engine;
 mod scope;

@@ -10,8 +10,8 @@ use portion_json::span::Span;
 use super::candidates::{Candidates, NextPositions};
 use super::error::Fuel;
 use super::hits::{Hits, JsonObjectWriter as Written};
+use super::leaf_tokens::{RecordMatch, first_match, value_text};
 use super::pattern::Matcher;
-use super::record_match::{RecordMatch, first_match, value_text};
 use super::{FindError, context};
 use crate::snapshot::{FieldRank, Layout, List, ListItem, ListProfile, cell_spans, with_key_field};
 

@@ -6,9 +6,8 @@ use portion_text::chunk::TextKind;
 
 use super::candidates::Candidates;
 use super::error::Fuel;
-use super::leaf_tokens::{LeafTokens, Token};
+use super::leaf_tokens::{LeafTokens, RecordMatch, Token, value_text};
 use super::literal::is_unspaced;
-use super::record_match::{RecordMatch, value_text};
 use super::regex_engine::RegexEngine;
 use super::scope::{SearchScope, SearchTarget};
 use super::value_search::ValueSearch;

@@ -2,10 +2,10 @@
 
 use portion_tokens::estimate_size;
 
-use super::budget::NOTICE_COPIES;
 use super::notice::NoticeText;
 use super::page::Cost;
 use super::portion::Piece;
+use super::reply_limits::NOTICE_COPIES;
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{CursorToken, charged};
 use crate::snapshot::STRUCTURED_CONTENT;

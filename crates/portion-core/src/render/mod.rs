@@ -28,6 +28,7 @@
 //! assert!(matches!(reply, FirstReply::Untouched { .. }));
 //! ```
 
+mod block;
 mod budget;
 mod candidate;
 mod chunk;
@@ -47,9 +48,9 @@ mod portion;
 mod query_tables;
 mod rendering;
 mod reply;
+mod reply_limits;
 mod structured;
 mod structured_records;
-mod subject;
 mod summary;
 mod upstream_paging;
 mod walk;
@@ -58,7 +59,7 @@ pub use context::{Context, FollowUpCall};
 pub(crate) use list_wrapper::item_costs;
 pub use pass_through::is_exempt;
 pub(crate) use pass_through::{needs_no_notice, pass_through_cost};
-pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind};
+pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
 pub use structured::nested_notice_key;
 pub use upstream_paging::{UpstreamRest, upstream_rest};
 

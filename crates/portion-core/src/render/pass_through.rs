@@ -1,14 +1,11 @@
 //! Decides which payloads and parts pass as received, and which pieces are not charged to a reply.
 
-use std::collections::HashMap;
-
 use portion_json::scan::{escaped_len, minified};
 
+use super::block::block_cost;
 use super::budget::ENVELOPE_BYTES;
 use super::context::Context;
-use super::pieces::block_cost;
 use super::portion::Piece;
-use super::walk::PartWalk;
 use crate::policy::{Policy, StructuredMode, Techniques};
 use crate::snapshot::{IndexedText, Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
@@ -119,39 +116,6 @@ fn part_wire_bytes(part: &Part, limit: usize) -> usize {
         // Escapes only add bytes, so a text that is too long is not scanned.
         PartBody::Indexed(_) if part.text_len() > limit => part.text_len(),
         PartBody::Indexed(_) => frame + escaped_len(part.text()),
-    }
-}
-
-impl PartWalk<'_> {
-    /// Returns true if a part is whole in the first reply to every request for everything without further
-    /// arguments.
-    pub(super) fn is_exempt(&self, at: usize) -> bool {
-        is_exempt(self.snapshot, at, self.cx.policy)
-    }
-
-    /// Returns true if this reply shows a part as received, whatever it costs.
-    pub(super) fn is_shown_whole(&self, at: usize) -> bool {
-        self.is_whole || self.is_uncharged(at)
-    }
-
-    /// Returns true if the cost of a part is not charged to the reply.
-    pub(super) fn is_uncharged(&self, at: usize) -> bool {
-        self.is_first_reply && self.request.is_plain && self.is_exempt(at)
-    }
-
-    /// Returns, for each piece, true if it is not charged. Fast for very many parts.
-    pub(super) fn uncharged_pieces(&self, pieces: &[Piece]) -> Vec<bool> {
-        let parts = self.snapshot.parts();
-        if !(0..parts.len()).any(|at| self.is_uncharged(at)) {
-            return vec![false; pieces.len()];
-        }
-        let places: HashMap<&str, usize> =
-            parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
-        let place = |piece: &Piece| {
-            let own = places.get(piece.address.as_str()).copied();
-            own.or_else(|| parts.iter().position(|part| shows_part(piece, part)))
-        };
-        pieces.iter().map(|piece| place(piece).is_some_and(|at| self.is_uncharged(at))).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use super::budget::RemainingBudget;
 use super::context::FollowUpCall;
 use super::meta::{NameList, RenderingMeta};
 use super::page::{Cost, Measured};
-use super::portion::{Plan, PortionKind};
+use super::portion::{Plan, PortionKind, StageName};
 use super::query_tables::QueryTables;
 use crate::cursor::{CursorToken, PartOffset, Position};
 use crate::noise::NoiseFields;
@@ -17,7 +17,6 @@ use crate::paging::PagingArgument;
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
 use crate::snapshot::{IndexedText, Slice};
-use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields, SortOrder, View};
 
 /// A part to render, and how.

@@ -1,6 +1,6 @@
 //! Renders a reply within its limits.
 
-use super::budget::{NoticeSize, RemainingBudget, ReplyLimits};
+use super::budget::RemainingBudget;
 use super::candidate::Candidate;
 use super::context::Context;
 use super::description::Description;
@@ -10,6 +10,7 @@ use super::page::Measured;
 use super::pass_through;
 use super::portion::{Portion, PortionKind};
 use super::query_tables::QueryTables;
+use super::reply_limits::{NoticeSize, ReplyLimits};
 use super::walk::PartWalk;
 use crate::cursor::PartOffset;
 use crate::snapshot::Snapshot;
@@ -298,11 +299,12 @@ mod tests {
     use crate::payload::{Block, Content, Payload};
     use crate::policy::{EnvelopeMode, Policy};
     use crate::render::Context;
-    use crate::render::budget::{NoticeSize, RemainingBudget, ReplyLimits};
+    use crate::render::budget::RemainingBudget;
     use crate::render::candidate::Candidate;
     use crate::render::notice::Detail;
     use crate::render::page::Measured;
     use crate::render::portion::Portion;
+    use crate::render::reply_limits::{NoticeSize, ReplyLimits};
     use crate::render::walk::PartWalk;
     use crate::snapshot::capture;
     use crate::view::{Request, resolve};

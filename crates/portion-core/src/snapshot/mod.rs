@@ -13,12 +13,10 @@
 //! assert_eq!((list.pointer.as_str(), list.len()), ("/data", 2));
 //! ```
 
-mod column_arrays;
 mod derived;
 mod duplicates;
 mod embedded_json;
 mod encoding;
-mod groups;
 mod indexed_text;
 mod line_index;
 mod list;
@@ -27,34 +25,31 @@ mod nested_lists;
 mod object;
 mod partial;
 mod profile;
-mod record_blocks;
 mod redacted;
 mod slice;
-mod text_tables;
+mod table_layouts;
 mod upstream_page;
 
-pub use column_arrays::{ColumnArrays, header_row};
 pub use derived::DerivedData;
 pub(crate) use duplicates::block_place;
 pub(crate) use embedded_json::main_text;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
-pub(crate) use groups::{LIST_NAMES, sole_object};
 pub use indexed_text::{IndexedText, Structure};
 pub use line_index::LineIndex;
+pub(crate) use line_index::{ItemsTable, TableSource, TextTables, column_list};
 pub(crate) use list::cell_spans;
 pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
-pub(crate) use list_detection::has_identity;
+pub(crate) use list_detection::{LIST_NAMES, has_identity, sole_object};
 pub(crate) use nested_lists::MIN_LIST_BYTES;
 pub use nested_lists::{NestedLists, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
 pub(crate) use profile::{FieldType, field_names};
-pub use record_blocks::{RecordBlock, list_blocks, record_blocks};
 pub(crate) use redacted::string_at;
 pub use slice::Slice;
-pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
+pub use table_layouts::{ColumnArrays, RecordBlock, header_row, list_blocks, record_blocks};
 pub use upstream_page::UpstreamPage;
 pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 

@@ -1,7 +1,7 @@
 //! Explains outcomes, stages and error codes in a sentence each.
 
 use portion_core::event::{Outcome, ServedError};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 
 /// Explains an outcome.
 pub(super) fn outcome(name: &str) -> &'static str {

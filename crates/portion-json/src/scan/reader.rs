@@ -2,14 +2,12 @@
 //! rest.
 
 mod fast_path;
-mod kind;
-mod scan_error;
 
 pub use fast_path::ExpectedKey;
-pub use kind::JsonKind;
-pub use scan_error::ScanError;
 
 use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, digit_prefix_len, plain_prefix_len, skip_plain_blocks};
+use super::is_whitespace;
+use super::{JsonKind, ScanError};
 use crate::span::Span;
 
 /// A position in JSON text. Every step validates what it passes.
@@ -396,11 +394,6 @@ impl<'a> JsonReader<'a> {
         self.offset += word.len();
         Ok(())
     }
-}
-
-#[inline]
-fn is_whitespace(b: u8) -> bool {
-    matches!(b, b' ' | b'\n' | b'\r' | b'\t')
 }
 
 /// A stack of containers; a set bit is an object.

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::rewriting::interval_text;
-use super::syntax::{arguments, is_number, literal, raw};
+use super::{arguments, is_number, literal, raw};
 
 /// Functions under other names.
 const RENAMED: &[(&str, &str)] = &[

@@ -9,8 +9,9 @@ use sqlparser::ast::{
 };
 
 use super::literals::ComparedType;
-use super::syntax::{Tree, arguments, column_name, is_number, literal, quoted_text, raw};
-use super::{calls, clauses, elements, literals};
+use super::{
+    Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
+};
 
 /// The types of columns by their names.
 pub(crate) struct ColumnTypes<'a> {

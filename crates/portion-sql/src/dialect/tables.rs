@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{TableFactor, Visit, Visitor};
 
-use super::edits::Edits;
-use super::syntax::Tree;
-use super::token::TokenKind;
+use super::Tree;
+use super::edits::{Edits, TokenKind};
 
 /// A statement whose tables have names of their own.
 #[derive(Debug, Default, PartialEq, Eq)]

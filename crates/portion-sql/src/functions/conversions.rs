@@ -9,7 +9,7 @@ use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 
 use super::dates::DateFunctions;
-use super::{Registry, add, function_error, text_value};
+use super::values::{Registry, add, function_error, text_value};
 use crate::usage::StatementUsage;
 
 pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> Result<()> {

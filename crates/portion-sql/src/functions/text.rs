@@ -8,7 +8,7 @@ use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 
-use super::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
+use super::values::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
 use crate::cell::Cell;
 
 pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
@@ -111,7 +111,7 @@ fn position(text: &str, part: &str) -> i64 {
 
 fn pad(context: &Context<'_>, at_start: bool, most: usize) -> Result<Option<String>> {
     if !(2..=3).contains(&context.len()) {
-        return Err(super::function_error("lpad and rpad take a text, a length and a filling"));
+        return Err(super::values::function_error("lpad and rpad take a text, a length and a filling"));
     }
     let (Some(text), Some(width)) = (text(context, 0), number_argument(context, 1)) else { return Ok(None) };
     let filling = if context.len() == 3 { text_value(context.get_raw(2)) } else { Some(" ".into()) };

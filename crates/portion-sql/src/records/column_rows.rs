@@ -8,7 +8,7 @@ use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 use portion_text::names::UniqueNames;
 
-use super::{ColumnRole, shape, tree};
+use super::{ColumnRole, tree};
 use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
@@ -53,7 +53,7 @@ impl ColumnRows {
         let (mut columns, mut roles) = (Vec::new(), Vec::new());
         let (mut unique, mut unlike) = (UniqueNames::default(), names);
         UniqueNames::number_variants(&mut unlike);
-        for (at, (name, cells)) in unlike.iter().zip(&cells).enumerate().take(shape::MAX_COLUMNS) {
+        for (at, (name, cells)) in unlike.iter().zip(&cells).enumerate().take(super::MAX_COLUMNS) {
             let (mut kinds, mut learner) = (ValueKinds::default(), FormLearner::default());
             let values = cells.iter().filter(|cell| !cell.is_empty()).map(|cell| cell.slice(text));
             values.for_each(|value| tree::learn_value(value, &mut kinds, &mut learner));
@@ -102,6 +102,6 @@ impl TableRows for ColumnRows {
     }
 
     fn unlisted_field_count(&self) -> usize {
-        self.quoted_names.len().saturating_sub(shape::MAX_COLUMNS)
+        self.quoted_names.len().saturating_sub(super::MAX_COLUMNS)
     }
 }

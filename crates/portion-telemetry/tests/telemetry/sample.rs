@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::Reader;
 use portion_telemetry::recorder::{Recorder, Settings};
 use tempfile::TempDir;

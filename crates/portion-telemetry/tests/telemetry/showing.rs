@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::event::{ExperimentArm, Outcome, RequestServed};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
 use portion_telemetry::what_if::{Limits, forecast};

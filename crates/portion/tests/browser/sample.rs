@@ -8,7 +8,7 @@ use portion_core::event::{
     AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, ExperimentArm, Observer as _, Outcome,
     PayloadForm, RequestServed, ServedError, ShadowResult, TraceContext,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::recorder::{Recorder, Settings};
 
 /// Microseconds.

@@ -4,7 +4,7 @@ use portion_text::chunk::heading_level;
 use portion_text::html::plain_text;
 use serde_json::Value;
 
-use super::table;
+use super::text_description;
 use super::text_description::{
     LIST_OVERHEAD_TOKENS, TextDescription, closing_excerpt, more_marker, truncated_line,
 };
@@ -46,7 +46,7 @@ pub(super) fn describe_headings(
     let share = if table.is_some() { 2 } else { 1 };
     describe_outline(outline, description.remaining().saturating_sub(kept) / share, description);
     if let Some(table) = table {
-        table::describe(table, kept, description);
+        text_description::describe_table(table, kept, description);
     }
     // A page may end with a script, which has no text.
     if last.as_str().is_some_and(|last| !last.is_empty()) {

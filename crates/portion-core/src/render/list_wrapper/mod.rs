@@ -12,9 +12,10 @@ use portion_json::path::step_from_quoted;
 use portion_json::scan::{JsonKind, minified, minify, unescape};
 use portion_tokens::TokenCounter;
 
-use super::budget::{NoticeSize, RemainingBudget, ReplyLimits};
+use super::budget::RemainingBudget;
 use super::notice::Detail;
 use super::rendering::RowFormat;
+use super::reply_limits::{NoticeSize, ReplyLimits};
 use crate::noise::{NoiseFields, write_without_named};
 use crate::policy::{Policy, StripRule};
 use crate::snapshot::{Layout, ListItem, Member, OrderedList, Snapshot};

@@ -1,6 +1,5 @@
 //! Builds the notice of a reply: totals, what is missing, and the exact next call, in full and as the text holds it.
 
-mod calls;
 mod facts;
 mod object;
 

@@ -4,7 +4,6 @@ mod costs;
 mod examples;
 mod field_order;
 mod measured;
-mod oversized_item;
 mod plan;
 mod table;
 mod write;
@@ -18,6 +17,8 @@ use super::budget::RemainingBudget;
 use super::list_wrapper::ListWrapper;
 use super::portion::Plan;
 use super::rendering::{NoticeExtra, RenderTarget, Rendering, RowFormat};
+use super::summary::FittedRecord;
+use super::{chunk, summary, upstream_paging};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
@@ -34,7 +35,7 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
     let rows = rows(target, list);
     let from = match target.start {
         PartOffset::Item(at) => at as usize,
-        PartOffset::Byte(byte) => return oversized_item::render(target, rows, byte as usize, room),
+        PartOffset::Byte(byte) => return render_oversized(target, rows, byte as usize, room),
     };
     let is_sample = target.is_sample() && list.len() > SAMPLE_ROWS;
     let sizes = page_sizes(target, list, from);
@@ -48,7 +49,7 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
     let rendered = if is_sample { sample() } else { None };
     rendered.or_else(|| page.render(room, room)).or_else(|| page.summarize_single(room)).unwrap_or_else(
         || {
-            let mut rendering = oversized_item::render(target, rows, page.first_byte(), room);
+            let mut rendering = render_oversized(target, rows, page.first_byte(), room);
             let fixed = page.pagination(1, &RowFormat::default(), list.len() > 1);
             rendering.meta.page_size = Some(fixed.page_size as usize);
             Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..rendering }
@@ -149,6 +150,57 @@ impl PageBuilder<'_> {
         let is_meant =
             found.len() > usize::from(self.target.is_singled_out && options.summary_fields.len() > 1);
         is_meant.then(|| kept.into_iter().collect())
+    }
+
+    /// Summarizes the first item if it is too large for a page of its own.
+    fn summarize_single(&self, room: &RemainingBudget<'_>) -> Option<Rendering> {
+        if self.target.view.field_selection != RequestedFields::Auto {
+            return None;
+        }
+        let item = self.rows.iter_from(self.first_item).next()?;
+        let mut lean = String::new();
+        let value = self.rows.slice(item.value);
+        let value = if self.noise.is_empty() {
+            value
+        } else {
+            self.noise.write_without(value, &mut lean);
+            &lean
+        };
+        let shell = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2))?;
+        let mut left = *room;
+        if !left.spend(&shell.before) || !left.spend(&shell.after) {
+            return None;
+        }
+        let pointer = format!("{}{}", self.target.pointer, self.rows.pointer_to(&item));
+        // An answer keeps all fields, with shorter strings.
+        let whole =
+            if self.target.is_answer { summary::shorten_strings(value, &pointer, &left) } else { None };
+        let options = &self.target.policy.render_options;
+        let record = whole.or_else(|| summary::fit_record(value, &pointer, left.tokens, &left, options));
+        let FittedRecord { body, omitted_fields: left_out, elided_count: elided } = record?;
+        let key = item.key.map_or_else(String::new, |key| format!("{}:", self.rows.slice(key)));
+        let items = format!("{key}{body}");
+        if !left.fits(&items) {
+            return None;
+        }
+        let how = RowFormat {
+            is_condensed: !left_out.is_empty() || !self.target.is_answer,
+            ..RowFormat::default()
+        };
+        let filled = WrittenItems {
+            wrapper: shell,
+            items,
+            served_count: 1,
+            plan: None,
+            omitted_fields: left_out,
+            elided_count: elided,
+        };
+        Some(self.finish(filled, &how, room))
+    }
+
+    /// Returns the offset of the first item in the text.
+    fn first_byte(&self) -> usize {
+        self.rows.iter_from(self.first_item).next().map_or(0, |item| item.value.start as usize)
     }
 }
 
@@ -281,4 +333,26 @@ impl WrittenItems {
         let omitted_fields = OmittedFields::new();
         Self { wrapper, items: String::new(), served_count: 0, plan: None, omitted_fields, elided_count: 0 }
     }
+}
+
+/// Renders an item that fits no page as raw chunks. After its last chunk the list continues.
+fn render_oversized(
+    target: &RenderTarget<'_>,
+    rows: OrderedList<'_>,
+    byte: usize,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
+    let Some(item) = rows.item_at(byte) else {
+        return chunk::render_bytes(rows.text, target.subject.span(), byte, room);
+    };
+    let mut rendering = chunk::render_bytes(rows.text, item.value, byte.max(item.value.start as usize), room);
+    if rendering.next.is_none() {
+        let next = rows.position_of(&item) + 1;
+        rendering.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));
+    }
+    rendering.total_count = Some(rows.list.len());
+    upstream_paging::note_fetched_list(target, rows.list.len(), &mut rendering);
+    rendering.meta.path = Some(format!("{}{}", target.pointer, rows.pointer_to(&item)));
+    rendering.meta.offset = Some(rows.position_of(&item));
+    rendering
 }

@@ -17,10 +17,9 @@ use super::table::TableCosts;
 use super::{PageBuilder, WrittenItems};
 use crate::render::budget::RemainingBudget;
 use crate::render::elide::ELISION_LIMITS;
-use crate::render::portion::Plan;
+use crate::render::portion::{Plan, StageName};
 use crate::render::rendering::RowFormat;
 use crate::snapshot::Layout;
-use crate::stage_name::StageName;
 use crate::view::RequestedFields;
 
 /// Records that a page shows before it shows more fields of them, if its own number does not fit.

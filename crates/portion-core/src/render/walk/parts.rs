@@ -5,20 +5,17 @@ use std::collections::HashMap;
 use portion_json::scan::escaped_len;
 use portion_json::span::Span;
 
-use super::value::{render_as_received, render_part, render_source_if_fits};
+use super::value::{render_as_received, render_part, render_source_if_fits, render_whole_if_small};
 use super::{PartWalk, RenderedPart, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::{MIN_BUDGET, MIN_BYTE_LIMIT};
+use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
 use crate::render::budget::RemainingBudget;
 use crate::render::chunk;
 use crate::render::notice::MAX_NAMED_PARTS;
-use crate::render::pieces::{
-    TEXT_BLOCK_BYTES, block_cost, block_placeholder, content_path_and_size, fragment_piece, part_piece,
-    rendering_pieces,
-};
+use crate::render::pieces::{TEXT_BLOCK_BYTES, fragment_piece, part_piece, rendering_pieces};
 use crate::render::portion::{Piece, PieceBody, PortionKind};
 use crate::render::rendering::{RenderTarget, Rendering};
-use crate::render::subject::render_whole_if_small;
 use crate::snapshot::{IndexedText, Part, PartBody};
 use crate::view::{RequestedFields, media};
 

@@ -31,7 +31,7 @@ pub(crate) use index::{read_indexed, write_indexed};
 
 use portion_json::span::Span;
 
-use super::partial::Gaps;
+use super::slice::Gaps;
 use super::{Slice, Snapshot, Structure};
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 

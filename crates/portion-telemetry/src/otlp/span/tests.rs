@@ -7,7 +7,7 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor};
 use portion_core::error_code::ErrorCode;
 use portion_core::event::{Outcome, ServedError};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 
 use super::*;
 
