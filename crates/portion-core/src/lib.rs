@@ -45,7 +45,7 @@
 //! | `paging` | arguments by which tools page their results, with their values in a call |
 //! | `view` | `Request`: validated without the payload. `resolve` checks it against a snapshot and returns a `View`. `order` sorts, `section` finds named sections, `media` selects images and audio, `encoding` writes and reads views as bytes |
 //! | `ranking` | scores of records, the selection of those that are shown, and in `rank` the order of a reply |
-//! | `noise` | fields that views leave out |
+//! | `noise`, `elide` | fields that views leave out; long strings, shortened |
 //! | `named_choices` | names of the values of enums, in configurations and records |
 //! | `missing_codes` | numbers that stand for missing values |
 //! | `render` | the only builder of `Portion`. `reply` renders a reply within its limits (`budget`): `candidate` renders both forms with their notice, `cost_estimate` computes what they cost; a reply that is too large is rendered again, smaller by the excess. `walk` visits the parts; `walk/value` renders one of them by its structure, as a `page` in its `list_wrapper`, a `summary`, a `chunk`, or whole; `rendering` is the result of each. `pass_through` decides what stays whole; `notice` writes totals, omissions and the next call, and selects what of it the text holds; `query_tables` names what a query can read; `description` adds facts of the whole; `page/costs` counts the fields of the records of a page once, `page/plan` chooses by these costs what the page shows (the plan as others see it is in `portion`), `page/write` and `page/table` write it, `page/field_order` says which fields come first, `page/examples` chooses further records for a sample; `structured` writes `structuredContent`; `envelope` wraps portion and notice |
@@ -59,6 +59,7 @@ mod base64_text;
 mod codec;
 pub mod cursor;
 pub mod describe;
+mod elide;
 pub mod error_code;
 pub mod event;
 pub mod find;

@@ -130,7 +130,7 @@ fn served(number: u64) -> RequestServed {
         total_items: Some(500),
         latency: Duration::from_micros(5_000 + (mixed % 3_000).pow(2) / 50),
         overhead: Duration::from_micros(300 + mixed % 900),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: number % 20_000,
         config: 1,
         ..RequestServed::default()

@@ -186,7 +186,7 @@ fn event(number: u64) -> Event {
         total_items: Some(500),
         latency: Duration::from_micros(20_000 + number % 9_000),
         overhead: Duration::from_micros(900),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: number % 100,
         config: 1,
         ..RequestServed::default()

@@ -2,8 +2,8 @@
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
 //! [`column_form`] the texts of a column,
-//! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] decodes bytes; [`glob`]
-//! and [`names`] compare names; [`display`] writes text for people. Nothing here does IO, recurses on the depth of its input, or panics on any input.
+//! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] decodes bytes; [`names`]
+//! compares names; [`display`] writes text for people. Nothing here does IO, recurses on the depth of its input, or panics on any input.
 //!
 //! # Modules
 //!
@@ -15,7 +15,7 @@
 //! | `delimited`, `document_table`, `diff` | rows of CSV and the like, with the type of each cell; tables of Markdown and HTML; files of a unified diff, with their commits |
 //! | `html` | tags, headings and text of HTML |
 //! | `timestamp` | the parser of dates and times, with calendar arithmetic: for descriptions, SQL, and times that people write |
-//! | `glob`, `names` | patterns with `*`; words of a name, similar names for errors, names that differ regardless of case |
+//! | `names` | patterns with `*`, words of a name, similar names for errors, names that differ regardless of case |
 //! | `display` | text of others without what controls a terminal, the columns that it takes there, values shortened for messages; numbers with their nouns; texts as YAML |
 //!
 //! Times are recognised in three places, because these answer different questions. `timestamp` reads a whole value as one
@@ -32,7 +32,6 @@ pub mod diff;
 pub mod display;
 pub mod document_table;
 pub mod encoding;
-pub mod glob;
 pub mod html;
 pub mod log_entry;
 pub mod names;

@@ -68,8 +68,8 @@ impl DistinctValues {
     pub(super) fn add(&mut self, hash: u64, at: Span, remaining: &mut usize) {
         match self {
             Self::Counted(few) => {
-                if let Some(held) = few.get_mut(&hash) {
-                    held.count += 1;
+                if let Some(stored) = few.get_mut(&hash) {
+                    stored.count += 1;
                 } else if few.len() < MAX_COUNTED_VALUES {
                     few.insert(hash, ValueCount { count: 1, first_span: at });
                 } else {
@@ -170,10 +170,10 @@ fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Option<String
 /// many or too long values.
 pub(super) fn value_counts(field: &FieldStats, text: &str) -> Option<Vec<(String, usize)>> {
     let DistinctValues::Counted(few) = &field.tally else { return None };
-    let mut held: Vec<ValueCount> = few.values().copied().collect();
-    held.sort_by_key(|held| (usize::MAX - held.count, held.first_span.start));
-    let mut values = Vec::with_capacity(held.len() + 2);
-    for ValueCount { count, first_span: at } in held {
+    let mut stored: Vec<ValueCount> = few.values().copied().collect();
+    stored.sort_by_key(|stored| (usize::MAX - stored.count, stored.first_span.start));
+    let mut values = Vec::with_capacity(stored.len() + 2);
+    for ValueCount { count, first_span: at } in stored {
         let value = display_value(at.slice(text));
         if value.chars().count() > MAX_QUOTED_CHARS {
             return None;

@@ -7,15 +7,14 @@ mod distinct_values;
 mod field_collector;
 mod field_description;
 mod field_stats;
-mod fields_by_type;
 mod list_facts;
 mod number_stats;
 mod object;
 mod record_layout;
 mod text;
 
-pub(crate) use fields_by_type::fields_by_type;
 pub use object::outline;
+pub(crate) use text::fields_by_type;
 
 use std::collections::HashMap;
 

@@ -146,13 +146,13 @@ fn update_extreme(
     at: Span,
     record: usize,
 ) {
-    let order = best.as_ref().map_or(direction, |held| number.compare(&held.number));
+    let order = best.as_ref().map_or(direction, |stored| number.compare(&stored.number));
     if order == direction {
         *best = Some(Extreme { span: at, first_record: record, record_count: 1, number: number.clone() });
     } else if order == Ordering::Equal
-        && let Some(held) = best
+        && let Some(stored) = best
     {
-        held.record_count += 1;
+        stored.record_count += 1;
     }
 }
 

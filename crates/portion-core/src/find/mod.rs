@@ -32,7 +32,6 @@ mod regex_engine;
 mod scope;
 mod text_search;
 mod value_search;
-mod word_scanner;
 mod word_search;
 
 pub use error::FindError;

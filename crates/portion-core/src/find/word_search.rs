@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use portion_text::chunk::TextKind;
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, WordScanner, alternation_pattern};
 use super::error::Fuel;
 use super::leaf_tokens::{LeafTokens, RecordMatch, Token, value_text};
 use super::literal::is_unspaced;
 use super::regex_engine::RegexEngine;
 use super::scope::{SearchScope, SearchTarget};
 use super::value_search::ValueSearch;
-use super::word_scanner::{WordScanner, alternation_pattern};
 use super::{FindError, text_search};
 use crate::snapshot::{LineIndex, ListItem, Structure};
 

@@ -27,33 +27,35 @@ const MAX_COSTED_RECORDS: usize = 1_000;
 #[must_use]
 pub fn rank(
     snapshot: &Snapshot,
-    asked: ResolvedRequest,
+    request: ResolvedRequest,
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> ResolvedRequest {
     // A part of a list is not sorted: the order is of the whole list, or the upstream's.
     if snapshot.is_partial_list() {
-        return asked;
+        return request;
     }
     // A list that passes as received is not reordered.
-    if asked.is_plain && !policy.render_options.techniques.pagination {
-        return asked;
+    if request.is_plain && !policy.render_options.techniques.pagination {
+        return request;
     }
-    let usual = policy.render_options.default_sort.as_ref().filter(|_| !asked.is_continuation);
-    if let Some(order) = usual.and_then(|spec| order::default_order(snapshot, &asked.view, spec)) {
-        return ResolvedRequest { view: asked.view.with_order(order), ..asked };
+    let usual = policy.render_options.default_sort.as_ref().filter(|_| !request.is_continuation);
+    if let Some(order) = usual.and_then(|spec| order::default_order(snapshot, &request.view, spec)) {
+        return ResolvedRequest { view: request.view.with_order(order), ..request };
     }
-    let Some((order, ranked_budget)) = score_order(snapshot, &asked, policy, counter) else { return asked };
+    let Some((order, ranked_budget)) = score_order(snapshot, &request, policy, counter) else {
+        return request;
+    };
     // A small payload passes as received, unless the policy always ranks.
-    let plain = asked.is_plain && policy.strategy != OrderStrategy::Ranked;
-    let is_first = asked.is_plain_except_budget && !plain_call_passes(snapshot, policy, counter);
-    let token_budget = if is_first { asked.token_budget.min(ranked_budget) } else { asked.token_budget };
+    let plain = request.is_plain && policy.strategy != OrderStrategy::Ranked;
+    let is_first = request.is_plain_except_budget && !plain_call_passes(snapshot, policy, counter);
+    let token_budget = if is_first { request.token_budget.min(ranked_budget) } else { request.token_budget };
     ResolvedRequest {
-        view: asked.view.with_order(order),
+        view: request.view.with_order(order),
         token_budget,
         ranked_budget,
         is_plain: plain,
-        ..asked
+        ..request
     }
 }
 
@@ -61,21 +63,21 @@ pub fn rank(
 /// as received.
 fn may_rank(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> bool {
-    let view = &asked.view;
+    let view = &request.view;
     let is_whole_list = match &view.target {
         Target::Everything => true,
         Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
     };
-    let keeps_order = view.order.is_some() || view.raw || view.range.is_some() || asked.is_continuation;
+    let keeps_order = view.order.is_some() || view.raw || view.range.is_some() || request.is_continuation;
     // The order of an answer is that of its query.
     if !is_whole_list || keeps_order || snapshot.answer().is_some() {
         return false;
     }
-    asked.is_plain_except_budget
+    request.is_plain_except_budget
         || policy.strategy == OrderStrategy::Ranked
         || !plain_call_passes(snapshot, policy, counter)
 }
@@ -97,14 +99,14 @@ fn plain_call_passes(snapshot: &Snapshot, policy: &Policy, counter: &dyn TokenCo
 /// Returns the order of ranked records, and the tokens that a first reply with them may cost.
 fn score_order(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> Option<(SortOrder, usize)> {
     // A list beside other parts is not ranked.
     let mut own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.duplicate.is_none());
     let ((at, part), None) = (own.next()?, own.next()) else { return None };
-    let subject = part.indexed_text().filter(|_| may_rank(snapshot, asked, policy, counter))?;
+    let subject = part.indexed_text().filter(|_| may_rank(snapshot, request, policy, counter))?;
     let Structure::List(list) = &subject.structure else { return None };
     let text: &str = &subject.text;
     let RecordScores { field, is_distance: distance, text_field: passage, values } =
@@ -115,10 +117,10 @@ fn score_order(
     let indices: Arc<[u32]> = ranks.iter().map(|at| *at as u32).collect();
     let rows = OrderedList { text: &subject.text, list, order: Some(&indices) };
     let costs = |token_budget: usize, count: usize| {
-        let first = ResolvedRequest { token_budget, ..asked.clone() };
+        let first = ResolvedRequest { token_budget, ..request.clone() };
         item_costs(snapshot, &first, rows, count, policy, counter)
     };
-    let mut ranked_budget = asked.ranked_budget;
+    let mut ranked_budget = request.ranked_budget;
     // The best record alone is shown whole where the reply has room for it.
     if ranked_budget < policy.reply_target && costs(ranked_budget, 1).1 == [usize::MAX] {
         (ranked_budget, chosen) = (policy.reply_target, Some(1));

@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::budget::RemainingBudget;
+use super::budget::{Detail, RemainingBudget, ReplyLimits};
 use super::cost_estimate::CostEstimate;
-use super::notice::{Detail, Notice, NoticeText};
+use super::notice::{Notice, NoticeText};
 use super::pass_through::shows_part;
 use super::portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
-use super::reply_limits::ReplyLimits;
 use super::structured::{Placement, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
 use super::{envelope, structured};

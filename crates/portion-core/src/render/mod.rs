@@ -28,14 +28,12 @@
 //! assert!(matches!(reply, FirstReply::Untouched { .. }));
 //! ```
 
-mod block;
 mod budget;
 mod candidate;
 mod chunk;
 mod context;
 mod cost_estimate;
 mod description;
-mod elide;
 mod envelope;
 mod list_wrapper;
 mod meta;
@@ -48,7 +46,6 @@ mod portion;
 mod query_tables;
 mod rendering;
 mod reply;
-mod reply_limits;
 mod structured;
 mod structured_records;
 mod summary;
@@ -82,34 +79,34 @@ pub enum FirstReply {
 
 /// Renders the first reply to a call: the payload as received if it is small and the request is plain,
 /// otherwise a portion in every form that the payload has.
-pub fn first_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
+pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
     let always = cx.policy.render_options.metadata == MetadataMode::Always
         || cx.policy.render_options.is_compact && pass_through::has_white_space(snapshot);
     if (always || needs_no_notice(snapshot))
-        && let Some(pass_through::PassThroughCost { tokens }) = pass_through_cost(snapshot, asked, cx)
+        && let Some(pass_through::PassThroughCost { tokens }) = pass_through_cost(snapshot, request, cx)
     {
         if !always {
             return FirstReply::Untouched { tokens };
         }
-        if let Some(portion) = reply::render_whole(snapshot, asked, cx) {
+        if let Some(portion) = reply::render_whole(snapshot, request, cx) {
             return FirstReply::Portion(portion);
         }
     }
-    FirstReply::Portion(render_reply(snapshot, asked, cx, true))
+    FirstReply::Portion(render_reply(snapshot, request, cx, true))
 }
 
 /// Renders the whole payload, with a notice if something was replaced or redacted. Returns `None` if it exceeds the limits of
 /// the policy. The notice has neither sizes nor calls where `cx` signs no cursors.
-pub fn whole_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Option<FirstReply> {
+pub fn whole_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> Option<FirstReply> {
     if needs_no_notice(snapshot) {
         return Some(FirstReply::Untouched { tokens: None });
     }
-    reply::render_whole(snapshot, asked, cx).map(FirstReply::Portion)
+    reply::render_whole(snapshot, request, cx).map(FirstReply::Portion)
 }
 
 /// Renders the reply to a request with a cursor, or to a query. It has text only.
-pub fn follow_up_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Portion {
-    render_reply(snapshot, asked, cx, false)
+pub fn follow_up_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> Portion {
+    render_reply(snapshot, request, cx, false)
 }
 
 /// Returns the view with the pagination that its reply fixed. The store keeps it, so that numbered pages
@@ -120,7 +117,7 @@ pub fn view_with_pagination(view: View, portion: &Portion) -> View {
 }
 
 /// Renders the reply to a request.
-fn render_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
-    let (asked, unshown) = numbered_pages::resolve_page_size(snapshot, asked, cx, fresh);
-    reply::render(snapshot, &asked, cx, fresh, &unshown)
+fn render_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
+    let (request, unshown) = numbered_pages::resolve_page_size(snapshot, request, cx, fresh);
+    reply::render(snapshot, &request, cx, fresh, &unshown)
 }

@@ -2,8 +2,7 @@
 
 use portion_json::scan::{escaped_len, minified};
 
-use super::block::block_cost;
-use super::budget::ENVELOPE_BYTES;
+use super::budget::{ENVELOPE_BYTES, block_cost};
 use super::context::Context;
 use super::portion::Piece;
 use crate::policy::{Policy, StructuredMode, Techniques};
@@ -34,10 +33,10 @@ pub(crate) struct PassThroughCost {
 /// of its kind, and all parts together are below those of a reply. Exempt parts do not count.
 pub(crate) fn pass_through_cost(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     cx: &Context<'_>,
 ) -> Option<PassThroughCost> {
-    if !asked.is_plain {
+    if !request.is_plain {
         return None;
     }
     let policy = cx.policy;

@@ -267,8 +267,6 @@ impl Display for Plan {
 pub enum StageName {
     /// Records are written as rows of a table.
     Dense,
-    /// White space between values is removed.
-    Minify,
     /// The least informative fields are left out of every item.
     Condense,
     /// Long strings are shortened.
@@ -281,7 +279,6 @@ pub enum StageName {
 
 named_choices!(StageName {
     Dense = "dense",
-    Minify = "minify",
     Condense = "condense",
     Elide = "elide",
     Identify = "identify",

@@ -145,13 +145,13 @@ impl QueryTables {
     /// Returns the tables of a first reply to blocks that are records, or to several texts.
     pub(super) fn of_blocks_in(
         snapshot: &Snapshot,
-        asked: &ResolvedRequest,
+        request: &ResolvedRequest,
         is_first_reply: bool,
     ) -> Option<Self> {
         if !is_first_reply || snapshot.parts().len() < 2 {
             return None;
         }
-        let subjects = asked.view.subjects(snapshot);
+        let subjects = request.view.subjects(snapshot);
         let blocks = record_blocks(subjects.iter().map(|(_, subject)| *subject));
         if let Some(block) = blocks.first() {
             let columns = column_list(&block.names(), MAX_COLUMN_CHARS);

@@ -83,11 +83,11 @@ impl RenderTarget<'_> {
 
     /// Returns the rule for stripped fields, or `None` if the caller selected what to show.
     pub(super) fn strip_rule(&self) -> Option<&StripRule> {
-        let asked = self.view.field_selection != RequestedFields::Auto
+        let request = self.view.field_selection != RequestedFields::Auto
             || self.view.is_section
             || self.is_singled_out
             || self.is_answer;
-        Some(&self.policy.render_options.strip_rule).filter(|strip| !asked && !strip.is_empty())
+        Some(&self.policy.render_options.strip_rule).filter(|strip| !request && !strip.is_empty())
     }
 
     /// Returns true if this is the first reply of its walk.

@@ -1,17 +1,15 @@
 //! Renders a reply within its limits.
 
-use super::budget::RemainingBudget;
+use super::budget::{Detail, NOTICE_COPIES, NoticeSize, RemainingBudget, ReplyLimits};
 use super::candidate::Candidate;
 use super::context::Context;
 use super::description::Description;
-use super::notice::Detail;
 use super::numbered_pages::Unshown;
 use super::page::Measured;
-use super::pass_through;
 use super::portion::{Portion, PortionKind};
 use super::query_tables::QueryTables;
-use super::reply_limits::{NoticeSize, ReplyLimits};
 use super::walk::PartWalk;
+use super::{notice, pass_through};
 use crate::cursor::PartOffset;
 use crate::snapshot::Snapshot;
 use crate::view::ResolvedRequest;
@@ -22,28 +20,29 @@ const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Essential, 3
 /// Renders the reply to a request whose page size is resolved. `unshown` is what the previous page did not show.
 pub(super) fn render(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
     unshown: &Unshown,
 ) -> Portion {
-    let limits = ReplyLimits::for_reply(snapshot, asked, cx.policy, fresh);
+    let limits = ReplyLimits::for_reply(snapshot, request, cx.policy, fresh);
     // Descriptions do not cover media, so they are sized by the rest.
-    let media = asked.media_tokens;
+    let media = request.media_tokens;
     let tokens = cx.policy.description_tokens(limits.tokens.saturating_sub(media));
-    let description = Description::for_request(snapshot, asked, cx, tokens, fresh);
+    let description = Description::for_request(snapshot, request, cx, tokens, fresh);
     let description = description.as_ref();
-    let tables = QueryTables::of_blocks_in(snapshot, asked, fresh);
+    let tables = QueryTables::of_blocks_in(snapshot, request, fresh);
     let measured = Measured::default();
-    let walk = PartWalk::new(snapshot, asked, cx, fresh, &measured).with_unshown(unshown.told.as_ref());
+    let walk = PartWalk::new(snapshot, request, cx, fresh, &measured).with_unshown(unshown.told.as_ref());
     let walk = PartWalk { description, block_tables: tables.as_ref(), ..walk };
     let charged = walk.with_unshown(unshown.charged.as_ref());
     let mut all = Attempts::new(&charged, limits).written_by(&walk);
-    let size = NoticeSize::for_reply(asked, cx, fresh);
+    let size = notice_size(request, cx, fresh);
+    let facts = description.map_or((0, 0), |facts| (facts.tokens, NOTICE_COPIES * facts.bytes));
     for (detail, attempts) in ATTEMPTS {
-        let room = limits.budget_without_notice(detail, size, description, cx.counter, media);
+        let room = limits.budget_without_notice(detail, size, facts, cx.counter, media);
         // If little budget remains for the content, the notice gets shorter.
-        let described = description.filter(|_| detail == Detail::Full).map_or(0, |facts| facts.tokens);
+        let described = if detail == Detail::Full { facts.0 } else { 0 };
         let least = match detail {
             Detail::Full | Detail::Essential => ReplyLimits {
                 tokens: limits.tokens.saturating_sub(2 * described) / 3,
@@ -58,28 +57,39 @@ pub(super) fn render(
     // The smallest budgets hold the shortest notice only if its cursors are charged what they really cost.
     let walk = PartWalk { charges_cursors: false, ..walk };
     let mut all = Attempts::new(&walk, limits);
-    let room = limits.budget_without_notice(Detail::Minimal, size, description, cx.counter, media);
+    let room = limits.budget_without_notice(Detail::Minimal, size, facts, cx.counter, media);
     let none = ReplyLimits { tokens: 0, bytes: 0 };
     all.largest(Detail::Minimal, room, none, 16).unwrap_or_else(|| all.cheapest())
+}
+
+/// Returns the size of the notice of a reply.
+fn notice_size(request: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> NoticeSize {
+    if !fresh && !notice::is_full_in_text(cx.policy, cx.read_call) {
+        NoticeSize::Short
+    } else if request.view.top_count().is_some() {
+        NoticeSize::Plain
+    } else {
+        NoticeSize::WithNames
+    }
 }
 
 /// Renders the whole payload as received, with a notice, or returns `None` if that exceeds the limits.
 pub(super) fn render_whole(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     cx: &Context<'_>,
 ) -> Option<Portion> {
     let limits = ReplyLimits {
         tokens: pass_through::max_pass_through_tokens(snapshot, cx.policy),
-        ..ReplyLimits::for_reply(snapshot, asked, cx.policy, true)
+        ..ReplyLimits::for_reply(snapshot, request, cx.policy, true)
     };
-    let tables = QueryTables::of_blocks_in(snapshot, asked, true);
+    let tables = QueryTables::of_blocks_in(snapshot, request, true);
     let measured = Measured::default();
-    let walk = PartWalk::for_whole(snapshot, asked, cx, &measured);
+    let walk = PartWalk::for_whole(snapshot, request, cx, &measured);
     let walk = PartWalk { block_tables: tables.as_ref(), ..walk };
     let room = RemainingBudget { counter: cx.counter, tokens: limits.tokens, bytes: limits.bytes };
     let mut drafts = ATTEMPTS.iter().map(|(detail, _)| Candidate::render(&walk, room, limits, *detail));
-    drafts.find(|draft| draft.fits(limits)).map(|draft| draft.portion)
+    drafts.find(|candidate| candidate.fits(limits)).map(|candidate| candidate.portion)
 }
 
 /// Attempts to enlarge a reply that fits.
@@ -129,27 +139,27 @@ impl<'w, 'a> Attempts<'w, 'a> {
             if room.tokens < least.tokens || room.bytes < least.bytes {
                 return None;
             }
-            let draft = Candidate::render(self.walk, room, self.limits, detail);
-            if draft.fits(self.limits) {
-                let (draft, room) = match too_large {
-                    Some(too_large) => self.enlarge(draft, room, too_large, detail),
-                    None => (draft, room),
+            let candidate = Candidate::render(self.walk, room, self.limits, detail);
+            if candidate.fits(self.limits) {
+                let (candidate, room) = match too_large {
+                    Some(too_large) => self.enlarge(candidate, room, too_large, detail),
+                    None => (candidate, room),
                 };
-                return Some(self.written(draft, room, detail));
+                return Some(self.written(candidate, room, detail));
             }
             too_large = Some(room);
             // With many attempts, small steps come first, because a smaller reply is not always cheaper.
             let doubled = step.saturating_sub(attempts.saturating_sub(DOUBLINGS));
-            room = draft.smaller_budget(room, self.limits, 1 << doubled);
-            self.keep(draft);
+            room = candidate.smaller_budget(room, self.limits, 1 << doubled);
+            self.keep(candidate);
         }
         None
     }
 
     /// Writes the reply of a draft that fits.
-    fn written(&self, draft: Candidate, room: RemainingBudget<'_>, detail: Detail) -> Portion {
+    fn written(&self, candidate: Candidate, room: RemainingBudget<'_>, detail: Detail) -> Portion {
         if self.final_walk.unshown == self.walk.unshown {
-            return draft.portion;
+            return candidate.portion;
         }
         Candidate::render(self.final_walk, room, self.limits, detail).portion
     }
@@ -160,12 +170,12 @@ impl<'w, 'a> Attempts<'w, 'a> {
             return estimate;
         }
         let walk = PartWalk { is_draft: true, ..*self.walk };
-        let draft = Candidate::render(&walk, estimate, self.limits, detail);
-        if draft.portion.kind != PortionKind::Page || !draft.portion.leaves_content() {
+        let candidate = Candidate::render(&walk, estimate, self.limits, detail);
+        if candidate.portion.kind != PortionKind::Page || !candidate.portion.leaves_content() {
             return estimate;
         }
-        let notice = draft.notice_tokens + draft.notice_tokens / NOTICE_MARGIN + SPARE_TOKENS;
-        let bytes = draft.charged_bytes.saturating_sub(draft.larger_form_bytes);
+        let notice = candidate.notice_tokens + candidate.notice_tokens / NOTICE_MARGIN + SPARE_TOKENS;
+        let bytes = candidate.charged_bytes.saturating_sub(candidate.larger_form_bytes);
         RemainingBudget {
             tokens: self.limits.tokens.saturating_sub(notice).max(estimate.tokens),
             bytes: self
@@ -193,11 +203,11 @@ impl<'w, 'a> Attempts<'w, 'a> {
             let (tokens, bytes) =
                 (fits.tokens.midpoint(too_large.tokens), fits.bytes.midpoint(too_large.bytes));
             let room = RemainingBudget { tokens, bytes, ..fits };
-            let draft = Candidate::render(self.walk, room, self.limits, detail);
-            if draft.fits(self.limits) {
+            let candidate = Candidate::render(self.walk, room, self.limits, detail);
+            if candidate.fits(self.limits) {
                 fits = room;
-                if draft.progress() >= best.progress() {
-                    (best, best_room) = (draft, room);
+                if candidate.progress() >= best.progress() {
+                    (best, best_room) = (candidate, room);
                 }
             } else {
                 too_large = room;
@@ -210,17 +220,21 @@ impl<'w, 'a> Attempts<'w, 'a> {
     pub(super) fn cheapest(&mut self) -> Portion {
         let room = RemainingBudget { counter: self.walk.cx.counter, tokens: 1, bytes: 1 };
         let last = Candidate::render(self.final_walk, room, self.limits, Detail::Minimal);
-        match self.cheapest.take().filter(|draft| draft.excess(self.limits) < last.excess(self.limits)) {
-            Some(draft) => draft.portion,
+        match self
+            .cheapest
+            .take()
+            .filter(|candidate| candidate.excess(self.limits) < last.excess(self.limits))
+        {
+            Some(candidate) => candidate.portion,
             None => last.portion,
         }
     }
 
     /// Keeps the candidate with the smallest excess.
-    fn keep(&mut self, draft: Candidate) {
-        let excess = draft.excess(self.limits);
+    fn keep(&mut self, candidate: Candidate) {
+        let excess = candidate.excess(self.limits);
         if self.cheapest.as_ref().is_none_or(|cheapest| excess < cheapest.excess(self.limits)) {
-            self.cheapest = Some(draft);
+            self.cheapest = Some(candidate);
         }
     }
 }
@@ -299,12 +313,10 @@ mod tests {
     use crate::payload::{Block, Content, Payload};
     use crate::policy::{EnvelopeMode, Policy};
     use crate::render::Context;
-    use crate::render::budget::RemainingBudget;
+    use crate::render::budget::{Detail, NoticeSize, RemainingBudget, ReplyLimits};
     use crate::render::candidate::Candidate;
-    use crate::render::notice::Detail;
     use crate::render::page::Measured;
     use crate::render::portion::Portion;
-    use crate::render::reply_limits::{NoticeSize, ReplyLimits};
     use crate::render::walk::PartWalk;
     use crate::snapshot::capture;
     use crate::view::{Request, resolve};
@@ -331,9 +343,9 @@ mod tests {
     /// Compares the reply that is found with those of all smaller budgets.
     fn check(payload: Payload, policy: &Policy, tokenizer: Tokenizer) {
         let snapshot = capture(payload);
-        let asked = resolve(&snapshot, None, &Request::default(), policy).expect("plain");
+        let request = resolve(&snapshot, None, &Request::default(), policy).expect("plain");
         let mint = |position| {
-            let pointer = CursorTarget { snapshot: *b"a shot", view: asked.view.id(), position };
+            let pointer = CursorTarget { snapshot: *b"a shot", view: request.view.id(), position };
             Some(Keyring::new(&[7; 32]).sign(&pointer, &Scope::from_principal("caller")))
         };
         let mint: &dyn Fn(Position) -> _ = &mint;
@@ -347,9 +359,9 @@ mod tests {
             read_uri: None,
         };
         let measured = Measured::default();
-        let walk = PartWalk::new(&snapshot, &asked, &cx, true, &measured);
-        let limits = ReplyLimits::for_reply(&snapshot, &asked, policy, true);
-        let usual = limits.budget_without_notice(Detail::Full, NoticeSize::WithNames, None, counter, 0);
+        let walk = PartWalk::new(&snapshot, &request, &cx, true, &measured);
+        let limits = ReplyLimits::for_reply(&snapshot, &request, policy, true);
+        let usual = limits.budget_without_notice(Detail::Full, NoticeSize::WithNames, (0, 0), counter, 0);
         // The whole limits are always too much, because the notice needs space.
         let all = RemainingBudget { counter, tokens: limits.tokens, bytes: limits.bytes };
         for first in [usual, all] {
@@ -364,14 +376,14 @@ mod tests {
             };
             for share in 1..=SHARES {
                 let (tokens, bytes) = (first.tokens * share / SHARES, first.bytes * share / SHARES);
-                let draft = Candidate::render(
+                let candidate = Candidate::render(
                     &walk,
                     RemainingBudget { counter, tokens, bytes },
                     limits,
                     Detail::Full,
                 );
-                let fits = draft.fits(limits) && is_alike(&draft.portion);
-                let fitting = draft.portion.served_count.filter(|_| fits).unwrap_or(0);
+                let fits = candidate.fits(limits) && is_alike(&candidate.portion);
+                let fitting = candidate.portion.served_count.filter(|_| fits).unwrap_or(0);
                 let enough = fitting - fitting / 16;
                 assert!(
                     served + 1 >= enough,

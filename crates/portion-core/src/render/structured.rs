@@ -117,7 +117,7 @@ fn merge_unminified(
 ) -> String {
     let style = walk.cx.policy.render_options.metadata_style;
     let notice = &nest_under_meta(&notice_text.object, style);
-    let (channel, shape) = match form {
+    let (content, shape) = match form {
         StructuredForm::BareValue(value, _) => return value.clone(),
         StructuredForm::OwnPart(own, shape) | StructuredForm::TextVariant(own, shape) => (&**own, *shape),
         StructuredForm::SameAsText(shape) => (text, *shape),
@@ -126,10 +126,10 @@ fn merge_unminified(
     let taken =
         part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
     if let (Placement::Blocks(span), Some(part), false) = (shape, part, walk.uses_envelope()) {
-        let object = blocks_with(part.text(), span, &channel.pieces);
+        let object = blocks_with(part.text(), span, &content.pieces);
         return with_notice(&object, notice, style, taken);
     }
-    let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, style, taken) };
+    let Some(shaped) = &content.notice_part else { return with_notice("{}", notice, style, taken) };
     let rendering = &shaped.rendering;
     if walk.uses_envelope() {
         return envelope::wrap(rendering, &notice_text.object, style);

@@ -40,8 +40,8 @@ fn render_largest_list(
 impl<'a> PartWalk<'a> {
     /// Returns true if `structuredContent` holds whole records, whatever the text shows of them.
     pub(super) fn serves_records(&self) -> bool {
-        let Self { request: asked, is_whole: whole, .. } = self;
-        let view = &asked.view;
+        let Self { request, is_whole: whole, .. } = self;
+        let view = &request.view;
         // A page by number, or another order, selects the whole of one part.
         let is_payload = match &view.target {
             Target::Everything => true,

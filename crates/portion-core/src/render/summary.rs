@@ -15,12 +15,12 @@ use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
 use super::chunk;
-use super::elide::{ELISION_LIMITS, elide};
 use super::meta::NameList;
 use super::portion::PortionKind;
 use super::query_tables::{QueryTables, record_lists, value_lists};
 use super::rendering::{NoticeExtra, RenderTarget, Rendering, StrippedFields, max_name_chars};
 use crate::cursor::PartOffset;
+use crate::elide::{ELISION_LIMITS, elide};
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{

@@ -58,10 +58,10 @@ pub(super) fn note_upstream_page(target: &RenderTarget<'_>, list: &List, renderi
     rendering.meta.upstream_next = Some(next);
     // A page by number that is not the last one, and shorter than asked for.
     let received = list.len();
-    let asked = requested_count(target.paging_arguments).filter(|asked| *asked > received as u64);
-    if let Some((sent, asked)) = sent.zip(asked) {
+    let request = requested_count(target.paging_arguments).filter(|request| *request > received as u64);
+    if let Some((sent, request)) = sent.zip(request) {
         let short = format!(
-            "{sent}; the tool returned {received} of {asked} items, so page skips some: use the offset"
+            "{sent}; the tool returned {received} of {request} items, so page skips some: use the offset"
         );
         rendering.meta.sent = Some(short);
     }

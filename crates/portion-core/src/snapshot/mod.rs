@@ -13,7 +13,6 @@
 //! assert_eq!((list.pointer.as_str(), list.len()), ("/data", 2));
 //! ```
 
-mod derived;
 mod duplicates;
 mod embedded_json;
 mod encoding;
@@ -30,7 +29,6 @@ mod slice;
 mod table_layouts;
 mod upstream_page;
 
-pub use derived::DerivedData;
 pub(crate) use duplicates::block_place;
 pub(crate) use embedded_json::main_text;
 pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
@@ -53,8 +51,11 @@ pub use table_layouts::{ColumnArrays, RecordBlock, header_row, list_blocks, reco
 pub use upstream_page::UpstreamPage;
 pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_json::span::Span;
 
@@ -425,9 +426,62 @@ fn path_in_first_line(text: &str) -> Option<&str> {
     is_path.then_some(name)
 }
 
+/// A value that is computed from a snapshot.
+type DerivedValue = Arc<dyn Any + Send + Sync>;
+
+/// The place of data that are computed from a snapshot. A clone of the snapshot computes its own.
+#[derive(Default)]
+pub struct DerivedData {
+    value: Mutex<Option<DerivedValue>>,
+    byte_count: AtomicUsize,
+}
+
+impl DerivedData {
+    /// Returns the value, created if there is none of this type.
+    pub fn get_or_default<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        let mut value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = value.clone().and_then(|value| value.downcast().ok()) {
+            return known;
+        }
+        let new = Arc::new(T::default());
+        *value = Some(Arc::<T>::clone(&new));
+        new
+    }
+
+    /// Returns the size of the value in bytes, as it was set last.
+    pub fn byte_count(&self) -> usize {
+        self.byte_count.load(Ordering::Relaxed)
+    }
+
+    /// Sets the size of the value in bytes, once it has changed.
+    pub fn set_byte_count(&self, bytes: usize) {
+        self.byte_count.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Drops the value.
+    pub fn clear(&self) {
+        *self.value.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set_byte_count(0);
+    }
+}
+
+impl Clone for DerivedData {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for DerivedData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DerivedData").field("byte_count", &self.byte_count()).finish_non_exhaustive()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::path_in_first_line;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::{DerivedData, path_in_first_line};
 
     #[test]
     fn paths_are_names() {
@@ -441,5 +495,19 @@ mod tests {
         check("1.25\n", None);
         check("{\"a\":\"b/c\"}", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_value_stays_until_it_is_cleared() {
+        let derived = DerivedData::default();
+        derived.get_or_default::<AtomicU8>().store(7, Ordering::Relaxed);
+        derived.set_byte_count(1);
+        assert_eq!(derived.get_or_default::<AtomicU8>().load(Ordering::Relaxed), 7);
+        assert_eq!(derived.clone().byte_count(), 0);
+        derived.clear();
+        assert_eq!(
+            (derived.byte_count(), derived.get_or_default::<AtomicU8>().load(Ordering::Relaxed)),
+            (0, 0)
+        );
     }
 }

@@ -214,9 +214,9 @@ impl View {
             Target::Value(node) => node.extra_bytes + node.pointer.len(),
         };
         let order = self.order.as_ref().map_or(0, |order| order.item_indices.len() * size_of::<u32>());
-        let keep = self.pagination.as_ref().and_then(|pace| pace.kept_fields.as_ref());
-        let pace = keep.map_or(0, |keep| keep.paths().iter().map(String::len).sum());
-        size_of::<Self>() + node + order + pace
+        let keep = self.pagination.as_ref().and_then(|pagination| pagination.kept_fields.as_ref());
+        let pagination = keep.map_or(0, |keep| keep.paths().iter().map(String::len).sum());
+        size_of::<Self>() + node + order + pagination
     }
 
     /// Returns the subjects of the view, each with the path by which a caller reaches it: empty for the main

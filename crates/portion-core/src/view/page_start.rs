@@ -169,11 +169,11 @@ impl Pagination {
 impl View {
     /// Returns the view with the pagination of its first reply, unless it has one.
     #[must_use]
-    pub(crate) fn with_pagination(self, pace: Option<Pagination>) -> Self {
+    pub(crate) fn with_pagination(self, pagination: Option<Pagination>) -> Self {
         if self.pagination.is_some() {
             return self;
         }
-        Self { pagination: pace.map(Arc::new), ..self }
+        Self { pagination: pagination.map(Arc::new), ..self }
     }
 
     /// Returns the view as it was before its first reply.
@@ -202,6 +202,6 @@ impl View {
 
     /// Returns the items per page, or lines per chunk, if they are fixed.
     pub fn page_size(&self) -> Option<u32> {
-        self.limit.or(self.pagination.as_ref().map(|pace| pace.page_size))
+        self.limit.or(self.pagination.as_ref().map(|pagination| pagination.page_size))
     }
 }

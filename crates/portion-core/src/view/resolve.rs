@@ -196,7 +196,7 @@ fn select(
     if let Some(limit) = request.limit {
         // Another page size starts a walk of its own, and so does a size for a first page that was as large as fits.
         let is_same_walk = view.limit == Some(limit) || !from.offset.is_start();
-        view.pagination = view.pagination.filter(|pace| pace.page_size == limit && is_same_walk);
+        view.pagination = view.pagination.filter(|pagination| pagination.page_size == limit && is_same_walk);
         view.limit = Some(limit);
     }
     if let Some(path) = &request.path {

@@ -36,7 +36,6 @@ pub(super) fn outcome(name: &str) -> &'static str {
 pub(super) fn step(name: &str) -> &'static str {
     match StageName::from_name(name) {
         Some(StageName::Dense) => "Records were written as rows of a table, which names each field once.",
-        Some(StageName::Minify) => "White space between values was removed.",
         Some(StageName::Condense) => {
             "The least informative fields were left out of every item; fields=all returns them."
         }

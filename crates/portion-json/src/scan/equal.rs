@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::minify::string_end;
-use super::string::unescape;
+use super::string::{string_end, unescape};
 
 /// Returns true if two valid JSON texts hold the same values in the same order.
 ///

@@ -18,16 +18,17 @@
 
 mod block;
 mod equal;
-mod minify;
 mod offsets;
 mod reader;
 mod string;
 
 pub use equal::{ParsedNumber, is_equivalent_json, power_of_ten};
-pub use minify::{minified, minify, string_end};
 pub use offsets::SparseOffsets;
 pub use reader::{ExpectedKey, JsonReader, is_json};
-pub use string::{escape_into, escaped_len, lone_surrogate_count, quote, unescape, unescape_into};
+pub use string::{
+    escape_into, escaped_len, lone_surrogate_count, minified, minify, quote, string_end, unescape,
+    unescape_into,
+};
 
 use thiserror::Error;
 

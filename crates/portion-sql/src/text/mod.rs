@@ -1,14 +1,10 @@
 //! Texts as tables.
 
 mod csv;
-mod diff;
-mod entries;
-mod sections;
+mod structure;
 
 pub(crate) use csv::{CsvSource, DocumentTableSource};
-pub(crate) use diff::DiffSource;
-pub(crate) use entries::EntriesSource;
-pub(crate) use sections::{LinesSource, SectionsSource};
+pub(crate) use structure::{DiffSource, EntriesSource, LinesSource, SectionsSource};
 
 use std::sync::Arc;
 

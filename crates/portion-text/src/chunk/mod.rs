@@ -24,7 +24,6 @@ mod config;
 mod cut;
 mod indent;
 mod json;
-mod lines;
 mod log;
 mod markdown;
 mod markup;
@@ -54,11 +53,11 @@ pub const CHUNKERS: &[&dyn Chunker] = &[
     &code::CodeChunker,
     &markdown::MarkdownChunker,
     &prose::ProseChunker,
-    &lines::LineChunker,
+    &indent::LineChunker,
 ];
 
 /// Returns the chunker for a text, judged by at most 64 KiB of it.
 pub fn chunker_for(text: &str) -> &'static dyn Chunker {
     let sample = TextSample::new(text);
-    CHUNKERS.iter().copied().find(|chunker| chunker.matches(&sample)).unwrap_or(&lines::LineChunker)
+    CHUNKERS.iter().copied().find(|chunker| chunker.matches(&sample)).unwrap_or(&indent::LineChunker)
 }

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use crate::missing_codes::MissingCodes;
 use crate::snapshot::{ItemsTable, LineIndex, List, TableSource};
 use counts::LargeCounter;
+pub(crate) use text_description::fields_by_type;
 use text_description::{TextDescription, closing_excerpt, last_line, truncated_line};
 
 /// Describes a large text for a reader who has not read it yet, as JSON within the token budget, the most

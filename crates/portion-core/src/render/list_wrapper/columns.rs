@@ -34,10 +34,10 @@ const MIN_ALIGNED_COLUMNS: usize = 4;
 const MAX_ALIGNED_DEPTH: usize = 3;
 
 /// Returns the indices of the kept columns, or `None` if the list is no table.
-pub(in crate::render) fn kept_columns(rows: OrderedList<'_>, how: &RowFormat) -> Option<Vec<usize>> {
+pub(in crate::render) fn kept_columns(rows: OrderedList<'_>, format: &RowFormat) -> Option<Vec<usize>> {
     let Layout::Table { columns, .. } = &rows.list.layout else { return None };
-    let wanted = |name: &str| how.kept_fields.as_ref().is_none_or(|fields| fields.selects(name));
-    let kept = |name: &String| wanted(name) && !how.noise.contains(name);
+    let wanted = |name: &str| format.kept_fields.as_ref().is_none_or(|fields| fields.selects(name));
+    let kept = |name: &String| wanted(name) && !format.noise.contains(name);
     Some(columns.iter().enumerate().filter(|(_, name)| kept(name)).map(|(i, _)| i).collect())
 }
 
@@ -75,9 +75,9 @@ pub(super) fn write_header(rows: OrderedList<'_>, member: &Member, columns: &[us
 
 /// Drops the values of omitted columns from the members that hold a value for each column, so that values
 /// stay under their own columns.
-pub(super) fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mut MemberOverrides) {
+pub(super) fn align_to_columns(rows: OrderedList<'_>, format: &RowFormat, lean: &mut MemberOverrides) {
     let Layout::Table { columns, .. } = &rows.list.layout else { return };
-    let Some(kept) = kept_columns(rows, how).filter(|kept| kept.len() < columns.len()) else { return };
+    let Some(kept) = kept_columns(rows, format).filter(|kept| kept.len() < columns.len()) else { return };
     let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
     for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
         for (at, member) in level.members.iter().enumerate() {
@@ -192,8 +192,8 @@ pub(in crate::render) fn render_with_all_members(
         }
         share.spend(&short);
     }
-    let shell = assemble(rows, &RowFormat::default(), &lean, &all);
-    Some(ListWrapper { omitted_members: omitted, states_page, ..shell })
+    let wrapper = assemble(rows, &RowFormat::default(), &lean, &all);
+    Some(ListWrapper { omitted_members: omitted, states_page, ..wrapper })
 }
 
 /// Returns as many items of an array as fit, minified, and the bytes of the rest.

@@ -12,10 +12,8 @@ use portion_json::path::step_from_quoted;
 use portion_json::scan::{JsonKind, minified, minify, unescape};
 use portion_tokens::TokenCounter;
 
-use super::budget::RemainingBudget;
-use super::notice::Detail;
+use super::budget::{Detail, NoticeSize, RemainingBudget, ReplyLimits};
 use super::rendering::RowFormat;
-use super::reply_limits::{NoticeSize, ReplyLimits};
 use crate::noise::{NoiseFields, write_without_named};
 use crate::policy::{Policy, StripRule};
 use crate::snapshot::{Layout, ListItem, Member, OrderedList, Snapshot};
@@ -43,13 +41,13 @@ pub(super) struct ListWrapper {
 impl ListWrapper {
     /// Returns the objects that lead to the list, without other members.
     pub(super) fn path_only(rows: OrderedList<'_>) -> Self {
-        let mut shell = Self::brackets_only(&rows.list.layout);
+        let mut wrapper = Self::brackets_only(&rows.list.layout);
         for level in rows.list.enclosing_objects.iter().rev() {
             let key = rows.slice(level.members[level.list_member].key);
-            shell.before = format!("{{{key}:{}", shell.before);
-            shell.after.push('}');
+            wrapper.before = format!("{{{key}:{}", wrapper.before);
+            wrapper.after.push('}');
         }
-        shell
+        wrapper
     }
 
     /// Returns the same wrapper without the brackets of the list, for other content in place of the list.
@@ -81,7 +79,7 @@ impl ListWrapper {
 /// are always kept: rows have no meaning without them. Members about the page of the upstream describe `page`.
 pub(super) fn render(
     rows: OrderedList<'_>,
-    how: &RowFormat,
+    format: &RowFormat,
     strip: Option<&StripRule>,
     page: Option<&ServedPage<'_>>,
     room: &RemainingBudget<'_>,
@@ -89,20 +87,20 @@ pub(super) fn render(
     let mut stripped = BTreeSet::new();
     let paging = page.map(|page| rewritten_members(rows, page)).unwrap_or_default();
     let mut lean = strip_members(rows, strip, &paging, &mut stripped);
-    align_to_columns(rows, how, &mut lean);
+    align_to_columns(rows, format, &mut lean);
     let small = fitting_members(rows, &lean, &room.with_max_tokens(room.tokens / 4));
     let states_page = !paging.is_empty();
-    ListWrapper { stripped_fields: stripped, states_page, ..assemble(rows, how, &lean, &small) }
+    ListWrapper { stripped_fields: stripped, states_page, ..assemble(rows, format, &lean, &small) }
 }
 
 /// Assembles the wrapper from these members, some of them with replaced values.
 fn assemble(
     rows: OrderedList<'_>,
-    how: &RowFormat,
+    format: &RowFormat,
     lean: &MemberOverrides,
     small: &[(usize, usize)],
 ) -> ListWrapper {
-    let mut shell = ListWrapper::default();
+    let mut wrapper = ListWrapper::default();
     let mut pointer = String::new();
     let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
     let mut others = Vec::new();
@@ -119,13 +117,13 @@ fn assemble(
                 side.push(':');
                 continue;
             }
-            let header = kept_columns(rows, how).filter(|_| depth == innermost && is_header(rows, at));
+            let header = kept_columns(rows, format).filter(|_| depth == innermost && is_header(rows, at));
             let value = lean.get(&(depth, at));
             if header.is_none() && matches!(value, Some(None)) {
                 continue;
             }
             if header.is_none() && !small.contains(&(depth, at)) {
-                shell
+                wrapper
                     .omitted_members
                     .push((format!("{pointer}/{}", step_from_quoted(key)), member.value.len()));
                 continue;
@@ -147,15 +145,15 @@ fn assemble(
         }
         pointer = format!("{pointer}/{}", step_from_quoted(rows.slice(level.members[level.list_member].key)));
         others.push((before_inner, after.clone()));
-        shell.before.push_str(&before);
+        wrapper.before.push_str(&before);
         after.push('}');
-        shell.after.insert_str(0, &after);
+        wrapper.after.insert_str(0, &after);
     }
-    shell.outer_members = outer_members(rows, &others);
+    wrapper.outer_members = outer_members(rows, &others);
     let list = ListWrapper::brackets_only(&rows.list.layout);
-    shell.before.push_str(&list.before);
-    shell.after.insert_str(0, &list.after);
-    shell
+    wrapper.before.push_str(&list.before);
+    wrapper.after.insert_str(0, &list.after);
+    wrapper
 }
 
 /// Returns the objects around a list without the list, given the members of each level before and after it.
@@ -275,16 +273,16 @@ fn strip_members(
 /// items costs there, minified.
 pub(crate) fn item_costs(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     rows: OrderedList<'_>,
     count: usize,
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> (usize, Vec<usize>) {
-    let room = ReplyLimits::for_reply(snapshot, asked, policy, true).budget_without_notice(
+    let room = ReplyLimits::for_reply(snapshot, request, policy, true).budget_without_notice(
         Detail::Full,
         NoticeSize::Plain,
-        None,
+        (0, 0),
         counter,
         0,
     );

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::budget::Detail;
 use super::context::FollowUpCall;
 use super::meta::MetaKey;
 use super::portion::PortionKind;
@@ -88,14 +89,6 @@ pub(super) enum Audience {
     Programs,
     /// A model, which reads the text: it gets what it can act on.
     Model,
-}
-
-/// Amount of detail in a notice: everything, the essential members, or the minimum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Detail {
-    Full,
-    Essential,
-    Minimal,
 }
 
 impl Notice<'_> {

@@ -9,8 +9,8 @@ use portion_tokens::TokenCounter;
 
 use super::costs::{RecordCost, RecordCosts};
 use super::field_order::FieldOrder;
+use crate::elide::ELISION_LIMITS;
 use crate::noise::NoiseFields;
-use crate::render::elide::ELISION_LIMITS;
 use crate::snapshot::{ListItem, OrderedList};
 
 /// The lists and texts of a reply, as far as they are known: each is measured once, however often the reply is rendered.

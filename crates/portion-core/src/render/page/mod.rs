@@ -111,8 +111,11 @@ impl PageBuilder<'_> {
     /// Returns the row format that the request asks for.
     fn requested_format(&self) -> RowFormat {
         // Follow-up pages keep the fields that the first page was condensed to.
-        let before =
-            self.target.pagination.and_then(|pace| pace.kept_fields.as_ref()).filter(|_| self.may_condense());
+        let before = self
+            .target
+            .pagination
+            .and_then(|pagination| pagination.kept_fields.as_ref())
+            .filter(|_| self.may_condense());
         let summary = self.summary_selection().filter(|_| before.is_none());
         let is_condensed = before.is_some() || summary.is_some();
         let keep = match &self.target.view.field_selection {
@@ -166,9 +169,9 @@ impl PageBuilder<'_> {
             self.noise.write_without(value, &mut lean);
             &lean
         };
-        let shell = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2))?;
+        let wrapper = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2))?;
         let mut left = *room;
-        if !left.spend(&shell.before) || !left.spend(&shell.after) {
+        if !left.spend(&wrapper.before) || !left.spend(&wrapper.after) {
             return None;
         }
         let pointer = format!("{}{}", self.target.pointer, self.rows.pointer_to(&item));
@@ -183,19 +186,19 @@ impl PageBuilder<'_> {
         if !left.fits(&items) {
             return None;
         }
-        let how = RowFormat {
+        let format = RowFormat {
             is_condensed: !left_out.is_empty() || !self.target.is_answer,
             ..RowFormat::default()
         };
         let filled = WrittenItems {
-            wrapper: shell,
+            wrapper,
             items,
             served_count: 1,
             plan: None,
             omitted_fields: left_out,
             elided_count: elided,
         };
-        Some(self.finish(filled, &how, room))
+        Some(self.finish(filled, &format, room))
     }
 
     /// Returns the offset of the first item in the text.

@@ -7,10 +7,10 @@ use super::plan::PagePlan;
 use super::table::{RecordTable, TableRecord};
 use super::{PageBuilder, WrittenItems};
 use crate::cursor::PartOffset;
+use crate::elide::elide;
 use crate::noise::NoiseFields;
 use crate::policy::MetadataStyle;
 use crate::render::budget::RemainingBudget;
-use crate::render::elide::elide;
 use crate::render::list_wrapper::{ListWrapper, ServedPage};
 use crate::render::meta::NameList;
 use crate::render::portion::PortionKind;
@@ -98,28 +98,28 @@ impl PageBuilder<'_> {
     pub(super) fn write_value(
         &self,
         item: &ListItem,
-        how: &RowFormat,
+        format: &RowFormat,
         columns: Option<&[usize]>,
         out: &mut String,
         projector: Option<&mut Projector<'_>>,
     ) -> usize {
         let value = self.rows.slice(item.value);
         let pointer = || format!("{}{}", self.target.pointer, self.rows.pointer_to(item));
-        if let Some(columns) = columns.filter(|_| how.kept_fields.is_some() || !how.noise.is_empty()) {
-            return write_row(value, columns, how, &pointer(), out);
+        if let Some(columns) = columns.filter(|_| format.kept_fields.is_some() || !format.noise.is_empty()) {
+            return write_row(value, columns, format, &pointer(), out);
         }
         let (mut written, mut lean) = (String::new(), String::new());
-        let value = if how.noise.is_empty() {
+        let value = if format.noise.is_empty() {
             value
         } else {
-            how.noise.write_without(value, &mut lean);
+            format.noise.write_without(value, &mut lean);
             &lean
         };
         match projector {
             Some(projector) => projector.project_for_display(value, &mut written),
             None => minify(value, &mut written),
         }
-        match how.elide_above {
+        match format.elide_above {
             Some(above) if written.len() > above => elide(&written, above, &pointer(), out),
             _ => {
                 out.push_str(&written);
@@ -132,7 +132,7 @@ impl PageBuilder<'_> {
     pub(super) fn finish(
         &self,
         filled: WrittenItems,
-        how: &RowFormat,
+        format: &RowFormat,
         room: &RemainingBudget<'_>,
     ) -> Rendering {
         let total = self.rows.list.len();
@@ -140,23 +140,23 @@ impl PageBuilder<'_> {
         let ListWrapper { before, after, .. } = &filled.wrapper;
         let mut rendering = Rendering::new(PortionKind::Page, format!("{before}{}{after}", filled.items));
         rendering.plan.clone_from(&filled.plan);
-        rendering.is_json = how.as_table || self.rows.list.layout != Layout::Lines;
+        rendering.is_json = format.as_table || self.rows.list.layout != Layout::Lines;
         let is_list = self.rows.list.layout != Layout::Map;
         rendering.page_parts =
-            (is_list && self.target.uses_envelope()).then(|| self.page_parts(&filled, how));
+            (is_list && self.target.uses_envelope()).then(|| self.page_parts(&filled, format));
         if filled.wrapper.states_page {
-            let page = self.served_page(how, Some(filled.served_count));
+            let page = self.served_page(format, Some(filled.served_count));
             rendering.linked_cursors = page.map(|page| page.cursors()).unwrap_or_default();
         }
         rendering.total_count = Some(total);
-        rendering.stages.clone_from(&how.stages);
+        rendering.stages.clone_from(&format.stages);
         rendering.next = (next < total).then_some(PartOffset::Item(next as u32));
-        self.note_extent(&mut rendering, filled.served_count, how);
-        rendering.meta.is_dense = how.as_table;
+        self.note_extent(&mut rendering, filled.served_count, format);
+        rendering.meta.is_dense = format.as_table;
         rendering.meta.elided_count = filled.elided_count;
         let omitted_members = filled.wrapper.omitted_members.iter().take(MAX_OMITTED_MEMBERS);
         rendering.meta.omitted_members = omitted_members.cloned().collect();
-        self.note_fields(&mut rendering, filled, how, room);
+        self.note_fields(&mut rendering, filled, format, room);
         let meta = &rendering.meta;
         let is_part =
             rendering.next.is_some() || meta.condensed.is_some() || !meta.omitted_members.is_empty();
@@ -165,10 +165,10 @@ impl PageBuilder<'_> {
     }
 
     /// Takes the page apart for an envelope.
-    fn page_parts(&self, filled: &WrittenItems, how: &RowFormat) -> PageParts {
+    fn page_parts(&self, filled: &WrittenItems, format: &RowFormat) -> PageParts {
         let items = &filled.items;
         let items = match &self.rows.list.layout {
-            _ if how.as_table => items.clone(),
+            _ if format.as_table => items.clone(),
             // Compact values in JSON Lines contain no line breaks.
             Layout::Lines => format!("[{}]", items.replace('\n', ",")),
             layout => {
@@ -187,11 +187,11 @@ impl PageBuilder<'_> {
     }
 
     /// Adds the place of the page in the list, and its order.
-    fn note_extent(&self, rendering: &mut Rendering, served: usize, how: &RowFormat) {
+    fn note_extent(&self, rendering: &mut Rendering, served: usize, format: &RowFormat) {
         let total = self.rows.list.len();
         let next = self.first_item.saturating_add(served);
         let is_partial = self.target.upstream_list.is_some_and(|list| list.is_partial);
-        let pagination = self.pagination(served, how, next < total || is_partial);
+        let pagination = self.pagination(served, format, next < total || is_partial);
         rendering.meta.page_size = Some(self.reported_size(pagination.page_size) as usize);
         rendering.pagination = (self.first_item < total || total == 0).then_some(pagination);
         rendering.required_count = self.fixed_count;
@@ -213,7 +213,7 @@ impl PageBuilder<'_> {
         &self,
         rendering: &mut Rendering,
         filled: WrittenItems,
-        how: &RowFormat,
+        format: &RowFormat,
         room: &RemainingBudget<'_>,
     ) {
         // A sample has little space of its own, and its columns are all described.
@@ -221,8 +221,8 @@ impl PageBuilder<'_> {
             if self.is_sample { self.target.policy.reply_target / 3 } else { max_name_chars(room) };
         let mut available = list_field_names(self.rows.list);
         available.retain(|path| !self.noise.contains(path));
-        let omitted = if how.is_condensed && filled.served_count > 0 {
-            condensed_names(self.rows, how, filled.omitted_fields)
+        let omitted = if format.is_condensed && filled.served_count > 0 {
+            condensed_names(self.rows, format, filled.omitted_fields)
         } else {
             Vec::new()
         };
@@ -259,7 +259,7 @@ fn table_of(records: &[TableRecord]) -> Option<String> {
 }
 
 /// Writes some cells of a row and returns the number of strings shortened in them.
-fn write_row(row: &str, columns: &[usize], how: &RowFormat, pointer: &str, out: &mut String) -> usize {
+fn write_row(row: &str, columns: &[usize], format: &RowFormat, pointer: &str, out: &mut String) -> usize {
     let all = cell_spans(row);
     let mut elided = 0;
     out.push('[');
@@ -270,7 +270,7 @@ fn write_row(row: &str, columns: &[usize], how: &RowFormat, pointer: &str, out: 
         let Some(cell) = all.get(*column) else { continue };
         let mut written = String::new();
         minify(cell.slice(row), &mut written);
-        match how.elide_above {
+        match format.elide_above {
             Some(above) => elided += elide(&written, above, &format!("{pointer}/{column}"), out),
             None => out.push_str(&written),
         }
@@ -283,11 +283,13 @@ fn write_row(row: &str, columns: &[usize], how: &RowFormat, pointer: &str, out: 
 const MAX_OMITTED_MEMBERS: usize = 12;
 
 /// Returns the names of fields that condensing omitted.
-fn condensed_names(rows: OrderedList<'_>, how: &RowFormat, left_out: OmittedFields) -> Vec<String> {
-    match (&rows.list.layout, &how.kept_fields) {
-        (Layout::Table { columns, .. }, Some(keep)) => {
-            columns.iter().filter(|name| !keep.selects(name) && !how.noise.contains(name)).cloned().collect()
-        }
+fn condensed_names(rows: OrderedList<'_>, format: &RowFormat, left_out: OmittedFields) -> Vec<String> {
+    match (&rows.list.layout, &format.kept_fields) {
+        (Layout::Table { columns, .. }, Some(keep)) => columns
+            .iter()
+            .filter(|name| !keep.selects(name) && !format.noise.contains(name))
+            .cloned()
+            .collect(),
         _ => left_out.into_iter().collect(),
     }
 }

@@ -57,7 +57,7 @@ impl<'a> PartWalk<'a> {
     /// Creates a walk that begins where the request does.
     pub(super) fn new(
         snapshot: &'a Snapshot,
-        asked: &'a ResolvedRequest,
+        request: &'a ResolvedRequest,
         cx: &'a Context<'a>,
         fresh: bool,
         measured: &'a Measured,
@@ -68,7 +68,7 @@ impl<'a> PartWalk<'a> {
         let main = snapshot.main_part();
         Self {
             snapshot,
-            request: asked,
+            request,
             is_draft: false,
             charges_cursors: true,
             cx,
@@ -103,11 +103,11 @@ impl<'a> PartWalk<'a> {
     /// Creates a walk that shows all parts as received.
     pub(super) fn for_whole(
         snapshot: &'a Snapshot,
-        asked: &'a ResolvedRequest,
+        request: &'a ResolvedRequest,
         cx: &'a Context<'a>,
         measured: &'a Measured,
     ) -> Self {
-        Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, measured) }
+        Self { is_whole: true, ..Self::new(snapshot, request, cx, true, measured) }
     }
 
     /// Renders the text form of the reply.
@@ -203,29 +203,29 @@ impl<'a> PartWalk<'a> {
     }
 
     /// Builds the notice of a reply.
-    pub(super) fn notice<'b>(&'b self, channel: &'b ReplyContent<'a>, budget: usize) -> Notice<'b> {
+    pub(super) fn notice<'b>(&'b self, content: &'b ReplyContent<'a>, budget: usize) -> Notice<'b> {
         let issue_cursor = self.cx.issue_cursor;
         let nothing = &*EMPTY_RENDERING;
-        let description = self.description.filter(|description| description.describes(channel));
+        let description = self.description.filter(|description| description.describes(content));
         Notice {
-            rendering: channel.notice_part.as_ref().map_or(nothing, |shaped| &shaped.rendering),
+            rendering: content.notice_part.as_ref().map_or(nothing, |shaped| &shaped.rendering),
             answer: self.snapshot.answer(),
             facts: description.map(|description| &description.facts),
             field_types: description.map(|description| &description.field_types),
             start_cursor: issue_cursor(self.request.start),
-            next_cursor: channel.next_position.and_then(issue_cursor),
+            next_cursor: content.next_position.and_then(issue_cursor),
             read_call: self.cx.read_call,
             query_tool: self.cx.query_tool,
             block_tables: self.block_tables,
-            missing_parts: &channel.missing_parts,
+            missing_parts: &content.missing_parts,
             parts: self.snapshot.parts(),
-            missing_media: self.first_missing_media(channel),
+            missing_media: self.first_missing_media(content),
             replaced_count: self.snapshot.replacement_count(),
             redacted_fields: self.snapshot.redacted(),
             unshown: self.unshown,
-            read_as: self.read_as(channel),
-            part_address: channel.notice_address,
-            piece_owners: self.piece_owners(&channel.pieces),
+            read_as: self.read_as(content),
+            part_address: content.notice_address,
+            piece_owners: self.piece_owners(&content.pieces),
             read_uri: self.cx.read_uri,
             budget,
             warning_threshold: self.cx.policy.warning_share(self.request.token_budget),
@@ -240,14 +240,14 @@ impl<'a> PartWalk<'a> {
     }
 
     /// Returns the address of the first image or audio that the reply does not show.
-    fn first_missing_media(&self, channel: &ReplyContent<'a>) -> Option<&'a str> {
+    fn first_missing_media(&self, content: &ReplyContent<'a>) -> Option<&'a str> {
         if self.cx.read_uri.is_some() {
             return None;
         }
         let parts = self.snapshot.parts();
         let media = (0..parts.len()).filter(|at| media::is_displayable(self.snapshot, *at, self.cx.policy));
         let mut missing = media.map(|at| parts[at].address.as_str()).filter(|address| {
-            channel
+            content
                 .missing_parts
                 .iter()
                 .any(|(path, _)| path.strip_prefix(address).is_some_and(|rest| matches!(rest, "" | "/data")))

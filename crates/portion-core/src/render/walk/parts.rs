@@ -9,11 +9,12 @@ use super::value::{render_as_received, render_part, render_source_if_fits, rende
 use super::{PartWalk, RenderedPart, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::{MIN_BUDGET, MIN_BYTE_LIMIT};
-use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
-use crate::render::budget::RemainingBudget;
+use crate::render::budget::{RemainingBudget, block_cost};
 use crate::render::chunk;
 use crate::render::notice::MAX_NAMED_PARTS;
-use crate::render::pieces::{TEXT_BLOCK_BYTES, fragment_piece, part_piece, rendering_pieces};
+use crate::render::pieces::{
+    TEXT_BLOCK_BYTES, block_placeholder, content_path_and_size, fragment_piece, part_piece, rendering_pieces,
+};
 use crate::render::portion::{Piece, PieceBody, PortionKind};
 use crate::render::rendering::{RenderTarget, Rendering};
 use crate::snapshot::{IndexedText, Part, PartBody};
@@ -39,15 +40,15 @@ impl<'a> PartWalk<'a> {
         let rest: Vec<usize> =
             walked.into_iter().filter(|at| companions.binary_search(at).is_err()).collect();
         let is_accompanied = shown.iter().any(Piece::shows_anything);
-        let mut channel = self.render_parts(&rest, from, room, is_accompanied);
+        let mut content = self.render_parts(&rest, from, room, is_accompanied);
         if !shown.is_empty() {
             let order: HashMap<&str, usize> =
                 parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
-            channel.pieces.extend(shown);
-            channel.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
+            content.pieces.extend(shown);
+            content.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
         }
-        channel.missing_parts.extend(unshown);
-        channel
+        content.missing_parts.extend(unshown);
+        content
     }
 
     /// Renders the parts that the first reply shows beside the others. Also returns the addresses and bytes of those
@@ -106,7 +107,7 @@ impl<'a> PartWalk<'a> {
         mut room: RemainingBudget<'_>,
         accompanied: bool,
     ) -> ReplyContent<'a> {
-        let mut channel = ReplyContent::default();
+        let mut content = ReplyContent::default();
         let parts = self.snapshot.parts();
         let enough = (room.tokens / 10).max(MIN_BUDGET / 10);
         let first = usize::from(from.part);
@@ -118,43 +119,43 @@ impl<'a> PartWalk<'a> {
             let part = &parts[at];
             let resumed = at == first;
             let place = if resumed { from.offset } else { PartOffset::default() };
-            let used = channel.shows_anything();
-            if channel.next_position.is_some() {
-                channel.missing_parts.push((part.address.clone(), part.text_len()));
+            let used = content.shows_anything();
+            if content.next_position.is_some() {
+                content.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
             }
             // The notice is about one part, the last one shown.
             let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
-            let ends = if used { full || channel.needs_notice() } else { wrapper_bytes >= max_wrapper_bytes };
+            let ends = if used { full || content.needs_notice() } else { wrapper_bytes >= max_wrapper_bytes };
             if ends && !self.is_shown_whole(at) {
-                channel.next_position = Some(self.position_after(at, PartOffset::default()));
-                channel.missing_parts.push((part.address.clone(), part.text_len()));
+                content.next_position = Some(self.position_after(at, PartOffset::default()));
+                content.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
             }
             match &part.body {
                 PartBody::Atomic { json, .. } if self.is_whole => {
-                    channel.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
+                    content.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
                 }
                 PartBody::Atomic { json, aside: true, .. } if self.is_first_reply && !room.fits(json) => {
                     // A notice names a few; a walk reaches all.
                     if has_many_asides {
-                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                        content.next_position = Some(self.position_after(at, PartOffset::default()));
                     }
-                    channel.missing_parts.push((part.address.clone(), json.len()));
+                    content.missing_parts.push((part.address.clone(), json.len()));
                 }
                 PartBody::Atomic { json, binary, .. } => {
                     // Postponed only once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
                     let Some(body) = self.render_block(part, &mut room, put_off) else {
-                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
-                        channel.missing_parts.push((part.address.clone(), json.len()));
+                        content.next_position = Some(self.position_after(at, PartOffset::default()));
+                        content.missing_parts.push((part.address.clone(), json.len()));
                         continue;
                     };
                     if matches!(body, PieceBody::Text(_)) {
-                        channel.missing_parts.push(content_path_and_size(part, binary.as_ref()));
+                        content.missing_parts.push(content_path_and_size(part, binary.as_ref()));
                     }
                     room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
-                    channel.pieces.push(part_piece(part, body));
+                    content.pieces.push(part_piece(part, body));
                 }
                 PartBody::Indexed(subject) => {
                     let ordinal = if resumed { from.ordinal } else { 0 };
@@ -168,20 +169,20 @@ impl<'a> PartWalk<'a> {
                     let around = self.overhead_bytes(part);
                     room.bytes = room.bytes.saturating_sub(around);
                     wrapper_bytes += around;
-                    channel.next_position = rendering.next.map(|place| self.position_after(at, place));
-                    channel.pieces.extend(rendering_pieces(part, &rendering));
-                    let keep = channel
+                    content.next_position = rendering.next.map(|place| self.position_after(at, place));
+                    content.pieces.extend(rendering_pieces(part, &rendering));
+                    let keep = content
                         .notice_part
                         .as_ref()
                         .is_none_or(|shaped| shaped.rendering.kind == PortionKind::Whole);
                     if keep || rendering.kind != PortionKind::Whole {
-                        channel.notice_address = (parts.len() > 1).then_some(part.address.as_str());
-                        channel.notice_part = Some(RenderedPart { part_index: at, rendering });
+                        content.notice_address = (parts.len() > 1).then_some(part.address.as_str());
+                        content.notice_part = Some(RenderedPart { part_index: at, rendering });
                     }
                 }
             }
         }
-        channel
+        content
     }
 
     /// Renders a part with text from a place on. `ordinal`: number of its portions before.
@@ -240,7 +241,7 @@ impl<'a> PartWalk<'a> {
     fn render_raw(&self, walked: &[usize], room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let parts = self.snapshot.parts();
         let first = usize::from(self.request.start.part);
-        let mut channel = ReplyContent::default();
+        let mut content = ReplyContent::default();
         // An empty part is shown only if there is nothing else, so that no reply is empty and has a next
         // page.
         let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
@@ -258,16 +259,16 @@ impl<'a> PartWalk<'a> {
             rendering.meta.path = Some(parts[at].address.clone());
             let after = rendering.next.map(|place| self.position_after(at, place));
             let rest = left.peek().map(|next| self.position_after(*next, PartOffset::Byte(0)));
-            channel.next_position = after.or(rest);
+            content.next_position = after.or(rest);
             room.spend(&rendering.body);
             room.charge(0, self.overhead_bytes(&parts[at]));
-            channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
-            channel.notice_part = Some(RenderedPart { part_index: at, rendering });
+            content.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
+            content.notice_part = Some(RenderedPart { part_index: at, rendering });
             if self.request.fills_with_parts && after.is_none() && room.bytes >= MIN_BYTE_LIMIT {
                 next = left.next();
             }
         }
-        channel
+        content
     }
 }
 

@@ -19,8 +19,8 @@ impl<'a> PartWalk<'a> {
     /// Renders the value.
     pub(super) fn render_value(&self, node: &TargetValue, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let part = usize::from(node.part);
-        if let Some(channel) = self.render_media(node, room) {
-            return channel;
+        if let Some(content) = self.render_media(node, room) {
+            return content;
         }
         let rendering = self.render_value_text(node, room);
         let next = rendering.next.map(|place| self.position_after(part, place));
@@ -121,9 +121,9 @@ impl<'a> PartWalk<'a> {
     }
 
     /// Returns the origin of the shown JSON, if it was found in a text and the notice describes it.
-    pub(in crate::render) fn read_as(&self, channel: &ReplyContent<'_>) -> Option<&'a JsonOrigin> {
+    pub(in crate::render) fn read_as(&self, content: &ReplyContent<'_>) -> Option<&'a JsonOrigin> {
         let shaped =
-            channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != PortionKind::Raw)?;
+            content.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != PortionKind::Raw)?;
         let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
         let is_shown = match &self.request.view.target {
             // Values inside it are reported only if they are shown differently from the source.
@@ -218,10 +218,10 @@ pub(in crate::render) fn render_whole_if_small(
     room: RemainingBudget<'_>,
 ) -> Option<Rendering> {
     let view = target.view;
-    let asked = view.limit.is_some()
+    let request = view.limit.is_some()
         || matches!(view.field_selection, RequestedFields::Only(_))
         || target.order.is_some();
-    if asked || !target.is_first() || target.wanted_count.is_some() {
+    if request || !target.is_first() || target.wanted_count.is_some() {
         return None;
     }
     let threshold =
