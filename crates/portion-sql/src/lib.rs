@@ -21,7 +21,7 @@
 //! | `engine` | a connection that can only read, within the limits |
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite on their syntax trees |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
-//! | `sql_query` | a query with its parameters; the query for `fields` and `sort` on a text |
+//! | `sql_query`, `row_selection` | a query with its parameters; the query for `fields` and `sort` on a text |
 //! | `query_result` | result rows as JSON, without columns that are NULL throughout |
 //! | `outline` | tables and columns for errors about missing ones |
 //!
@@ -58,6 +58,7 @@ mod outline;
 mod query_result;
 mod records;
 mod redaction;
+mod row_selection;
 mod sql_query;
 mod table;
 mod table_rows;
@@ -70,7 +71,8 @@ pub use error::{QueryError, TableColumns};
 pub use limits::QueryLimits;
 pub use outline::outline_tables;
 pub use query_result::{EmptyReason, QueryResult};
-pub use sql_query::{JoinedResult, SqlQuery, select_rows};
+pub use row_selection::select_rows;
+pub use sql_query::{JoinedResult, SqlQuery};
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
