@@ -151,14 +151,14 @@ impl ReplyLimits {
 
     /// Estimates the budget that a notice leaves. A notice takes a fixed part, the description, and lists of
     /// `names` that grow with the budget.
-    pub(super) fn budget_without_notice<'c>(
+    pub(super) fn budget_without_notice(
         self,
         detail: Detail,
         size: NoticeSize,
         facts: (usize, usize),
-        counter: &'c dyn TokenCounter,
+        counter: &dyn TokenCounter,
         media: usize,
-    ) -> RemainingBudget<'c> {
+    ) -> RemainingBudget<'_> {
         let names = size == NoticeSize::WithNames;
         let fixed = if size == NoticeSize::Short { 80 } else { 190 };
         let share = |of: usize| if names { self.tokens.saturating_sub(media) / of } else { 0 };
