@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints measurements of the structure of the code: sizes, import circles, and the style of doc comments.
+"""Prints measurements of the house: sizes, import circles, the style of doc comments, and the words of the documents.
 
 Usage: tools/house.py [--list] [--before REVISION] [--build]
        tools/house.py --size [--write]
@@ -25,7 +25,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZE = ROOT / "tools/size"
-MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_CIRCLE = 400, 80, 4
+MIN_CODE_LINES, MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_CIRCLE = 80, 400, 80, 4
 QUESTION = re.compile(r"^(Whether|What|Where|Which|Who|Whose|Whom|How|When|Why)\b")
 ITEM = re.compile(r"^\s*pub(?:\([^)]*\))?\s+(?:async\s+|const\s+|unsafe\s+)*(fn|struct|enum|trait|type|const|static|mod|union)\b")
 FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|unsafe\s+|extern\s+\"C\"\s+)*fn\s+(\w+)")
@@ -224,11 +224,11 @@ def has_example(lines):
 
 def measure(root):
     """Returns the figures of a tree by name, and the entries for `--list` by heading."""
-    code, sizes, lengths, docs, questions, largest, modules = 0, [], [], 0, [], [], []
+    code, sizes, lengths, docs, questions, largest, modules = {}, [], [], 0, [], [], []
     for crate in sorted((root / "crates").iterdir()):
         files = sources(crate)
+        code[crate.name] = [code_lines(path) for path in files]
         for path in files:
-            code += code_lines(path)
             lines, place = production_lines(path), str(path.relative_to(root))
             sizes.append((len(lines), place))
             lengths.extend((length, name, place) for length, name in functions(lines))
@@ -245,8 +245,14 @@ def measure(root):
     length, name, place = max(lengths)
     circle = max(largest, default=(0, "none", ""))
     headed = sum(bool(lines) and lines[0].startswith("//!") for lines in modules)
+    of_files = [lines for crate in code.values() for lines in crate]
+    pages = [page.read_text() for page in (root / "docs").rglob("*.md")]
+    architecture = root / "ARCHITECTURE.md"
     figures = {
-        "lines of code": f"{code:,}",
+        "crates": f"{len(code)}",
+        "lines of code": f"{sum(of_files):,}",
+        **{f"  {crate}": f"{sum(lines):,} in {len(lines)} files" for crate, lines in code.items()},
+        f"files under {MIN_CODE_LINES} lines of code": f"{sum(lines < MIN_CODE_LINES for lines in of_files)} of {len(of_files)}",
         "lines with comments": f"{total:,}",
         "files": f"{len(sizes)}, median {statistics.median(size for size, _ in sizes):.0f} lines",
         f"lines in files over {MAX_FILE_LINES}": f"{100 * sum(size for size, _ in over) / total:.1f} % in {len(over)} files",
@@ -256,6 +262,8 @@ def measure(root):
         f"circles over {MAX_CIRCLE} files": f"{len(wide)}",
         "docs that begin as a question": f"{100 * len(questions) / max(docs, 1):.1f} % of {docs} public items",
         "public modules with a text": f"{headed} of {len(modules)}; with an example {sum(map(has_example, modules))}",
+        "words of docs": f"{sum(len(page.split()) for page in pages):,} in {len(pages)} pages",
+        "lines of ARCHITECTURE.md": f"{len(architecture.read_text().splitlines()) if architecture.exists() else 0}",
     }
     return figures, {"files": sorted(over, reverse=True), "functions": long, "circles": wide, "questions": questions}
 
@@ -263,7 +271,7 @@ def measure(root):
 def figures_of_revision(revision):
     """Returns the figures of a revision of the repository."""
     with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(["git", "-C", ROOT, "archive", revision, "crates"], check=True, stdout=subprocess.PIPE)
+        archive = subprocess.run(["git", "-C", ROOT, "archive", revision, "crates", "docs", "ARCHITECTURE.md"], check=True, stdout=subprocess.PIPE)
         subprocess.run(["tar", "-x", "-C", folder], check=True, input=archive.stdout)
         return measure(pathlib.Path(folder))[0]
 

@@ -163,13 +163,13 @@ BOOKINGS = [
     ),
     sql(
         "bookings",
-        "Which returning guests travel with pets and have not paid? The first five arrivals.",
-        "SELECT id, guestName, arrivalDate FROM items WHERE guest.isReturning AND guest.pets > 0 AND NOT financial.paid "
+        "Which returning guests have not paid? The first five arrivals.",
+        "SELECT id, guestName, arrivalDate FROM items WHERE guest.isReturning AND NOT financial.paid "
         "ORDER BY arrivalDate, id LIMIT 5",
         lambda d: [
             {key: b[key] for key in ("id", "guestName", "arrivalDate")}
             for b in sorted(d["bookings"], key=lambda b: (b["arrivalDate"], b["id"]))
-            if b["guest"]["isReturning"] and b["guest"]["pets"] > 0 and not b["financial"]["paid"]
+            if b["guest"]["isReturning"] and not b["financial"]["paid"]
         ][:5],
     ),
     sql(
@@ -193,9 +193,9 @@ BOOKINGS = [
     ),
     find(
         "bookings",
-        "What did the guest of booking 40499 write last?",
+        "Which error does the boiler show, says the guest of booking 40499?",
         "40499",
-        lambda d: ["40499"],
+        lambda d: re.findall(r"shows (\w+)", " ".join(m["body"] for b in d["bookings"] if b["id"] == 40499 for m in b["messages"])),
         fields="id,messages",
     ),
     read(

@@ -155,7 +155,7 @@ def test_v3_3_nothing_configured_is_4000_tokens_and_50_items(tmp_path, written):
 def test_v3_3_the_defaults_are_documented():
     page = (REPOSITORY / "docs/reference/configuration.md").read_text()
     for key, default in {"tokenBudgetThreshold": "4000", "defaultPageSize": "50"}.items():
-        assert re.search(rf"^\| `{key}` \|[^|]*\| `{default}` \|", page, re.MULTILINE), key
+        assert re.search(rf"^\| `{key}` \| `{default}` \|", page, re.MULTILINE), key
 
 
 def test_v3_3_the_file_in_the_working_directory_is_found(tmp_path):

@@ -110,11 +110,11 @@ def test_a_server_that_reports_progress_is_waited_for(name):
 @pytest.mark.parametrize("name", FRONTS)
 def test_no_time_runs_out_while_the_client_is_asked(name):
     question = '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}'
-    with front(name, "3s") as talk:
+    with front(name, "8s") as talk:
         for line in talk.asking(saying(1, question, "@reply", result(1, "done"))):
             last = json.loads(line)
             if last.get("method") == "elicitation/create":
-                time.sleep(5)
+                time.sleep(10)
                 talk.tell('{"jsonrpc":"2.0","id":"q","result":{"action":"decline"}}')
         assert last["result"]["content"][0]["text"] == "done", last
 

@@ -89,7 +89,7 @@ def test_v3_3_nothing_configured_is_4000_tokens_and_50_items(configured):
 @pytest.mark.parametrize("key, value", [("tokenBudgetThreshold", 4000), ("defaultPageSize", 50)])
 def test_v3_3_the_defaults_are_documented_and_shown(key, value, tmp_path):
     documented = (REPOSITORY / "docs/reference/configuration.md").read_text()
-    assert re.search(rf"^\| `{key}` \|[^|]*\| `{value}` \|", documented, re.MULTILINE)
+    assert re.search(rf"^\| `{key}` \| `{value}` \|", documented, re.MULTILINE)
     shown = subprocess.run([PORTION, "config", "show"], capture_output=True, text=True, timeout=60, cwd=tmp_path).stdout
     assert re.search(rf"^# {key}: {value}$", shown, re.MULTILINE), shown
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::key::{Key, KeyGroup, Placement, SettingsLevel};
+use crate::key::{Key, KeyGroup, Placement, SettingsLevel, ValueKind};
 
 /// Longest line of a comment, in characters.
 const MAX_LINE_CHARS: usize = 110;
@@ -21,6 +21,8 @@ const EXAMPLES: [(&str, &str); 9] = [
 ];
 /// Key whose example has lines of its own, at the end.
 const RULES_KEY: &str = "endpoints";
+/// Place of a key that is allowed at all levels.
+const EVERYWHERE: &str = "everywhere";
 /// Key that is set, to its default.
 const FIRST_KEY: &str = "profile";
 const HEAD: &str = "\
@@ -77,18 +79,20 @@ pub fn manual() -> String {
     let mut out = String::new();
     for group in KeyGroup::ALL {
         let _ = write!(out, "\n### {}\n\n", group.heading());
-        out.push_str("| key | value | default | description | where | reload |\n| --- | --- | --- | --- | --- | --- |\n");
-        for key in Key::all().filter(|key| key.group == group) {
+        let keys = || Key::all().filter(|key| key.group == group);
+        let count = |place: &str| keys().filter(|key| restrictions(key) == place).count();
+        let usual = keys().map(restrictions).max_by_key(|place| count(place)).unwrap_or_default();
+        if usual != EVERYWHERE {
+            let _ = write!(out, "If a key says nothing else: {usual}.\n\n");
+        }
+        out.push_str("| key | default | description |\n| --- | --- | --- |\n");
+        for key in keys() {
             let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
-            let _ = writeln!(
-                out,
-                "| `{}` | {} | {default} | {} | {} | {} |",
-                key.name,
-                escape_cell(&value_description(key)),
-                escape_cell(key.doc),
-                placement_label(key.placement),
-                if key.is_reloadable { "yes" } else { "restart" },
-            );
+            let place =
+                Some(restrictions(key)).filter(|place| *place != usual).map(|place| format!("*{place}*"));
+            let notes: Vec<String> = place.into_iter().chain(other_words(key)).collect();
+            let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+            let _ = writeln!(out, "| `{}` | {default} | {}{notes} |", key.name, escape_cell(key.doc));
         }
     }
     out
@@ -109,21 +113,24 @@ fn comment(text: &str) -> String {
     out + &line + "\n"
 }
 
-fn value_description(key: &Key) -> String {
-    match key.keywords {
-        [] => key.kind.description(),
-        or => format!("{}; or {}", key.kind.description(), or.join(", ")),
-    }
+/// Lists the words that a key takes, if its description does not.
+fn other_words(key: &Key) -> Option<String> {
+    let choices = if let ValueKind::Choice(words) = &key.kind { *words } else { &[] };
+    let words = || choices.iter().chain(key.keywords).copied();
+    let is_told = words().all(|word| key.doc.contains(word) || word == "none");
+    (!is_told).then(|| words().collect::<Vec<_>>().join(", "))
 }
 
-fn placement_label(standing: Placement) -> &'static str {
-    match standing {
-        Placement::Everywhere => "everywhere",
-        Placement::TopOrUpstream => "top, upstream",
-        Placement::Top => "top",
-        Placement::Upstream => "upstream",
-        Placement::Endpoint => "endpoint",
-    }
+/// Says where a key is allowed, and if it needs a restart.
+fn restrictions(key: &Key) -> String {
+    let place = match key.placement {
+        Placement::Everywhere => EVERYWHERE,
+        Placement::TopOrUpstream => "at the top or for a server",
+        Placement::Top => "at the top",
+        Placement::Upstream => "for a server",
+        Placement::Endpoint => "for an endpoint",
+    };
+    if key.is_reloadable { place.to_owned() } else { format!("{place}, restart") }
 }
 
 fn escape_cell(text: &str) -> String {

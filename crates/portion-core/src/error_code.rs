@@ -72,8 +72,6 @@ pub struct ErrorInfo {
     pub retry: Retry,
     /// Cause, for the documentation.
     pub cause: &'static str,
-    /// Advice that the error contains, for the documentation.
-    pub advice: &'static str,
 }
 
 /// Prospect of a repeated call.
@@ -130,14 +128,9 @@ impl Retry {
 }
 
 /// Creates a row for an error in the arguments of a call.
-const fn in_call(
-    code: ErrorCode,
-    name: &'static str,
-    cause: &'static str,
-    advice: &'static str,
-) -> ErrorInfo {
+const fn in_call(code: ErrorCode, name: &'static str, cause: &'static str) -> ErrorInfo {
     let retry = Retry::Corrected;
-    ErrorInfo { code, name, json_rpc: INVALID_PARAMS, http_status: 400, retry, cause, advice }
+    ErrorInfo { code, name, json_rpc: INVALID_PARAMS, http_status: 400, retry, cause }
 }
 
 /// Creates a row for an error behind Portion, or in it.
@@ -146,9 +139,8 @@ const fn behind(
     name: &'static str,
     (http_status, retry): (u16, Retry),
     cause: &'static str,
-    advice: &'static str,
 ) -> ErrorInfo {
-    ErrorInfo { code, name, json_rpc: INTERNAL_ERROR, http_status, retry, cause, advice }
+    ErrorInfo { code, name, json_rpc: INTERNAL_ERROR, http_status, retry, cause }
 }
 
 /// The rows, in the order of the enum.
@@ -160,81 +152,42 @@ static TABLE: [ErrorInfo; 35] = {
             Code::CursorInvalid,
             "cursor_invalid",
             "forged, truncated, issued to another client or by an earlier process: all get the same error, but a typing error is named",
-            "copy it whole and unaltered",
         ),
         ErrorInfo {
             http_status: 410,
             retry: WithoutCursor,
-            ..in_call(
-                Code::CursorExpired,
-                "cursor_expired",
-                "its result is no longer kept",
-                "call again without a cursor, if that does no harm",
-            )
+            ..in_call(Code::CursorExpired, "cursor_expired", "its result is no longer kept")
         },
-        in_call(Code::LimitInvalid, "limit_invalid", "not a whole number from 1", "the range"),
-        in_call(
-            Code::LimitTooLarge,
-            "limit_too_large",
-            "above `maxPageSize`",
-            "the maximum, and to follow `nextCursor`",
-        ),
-        in_call(
-            Code::PageInvalid,
-            "page_invalid",
-            "not a page from 1, or pages of a single object",
-            "`page=1`, or to leave it out",
-        ),
-        in_call(Code::OffsetInvalid, "offset_invalid", "not a whole number from 0", "`offset=0`"),
-        in_call(
-            Code::FieldUnknown,
-            "field_unknown",
-            "no item has that field",
-            "the most similar name, and the existing names",
-        ),
+        in_call(Code::LimitInvalid, "limit_invalid", "not a whole number from 1"),
+        in_call(Code::LimitTooLarge, "limit_too_large", "above `maxPageSize`"),
+        in_call(Code::PageInvalid, "page_invalid", "not a page from 1, or pages of a single object"),
+        in_call(Code::OffsetInvalid, "offset_invalid", "not a whole number from 0"),
+        in_call(Code::FieldUnknown, "field_unknown", "no item has that field"),
         ErrorInfo {
             http_status: 404,
-            ..in_call(
-                Code::PathUnknown,
-                "path_unknown",
-                "the path does not exist",
-                "the part of it that exists, and the members there",
-            )
+            ..in_call(Code::PathUnknown, "path_unknown", "the path does not exist")
         },
         ErrorInfo {
             http_status: 404,
-            ..in_call(
-                Code::SectionUnknown,
-                "section_unknown",
-                "no such heading or member",
-                "the most similar name, and the existing names",
-            )
+            ..in_call(Code::SectionUnknown, "section_unknown", "no such heading or member")
         },
-        in_call(Code::RangeInvalid, "range_invalid", "lines outside the text", "the number of lines"),
-        in_call(
-            Code::SortInvalid,
-            "sort_invalid",
-            "not a list, or no such field",
-            "a field, followed by `desc` if needed",
-        ),
-        in_call(Code::MaxTokensInvalid, "max_tokens_invalid", "below 300 or above `hardCap`", "the range"),
+        in_call(Code::RangeInvalid, "range_invalid", "lines outside the text"),
+        in_call(Code::SortInvalid, "sort_invalid", "not a list, or no such field"),
+        in_call(Code::MaxTokensInvalid, "max_tokens_invalid", "below 300 or above `hardCap`"),
         in_call(
             Code::ArgumentUnknown,
             "argument_unknown",
             "an argument that the tool of Portion does not have",
-            "the argument, or the tool, that was probably meant",
         ),
         in_call(
             Code::ControlsConflict,
             "controls_conflict",
             "two controls that exclude each other, or a value of the wrong type",
-            "which one to leave out",
         ),
         in_call(
             Code::QueryInvalid,
             "query_invalid",
             "not a SELECT that SQLite accepts, no such column, not exactly one query, an invalid regex",
-            "SQLite's message, the position, and the existing columns",
         ),
         ErrorInfo {
             http_status: 429,
@@ -242,82 +195,62 @@ static TABLE: [ErrorInfo; 35] = {
                 Code::QueryTooCostly,
                 "query_too_costly",
                 "a statement or pattern beyond two seconds of processor time or its memory, or too many pending queries of the session",
-                "what to narrow",
             )
         },
-        in_call(
-            Code::NamesInvalid,
-            "names_invalid",
-            "`portion_describe` without names of tools",
-            "what it takes",
-        ),
+        in_call(Code::NamesInvalid, "names_invalid", "`portion_describe` without names of tools"),
         in_call(
             Code::ToolUnknown,
             "tool_unknown",
             "`portion_describe` with the name of a tool that does not exist",
-            "the most similar name",
         ),
         behind(
             Code::MessageTooLarge,
             "message_too_large",
             (502, Corrected),
             "a message above `upstreamMessageLimit` or `clientMessageLimit`, or one above `hardByteLimit` that cannot be shortened",
-            "to ask for less, or which limit to raise",
         ),
         in_call(
             Code::ResultTooLarge,
             "result_too_large",
             "a result that does not fit, at an endpoint with `oversized: refuse`",
-            "to narrow the call; the cursor reads the result in portions",
         ),
         behind(
             Code::StoreUnavailable,
             "store_unavailable",
             (503, Later),
             "the store of earlier replies does not answer",
-            "to try once more",
         ),
         behind(
             Code::UpstreamInvalid,
             "upstream_invalid",
             (502, AfterCheck),
             "the server's response is not a valid result",
-            "to report it to the server's maintainers; the call may have acted",
         ),
         behind(
             Code::UpstreamGone,
             "upstream_gone",
             (502, AfterCheck),
             "the server ended before it responded, or could not be reached",
-            "to check the outcome of the call, which may have acted; to call again if it did not reach the server",
         ),
         behind(
             Code::UpstreamTimeout,
             "upstream_timeout",
             (504, AfterCheck),
             "the server did not respond within `requestTimeout`",
-            "to check the outcome of the call, which may have acted",
         ),
         behind(
             Code::UpstreamUnreachable,
             "upstream_unreachable",
             (502, AfterCheck),
             "`portion http`: the API cannot be reached, or gave no response",
-            "to try again, or to check the outcome of the request first",
         ),
-        in_call(
-            Code::PathInvalid,
-            "path_invalid",
-            "`portion http`: the path has a segment `.` or `..`",
-            "to send another path",
-        ),
+        in_call(Code::PathInvalid, "path_invalid", "`portion http`: the path has a segment `.` or `..`"),
         ErrorInfo {
             http_status: 405,
             ..in_call(
                 Code::MethodRejected,
                 "method_rejected",
                 "`portion http`: `TRACE`, `TRACK` and `CONNECT` are not forwarded",
-                "to send another method",
             )
         },
         ErrorInfo {
@@ -326,17 +259,11 @@ static TABLE: [ErrorInfo; 35] = {
                 Code::OriginRejected,
                 "origin_rejected",
                 "`portion http`: `Host` or `Origin` is not allowed",
-                "the address that `portion http` printed",
             )
         },
         ErrorInfo {
             http_status: 401,
-            ..in_call(
-                Code::Unauthorized,
-                "unauthorized",
-                "`portion http`: the request has no valid token",
-                "to send a valid token",
-            )
+            ..in_call(Code::Unauthorized, "unauthorized", "`portion http`: the request has no valid token")
         },
         ErrorInfo {
             http_status: 403,
@@ -344,7 +271,6 @@ static TABLE: [ErrorInfo; 35] = {
                 Code::ScopeInsufficient,
                 "scope_insufficient",
                 "`portion http`: the token lacks a scope of `jwtScopes`",
-                "to use another token",
             )
         },
         behind(
@@ -352,14 +278,12 @@ static TABLE: [ErrorInfo; 35] = {
             "body_too_slow",
             (408, AfterCheck),
             "`portion http`: the body of the request paused for 10 s, or came slower than 8 KiB/s",
-            "to send it without pauses",
         ),
         behind(
             Code::BodyInvalid,
             "body_invalid",
             (400, AfterCheck),
             "`portion http`: the body of the request breaks off, or its chunks are invalid",
-            "to send it whole",
         ),
         ErrorInfo {
             http_status: 501,
@@ -367,7 +291,6 @@ static TABLE: [ErrorInfo; 35] = {
                 Code::TransferCodingUnknown,
                 "transfer_coding_unknown",
                 "`portion http`: the body of the request has a transfer coding other than `chunked`",
-                "to send it in chunks alone",
             )
         },
         behind(
@@ -375,15 +298,8 @@ static TABLE: [ErrorInfo; 35] = {
             "busy",
             (503, Later),
             "`portion http`: too many requests are in progress, the gateway is overloaded, tokens cannot be verified at the moment, or it shuts down",
-            "to send the request again",
         ),
-        behind(
-            Code::Internal,
-            "internal",
-            (500, AfterCheck),
-            "a fault of Portion",
-            "another view of the kept result, if there is one",
-        ),
+        behind(Code::Internal, "internal", (500, AfterCheck), "a fault of Portion"),
     ]
 };
 

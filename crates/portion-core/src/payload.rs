@@ -102,6 +102,8 @@ pub struct UpstreamList {
     pub has_changed: bool,
     /// State from which the fetch can go on, in the format of the code that fetches.
     pub continuation: Option<String>,
+    /// Number of items of the first page, if the first reply shows no others.
+    pub opening_count: Option<usize>,
 }
 
 impl UpstreamList {

@@ -62,6 +62,11 @@ impl SplitQuery {
         !self.controls.is_empty()
     }
 
+    /// Returns true if the request has controls, and no others than these.
+    pub(crate) fn has_only(&self, names: &[&str]) -> bool {
+        self.has_controls() && self.controls.iter().all(|(name, _)| names.contains(&name.as_str()))
+    }
+
     /// Returns true if the request has this control.
     pub(crate) fn has_control(&self, wanted: &str) -> bool {
         self.controls.iter().any(|(name, _)| name == wanted)

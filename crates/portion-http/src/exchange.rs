@@ -10,7 +10,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::{HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Response, Uri};
+use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
@@ -35,7 +35,9 @@ use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use received::Received;
 
-/// Controls that may be the API's own parameters where nothing says by which it pages.
+/// Controls that may be the API's own parameters where nothing says which it has.
+const API_CONTROLS: [&str; 5] = ["limit", "page", "offset", "sort", "fields"];
+/// Those of them that select a page.
 const POSITION_CONTROLS: [&str; 2] = ["page", "offset"];
 
 /// A request, and what its response needs of it.
@@ -68,6 +70,10 @@ pub(crate) struct Exchange<'a> {
     position_control: Option<&'static str>,
     /// The query without controls that are not the API's.
     own_query: String,
+    /// The client's size of a page, where it is sent to the API, which may have such a parameter.
+    sent_limit: Option<u32>,
+    /// Error of a control that was sent as a parameter of the API, for the client if the API refuses it, too.
+    refused: Option<Fault>,
     /// Requests to make in turn, if the response before is worse.
     other_attempts: VecDeque<Arc<PagedCall>>,
 }
@@ -85,8 +91,8 @@ impl<'a> Exchange<'a> {
         let identified = head.extensions.get::<CallerIdentity>().copied();
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
-        let mut caller =
-            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
+        let address = own_address(head);
+        let mut caller = Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&address);
         let takes_controls = takes_controls(&caller, &method, &route);
         // What a body asks for is in neither the key of a result nor the request for a further page.
         let has_body = has_body(head);
@@ -163,7 +169,7 @@ impl<'a> Exchange<'a> {
             origin: head.headers.get(ORIGIN).cloned(),
             own_paging_arguments: paging_arguments(&route, &own_query),
             paging_arguments: paging_arguments(&route, &query.rest),
-            target: RequestTarget { path, rest: query.rest.clone() },
+            target: RequestTarget { path, address, rest: query.rest.clone() },
             query,
             endpoint,
             caller,
@@ -176,6 +182,8 @@ impl<'a> Exchange<'a> {
             has_unknown_paging: is_unknown,
             position_control,
             own_query,
+            sent_limit: None,
+            refused: None,
             other_attempts: VecDeque::new(),
         }
     }
@@ -204,8 +212,12 @@ impl<'a> Exchange<'a> {
         let mut request = match self.query.parse(&self.caller.effective_policy.policy) {
             Ok(request) => request,
             Err(error) => {
-                let fault =
-                    gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint);
+                let fault = Fault::from(error);
+                if self.may_be_of_api() {
+                    self.send_own_query(Some(fault));
+                    return Ok(Request::default());
+                }
+                let fault = gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
@@ -220,7 +232,36 @@ impl<'a> Exchange<'a> {
         {
             return Err(Box::new(self.local_response(reply)));
         }
+        let unpaged = Request { limit: None, max_tokens: None, ..request.clone().without_paging() };
+        let is_first_page = unpaged.is_plain() && !request.is_continuation();
+        self.sent_limit = request.limit.filter(|_| self.has_unknown_paging && is_first_page);
+        if self.sent_limit.is_some() {
+            // What a smaller page lacks is in no later reply.
+            self.reuse_key = None;
+        }
         Ok(Request { cursor: None, ..request })
+    }
+
+    /// Returns the query that is sent to the API, where it is not that of a page.
+    fn sent_query(&self) -> String {
+        let limit = self.sent_limit.map(|limit| format!("limit={limit}"));
+        let rest = Some(self.query.rest.clone()).filter(|rest| !rest.is_empty());
+        rest.into_iter().chain(limit).collect::<Vec<_>>().join("&")
+    }
+
+    /// Returns true if all controls of the request may be parameters of the API.
+    fn may_be_of_api(&self) -> bool {
+        self.has_unknown_paging && self.query.has_only(&API_CONTROLS)
+    }
+
+    /// Sends the query as the client wrote it. `fault`: the error for the client if the API refuses it.
+    fn send_own_query(&mut self, fault: Option<Fault>) {
+        self.refused = fault;
+        self.query = SplitQuery::default();
+        self.query.rest.clone_from(&self.own_query);
+        self.target.rest.clone_from(&self.own_query);
+        self.paging_arguments = self.own_paging_arguments.clone();
+        (self.reuse_key, self.position_control) = (None, None);
     }
 
     /// Returns true if a request with the method of an endpoint, for the path of this one, is for that endpoint.
@@ -247,8 +288,10 @@ impl<'a> Exchange<'a> {
         }
         let path_and_query = match page {
             Some(target) => PathAndQuery::try_from(target),
-            None if self.query.rest.is_empty() => PathAndQuery::try_from(self.target.path.as_str()),
-            None => PathAndQuery::try_from(format!("{}?{}", self.target.path, self.query.rest)),
+            None => match self.sent_query() {
+                query if query.is_empty() => PathAndQuery::try_from(self.target.path.as_str()),
+                query => PathAndQuery::try_from(format!("{}?{query}", self.target.path)),
+            },
         };
         let mut uri = std::mem::take(&mut head.uri).into_parts();
         // Does not fail: both parts come from a valid URI.
@@ -269,6 +312,10 @@ impl<'a> Exchange<'a> {
         B::Error: Into<BoxError>,
     {
         let mut received = self.read(response).await;
+        if self.sent_limit.is_some() && is_refusal(&received) {
+            self.sent_limit = None;
+            received = self.read_again(received).await;
+        }
         while self.is_worse(&received) && self.next_attempt() {
             received = match self.send_attempt().await {
                 Ok(response) => self.read(response).await,
@@ -282,6 +329,10 @@ impl<'a> Exchange<'a> {
             Ok(received) => received,
             Err(response) => return *response,
         };
+        if let Some(fault) = self.refused.take().filter(|_| payload.is_error) {
+            let fault = self.shared.gateway.report_fault(fault, &self.caller, &request, &self.endpoint);
+            return self.local_response(Reply::Fault(fault));
+        }
         self.shared.cursor_endpoints.record(&self.endpoint.name, &payload);
         // Controls apply to the result, not to an error or a redirect in its place.
         if payload.is_error || head.status.is_redirection() {
@@ -306,12 +357,14 @@ impl<'a> Exchange<'a> {
             }
         }
         let mut reply = self.answer(payload, request.clone(), reuse).await;
-        if lacks_pages(&reply)
-            && let Some(own) = self.own_page().await
+        // A result without a list is one of the API's pages, and a parameter that changes the result is the API's.
+        let is_page = lacks_pages(&reply);
+        if (is_page || lacks_fields(&reply))
+            && let Some(own) = self.own_page().await.filter(|own| is_page || own.wire != wire)
         {
-            // A result without a list is one of the API's pages.
             (head, wire) = (own.head, own.wire);
-            reply = self.answer(own.payload, request.without_paging(), None).await;
+            let request = Request { fields: None, sort: None, limit: None, ..request.without_paging() };
+            reply = self.answer(own.payload, request, None).await;
         }
         match reply {
             Reply::Untouched => Response::from_parts(head, full(wire)),
@@ -365,6 +418,20 @@ fn session_of(scope: Scope, headers: &HeaderMap) -> Arc<ClientSession> {
 fn takes_controls(caller: &Caller, method: &Method, route: &ResolvedRoute) -> bool {
     let configured = caller.rule.controls(caller.shaping_mode);
     configured.unwrap_or_else(|| method.is_safe() || route.knows_parameters())
+}
+
+/// Returns true for a response that refuses a parameter.
+fn is_refusal(received: &Result<Received, Box<Response<Body>>>) -> bool {
+    let status = match received {
+        Ok(received) => received.head.status,
+        Err(response) => response.status(),
+    };
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY)
+}
+
+/// Returns true for the fault of a request for fields that a result has not, or in the order of one.
+fn lacks_fields(reply: &Reply) -> bool {
+    matches!(reply, Reply::Fault(fault) if matches!(fault.code, ErrorCode::FieldUnknown | ErrorCode::SortInvalid))
 }
 
 /// Returns true for the fault of a request for a page of a result that has none.

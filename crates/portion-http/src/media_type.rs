@@ -23,7 +23,7 @@ pub(crate) enum BodyForm {
     Json,
     /// Text for people: plain text, Markdown, logs.
     Text,
-    /// CSV, XML and HTML, which browsers show or save in their own way.
+    /// CSV, XML, HTML, YAML and the like, which browsers show or save in their own way.
     Document,
     /// Any other type.
     Other,
@@ -63,7 +63,12 @@ impl BodyForm {
             | "application/xml"
             | "text/csv"
             | "application/csv"
-            | "text/tab-separated-values" => Self::Document,
+            | "text/tab-separated-values"
+            | "text/yaml"
+            | "application/yaml"
+            | "application/x-yaml"
+            | "application/toml"
+            | "application/x-www-form-urlencoded" => Self::Document,
             xml if xml.starts_with("application/") && xml.ends_with("+xml") => Self::Document,
             _ => Self::Other,
         }

@@ -209,6 +209,11 @@ pub fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 
+/// Returns true if a tool has a usual argument that selects a page. `has`: returns true for an argument of the tool.
+pub fn is_paged_otherwise(has: impl Fn(&str) -> bool) -> bool {
+    [OFFSET_NAMES, PAGE_NAMES, CURSOR_NAMES, AFTER_ID_NAMES].into_iter().flatten().any(|name| has(name))
+}
+
 impl Default for Pushdown {
     fn default() -> Self {
         Self {

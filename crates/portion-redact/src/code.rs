@@ -67,7 +67,10 @@ pub(super) fn is_source_code(text: &str) -> bool {
         let first = line.split([' ', '(', '!', ':']).next().unwrap_or_default();
         let is_comment =
             line.starts_with("//") || line.starts_with("* ") || line == "*/" || line.starts_with("/*");
-        let is_statement = line.ends_with(';') || first.len() < line.len() && is_in(STATEMENT_WORDS, first);
+        let is_setting = line[first.len()..].trim_start().starts_with(['=', ':']);
+        let begins_statement = first.len() < line.len() && !is_setting && is_in(STATEMENT_WORDS, first);
+        // `Server=db;Password=x;` is a list of settings.
+        let is_statement = begins_statement || line.ends_with(';') && line.matches(';').count() == 1;
         let is_alike =
             is_statement || LINE_ENDS.iter().any(|end| line.ends_with(end)) || line.starts_with("#[");
         is_certain |= is_statement && !is_comment;

@@ -34,6 +34,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
+            && !value.chars().all(|c| c.is_ascii_uppercase() || c == '_')
             && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(text, start, end));
         if is_value {
             found.hide(flag, start..end);

@@ -37,20 +37,24 @@ pub(super) struct JsonFindings {
     pub is_json: bool,
     /// Ranges of other texts that were read as JSON, in order.
     pub ranges: Vec<Range<usize>>,
+    /// For each range, true if it is complete JSON.
+    pub complete: Vec<bool>,
 }
 
 /// Finds what is hidden in a JSON text, in several concatenated values, or in the JSON that a text contains, including JSON
 /// that is cut off or faulty.
 pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> JsonFindings {
     let mut walk = JsonRedactor::new(rules, text, strings);
-    let mut ranges = Vec::new();
+    let (mut ranges, mut complete) = (Vec::new(), Vec::new());
     let is_json = walk.walk_values().is_ok();
     if !is_json {
         walk.reset(0);
         let mut at = 0;
         while let Some(start) = fragment::next_start(text, at) {
-            at = walk.walk_complete(start).unwrap_or_else(|| walk.walk_fragment(start));
+            let end = walk.walk_complete(start);
+            at = end.unwrap_or_else(|| walk.walk_fragment(start));
             ranges.push(start..at);
+            complete.push(end.is_some());
         }
     }
     let mut found = Findings::default();
@@ -58,7 +62,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
         names.iter().for_each(|name| add_name(&mut found.names, name));
         found.edits.push(edit);
     }
-    JsonFindings { found, is_json, ranges }
+    JsonFindings { found, is_json, ranges, complete }
 }
 
 struct NamedEdit {

@@ -27,6 +27,7 @@
 //! | `text`, `text_*`, `setting_*`, `yaml`, `yaml_property`, `flag` | settings in text: their names, values and the names around them |
 //! | `columns` | the hidden columns of a table, and the tables of terminals |
 //! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
+//! | `numbered` | texts with a number before each line are redacted without the numbers |
 //! | `notation` | what is hidden in data of another notation, read as JSON, is hidden in the text |
 //! | `token` | secrets that are recognizable by themselves |
 //! | `edit` | applies replacements, and names what they hide |
@@ -43,6 +44,7 @@ mod manifest;
 mod markup;
 mod name;
 mod notation;
+mod numbered;
 mod pair;
 mod prefilter;
 mod rules;
@@ -128,6 +130,9 @@ impl RedactionRules {
         if self.patterns.is_empty() && !may_hold() {
             return None;
         }
+        if let Some(redacted) = numbered::redact(text, |content| self.redact_within(content, strings)) {
+            return redacted;
+        }
         redact_after_mark(text, |text| {
             let json = json::redact(self, text, strings);
             if json.is_json && !self.is_quoted_table(text) {
@@ -140,7 +145,7 @@ impl RedactionRules {
     /// Redacts a text in four steps: the JSON in it, what it holds as data of another notation, the cells of its tables, and all
     /// else.
     fn redact_around_json(&self, text: &str, json: JsonFindings, strings: usize) -> Redacted {
-        let JsonFindings { found, mut ranges, .. } = json;
+        let JsonFindings { found, mut ranges, complete, .. } = json;
         let without_json = apply_edits(text, found.edits, &mut ranges);
         let text = without_json.as_deref().unwrap_or(text);
         let mut data = Findings { edits: Vec::new(), names: found.names };
@@ -158,7 +163,7 @@ impl RedactionRules {
             Some(text) => (text.as_str(), plain_view(text)),
             None => (text, view),
         };
-        let found = text::redact(self, &view, &ranges);
+        let found = text::redact(self, &view, (&ranges, &complete));
         let shown = apply_edits(text, found.edits, &mut []);
         // Data have told the path of a name.
         let is_new = |name: &&String| !is_redacted_field(&names, name);
@@ -187,7 +192,7 @@ impl RedactionRules {
     /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.
     pub fn redact_name(&self, name: &str) -> Option<String> {
         let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
-        may_contain.then(|| apply_edits(name, text::redact(self, name, &[]).edits, &mut []))?
+        may_contain.then(|| apply_edits(name, text::redact(self, name, (&[], &[])).edits, &mut []))?
     }
 
     /// Returns the names of redacted fields as they are reported: without secrets in them.

@@ -25,12 +25,12 @@ const SECRET_WORDS: &str = "password passwords passwd pwd passphrase passcode pa
 const SECRET_PAIRS: &[(&str, &str)] = &[
     (
         "api access private secret signing encryption decryption ssh auth shared master service wifi license account \
-         subscription recovery preshared deploy admin webhook hmac unseal symmetric session app application client",
+         subscription recovery preshared network storage deploy admin webhook hmac unseal symmetric session app application client",
         "key",
     ),
     (
         "door security access entry gate lock lockbox keybox alarm pin keypad verification auth authorization recovery backup \
-         wifi building mfa otp 2fa factor unlock pairing sms",
+         onetime wifi building mfa otp 2fa factor unlock pairing sms",
         "code",
     ),
     ("card cc", "number"),
@@ -75,11 +75,10 @@ const METADATA_WORDS: &str = "at date time age updated expires expiry expiration
 /// First words of names of conditions, counts and actions.
 const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";
 /// Words beside which `token` means a place in a list or a piece of text.
-const NON_SECRET_TOKEN_WORDS: &str = "bucket ring page next prev previous continuation cursor sync delta progress change resume \
+const NON_SECRET_TOKEN_WORDS: &str = "bucket ring page pagination next prev previous continuation cursor sync delta progress change resume \
     scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
 /// Words that are often written as two.
-const JOINED_WORDS: &str =
-    "wi-fi check-in pick-up hand-over lock-box key-box key-safe key-pad pass-phrase pass-key pre-shared";
+const JOINED_WORDS: &str = "wi-fi check-in pick-up hand-over lock-box key-box key-safe key-pad pass-phrase pass-key pass-code pass-word pre-shared one-time";
 
 /// Returns true if a word is in a list.
 pub(super) fn is_in(words: &str, word: &str) -> bool {
@@ -143,9 +142,9 @@ fn kind_of_path(before: &str, last: &str) -> Option<SecretKind> {
         .iter()
         .any(|(firsts, second)| last.eq_ignore_ascii_case(second) && is_in(firsts, &before.to_lowercase()));
     let is_password = || {
-        let words = normalized_words(last);
-        let is_word = |word: &String| is_in(SECRET_WORDS, word) || is_in(SECRET_SUFFIXES, word);
-        words.last().is_some_and(is_word) && !is_in("cookie cookies jwt pin bearer", &words[0])
+        let is_other =
+            normalized_words(last).first().is_some_and(|word| is_in("cookie cookies jwt pin bearer", word));
+        !is_other && secret_kind(last) == Some(SecretKind::Password)
     };
     let steps = before.split('/').filter(|step| !step.is_empty()).count();
     (is_pair || steps > usize::from(before.starts_with('/')) && is_password()).then_some(SecretKind::Password)
@@ -249,7 +248,7 @@ mod tests {
              password2 api_keys privateKeys refreshTokens idToken csrfToken passphrase DB_PASS MYSQL_PASS smtp_pass dbPass \
              adminPw rootpw userpass api/key API/Key passPhrase passKey psk PresharedKey pre-shared-key client-key-data _auth \
              accountKey subscriptionKey connStr creds recovery_key mnemonic mfa_code ansible_become_pass /prod/db/password \
-             config/db/secret pass\u{200b}word",
+             config/db/secret config/prod/apiKey /prod/db/SECRET_KEY secret/db#accessKey network_key one-time-code pass\u{200b}word",
         );
     }
 
@@ -282,7 +281,7 @@ mod tests {
             "tokens token_count max_tokens maxTokens prompt_tokens totalTokens postalCode countryCode country_code zipCode \
              nextPageToken page_token pageToken continuation_token NextToken syncToken passwordUpdatedAt password_updated_at \
              hasPassword has_password isSecret keyboard key keys statusCode status_code code secretary tokenizer tokenType \
-             token_type expires_in accessKeyId cookieConsent cookie_policy pinned spinning promoCode eos_token passwordPolicy \
+             token_type expires_in accessKeyId cookieConsent cookie_policy pinned spinning promoCode eos_token pagination_token passwordPolicy \
              passwordResetUrl number string connection card lockTime id a pass tests_pass first_pass bypass compass \
              proxy_pass user_pass_regex boardingPass render_pass db_pass_count pw /api/key v1/api/key text/token /oauth2/token",
         );

@@ -8,7 +8,7 @@ use portion_json::scan::unescape;
 use portion_text::notation::{self, FoundData};
 
 use super::RedactionRules;
-use super::edit::{Findings, REDACTED, REDACTED_STRING, TextEdit, add_name};
+use super::edit::{Findings, REDACTED, REDACTED_STRING, Replacement, TextEdit, add_name};
 use super::json;
 
 /// Shortest value that is looked for in the text, in bytes. Shorter ones stand in other places, too.
@@ -44,8 +44,12 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize, found: 
             }
             // Without quotes, YAML reads brackets as a list.
             let is_plain = notation == "YAML" && !before.ends_with(['"', '\'']);
-            let replacement = if is_plain { REDACTED_STRING } else { REDACTED };
-            found.edits.push(TextEdit { range: value.range(), replacement: replacement.into() });
+            let replacement: Replacement = match notation {
+                "a table of a terminal" => format!("{REDACTED:width$}", width = value.len()).into(),
+                _ if is_plain => REDACTED_STRING.into(),
+                _ => REDACTED.into(),
+            };
+            found.edits.push(TextEdit { range: value.range(), replacement });
         }
     }
 }

@@ -7,7 +7,9 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 
 use super::columns::Columns;
+use super::name::SecretKind;
 use super::text_value::item_len;
+use super::value::{Form, is_secret_value};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a list of columns, and of its columns.
@@ -19,7 +21,7 @@ const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of the name of a table.
 const MAX_TABLE_NAME_BYTES: usize = 256;
 /// Words before the columns of a table, before rows, and before the password of a user. Case does not matter.
-const KEYWORDS: [&str; 5] = ["create table", "values", "from stdin", "password '", "identified by '"];
+const KEYWORDS: [&str; 5] = ["create table", "values", "from stdin", "password '", "identified "];
 const QUOTES: [char; 5] = ['"', '`', '[', ']', '\''];
 
 /// Hides the values of the statements of a text. `text` has no comments between the parts of a statement.
@@ -38,6 +40,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             0 => statements.read_table(end),
             1 => statements.redact_rows(start, end),
             2 => statements.redact_copy(start),
+            4 => statements.redact_identified(end),
             _ => statements.redact_literal(end),
         };
     }
@@ -102,6 +105,25 @@ impl Statements<'_, '_> {
             start += line.len();
         }
         start
+    }
+
+    /// Redacts the password after `IDENTIFIED`, with or without a plugin and quotes, and returns its end.
+    fn redact_identified(&mut self, start: usize) -> usize {
+        let near = &self.text[start..self.text.floor_char_boundary(start + MAX_PASSWORD_BYTES)];
+        let Some(len) = near.to_ascii_lowercase().find("by ").filter(|len| !near[..*len].contains(';'))
+        else {
+            return start;
+        };
+        let from = start + len + "by ".len();
+        let value = &self.text[from..];
+        if value.starts_with('\'') {
+            return self.redact_literal(from + 1);
+        }
+        let len = value.find(|c: char| c == ';' || c.is_whitespace()).unwrap_or(value.len());
+        if self.rules.hides_secrets && is_secret_value(SecretKind::Password, "", &value[..len], Form::Data) {
+            self.found.hide("password", from..from + len);
+        }
+        from + len
     }
 
     /// Redacts the literal whose quote ends at `start`, and returns its end.

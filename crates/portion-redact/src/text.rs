@@ -23,8 +23,13 @@ use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, marku
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
-/// Finds what is hidden in a text. In the ranges `json`, containers are left to the rules for JSON.
-pub(super) fn redact(rules: &RedactionRules, text: &str, json: &[Range<usize>]) -> Findings {
+/// Finds what is hidden in a text. In the ranges `json`, containers are left to the rules for JSON, and in those of complete JSON,
+/// all members.
+pub(super) fn redact(
+    rules: &RedactionRules,
+    text: &str,
+    (json, complete): (&[Range<usize>], &[bool]),
+) -> Findings {
     let facts = TextFacts::new(text);
     let mut settings = Settings {
         rules,
@@ -37,9 +42,12 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, json: &[Range<usize>]) 
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at >= done {
-            let range = json.get(json.partition_point(|range| range.end <= at));
-            let is_json = range.is_some_and(|range| range.contains(&at));
-            done = settings.redact_setting(at, is_json).unwrap_or(done);
+            let index = json.partition_point(|range| range.end <= at);
+            let range = json.get(index).filter(|range| range.contains(&at));
+            done = match range {
+                Some(range) if complete.get(index) == Some(&true) => range.end,
+                _ => settings.redact_setting(at, range.is_some()).unwrap_or(done),
+            };
         }
     }
     let Settings { aliases, mut found, .. } = settings;
@@ -178,7 +186,7 @@ fn is_short_password(text: &str, at: usize, word: &str) -> bool {
 /// Returns true for the parameter of a URL that signs it: `?X-Amz-Signature=…`.
 fn is_signature(text: &str, at: usize, word: &str) -> bool {
     let lower = || word.to_ascii_lowercase();
-    text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']))
+    text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']) || lead.ends_with("&amp;"))
         && (lower() == "sig" || lower().ends_with("signature"))
 }
 

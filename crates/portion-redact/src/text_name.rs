@@ -35,7 +35,8 @@ pub(super) fn words_before(text: &str, at: usize, count: usize) -> Option<&str> 
     for _ in 0..count {
         let before = near[..start].strip_suffix(' ').filter(|_| start < near.len()).unwrap_or(&near[..start]);
         let before = if start < near.len() { before.trim_end_matches(' ') } else { before };
-        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+        let word = word.trim_start_matches('-');
         if word.len() < 2 || start < near.len() && before.len() == start {
             return None;
         }

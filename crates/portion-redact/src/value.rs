@@ -51,7 +51,15 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     let value = value.trim();
     // No word for a status, and no name of a type, has a digit.
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    if value.is_empty() || is_mask(value) || !has_digit && is_in(STATUS_WORDS, &lower(value)) {
+    let is_masked = |value: &str| {
+        let (scheme, secret) = value.split_once(' ').unwrap_or_default();
+        is_in("bearer basic token", &scheme.to_ascii_lowercase()) && is_mask(secret)
+    };
+    if value.is_empty()
+        || is_mask(value)
+        || is_masked(value)
+        || !has_digit && is_in(STATUS_WORDS, &lower(value))
+    {
         return false;
     }
     if value.len() > MAX_READ_BYTES {
@@ -64,7 +72,8 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         && (is_in(SHORT_STATUS_WORDS, &lower(value))
             || is_part_of_sentence(kind, value, separator, after)
             || is_code(name, value, separator, after)
-            || is_package_tag(value, separator))
+            || is_package_tag(value, separator)
+            || separator == ":" && secret_kind(value).is_some() && is_plain_secret_name(value))
     {
         return false;
     }
@@ -186,8 +195,14 @@ fn is_address(value: &str) -> bool {
     })
 }
 
-/// Returns true for the name of a type: `string`, `Option<String>`, `varchar(255)`, `string | null`.
+/// Returns true for the name of a type: `string`, `Option<String>`, `varchar(255)`, `string | null`, `1*tchar` of a grammar.
 fn is_type(value: &str) -> bool {
+    let repeated = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
+    if repeated
+        .is_some_and(|rule| rule.len() > 2 && rule.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
+    {
+        return true;
+    }
     let plain = value.trim_start_matches(['&', '*', '?']).trim_end_matches([',', ';', '?', '!']);
     let end = plain.find(['(', '<', '[', ' ', '|']).unwrap_or(plain.len());
     let rest = plain[end..].trim_start();
@@ -218,7 +233,8 @@ fn is_version(value: &str) -> bool {
 }
 
 fn is_package_tag(value: &str, separator: &str) -> bool {
-    separator == ":" && is_in(PACKAGE_TAGS, &lower(value.split(['-', '(']).next().unwrap_or_default()))
+    separator == ":"
+        && is_in(PACKAGE_TAGS, &lower(value.split(['-', '(', ' ', '\t']).next().unwrap_or_default()))
 }
 
 /// Returns true if a value is a name in another spelling: `{"label": "API key", "value": "api_key"}` is a choice.

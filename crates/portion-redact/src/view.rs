@@ -22,6 +22,9 @@ const SPELLINGS: [(&str, u8); 3] = [
     ("：|&colon;|&#58;|&#x3a;|&#x3A;|&#X3A;", b':'),
     ("＝|&equals;|&#61;|&#x3d;|&#x3D;|&#X3D;", b'='),
 ];
+/// Words at the beginning of a line before a name and its value, and what follows the name.
+const NAMING_WORDS: [(&str, &str); 5] =
+    [("ENV ", " "), ("setenv ", " "), ("set -x ", " "), ("set -gx ", " "), ("#define ", " \"")];
 /// Tags of marks around words.
 const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div label";
 
@@ -136,12 +139,21 @@ impl View<'_> {
             }
         }
         // `ENV API_TOKEN hunter2`
-        for at in find_iter(text.as_bytes(), "ENV ").filter(|at| begins_line(*at)) {
-            let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '_';
-            let len = text[at + 4..].find(is_other).unwrap_or_default();
-            if len > 0 && text[at + 4 + len..].starts_with(' ') {
-                self.put(at + 4 + len, at + 5 + len, b'=');
+        for (word, mark) in NAMING_WORDS {
+            for at in find_iter(text.as_bytes(), word).filter(|at| begins_line(*at)) {
+                let is_other = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+                let name = at + word.len();
+                let len = text[name..].find(is_other).unwrap_or_default();
+                if len > 0 && text[name + len..].starts_with(mark) {
+                    self.put(name + len, name + len + 1, b'=');
+                }
             }
+        }
+        // `-[ RECORD 1 ]---` of psql, and `password | hunter2` below it.
+        if text.contains("-[ RECORD ") {
+            let bars = find_iter(text.as_bytes(), " | ");
+            let is_first = |at: &usize| !before(*at).rsplit('\n').next().unwrap_or_default().contains('|');
+            bars.filter(is_first).for_each(|at| self.put(at + 1, at + 2, b':'));
         }
         // `machine example.com login ann password hunter2`
         for at in find_iter(text.as_bytes(), "password ") {

@@ -13,6 +13,8 @@ class ChatStandIn:
         """Texts of the results that the model was shown, in order."""
         self.tools = []
         """Names of the tools that it was offered."""
+        self.status = 200
+        """Status of its responses."""
 
         class Handler(BaseHTTPRequestHandler):
             def log_message(self, *_):
@@ -21,7 +23,7 @@ class ChatStandIn:
             def do_POST(handler):
                 body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
                 answer = json.dumps(self.answer(body, tool, query)).encode()
-                handler.send_response(200)
+                handler.send_response(self.status)
                 handler.send_header("content-type", "application/json")
                 handler.send_header("content-length", str(len(answer)))
                 handler.end_headers()

@@ -11,7 +11,7 @@ from mcp.client.stdio import get_default_environment
 
 from .command import wrapped
 
-SECONDS = 60
+SECONDS = 300
 
 
 class Wire:

@@ -8,7 +8,7 @@ use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use crate::call::{Caller, Fault, Reply, SnapshotQuery};
-use crate::pushdown::Need;
+use crate::pushdown::{Need, sized};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
 use crate::store::{Extent, StoreLookupError, StoredSnapshot};
 
@@ -62,6 +62,10 @@ impl CursorCall<'_> {
             Ok(target) => target,
             Err(reply) => return reply,
         };
+        let policy = &context.caller.effective_policy.policy;
+        let is_sized = held.view.page_size().is_some_and(|size| (size as usize) < policy.default_page_size);
+        let opening_count = held.snapshot.upstream_list().and_then(|list| list.opening_count);
+        let request = sized(request, opening_count.filter(|_| !is_sized), policy);
         let need = Need::of_follow_up(&request, position, &held, &context.caller);
         let held = match gateway.with_needed_items(&context.caller, held, need).await {
             Ok(held) => held,

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
+use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
-use portion_core::policy::MetadataMode;
-use portion_core::snapshot::Snapshot;
+use portion_core::policy::{FirstRows, MetadataMode, Policy};
+use portion_core::snapshot::{Snapshot, Structure};
 use portion_core::view::{Request, View};
 
 use crate::call::{Caller, Fault, Reply, ReuseKey, SnapshotQuery};
@@ -165,13 +166,14 @@ impl Gateway {
         let Some(call) = caller.paged_call.as_ref().filter(|_| !page.is_error) else {
             return ReplySource { payload: page, request, fetch: None, need, reuse };
         };
-        let wanted = Need::wanted_items(&request, policy).filter(|_| !call.is_own_page());
-        let Some(begun) = self.fetches.begin(call, (page.clone(), wanted), upstream.clone()) else {
+        let begun = self.fetches.begin(call, (page.clone(), request.clone()), policy, upstream.clone());
+        let Some((begun, request)) = begun else {
             let has_list = call.finds_list(&page);
             if !has_list {
                 call.warn_without_list(&caller.rule);
             }
-            let request = call.request_of_own(request, has_list);
+            let has_pages = has_list || request.is_continuation() && self.has_pages(context, &page).await;
+            let request = call.request_of_own(request, has_list, has_pages);
             // A call for another page is equal, but what was stored does not have it.
             return ReplySource { payload: page, request, fetch: None, need, reuse: None };
         };
@@ -184,11 +186,22 @@ impl Gateway {
             return ReplySource { payload, request, fetch: None, need, reuse };
         }
         let skipped = begun.skipped();
-        let request = call.request_in_list(request, skipped, begun.len());
         let need = Need::of_first_reply(&request, skipped, policy, Some(call));
         let reuse = reuse.filter(|_| skipped == 0);
         let (fetch, payload) = self.begin_fetch(begun, caller, page, need).await;
         ReplySource { payload, request, fetch, need, reuse }
+    }
+
+    /// Returns true if a result in which the paging finds no list has pages by number: a list beside words, or data that are cut.
+    /// A message has none.
+    async fn has_pages(&self, context: &RequestContext, page: &Payload) -> bool {
+        let Ok(snapshot) = self.capture_fresh(context, page.clone()).await else { return false };
+        let main = snapshot.main_part().and_then(|main| snapshot.parts().get(main)?.indexed_text());
+        main.is_some_and(|main| match &main.structure {
+            Structure::List(_) => true,
+            Structure::Object(_) => false,
+            Structure::Text(_) => main.text.trim_start().starts_with(['[', '{']),
+        })
     }
 
     /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns it with the root view;
@@ -257,11 +270,18 @@ impl Gateway {
         request: &Request,
         (fetch, mut need): (Option<&Fetch>, Need),
     ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
+        let policy = &context.caller.effective_policy;
+        let is_long_page = context.caller.paged_call.is_none()
+            && request.is_plain()
+            && payload.paging_arguments.iter().any(PagingArgument::is_given)
+            && policy.policy.first_rows == FirstRows::Page
+            && policy.exceeds_threshold(payload_texts(&payload));
         loop {
             let snapshot = self.capture_fresh(context, payload).await?;
+            let own_size = if is_long_page { own_page_size(&snapshot, &policy.policy) } else { None };
+            let request = Request { limit: request.limit.or(own_size), ..request.clone() };
             let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
-            let (caller, request, snapshot_id) =
-                (context.caller.clone(), request.clone(), id.unwrap_or_default());
+            let (caller, request, snapshot_id) = (context.caller.clone(), request, id.unwrap_or_default());
             let job = Arc::new(RenderJob { caller, snapshot_id, snapshot, base: None, request, form });
             let rendered = self.render(&job, id.is_some()).await;
             match fetch {
@@ -312,6 +332,15 @@ impl Gateway {
         fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
         fetch.to_payload(need)
     }
+}
+
+/// Returns the number of items of a result that is a page which the caller selected by arguments of the tool: the next of these pages
+/// begins behind the last item.
+fn own_page_size(snapshot: &Snapshot, policy: &Policy) -> Option<u32> {
+    let main = snapshot.parts().get(snapshot.main_part()?)?.indexed_text()?;
+    let Structure::List(list) = &main.structure else { return None };
+    let is_larger = policy.default_page_size < list.len() && list.len() <= policy.max_page_size;
+    is_larger.then_some(list.len() as u32)
 }
 
 /// Returns true if a page of `items` items is so small that it passes as received.

@@ -67,7 +67,7 @@ use crate::gateway_parts::{Clock, GatewayParts};
 use crate::issued_cursors::IssuedCursors;
 use crate::kept_results::KeptResults;
 use crate::pass_through::PassThroughRelay;
-use crate::pushdown::{Fetches, Need};
+use crate::pushdown::{Fetches, Need, sized};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
 use crate::rules::EndpointRules;
 use crate::served_pages::{ServedPage, ServedPages};
@@ -296,7 +296,9 @@ impl Gateway {
         if self.is_beyond_fetch(&caller, &held, request) || has_other_page_size(&caller, &held, request) {
             return None;
         }
-        let need = Need::of_follow_up(request, Position::default(), &held, &caller);
+        let opening_count = held.snapshot.upstream_list().and_then(|list| list.opening_count);
+        let request = sized(request.clone(), opening_count, &caller.effective_policy.policy);
+        let need = Need::of_follow_up(&request, Position::default(), &held, &caller);
         let held = self.with_needed_items(&caller, held, need).await.ok()?;
         let context = RequestContext {
             origin_snapshot: Some(held.origin_snapshot),
@@ -304,7 +306,7 @@ impl Gateway {
         };
         // The reply is that of a fresh call: what earlier replies showed does not count.
         let base = (StoredSnapshot { view: View::root(), ..held }, Position::default());
-        Some(self.answer_from_stored(context, base, request.clone(), ReplyForm::Rebuilt).await)
+        Some(self.answer_from_stored(context, base, request, ReplyForm::Rebuilt).await)
     }
 
     /// Returns true if this gateway has issued a cursor in the scope.

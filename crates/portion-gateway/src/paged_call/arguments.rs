@@ -6,7 +6,7 @@ use portion_core::paging::is_paging_argument;
 use portion_json::containers;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
-use portion_policy::pushdown::{PagingStyle, Pushdown};
+use portion_policy::pushdown::{PagingStyle, Pushdown, is_paged_otherwise};
 use portion_policy::query_string::decode_component;
 
 /// The position of a page, as the upstream expects it.
@@ -43,9 +43,14 @@ impl PageRequest {
 }
 
 impl PagingNames {
-    /// Resolves the names of a pushdown. `has`: returns true for an argument of the tool.
+    /// Resolves the names of a pushdown: none, if the tool selects pages by other arguments only. `has`: returns true for an
+    /// argument of the tool.
     pub fn resolve(pushdown: &Pushdown, has: impl Fn(&str) -> bool) -> Self {
-        Self { limit: pushdown.limit.resolve(&has), page: pushdown.page_argument(&has) }
+        let page = pushdown.page_argument(&has);
+        if page.is_none() && !matches!(pushdown.style, PagingStyle::Link(_)) && is_paged_otherwise(&has) {
+            return Self::default();
+        }
+        Self { limit: pushdown.limit.resolve(&has), page }
     }
 
     /// Returns true if an argument of this name selects a page or its size.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::view::Request;
-use portion_policy::pushdown::{PagingStyle, Pushdown};
+use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 use thiserror::Error;
 
 use crate::rules::EndpointRule;
@@ -91,7 +91,8 @@ impl PagedCall {
         (policy, rule): (&Policy, &EndpointRule),
         keeps_size: bool,
     ) -> Vec<Arc<Self>> {
-        let own = OwnPage::new(own, value_of, request, &self, policy.default_page_size);
+        let by_own = self.clone().by_own_offset(&value_of);
+        let own = OwnPage::new(own, value_of, request, &by_own, policy.default_page_size);
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
         let end =
             request.first_item(size).unwrap_or_default() + request.limit.map_or(0, |limit| limit as usize);
@@ -113,8 +114,22 @@ impl PagedCall {
             let start = self.start_for(request, policy);
             attempts.push(Arc::new(Self { first: FirstPage::Chosen { start, size }, ..self.clone() }));
         }
-        attempts.push(Arc::new(Self { first: FirstPage::Own(own), ..self }));
+        attempts.push(Arc::new(Self { first: FirstPage::Own(own), ..by_own }));
         attempts
+    }
+
+    /// Returns the call with paging by offset, if the caller selects the page by an offset of the tool and by nothing else.
+    fn by_own_offset(self, value_of: impl Fn(&str) -> Option<String>) -> Self {
+        let is_given = |name: &str| value_of(name).is_some();
+        let has_other =
+            self.names.page.as_deref().is_some_and(is_given) || is_given("page") || is_given("cursor");
+        if has_other || !value_of("offset").is_some_and(|offset| offset.parse::<usize>().is_ok()) {
+            return self;
+        }
+        let offset: Arc<str> = "offset".into();
+        let style = PagingStyle::Offset(ArgumentName::Named(Arc::clone(&offset)));
+        let pushdown = Arc::new(Pushdown { style, ..(*self.pushdown).clone() });
+        Self { pushdown, names: PagingNames { page: Some(offset), ..self.names }, ..self }
     }
 
     /// Returns the number of items to skip for a request: those before the first requested item, if it is far from the
@@ -170,12 +185,11 @@ impl PagedCall {
     }
 
     /// Returns the request for a result that is not one page of a longer list: what the upstream has applied is not
-    /// applied again.
-    pub(crate) fn request_of_own(&self, request: Request, has_list: bool) -> Request {
+    /// applied again. `has_list`: the paging finds a list in it; `has_pages`: it has pages by number.
+    pub(crate) fn request_of_own(&self, request: Request, has_list: bool, has_pages: bool) -> Request {
         let FirstPage::Own(own) = &self.first else { return request };
         let limit = request.limit.filter(|_| has_list || self.names.limit.is_none());
-        // Only a list has pages.
-        let keeps_page = has_list && !own.selects_page();
+        let keeps_page = has_pages && !own.selects_page();
         let request = if keeps_page { request } else { request.without_paging() };
         Request { limit, cursor: None, ..request }
     }

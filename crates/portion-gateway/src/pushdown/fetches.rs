@@ -1,20 +1,20 @@
 //! The fetches of a gateway, each in a task of its own.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::Payload;
-use portion_core::view::View;
+use portion_core::policy::Policy;
+use portion_core::view::{Request, View};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use super::carrier::{error_text, payload_of};
 use super::fetch::Fetch;
-use super::need::Need;
+use super::need::{Need, sized};
 use super::paged_list::PagedList;
 use super::rate_limit::{RateLimiter, retry_delay};
 use crate::call::Caller;
@@ -88,22 +88,27 @@ impl Fetches {
         Instant::now() + timeout.unwrap_or(MAX_WAIT).min(MAX_WAIT)
     }
 
-    /// Begins to fetch the list of which this is the first page. `wanted`: items that the reply is to show, if they are not
-    /// the first ones. Returns `None` if the page has no list.
+    /// Begins to fetch the list of which this is the first page, up to what a request wants. Returns `None` if the page has no
+    /// list, else the fetch, and the request with the [size](sized) of its page.
     pub(crate) fn begin(
         self: &Arc<Self>,
         call: &Arc<PagedCall>,
-        (page, wanted): (Payload, Option<Range<usize>>),
+        (page, request): (Payload, Request),
+        policy: &Policy,
         upstream: Option<Arc<str>>,
-    ) -> Option<Arc<Fetch>> {
+    ) -> Option<(Arc<Fetch>, Request)> {
         let mut list = PagedList::begin(call, upstream.clone(), page)?;
-        if let Some(wanted) = &wanted {
-            list.extend_to(wanted);
+        let request = call.request_in_list(request, list.skipped(), list.len());
+        let request = sized(request, list.opening_count, policy);
+        if !call.is_own_page()
+            && let Some(wanted) = Need::wanted_items(&request, policy)
+        {
+            list.extend_to(&wanted);
         }
         self.was_used.store(true, Ordering::Relaxed);
         // The caller's request counts.
         self.rate_limiter.begin(upstream.as_deref(), call.pushdown.requests_per_second, Instant::now());
-        Some(self.start(list, Arc::clone(call), upstream))
+        Some((self.start(list, Arc::clone(call), upstream), request))
     }
 
     /// Keeps the snapshot of a list that grows under its id.
@@ -171,6 +176,7 @@ impl Fetches {
             return false;
         }
         let fetched = (payload_of(&held.snapshot), !held.snapshot.redacted().is_empty());
+        let state = (state, extent.opening_count);
         let Some(list) =
             PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), fetched, state, need)
         else {

@@ -193,7 +193,7 @@ proptest! {
             most = more;
             let need = Need::Items(more);
             let pushdown = Arc::clone(&call.pushdown);
-            list = PagedList::resume(pushdown, None, (payload, false), &state, need).expect("a list");
+            list = PagedList::resume(pushdown, None, (payload, false), (&state, None), need).expect("a list");
             fetch_all(&mut list, &upstream);
             resumed += 1;
             prop_assert!(resumed < 300, "{:?} {:?}", upstream, list.to_payload(None).upstream_list);
@@ -345,7 +345,8 @@ fn a_list_with_redacted_items_ends_where_the_upstream_ignores_the_offset() {
         let Content::Text(text) = &mut fetched.blocks[0].content else { panic!("no text") };
         *text = text.replace('@', "#");
         let pushdown = Arc::clone(&call.pushdown);
-        list = PagedList::resume(pushdown, None, (fetched, true), &state, Need::Items(4)).expect("a list");
+        list = PagedList::resume(pushdown, None, (fetched, true), (&state, None), Need::Items(4))
+            .expect("a list");
     }
 }
 

@@ -20,6 +20,14 @@ pub(crate) enum Need {
     All,
 }
 
+/// Returns a request for a page by number with the size of that page: what the first reply can show, if the first page of the
+/// upstream has fewer items than a page of the policy.
+pub(crate) fn sized(request: Request, opening_count: Option<usize>, policy: &Policy) -> Request {
+    let size = opening_count.filter(|count| (1..policy.default_page_size).contains(count));
+    let is_unsized = request.limit.is_none() && request.page.is_some_and(|page| page > 1);
+    Request { limit: size.filter(|_| is_unsized).map(|size| size as u32).or(request.limit), ..request }
+}
+
 impl Need {
     /// Returns the need of a request that begins at a position. `page_size`: that of the view, if it is known; `skipped`:
     /// items of the upstream's list before the first fetched one.

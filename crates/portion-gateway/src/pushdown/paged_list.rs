@@ -44,6 +44,8 @@ pub(crate) struct PagedList {
     pub(super) seen_ids: Option<HashMap<u64, Option<u64>>>,
     /// Items of the upstream's list before the first fetched one.
     skipped: usize,
+    /// Items of the first page, if the first reply shows no others.
+    pub(super) opening_count: Option<usize>,
     /// Items received, duplicates included, and items skipped.
     pub(super) received_count: usize,
     pub(super) total: Option<usize>,
@@ -99,7 +101,11 @@ impl PagedList {
         let received = list.received_count;
         let mut first = PageRequest::first(&list.pushdown);
         match &call.first {
-            FirstPage::Chosen { start, size } => (list.skipped, list.page_size) = (*start, *size),
+            FirstPage::Chosen { start, size } => {
+                (list.skipped, list.page_size) = (*start, *size);
+                let is_filled = matches!(list.pushdown.style, PagingStyle::Page(..));
+                list.opening_count = list.opening_count.filter(|_| !is_filled);
+            }
             FirstPage::Own(own) => {
                 let (skipped, pages) = own.place(received, facts.total, facts.goes_on())?;
                 if let PageRequest::Number(number) = &mut first {
@@ -116,6 +122,7 @@ impl PagedList {
             }
         }
         list.next = first;
+        list.opening_count = list.opening_count.filter(|_| list.skipped == 0);
         list.received_count += list.skipped;
         // Some upstreams repeat a page after the end.
         if list.skipped > 0 && facts.total.is_some_and(|total| total <= list.skipped) {
@@ -141,7 +148,7 @@ impl PagedList {
         pushdown: Arc<Pushdown>,
         upstream: Option<Arc<str>>,
         (fetched, is_redacted): (Payload, bool),
-        state: &str,
+        (state, opening_count): (&str, Option<usize>),
         need: Need,
     ) -> Option<Self> {
         let state: Value = serde_json::from_str(state).ok()?;
@@ -163,6 +170,7 @@ impl PagedList {
             _ => return None,
         };
         list.upstream = upstream;
+        list.opening_count = opening_count;
         list.received_count = number("received")? as usize;
         list.skipped = number("skipped")? as usize;
         list.total = number("total").map(|total| total as usize);
@@ -206,6 +214,7 @@ impl PagedList {
             item_count: 0,
             seen_ids: Some(HashMap::new()),
             skipped: 0,
+            opening_count: Some(found.page.items.len()),
             received_count: 0,
             total: None,
             has_changed: false,
@@ -375,6 +384,7 @@ impl PagedList {
             stop_reason,
             has_changed: self.has_changed,
             continuation: if is_partial && !is_stuck { self.continuation() } else { None },
+            opening_count: self.opening_count,
         }
     }
 

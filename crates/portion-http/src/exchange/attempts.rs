@@ -58,10 +58,10 @@ impl Exchange<'_> {
     /// page links to the next one. The pages of the request are as large as the client says, or as those of the API.
     pub(super) async fn stated_call(&self, page: &Payload, request: &mut Request) -> Option<PagedCall> {
         let pages = self.pages.as_ref()?;
-        if page.is_error || request.selects_from_whole() {
+        if page.is_error || request.selects_from_whole() && !request.query.is_given() {
             return None;
         }
-        let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.target.rest));
+        let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.sent_query()));
         let (control, source) = (self.position_control, Arc::clone(pages) as _);
         let leads_here = |url: &str| self.target.is_of_list(url);
         let (call, is_proven) = PagedCall::of_first_page(page, control, target, source, leads_here)?;
@@ -79,12 +79,23 @@ impl Exchange<'_> {
         Some(call)
     }
 
-    /// Returns the response to the client's own query, if that names a page and was not sent.
+    /// Returns the response to the client's own query, if that was not sent, and may have parameters of the API.
     pub(super) async fn own_page(&self) -> Option<Received> {
-        let pages = self.pages.as_ref().filter(|_| self.has_unknown_paging)?;
-        self.position_control?;
+        let pages = self.pages.as_ref().filter(|_| self.may_be_of_api())?;
         let arguments = base_arguments(&self.target.path, &self.own_query);
         self.read(pages.send(&arguments).await.ok()?).await.ok()
+    }
+
+    /// Returns the response to the request without the client's size, or the one before if there is none.
+    pub(super) async fn read_again(
+        &self,
+        before: Result<Received, Box<Response<Body>>>,
+    ) -> Result<Received, Box<Response<Body>>> {
+        let Some(pages) = &self.pages else { return before };
+        match pages.send(&base_arguments(&self.target.path, &self.sent_query())).await {
+            Ok(response) => self.read(response).await,
+            Err(_) => before,
+        }
     }
 
     /// Returns the size of a page that a parameter of the API has.

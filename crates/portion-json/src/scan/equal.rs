@@ -2,14 +2,61 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::string::{string_end, unescape};
 
-/// Returns true if two valid JSON texts hold the same values in the same order.
+/// Returns true if two valid JSON texts hold the same values.
 ///
-/// White space, escapes and the spelling of numbers (`1.0`, `1`, `1e0`) may differ; the order of keys may
-/// not. Linear, without recursion.
+/// White space, escapes, the spelling of numbers (`1.0`, `1`, `1e0`) and the order of keys may differ. Linear, without
+/// recursion.
 pub fn is_equivalent_json(a: &str, b: &str) -> bool {
+    has_same_tokens(a, b) || a.as_bytes().first() == b.as_bytes().first() && digest(a) == digest(b)
+}
+
+/// Returns a number that equal values share, whatever the order of their keys.
+fn digest(json: &str) -> u64 {
+    let hash = |part: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        part(&mut hasher);
+        hasher.finish()
+    };
+    // For each open container: the sum for the members of an object, or the last number for the items of an array; and the key.
+    let mut open: Vec<(u64, Option<u64>)> = vec![(0, None)];
+    let add = |open: &mut Vec<(u64, Option<u64>)>, value: u64| {
+        let Some((sum, key)) = open.last_mut() else { return };
+        *sum = match key.take() {
+            Some(key) => sum.wrapping_add(hash(&|hasher| (key, value).hash(hasher))),
+            None => hash(&|hasher| (*sum, value).hash(hasher)),
+        };
+    };
+    let mut tokens = JsonTokens { text: json, offset: 0 }.peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            "{" | "[" => open.push((u64::from(token == "{"), None)),
+            "}" | "]" => {
+                let (sum, _) = open.pop().unwrap_or_default();
+                add(&mut open, sum);
+            }
+            "," | ":" => {}
+            _ => {
+                let value = match Decimal::parse(token) {
+                    Some(number) => hash(&|hasher| number.hash(hasher)),
+                    None if token.starts_with('"') => hash(&|hasher| unescape(token).hash(hasher)),
+                    None => hash(&|hasher| (token, ()).hash(hasher)),
+                };
+                match open.last_mut().filter(|_| tokens.peek() == Some(&":")) {
+                    Some((_, key)) => *key = Some(value),
+                    None => add(&mut open, value),
+                }
+            }
+        }
+    }
+    open.pop().unwrap_or_default().0
+}
+
+/// Returns true if two JSON texts have the same tokens in the same order.
+fn has_same_tokens(a: &str, b: &str) -> bool {
     let (mut left, mut right) = (JsonTokens { text: a, offset: 0 }, JsonTokens { text: b, offset: 0 });
     loop {
         match (left.next(), right.next()) {
@@ -260,5 +307,9 @@ mod tests {
         check("[]", "[[]]", false);
         check("null", "true", false);
         check("null", "0", false);
+        check(r#"[{"a":1,"b":{"c":"x","d":[]}}]"#, r#"[{"b":{"d":[],"c":"\u0078"},"a":1.0}]"#, true);
+        check(r#"{"a":1,"b":2}"#, r#"{"a":2,"b":1}"#, false);
+        check(r#"[{"a":1},{"b":2}]"#, r#"[{"b":2},{"a":1}]"#, false);
+        check(r#"{"a":[],"b":{}}"#, r#"{"b":[],"a":{}}"#, false);
     }
 }

@@ -61,16 +61,14 @@ impl JsonRedactor<'_, '_> {
 }
 
 /// Returns true if a string, as written in JSON, may hold the name of a hidden value from the offset `first` on: JSON, markup, a
-/// table or a setting. A value stands after its name, but for some keys.
+/// setting, or lines, which may be those of a table. A value stands after its name, but for some keys.
 fn may_hide(quoted: &str, first: usize) -> bool {
     let has_key = || EARLY_KEY_PARTS.iter().any(|part| quoted.contains(part));
     // A character that is written as `\u003d` may be any.
     quoted.contains(['{', '<', '|', '│', '┃', '║', '：', '＝'])
         || quoted.contains('[') && quoted.contains("\\\"")
-        || ["--", "\\u00", " '", "ENV "].iter().any(|mark| quoted.contains(mark))
+        || ["--", "\\u", "\\n", "\\r", " '", "ENV "].iter().any(|mark| quoted.contains(mark))
         || quoted[first..].contains([':', '='])
         || quoted.contains([':', '=']) && has_key()
         || quoted.contains('(') && ["alues", "ALUES"].iter().any(|rows| quoted.contains(rows))
-        || (quoted.contains("\\n") || quoted.contains("\\r"))
-            && (quoted.contains([',', ';']) || quoted.contains("\\t"))
 }

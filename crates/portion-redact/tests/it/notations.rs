@@ -18,6 +18,20 @@ fn check(text: &str) {
         );
     }
     assert_eq!(rules.redact(&shown), None, "{shown}");
+    // Many programs write all but ASCII as escapes.
+    let (in_string, _) = rules.redact(&as_ascii_json(text)).expect("secrets");
+    assert_eq!(serde_json::from_str::<String>(&in_string).expect("a string"), shown);
+}
+
+/// Writes a text as a JSON string in ASCII.
+fn as_ascii_json(text: &str) -> String {
+    let escaped =
+        |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+    serde_json::Value::from(text)
+        .to_string()
+        .chars()
+        .map(|c| if c.is_ascii() { c.into() } else { escaped(c) })
+        .collect()
 }
 
 /// Writes rows with a secret in each notation. `secret`: the value of a row.
@@ -31,6 +45,10 @@ fn check_all(secret: impl Fn(usize) -> String) {
     check(&format!("status: ok\ntotal: 4\nusers[4]{{name,api_key,role}}:\n{toon}"));
     let toon = rows(&|n, secret| format!("    n{n}|{secret}\n"));
     check(&format!("data:\n  users[4|]{{name|api_key}}:\n{toon}"));
+    let toon = rows(&|n, secret| {
+        format!("  - name: n{n}\n    keys[1]{{id,api_key}}:\n      {n},{secret}\n    password: {secret}\n")
+    });
+    check(&format!("users[4]:\n{toon}"));
     let tuples = rows(&|n, secret| format!(", ({n}, '{secret}')"));
     check(&format!("[('id', 'password'){tuples}]"));
     check(&format!(
@@ -40,6 +58,10 @@ fn check_all(secret: impl Fn(usize) -> String) {
     check(&format!(
         " id | password\n----+----------\n{}(4 rows)\n",
         rows(&|n, secret| format!("  {n} | {secret}\n"))
+    ));
+    check(&format!(
+        "NAME  PASSWORD                       AGE\n{}",
+        rows(&|n, secret| format!("p-{n}   {secret:<31}{n}d\n"))
     ));
     check(&format!(
         "<rows>{}</rows>",

@@ -40,6 +40,23 @@ fn secrets_in_names_are_redacted() {
 }
 
 #[test]
+fn numbered_lines_are_redacted_as_the_lines() {
+    check(
+        "secrets",
+        "     1\tvariable \"db_password\" {\n     2\t  type = string\n     3\t}\n     4\tpassword = \"hunter2x\"\n",
+        "     1\tvariable \"db_password\" {\n     2\t  type = string\n     3\t}\n     4\tpassword = \"[redacted]\"\n",
+        &["password"],
+    );
+    check(
+        "secrets",
+        "     1→test_auth.py::test_password PASSED\n     2→test_auth.py::test_user PASSED",
+        "-",
+        &[],
+    );
+    check("secrets", "1\tid,password\n2\t7,hunter2x\n", "1\tid,password\n2\t7,[redacted]\n", &["password"]);
+}
+
+#[test]
 fn strings_without_secrets_stay_as_written() {
     for text in [
         r#"{"at":"2024-05-01T10:20:30Z","url":"https://example.com/a?page_token=x&sort=a:b","t":"10:20"}"#,

@@ -249,3 +249,20 @@ fn tables_of_one_column() {
         check_secrets(text, "-", &[]);
     }
 }
+
+#[test]
+fn rows_of_names_and_values_are_redacted() {
+    check_secrets(
+        "-[ RECORD 1 ]------\nid       | 1\npassword | hunter2x\n-[ RECORD 2 ]------\nid       | 2\npassword | a|b9secret\n",
+        "-[ RECORD 1 ]------\nid       | 1\npassword | [redacted]\n-[ RECORD 2 ]------\nid       | 2\npassword | [redacted]\n",
+        &["password"],
+    );
+}
+
+#[test]
+fn tables_in_strings_of_ascii_are_redacted() {
+    let text = r#"{"stdout":"\u2502 id \u2502 password \u2502\n\u251c\u2500\u2500\u253c\u2500\u2500\u2524\n\u2502 1 \u2502 hunter2x \u2502\n"}"#;
+    let rules = portion_redact::RedactionRules::default_secrets();
+    let (shown, _) = rules.redact(text).expect("a secret");
+    assert!(!shown.contains("hunter2x"), "{shown}");
+}

@@ -1,5 +1,7 @@
 //! Tests where values in text end: at the end of their line, of their quotes, or below.
 
+use portion_redact::RedactionRules;
+
 use super::check;
 
 fn check_secrets(text: &str, expect: &str, named: &[&str]) {
@@ -118,4 +120,50 @@ fn json_after_the_name_of_a_setting() {
     check("secrets", r#"Authorization: {"value": "plainvalue"}"#, "-", &[]);
     check("secrets", r#"Result: {"value": "plainvalue"}"#, "-", &[]);
     check("secrets", r#"users = ["plainvalue", "b1c2d3"]"#, "-", &[]);
+}
+
+/// A name that is a keyword of some language makes no text source code, and a list of settings may end with a semicolon.
+#[test]
+fn settings_with_keywords_as_names_are_settings() {
+    for keyword in [
+        "type", "class", "package", "import", "static", "public", "const", "let", "var", "function", "use",
+        "def",
+    ] {
+        check_secrets_of(&format!("{keyword}: wifi\nWi-Fi password: Kx9hunter2"), "Kx9hunter2");
+        check_secrets_of(&format!("[x]\n{keyword} = s3\nsecret_access_key = Kx9hunter2\n"), "Kx9hunter2");
+    }
+    for text in [
+        "Data Source=db;Uid=sa;Pwd=Kx9hunter2;",
+        "CREATE USER 'a'@'%' IDENTIFIED BY 'Kx9hunter2'",
+        "ALTER USER a IDENTIFIED WITH mysql_native_password BY 'Kx9hunter2';",
+        "CREATE USER scott IDENTIFIED BY Kx9hunter2;",
+        "setenv API_KEY Kx9hunter2\nset -x API_KEY Kx9hunter2\n#define API_KEY \"Kx9hunter2\"",
+        r#"{"url":"https://b.example/k?X-Amz-Expires=900&X-Amz-Signature=Kx9hunter2"}"#,
+        r#"<a href="https://b.example/k?x=1&amp;X-Amz-Signature=Kx9hunter2">a</a>"#,
+        r#"{"stdout":"machine api.example login u password Kx9hunter2\n"}"#,
+        "Wi-Fi key: Kx9hunter2",
+        r#"{"config/prod/apiKey":"Kx9hunter2"}"#,
+    ] {
+        check_secrets_of(text, "Kx9hunter2");
+    }
+}
+
+#[test]
+fn harmless_forms_stay() {
+    for text in [
+        "token = 1*tchar\npassword = *UNICODECHARNOCRLF\n",
+        "Authorization: Bearer <token>",
+        "python3-jwt:all 2.6.0-1",
+        "  --token FILE   file with the token",
+        r#"builder.Configuration["Jwt:Secret"]"#,
+        r#"{"meta":{"pagination_token":"7140dibdnow9c7btw4827kxa"}}"#,
+    ] {
+        check("secrets", text, "-", &[]);
+    }
+}
+
+fn check_secrets_of(text: &str, secret: &str) {
+    let (shown, _) =
+        RedactionRules::default_secrets().redact(text).unwrap_or_else(|| panic!("shown: {text}"));
+    assert!(!shown.contains(secret), "{shown}");
 }

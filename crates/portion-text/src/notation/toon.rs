@@ -1,82 +1,167 @@
-//! Reads TOON (Token-Oriented Object Notation) that holds a table: `users[2]{id,name}:` and a row on each line.
-//!
-//! Lists of items with dashes are not read: such a text stays text. Source: the specification of TOON 3.
-
-use std::fmt::Write as _;
+//! Reads TOON (Token-Oriented Object Notation) that holds records: `users[2]{id,name}:` and a row on each line, or `users[2]:` and an item
+//! at each dash. An array must have as many items as it states. Source: the specification of TOON 3.
 
 use portion_json::scan::{is_json, quote, unescape};
 use portion_json::span::Span;
 
-/// Levels of objects.
+/// Levels of objects and lists.
 const MAX_DEPTH: usize = 64;
+/// What a list item begins with. The other members of an object are below its first one, behind the dash.
+const DASH: &str = "- ";
 
-/// Reads a text of TOON that holds a table.
+/// Reads a text of TOON that holds records.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
-    if !text.contains("}:") || !(first.contains('[') || first.contains(':')) {
+    if !(text.contains("}:") || text.contains("]:")) || !(first.contains('[') || first.contains(':')) {
         return None;
     }
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-    let mut out = String::new();
-    let mut has_table = false;
-    // Indents of the members of the open objects.
-    let mut open: Vec<usize> = Vec::new();
-    // True if the line before began an object.
-    let mut begins = true;
-    while let Some(line) = lines.next() {
-        let indent = indent_of(line);
-        if begins && open.last().is_none_or(|outer| indent > *outer) {
-            if open.len() == MAX_DEPTH || open.is_empty() && indent > 0 {
-                return None;
-            }
-            out.push('{');
-            open.push(indent);
-        } else {
-            if begins {
-                out.push_str("{}");
-            }
-            while open.last().is_some_and(|members| indent < *members) {
-                open.pop();
-                out.push('}');
-            }
-            if open.last() != Some(&indent) {
-                return None;
-            }
-            out.push(',');
-        }
-        let Line { name, header, value } = Line::parse(line.trim())?;
-        begins = header.is_none() && value.is_empty();
-        out.push_str(&quote(&name));
-        out.push(':');
-        let Some(Header { delimiter, fields }) = header else {
-            out.push_str(&if begins { String::new() } else { scalar(value)? });
-            continue;
-        };
-        if fields.is_empty() {
-            let values = cells(value, delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
-            let _ = write!(out, "[{}]", values.join(","));
-            continue;
-        }
-        has_table = true;
-        let mut rows = Vec::new();
-        while let Some(row) = lines.next_if(|row| indent_of(row) > indent) {
-            let values = cells(row.trim(), delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
-            if values.len() != fields.len() {
-                return None;
-            }
-            let members: Vec<String> =
-                fields.iter().zip(values).map(|(field, value)| format!("{}:{value}", quote(field))).collect();
-            rows.push(format!("{{{}}}", members.join(",")));
-        }
-        let _ = write!(out, "[{}]", rows.join(","));
+    let mut reader = Reader { begins: Some(Container::Object), ..Reader::default() };
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        reader.read_line(line)?;
     }
-    if begins {
-        out.push_str("{}");
-    }
-    out.push_str(&"}".repeat(open.len()));
-    // A table without a name is the whole.
+    let out = reader.finish()?;
+    // An array without a name is the whole.
     let json = out.strip_prefix("{\"\":").and_then(|rest| rest.strip_suffix('}')).unwrap_or(&out);
-    (has_table && is_json(json)).then(|| (Span::new(0, text.trim_end().len()), json.to_owned()))
+    is_json(json).then(|| (Span::new(0, text.trim_end().len()), json.to_owned()))
+}
+
+/// A container of which lines are the members, items or rows.
+#[derive(Clone)]
+enum Container {
+    Object,
+    List { missing: usize },
+    Table { missing: usize, delimiter: char, fields: Vec<String> },
+}
+
+/// The JSON of the lines before.
+#[derive(Default)]
+struct Reader {
+    out: String,
+    /// The open containers, and the indents of what they contain.
+    open: Vec<(Container, usize)>,
+    /// The container that the line before begins.
+    begins: Option<Container>,
+    has_records: bool,
+}
+
+impl Reader {
+    fn read_line(&mut self, line: &str) -> Option<()> {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let is_inner = self.open.last().is_none_or(|(_, outer)| indent > *outer);
+        if let Some(container) = self.begins.take_if(|_| is_inner) {
+            (self.open.len() < MAX_DEPTH && (indent == 0 || !self.open.is_empty())).then_some(())?;
+            self.enter(container, indent);
+        } else {
+            self.close_empty()?;
+            while self.open.last().is_some_and(|(_, inner)| indent < *inner) {
+                self.close()?;
+            }
+            self.open.last().filter(|(_, inner)| *inner == indent)?;
+            self.out.push(',');
+        }
+        let line = line.trim();
+        let (container, _) = self.open.last_mut()?;
+        match container {
+            Container::Object => self.member(Line::parse(line)?),
+            Container::List { missing } => {
+                *missing = missing.checked_sub(1)?;
+                self.item(line.strip_prefix(DASH.trim_end())?, indent)
+            }
+            Container::Table { missing, delimiter, fields } => {
+                *missing = missing.checked_sub(1)?;
+                let values = cells(line, *delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
+                (values.len() == fields.len()).then_some(())?;
+                let members = fields.iter().zip(values);
+                let members: Vec<String> =
+                    members.map(|(name, value)| format!("{}:{value}", quote(name))).collect();
+                self.out.push_str(&format!("{{{}}}", members.join(",")));
+                self.has_records = true;
+                Some(())
+            }
+        }
+    }
+
+    fn enter(&mut self, container: Container, indent: usize) {
+        self.out.push(if matches!(container, Container::Object) { '{' } else { '[' });
+        self.open.push((container, indent));
+    }
+
+    /// Closes the innermost container. Returns `None` if it has less than it states.
+    fn close(&mut self) -> Option<()> {
+        let (container, _) = self.open.pop()?;
+        self.out.push(if matches!(container, Container::Object) { '}' } else { ']' });
+        container.is_complete().then_some(())
+    }
+
+    /// Writes the container that the line before began, and that has nothing in it.
+    fn close_empty(&mut self) -> Option<()> {
+        if let Some(container) = self.begins.take() {
+            self.enter(container, 0);
+            self.close()?;
+        }
+        Some(())
+    }
+
+    /// Reads a list item from what follows its dash.
+    fn item(&mut self, item: &str, indent: usize) -> Option<()> {
+        let content = item.strip_prefix(' ').unwrap_or(item).trim();
+        match Line::parse(content) {
+            _ if content.is_empty() => self.out.push_str("{}"),
+            _ if content.len() == item.len() => return None,
+            Some(Line { name, header: Some(header), value }) if name.is_empty() => {
+                return self.array(header, value);
+            }
+            Some(member) => {
+                self.enter(Container::Object, indent + DASH.len());
+                self.has_records = true;
+                return self.member(member);
+            }
+            None => self.out.push_str(&scalar(content)?),
+        }
+        Some(())
+    }
+
+    fn member(&mut self, line: Line<'_>) -> Option<()> {
+        self.out.push_str(&quote(&line.name));
+        self.out.push(':');
+        match line.header {
+            Some(header) => self.array(header, line.value)?,
+            None if line.value.is_empty() => self.begins = Some(Container::Object),
+            None => self.out.push_str(&scalar(line.value)?),
+        }
+        Some(())
+    }
+
+    /// Reads the values of an array that stand behind its header, or begins one of rows or items.
+    fn array(&mut self, header: Header, value: &str) -> Option<()> {
+        let Header { length, delimiter, fields } = header;
+        if value.is_empty() {
+            let missing = length;
+            self.begins = Some(match fields {
+                fields if fields.is_empty() => Container::List { missing },
+                fields => Container::Table { missing, delimiter, fields },
+            });
+            return Some(());
+        }
+        let values = cells(value, delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
+        self.out.push_str(&format!("[{}]", values.join(",")));
+        (values.len() == length).then_some(())
+    }
+
+    /// Returns the JSON of all lines, if there are records among them.
+    fn finish(mut self) -> Option<String> {
+        self.close_empty()?;
+        while !self.open.is_empty() {
+            self.close()?;
+        }
+        self.has_records.then_some(self.out)
+    }
+}
+
+impl Container {
+    fn is_complete(&self) -> bool {
+        matches!(self, Self::Object | Self::List { missing: 0 } | Self::Table { missing: 0, .. })
+    }
 }
 
 /// A member: its name, and a value or the header of an array.
@@ -88,6 +173,7 @@ struct Line<'a> {
 
 /// What follows the name of an array: `[2]`, and the names of its fields.
 struct Header {
+    length: usize,
     delimiter: char,
     fields: Vec<String>,
 }
@@ -108,13 +194,11 @@ impl<'a> Line<'a> {
                 value: value.trim(),
             });
         }
-        let (length, rest) = rest.strip_prefix('[')?.split_once(']')?;
-        let length = length.trim_start_matches('#');
-        let digits = length.trim_end_matches(['\t', '|']);
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let delimiter = length[digits.len()..].chars().next().unwrap_or(',');
+        let (stated, rest) = rest.strip_prefix('[')?.split_once(']')?;
+        let stated = stated.trim_start_matches('#');
+        let digits = stated.trim_end_matches(['\t', '|']);
+        let length = digits.parse().ok().filter(|_| !digits.starts_with('+'))?;
+        let delimiter = stated[digits.len()..].chars().next().unwrap_or(',');
         let (fields, value) = match rest.strip_prefix('{') {
             Some(rest) => {
                 let (fields, value) = rest.split_once("}:")?;
@@ -122,14 +206,13 @@ impl<'a> Line<'a> {
             }
             None => (Vec::new(), rest.strip_prefix(':')?),
         };
-        Some(Self { name, header: Some(Header { delimiter, fields }), value: value.trim() }).filter(|line| {
-            line.header.as_ref().is_none_or(|header| header.fields.is_empty() || line.value.is_empty())
+        let value = value.trim();
+        (fields.is_empty() || value.is_empty()).then(|| Self {
+            name,
+            header: Some(Header { length, delimiter, fields }),
+            value,
         })
     }
-}
-
-fn indent_of(line: &str) -> usize {
-    line.len() - line.trim_start_matches(' ').len()
 }
 
 /// Returns the end of the quoted text that a text begins with.
@@ -190,7 +273,21 @@ mod tests {
             "a:\n  b:\n    rows[#1|]{x|y}:\n      1|2,3\n  c: 4\nd: 5",
             Some(r#"{"a":{"b":{"rows":[{"x":1,"y":"2,3"}]},"c":4},"d":5}"#),
         );
-        check("e:\nrows[0]{x}:\nn: 1", Some(r#"{"e":{},"rows":[],"n":1}"#));
+        check("e:\nrows[0]{x}:\nt[1]{x}:\n  1", Some(r#"{"e":{},"rows":[],"t":[{"x":1}]}"#));
+    }
+
+    #[test]
+    fn lists_are_read() {
+        check(
+            "total: 2\nusers[2]:\n  - id: 1\n    name: ana\n    keys[2]{id,v}:\n      1,a\n      2,b\n    tags[2]: x,y\n  - id: 2\n    at:\n      zone: utc\n",
+            Some(
+                r#"{"total":2,"users":[{"id":1,"name":"ana","keys":[{"id":1,"v":"a"},{"id":2,"v":"b"}],"tags":["x","y"]},{"id":2,"at":{"zone":"utc"}}]}"#,
+            ),
+        );
+        check(
+            "[5]:\n  - a[1]{x}:\n      1\n    b: 2\n  - [2]: 1,2\n  - text\n  -\n  - \"a: b\"\n",
+            Some(r#"[{"a":[{"x":1}],"b":2},[1,2],"text",{},"a: b"]"#),
+        );
     }
 
     #[test]
@@ -198,6 +295,10 @@ mod tests {
         check("title: x\nbody: y\n", None);
         check("a[1]{x}:\n  1,2\n", None);
         check("a[1]{x}:\n  1\nItems[2]:\n  - x\n", None);
+        check("a[2]{x}:\n  1\n", None);
+        check("Steps[2]:\n- one: 1\n- two: 2\n", None);
+        check("Steps[2]:\n  one: 1\n  two: 2\n", None);
+        check("words[2]:\n  - a\n  - b\n", None);
         check("let a[1]{x}: = 2", None);
         check("fn main() {\n  x: y}:\n", None);
         check(

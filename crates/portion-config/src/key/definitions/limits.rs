@@ -36,9 +36,9 @@ pub(super) static KEYS: &[Key] = &[
         default: "default",
         value_name: "NAME",
         doc: "Defaults for keys that are not set: default; lean, smaller replies (replyTarget 1200, \
-              hardCap 4000, rows auto, redact secrets); soft, pages so large that few lists are paged \
-              (defaultPageSize 200); or a whole configuration for an API: hostaway, education-data (`portion \
-              config show --profile NAME` prints it)",
+              hardCap 4000, rows auto, redact secrets); soft, large pages (defaultPageSize 200); or \
+              a whole configuration for an API: hostaway, education-data (`portion config show \
+              --profile NAME` prints it)",
         ..LIMITS
     },
     Key {
@@ -54,7 +54,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
         default: "the threshold",
         value_name: "TOKENS",
-        doc: "Target size, in tokens, of such a reply if the payload is oversized",
+        doc: "Target size, in tokens, of such a reply if the result is oversized",
         ..LIMITS
     },
     Key {
@@ -62,8 +62,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
         default: "1800",
         value_name: "TOKENS",
-        doc: "Target size, in tokens, of a first reply that shows the best of ranked records, such as retrieved passages; \
-              600 with the profile lean; that of replyTarget if the threshold or replyTarget is set",
+        doc: "Target size, in tokens, of a first reply with ranked records; 600 with the profile lean; \
+              that of replyTarget if the threshold or replyTarget is set",
         ..LIMITS
     },
     Key {
@@ -111,7 +111,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(0, MAX_COUNT),
         default: "500",
         value_name: "TOKENS",
-        doc: "Payloads up to this many tokens pass whole, whatever their kind",
+        doc: "Results up to this many tokens pass whole",
         ..LIMITS
     },
     Key {
@@ -195,8 +195,8 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "NAME",
         doc: "Client whose limits replies stay below: auto, the client that connects, if it is known; \
-              none; code, no limits, for callers that are programs (see allowWhole); or the name of a \
-              client, such as codex",
+              none; code, no limits, for callers that are programs (see allowWhole); or the name of \
+              a client, such as codex",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -214,8 +214,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Factor,
         default: "1",
         value_name: "FACTOR",
-        doc: "Factor for every token count, rounded to a thousandth; portion calibrate computes it from \
-              what a model charged",
+        doc: "Factor for every token count, rounded to a thousandth; portion calibrate computes it",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -226,7 +225,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "10m",
         value_name: "TIME",
         doc: "Maximum silence of a server before a request is cancelled and answered with an error; \
-              progress notifications restart the time",
+              progress notifications restart the time; off: no limit",
         ..LIMITS
     },
     Key {
@@ -234,7 +233,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, YEAR_SECONDS),
         default: "10m",
         value_name: "TIME",
-        doc: "Time that a payload is stored after its last cursor was issued; the default of wrap is 1h",
+        doc: "Time that a result is kept after its last cursor was issued; the default of wrap is 1h",
         ..RETENTION
     },
     Key {
@@ -242,7 +241,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(0, u64::MAX),
         default: "512MiB",
         value_name: "SIZE",
-        doc: "Maximum memory for stored payloads",
+        doc: "Maximum memory for kept results",
         ..RETENTION
     },
     Key {
@@ -251,17 +250,17 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["memory", "file"],
         default: "memory",
         value_name: "STORE",
-        doc: "Where payloads are stored: memory, until the process ends; file, also in private files, so that \
-              cursors outlive a restart; or a URL such as redis://HOST:PORT, also in a Redis or Valkey that \
-              several instances share",
+        doc: "Where results are kept: memory, until the process ends; file, also in private files, so \
+              that cursors outlive a restart; or the URL of a Redis or Valkey that several instances \
+              share",
         ..RETENTION
     },
     Key {
         name: "cursorKeys",
         kind: ValueKind::CursorKeys,
         value_name: "FILE",
-        doc: "File with the keys that sign cursors: a key of at least 32 bytes in base64 on each line, the newest \
-              first; earlier ones are still accepted. Needed for a shared store",
+        doc: "File with the keys that sign cursors, each of at least 32 bytes in base64 on its line, the \
+              newest first. Needed for a shared store",
         ..RETENTION
     },
     Key {
@@ -270,8 +269,9 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "2GiB",
         value_name: "SIZE",
-        doc: "Maximum disk space for stored payloads: of each process, in a temporary file for what snapshotMemory has no \
-              room for; with store file, shared by all processes of a user. off: no temporary file",
+        doc: "Maximum disk space for kept results: of each process, in a temporary file for what \
+              snapshotMemory has no room for; with store file, of all processes of a user. off: no \
+              temporary file",
         ..RETENTION
     },
     Key {

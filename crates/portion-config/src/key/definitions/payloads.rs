@@ -37,7 +37,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "true",
         value_name: "BOOL",
-        doc: "Allow queries on stored payloads",
+        doc: "Allow queries on kept results",
         ..PAYLOADS
     },
     Key {
@@ -46,7 +46,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "PATH",
-        doc: "Place of the list in a payload: a JSON Pointer or a dotted path; auto: detected",
+        doc: "Place of the list in a result: a JSON Pointer or a dotted path; auto: detected",
         ..PAYLOADS
     },
     Key {
@@ -55,8 +55,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "PRESET",
-        doc: "How the tool pages its own results, so that Portion fetches its pages and serves them as one list: \
-              limit-offset, page, cursor, after-id, link, hostaway, education; or a map of settings (see \
+        doc: "How the tool pages its own results, which are then served as one list: limit-offset, page, \
+              cursor, after-id, link, hostaway, education; or a map of settings (see \
               docs/pushdown.md)",
         placement: Placement::Endpoint,
         flag: CliFlag::Disabled,
@@ -68,7 +68,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "FIELDS",
-        doc: "Fields that summaries and condensed records keep first, dotted paths; auto: the most \
+        doc: "Fields that summaries and shortened records keep first, dotted paths; auto: the most \
               informative",
         ..PAYLOADS
     },
@@ -77,7 +77,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Summaries, and records of lists that do not pass whole, have the summaryFields and no others",
+        doc: "Summaries, and records that do not pass whole, have the summaryFields and no others",
         ..PAYLOADS
     },
     Key {
@@ -107,7 +107,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "NAME",
         doc: "Order of a list if the request gives none: ranked, by score if every record has one; auto, \
-              ranked only for retrieval results; or plain, as received",
+              only for retrieval results; plain, as received",
         ..PAYLOADS
     },
     Key {
@@ -115,8 +115,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FillStrategy::NAMES),
         default: "stop",
         value_name: "NAME",
-        doc: "Selection of ranked records: stop, the best until the next one exceeds the budget; skip, \
-              without those that do not fit; or value, by score, similarity to the best, and cost",
+        doc: "Selection of ranked records: stop, the best until one does not fit; skip, without those \
+              that do not fit; value, by score, similarity to the best, and cost",
         ..PAYLOADS
     },
     Key {
@@ -124,7 +124,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["production", "development"]),
         default: "production",
         value_name: "NAME",
-        doc: "production leaves noise (stripFields) out of views; development keeps it",
+        doc: "production leaves noise (stripFields) out; development keeps it",
         ..PAYLOADS
     },
     Key {
@@ -133,9 +133,9 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["usual", "none"],
         default: "usual",
         value_name: "FIELDS",
-        doc: "Fields that are left out as noise: usual, a short list of framework fields, and null fields; \
-              names (* for any characters, dotted paths); null-only; or none; fields=all and raw return \
-              them",
+        doc: "Fields that are left out as noise: usual, a short list of framework fields, and null \
+              fields; names (* for any characters, dotted paths); null-only; or none. fields=all and \
+              raw return them",
         ..PAYLOADS
     },
     Key {
@@ -144,8 +144,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "CODES",
-        doc: "Numbers that stand for missing values, each with its meaning: [-1=missing, -3=suppressed]. They \
-              are NULL in SQL, and no part of facts about columns",
+        doc: "Numbers that stand for missing values: [-1=missing, -3=suppressed]. They are NULL in SQL, \
+              and no part of facts",
         flag: CliFlag::Disabled,
         ..PAYLOADS
     },

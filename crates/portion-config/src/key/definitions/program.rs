@@ -35,8 +35,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "HOSTS",
-        doc: "Additional accepted names in the Host header; localhost and loopback addresses are always \
-              accepted, other addresses of this machine with --insecure; *: every host",
+        doc: "Additional names in the Host header, beside localhost, loopback and, with --insecure, other \
+              addresses of this machine; *: every host",
         flag: CliFlag::Renamed("allow-host"),
         ..LISTENERS
     },
@@ -65,8 +65,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAME=HASH",
-        doc: "Tokens of callers with auth bearer, by name and hash, as `portion token NAME` prints them; \
-              tokens of one name belong to one caller",
+        doc: "Tokens of callers with auth bearer, as `portion token NAME` prints them; tokens of one name \
+              belong to one caller",
         flag: CliFlag::Renamed("token-hash"),
         ..LISTENERS
     },
@@ -105,8 +105,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "publicUrl",
         kind: ValueKind::Url,
         value_name: "URL",
-        doc: "URL under which clients reach the listener, such as https://mcp.example.com, for the metadata \
-              that leads them to the issuer (default: http and the host of the request)",
+        doc: "URL under which clients reach the listener, for the metadata that leads them to the issuer \
+              (default: http and the host of the request)",
         ..LISTENERS
     },
     Key {
@@ -115,8 +115,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAME=HASH",
-        doc: "Tokens for the admin address, by name and hash, as `portion token NAME` prints them; other \
-              machines can reach it only with one",
+        doc: "Tokens for the admin address, as `portion token NAME` prints them; other machines can reach \
+              it only with one",
         flag: CliFlag::Renamed("admin-token-hash"),
         ..LISTENERS
     },
@@ -134,7 +134,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Names,
         default: "Authorization, Proxy-Authorization, Cookie, X-API-Key, Api-Key, X-Auth-Token",
         value_name: "HEADERS",
-        doc: "Headers with credentials: callers that differ in one of them share no stored results",
+        doc: "Headers with credentials: callers that differ in one of them share no kept results",
         flag: CliFlag::Renamed("principal-header"),
         ..LISTENERS
     },
@@ -162,8 +162,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "DOLLARS",
-        doc: "Price of a million input tokens in US dollars: the dashboard shows what the tokens cost, and what was \
-              saved",
+        doc: "Price of a million input tokens in US dollars, for the dashboard",
         ..LOG
     },
     Key {
@@ -181,8 +180,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "1",
         value_name: "PERCENT",
-        doc: "Percent of replies whose tokens are counted again, exactly, after sending; small replies and \
-              endpoints with badly wrong estimates are always counted; 0: only those",
+        doc: "Percent of replies whose tokens are counted again, exactly, after sending; small replies \
+              and endpoints with wrong estimates always are",
         is_reloadable: true,
         ..LOG
     },
@@ -217,8 +216,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["repeated", "every"]),
         default: "repeated",
         value_name: "CALLS",
-        doc: "Oversized calls that the alert counts: repeated (a session asks an endpoint again without limit or \
-              fields) or every (the first of a session too)",
+        doc: "Oversized calls that the alert counts: repeated (a session asks an endpoint again without \
+              limit or fields) or every",
         ..ALERTS
     },
     Key {

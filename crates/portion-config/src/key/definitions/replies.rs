@@ -14,8 +14,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataMode::NAMES),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "Replies that get a notice: when-shaped, those with something left out, in text with what a model acts on; full, \
-              those with all facts in text; always, all replies, with all facts",
+        doc: "Replies that get a notice: when-shaped, those with something left out; full, the same with \
+              all facts in text; always, all replies",
         ..REPLIES
     },
     Key {
@@ -23,8 +23,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["when-shaped", "always"]),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "JSON without white space: when-shaped, in replies with something left out; or always, in those that pass whole, \
-              too",
+        doc: "JSON without white space: when-shaped, in replies with something left out; or always",
         ..REPLIES
     },
     Key {
@@ -41,7 +40,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(EnvelopeMode::NAMES),
         default: "auto",
         value_name: "HOW",
-        doc: "Form of a portion: auto, the form of the payload; wrap, one JSON object with the content and the notice",
+        doc: "Form of a reply: auto, that of the result; wrap, one JSON object with the content and the \
+              notice",
         ..REPLIES
     },
     Key {
@@ -49,8 +49,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(RowStyle::NAMES),
         default: "objects",
         value_name: "HOW",
-        doc: "Form of records in text: objects, as received; auto, a table if it costs less and envelope is not wrap, but in \
-              portion http as received; tables, like auto, and in portion http as well",
+        doc: "Form of records in text: objects, as received; auto, a table if it costs less, but not in \
+              portion http; tables, like auto, and in portion http as well",
         ..REPLIES
     },
     Key {
@@ -58,8 +58,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FirstRows::NAMES),
         default: "page",
         value_name: "WHAT",
-        doc: "Content of a first reply that does not fit, beside its description of the whole: page, records or lines up to the \
-              budget; sample, four records that differ, or a few lines",
+        doc: "Content of a first reply that does not fit, beside its description: page, what fits; \
+              sample, a few records that differ, or lines",
         ..REPLIES
     },
     Key {
@@ -78,8 +78,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "BOOL",
-        doc: "Answer an equal call from a stored payload, whatever part it selects; auto: if the endpoint \
-              is marked read-only",
+        doc: "Answer an equal call from a kept result, whatever part it selects; auto: if the endpoint is \
+              marked read-only",
         ..REPLIES
     },
     Key {
@@ -87,8 +87,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "The endpoint only reads, whatever its annotations or its method are: Portion may call it again for further \
-              pages, and retries failed calls of a REST API, whose tool is marked as read-only",
+        doc: "The endpoint only reads: Portion may call it again for further pages, and repeats failed \
+              calls of a REST API",
         placement: Placement::Endpoint,
         ..REPLIES
     },
@@ -142,8 +142,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "false",
         value_name: "BOOL",
         doc: "Allow programs to request unchanged results up to unshapedByteLimit: by \
-              _meta[\"io.portion/whole\"] of a call, by the header X-Portion-Whole, or always with preset \
-              code",
+              _meta[\"io.portion/whole\"], the header X-Portion-Whole, or preset code",
         ..ROLLOUT
     },
     Key {

@@ -29,8 +29,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["lists", "all", "none"],
         default: "lists",
         value_name: "TOOLS",
-        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query on tools that return \
-              lists, query on others that read), all, none, or names (* for any characters)",
+        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query on tools that \
+              return lists, query on others that read), all, none, or names",
         ..TOOLS
     },
     Key {
@@ -39,7 +39,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "query",
         value_name: "NAME",
-        doc: "Name of the argument by which the first call of a tool, or a request over HTTP, asks a query; none: there is none",
+        doc: "Argument by which the first call of a tool, or a request over HTTP, asks a query; none: \
+              there is none",
         ..TOOLS
     },
     Key {
@@ -105,8 +106,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "login",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Logins of portion wrap and portion login at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, scope: \
-              SCOPES, callbackPort: PORT}, all optional; options of the command come first (see docs/transports.md)",
+        doc: "Logins at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, \
+              scope: SCOPES, callbackPort: PORT}, all optional (see docs/transports.md)",
         ..SERVERS
     },
     Key {
@@ -127,31 +128,31 @@ pub(super) static KEYS: &[Key] = &[
         name: "openapi",
         kind: ValueKind::TextOrUrl,
         value_name: "FILE",
-        doc: "OpenAPI document of a REST API, JSON or YAML, relative to the configuration file: its operations \
-              become tools; url is then the base URL of the API (default: the document's server)",
+        doc: "OpenAPI document of a REST API, relative to the configuration file: its operations become \
+              tools; url is then the base URL of the API",
         ..SERVERS
     },
     Key {
         name: "tools",
         kind: ValueKind::Tools,
         value_name: "MAP",
-        doc: "Tools of a REST API, described here: {NAME: {description: TEXT, request: GET /path, parameters: MAP}}; url is \
-              then the base URL of the API (see docs/rest.md)",
+        doc: "Tools of a REST API: {NAME: {description: TEXT, request: GET /path, parameters: MAP}}; url \
+              is its base URL (see docs/rest.md)",
         ..SERVERS
     },
     Key {
         name: "include",
         kind: ValueKind::Names,
         value_name: "PATTERNS",
-        doc: "Operations of the OpenAPI document that become tools: tool names, paths, or `METHOD /path` \
-              (* for any characters); default: all",
+        doc: "Operations of the OpenAPI document that become tools: tool names, paths, or `METHOD /path`, \
+              with * for any characters",
         ..SERVERS
     },
     Key {
         name: "exclude",
         kind: ValueKind::Names,
         value_name: "PATTERNS",
-        doc: "Operations of the OpenAPI document that become no tools; written like include",
+        doc: "Operations that become no tools; written like include",
         ..SERVERS
     },
     Key {

@@ -56,6 +56,7 @@ pub(super) fn write_snapshot(
         out.flag(list.has_changed);
         out.option(list.continuation.as_deref(), ByteWriter::text);
         out.uint(list.skipped);
+        out.option(list.opening_count, ByteWriter::uint);
     });
     out.texts(snapshot.missing_codes.to_entries().iter().map(String::as_str));
 }
@@ -108,6 +109,7 @@ pub(super) fn read_snapshot(
                 has_changed: input.flag()?,
                 continuation: input.option(ByteReader::text)?,
                 skipped: input.number()?,
+                opening_count: input.option(ByteReader::number)?,
             })
         })?,
         missing_codes: MissingCodes::parse(input.texts()?.iter().map(String::as_str))

@@ -19,6 +19,7 @@ const FETCHED: UpstreamList = UpstreamList {
     is_partial: false,
     stop_reason: None,
     has_changed: false,
+    opening_count: None,
     continuation: None,
 };
 

@@ -40,11 +40,12 @@ impl CallPaging {
     ) -> Result<Self, ViewError> {
         let mut arguments = arguments_of_call(canonical, properties);
         let page = request.page.filter(|page| *page > 1 && is_page_alone(request));
+        let pages = ToolPages { canonical, properties, served };
         let Some(page) = page else {
-            return Ok(Self { arguments: arguments.into(), translated: None, unshown: None });
+            let unshown = pages.unshown_before_own(&arguments);
+            return Ok(Self { arguments: arguments.into(), translated: None, unshown });
         };
         let limit = requested_count(&arguments).and_then(|limit| u32::try_from(limit).ok());
-        let pages = ToolPages { canonical, properties, served };
         let Some((name, value)) = pages.translate(page, &mut arguments)? else {
             return Ok(Self { arguments: arguments.into(), translated: None, unshown: None });
         };
@@ -152,6 +153,18 @@ impl ToolPages<'_> {
     fn shown_page_size(&self, position: &PagingArgument) -> Option<u64> {
         let first = first_value(position).and_then(|first| self.served_at(&position.name, first, first))?;
         (first.received > 0 && first.shown == first.received).then_some(first.received as u64)
+    }
+
+    /// Returns what the page before the one that the caller's own arguments select did not show.
+    fn unshown_before_own(&self, arguments: &[PagingArgument]) -> Option<UnshownRange> {
+        let given = arguments.iter().filter(|argument| argument.is_given());
+        let (argument, value) = given
+            .filter_map(|argument| Some((argument, argument.number()?)))
+            .find(|(argument, _)| matches!(argument.role(), Some(PagingRole::Page | PagingRole::Offset)))?;
+        let skipped = value.checked_sub(first_value(argument)?)?;
+        let step = if argument.role() == Some(PagingRole::Page) { 1 } else { requested_count(arguments)? };
+        let page = u32::try_from(skipped.checked_div(step)?).ok()?.checked_add(1).filter(|page| *page > 1)?;
+        self.unshown_before(page, &argument.name, value, arguments)
     }
 
     /// Returns what the page before a page did not show. `name`, `value`: the argument that selects the page.

@@ -7,12 +7,13 @@ use std::path::{Component, Path, PathBuf};
 use super::{Outcome, page, repository};
 
 /// Pages outside of `docs/` and `examples/`.
-const OTHER_PAGES: [&str; 6] = [
+const OTHER_PAGES: [&str; 7] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "deploy/README.md",
     "packaging/README.md",
+    "tests/questions/README.md",
     "crates/portion/src/command/demo/data/README.md",
 ];
 const SUMMARY: &str = "docs/SUMMARY.md";

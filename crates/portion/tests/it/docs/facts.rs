@@ -84,26 +84,22 @@ fn errors_list_every_code() -> Outcome {
     let (begin, end) = ("<!-- codes: begin -->\n", "<!-- codes: end -->");
     let (before, rest) = page.split_once(begin).ok_or("no beginning of the codes")?;
     let (_, after) = rest.split_once(end).ok_or("no end of the codes")?;
-    let mut table = String::from("| code | cause | advice | repeat the call | HTTP | JSON-RPC |\n");
-    table += "| --- | --- | --- | --- | --- | --- |\n";
-    for ErrorInfo { name, json_rpc, http_status, retry, cause, advice, .. } in
-        ErrorCode::all().map(ErrorCode::info)
-    {
+    let mut table = String::from("| code | cause | repeat the call | HTTP | JSON-RPC |\n");
+    table += "| --- | --- | --- | --- | --- |\n";
+    for ErrorInfo { name, json_rpc, http_status, retry, cause, .. } in ErrorCode::all().map(ErrorCode::info) {
         let retry = retry.phrase();
-        writeln!(table, "| `{name}` | {cause} | {advice} | {retry} | {http_status} | {json_rpc} |")?;
+        writeln!(table, "| `{name}` | {cause} | {retry} | {http_status} | {json_rpc} |")?;
     }
     check(ERRORS, &[before, begin, &table, end, after].concat())
 }
 
 #[test]
-fn errors_have_a_section_for_every_code() -> Outcome {
+fn sections_about_errors_are_of_codes() -> Outcome {
     let page = page(ERRORS)?;
     let sections: Vec<(&str, &str)> =
         page.split("\n## ").skip(1).filter_map(|section| section.split_once('\n')).collect();
-    let listed: Vec<&str> = sections.iter().map(|(code, _)| *code).collect();
-    let codes: Vec<&str> = ErrorCode::all().map(ErrorCode::name).collect();
-    assert_eq!(listed, codes, "left: the page, right: the source");
     for (code, text) in sections {
+        assert!(ErrorCode::all().any(|known| known.name() == code), "there is no code {code}");
         let example = text.split("```console").nth(1).unwrap_or_default();
         let output = example.lines().skip(2).collect::<String>();
         let is_of_code = output.contains(&format!("{code}: "));

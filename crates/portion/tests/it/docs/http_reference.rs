@@ -1,10 +1,8 @@
 //! Writes the reference of the HTTP interfaces: of `portion http` from the tables of the code, of the admin listener from its
 //! `OpenAPI` document, which a test of the dashboard compares with the code.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use portion_core::error_code::ErrorCode;
 use portion_core::view::CONTROLS;
 use portion_http::RESPONSE_HEADERS;
 use serde_json::Value;
@@ -27,14 +25,9 @@ A reply that Portion has shaped has no `X-Portion-*` of the API, and the API's `
 passes as it came keeps these fields of the API, which may be another Portion.
 ";
 const STATUSES: &str = "
-## Statuses of errors
-
-The body is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`. Errors of the API keep its status. These have no body: 400 for a
-head of a request that is not valid HTTP, 431 for a head over a [limit](limits.md), also if its target alone is,
+The body of an error is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`; [Error codes](errors.md) has the status of each.
+Errors of the API keep its status. Without a body are 400 for a head that is not valid HTTP, 431 for one over a [limit](limits.md), and
 503 for a connection beyond the limit.
-
-| status | [codes](errors.md) |
-| --- | --- |
 ";
 const ADMIN: &str = "
 ## The admin listener
@@ -59,50 +52,27 @@ fn the_reference_has_all_interfaces() -> Outcome {
         writeln!(text, "| `{}` | {} |", header.name, header.meaning)?;
     }
     text.push_str(FOREIGN_FIELDS);
-    write_statuses(&mut text)?;
+    text.push_str(STATUSES);
     text.push_str(ADMIN);
     let document: Value = serde_json::from_str(&page("crates/portion-dashboard/src/api/openapi.json")?)?;
     write_paths(&mut text, &document)?;
     check(FILE, &text)
 }
 
-/// Writes the statuses of errors with their codes.
-fn write_statuses(text: &mut String) -> Outcome {
-    text.push_str(STATUSES);
-    let mut codes: BTreeMap<u16, Vec<String>> = BTreeMap::new();
-    for code in ErrorCode::all() {
-        let name = code.name();
-        codes.entry(code.info().http_status).or_default().push(format!("[`{name}`](errors.md#{name})"));
-    }
-    for (status, names) in codes {
-        writeln!(text, "| {status} | {} |", names.join(", "))?;
-    }
-    Ok(())
-}
-
-/// Writes the paths of the document with their parameters.
+/// Writes the paths and the parameters of the document, which says which path takes which.
 fn write_paths(text: &mut String, document: &Value) -> Outcome {
     let paths = document["paths"].as_object().ok_or("no paths")?;
     for (path, methods) in paths {
         let summary = methods["get"]["summary"].as_str().ok_or("no summary")?;
         writeln!(text, "| `{path}` | {summary} |")?;
     }
-    text.push_str("\n| parameter | default | meaning | paths |\n| --- | --- | --- | --- |\n");
+    text.push_str("\n`/api/openapi.json` says which path takes which of these:\n\n| parameter | default | meaning |\n| --- | --- | --- |\n");
     let parameters = document["components"]["parameters"].as_object().ok_or("no parameters")?;
     for (name, parameter) in parameters {
-        let reference = format!("#/components/parameters/{name}");
-        let has_it = |methods: &Value| {
-            methods["get"]["parameters"]
-                .as_array()
-                .is_some_and(|all| all.iter().any(|one| one["$ref"] == *reference))
-        };
-        let having = paths.iter().filter(|(_, methods)| has_it(methods));
-        let having: Vec<String> =
-            having.map(|(path, _)| format!("`{}`", path.trim_start_matches("/api/"))).collect();
         let default = &parameter["schema"]["default"];
         let default = default.as_str().map_or_else(|| default.to_string().replace("null", ""), str::to_owned);
         let meaning = parameter["description"].as_str().ok_or("no description")?;
-        writeln!(text, "| `{name}` | {default} | {meaning} | {} |", having.join(", "))?;
+        writeln!(text, "| `{name}` | {default} | {meaning} |")?;
     }
     text.push_str("\nAn error has status 400 (invalid parameter), 404 (no such request) or 503 (no records yet), and `{\"error\": …}`.\n");
     Ok(())

@@ -3,44 +3,41 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use portion_config::key::Key;
+
 use super::{Outcome, check, help};
 
 const HEAD: &str = "\
 # Commands
 
-The `--help` of each command, written by a test: see `CONTRIBUTING.md`. Options that several commands have are listed once, under
-[shared options](#shared-options).
+The options of each command, from its `--help`, which also has examples. A test writes this page. Options that several commands have
+stand once, under [shared options](#shared-options). Where a command has configuration options, each [key](configuration.md) that its
+`--help-all` lists is one, and is not repeated here: `hardCap` is `--hard-cap`. Every command has `--help`.
 
-Colours are used on a terminal only, and never with `NO_COLOR` set. Lines are folded at the width of the terminal, except commands, paths,
-differences, configurations and results, which can be copied. Results go to stdout, everything else to stderr.
-
-With `--json`, stdout has one JSON document also if the command fails, and stderr has the message as without it:
+Results go to stdout, everything else to stderr. With `--json`, stdout has one JSON document also if the command fails:
 
 ```json
 {\"error\":{\"code\":\"invalid_usage\",\"message\":\"unrecognized subcommand 'chek'\",\"hint\":\"some similar subcommands exist: 'schema', 'check'\"}}
 ```
 
-`code` is `invalid_usage` or `invalid_configuration` (exit code 2) or `failed` (1). `hint` is null if the message says what to do. Reports have
-no `error` for what they found: `config check` lists `errors`, `doctor` has `findings`, and `try` and `check` have an `error` at each call or
-tool that failed. `calibrate` adds it to its report. The exit code is the same as without `--json`.
+`code` is `invalid_usage`, `invalid_configuration` or `failed`. Findings are no such errors: `config check` lists `errors`, `doctor`
+`findings`, and `try` and `check` have an `error` at each call that failed.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | done; also if the reader of stdout has gone |
-| 1 | failed, with one message on stderr; also a finding that is an error (`doctor`), no comparison (`try`), a refused question (`install`), a stdout that cannot be written |
-| 2 | wrong command line or configuration; also an error that `config check` finds |
+| 0 | done |
+| 1 | failed, with a message on stderr; also a finding that is an error (`doctor`), no comparison (`try`), a refused question (`install`) |
+| 2 | wrong command line or configuration |
 | 128 + signal | ended by a signal: 143 after SIGTERM, 130 after SIGINT |
-| the server's own | `wrap`: the server ended by itself with this code; 128 + signal if a signal ended it |
+| the server's own | `wrap`: the server ended by itself with this code |
 
 ## Shared options
-
-Every command has `--help`.
-
-| option | meaning | commands |
-| --- | --- | --- |
 ";
-/// How the list of the less used options of a command begins.
+/// How the blocks of a help text begin that the reference leaves out: less used options, subcommands,
+/// and examples with what follows them.
 const OTHER_OPTIONS: &str = "Configuration options (";
+const COMMANDS: &str = "Commands:";
+const EXAMPLES: &str = "Example";
 
 /// The help of a command.
 struct Help {
@@ -112,51 +109,56 @@ fn collect(all: &mut Vec<Help>, words: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// Returns the help without the options of `shared` and the headings that are then empty.
-fn own_text(help: &Help, shared: &BTreeMap<(String, String), Vec<String>>) -> String {
+/// Returns the help without the options of `left_out`, the headings that are then empty, and the examples.
+fn own_text(help: &Help, is_left_out: impl Fn(&(String, String)) -> bool) -> String {
     let mut text = String::new();
     for part in &help.parts {
-        let is_shared = part.option().is_some_and(|option| shared.contains_key(&option));
         match part {
-            _ if is_shared => {}
+            _ if part.option().is_some_and(|option| is_left_out(&option)) => {}
             Part::Option { text: line, .. } | Part::Line(line) => text.push_str(line),
         }
     }
     let is_kept = |block: &&str| {
         let is_empty_heading = !block.contains('\n') && block.ends_with(':');
-        !block.is_empty() && !is_empty_heading && !block.starts_with(OTHER_OPTIONS)
+        let is_elsewhere = block.starts_with(OTHER_OPTIONS) || block.starts_with(COMMANDS);
+        !block.is_empty() && !is_empty_heading && !is_elsewhere
     };
-    text.split("\n\n").map(|block| block.trim_matches('\n')).filter(is_kept).collect::<Vec<_>>().join("\n\n")
+    let blocks = text.split("\n\n").map(|block| block.trim_matches('\n'));
+    let blocks = blocks.take_while(|block| !block.starts_with(EXAMPLES)).filter(is_kept);
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Returns true if an option is named after a configuration key, which another page describes.
+fn is_of_key(name: &str) -> bool {
+    let name = name.split(' ').next().unwrap_or_default().trim_start_matches("--");
+    Key::all().any(|key| key.option().as_deref() == Some(name))
 }
 
 #[test]
 fn the_reference_is_the_help_of_all_commands() -> Outcome {
     let mut all = Vec::new();
     collect(&mut all, &[])?;
-    let mut shared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    let mut commands: BTreeMap<(String, String), Vec<&str>> = BTreeMap::new();
     for help in &all {
         for option in help.parts.iter().filter_map(Part::option) {
-            shared.entry(option).or_default().push(help.title.clone());
+            commands.entry(option).or_default().push(help.title.trim_start_matches("portion "));
         }
     }
-    shared.retain(|_, commands| commands.len() > 1);
+    let is_left_out = |(name, _): &(String, String)| name == "-h, --help" || is_of_key(name);
+    let mut shared: BTreeMap<String, Vec<&(String, String)>> = BTreeMap::new();
+    for (option, commands) in commands.iter().filter(|(option, all)| all.len() > 1 && !is_left_out(option)) {
+        shared.entry(commands.join(", ")).or_default().push(option);
+    }
     let mut page = HEAD.to_owned();
-    for ((name, meaning), commands) in shared.iter().filter(|((name, _), _)| name != "-h, --help") {
-        let commands: Vec<&str> = commands.iter().map(|title| title.trim_start_matches("portion ")).collect();
-        let (name, meaning) = (name.replace('|', "\\|"), meaning.replace('|', "\\|"));
-        writeln!(page, "| `{name}` | {meaning} | {} |", commands.join(", "))?;
-    }
-    for help in &all {
-        write!(page, "\n## {}\n\n```text\n{}\n```\n", help.title, own_text(help, &shared))?;
-        let has_others =
-            help.parts.iter().any(|part| matches!(part, Part::Line(line) if line.starts_with(OTHER_OPTIONS)));
-        if has_others {
-            let title = &help.title;
-            writeln!(
-                page,
-                "\nAlso an option: each [key](configuration.md) that `{title} --help-all` lists."
-            )?;
+    for (commands, options) in shared {
+        write!(page, "\n{commands}:\n\n| option | meaning |\n| --- | --- |\n")?;
+        for (name, meaning) in options {
+            writeln!(page, "| `{}` | {} |", name.replace('|', "\\|"), meaning.replace('|', "\\|"))?;
         }
+    }
+    for help in &all[1..] {
+        let text = own_text(help, |option| is_left_out(option) || commands[option].len() > 1);
+        write!(page, "\n## {}\n\n```text\n{text}\n```\n", help.title)?;
     }
     check("docs/reference/commands.md", &page)
 }
