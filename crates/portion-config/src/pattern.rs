@@ -11,7 +11,7 @@
 
 use std::cmp::Ordering;
 
-use portion_text::glob;
+use portion_text::names::matches_pattern;
 
 /// The pattern of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Pattern {
     /// method and path.
     pub fn matches(&self, name: &str) -> bool {
         match &self.matcher {
-            Matcher::Name => glob::matches(&self.text, name),
+            Matcher::Name => matches_pattern(&self.text, name),
             Matcher::Route { method, segments } => {
                 let (requested, path) = match name.split_once(' ') {
                     Some((requested, path)) if is_method(requested) => (Some(requested), path),
@@ -154,7 +154,7 @@ fn matches_route(segments: &[Segment], path: &str) -> bool {
         match segment {
             Segment::Rest => return true,
             Segment::Any if name.is_empty() => return false,
-            Segment::Glob(pattern) if !glob::matches(pattern, name) => return false,
+            Segment::Glob(pattern) if !matches_pattern(pattern, name) => return false,
             Segment::Any | Segment::Glob(_) => rest = after,
         }
     }

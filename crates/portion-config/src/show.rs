@@ -4,8 +4,7 @@
 use std::fmt::Write as _;
 
 use portion_policy::policy_source::EndpointTarget;
-use portion_text::width::display_width;
-use portion_text::yaml::yaml_scalar;
+use portion_text::display::{display_width, yaml_scalar};
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Cascade, Config};

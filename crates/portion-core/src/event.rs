@@ -26,15 +26,14 @@
 //! assert_eq!(*outcomes.0.lock().unwrap(), [Outcome::Paginated]);
 //! ```
 
-mod facts;
-
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::stage_name::StageName;
-
-pub use facts::{EndpointKind, ExperimentArm, Outcome, PayloadForm, ServedError};
+use crate::error_code::ErrorCode;
+use crate::named_choices::named_choices;
+use crate::render::StageName;
 
 /// Receives events. It must neither block nor fail, because it is called while a request is being served.
 pub trait Observer: Send + Sync {
@@ -243,9 +242,174 @@ impl Observer for Vec<Arc<dyn Observer>> {
     }
 }
 
+/// The outcome of a request. Paging and chunking exclude each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The reply is the whole payload, because it is small.
+    #[default]
+    Untouched,
+    /// The reply is the whole payload, however large: shaping is off for it.
+    Unshaped,
+    /// A page of a list.
+    Paginated,
+    /// A summary.
+    Summarized,
+    /// A chunk or a range of text.
+    Chunked,
+    /// The answer to a query.
+    Queried,
+    /// Named fields, a section or a path.
+    Projected,
+    /// Bytes as the upstream wrote them.
+    Raw,
+    /// The byte limit decided, because counting failed or was badly wrong.
+    Capped,
+    /// The snapshot is no longer kept.
+    Expired,
+    /// Another error of Portion's own.
+    Refused,
+}
+
+/// An arm of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExperimentArm {
+    /// Replies are shaped.
+    Shaped,
+    /// Replies are relayed unchanged.
+    Unshaped,
+}
+
+/// Kind of an endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndpointKind {
+    /// Called; may have side effects.
+    #[default]
+    Tool,
+    /// Read.
+    Resource,
+    /// Fetched as a prompt.
+    Prompt,
+}
+
+/// Structure of a payload, by its first readable part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayloadForm {
+    /// A list of items.
+    List,
+    /// A single object.
+    Object,
+    /// Lines of text.
+    Text,
+}
+
+/// Error in place of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ServedError {
+    /// An error of Portion's own.
+    Own(ErrorCode),
+    /// An error of the upstream, passed on.
+    Upstream,
+}
+
+impl Outcome {
+    /// Returns true if the reply is the whole payload.
+    pub fn is_payload(self) -> bool {
+        matches!(self, Self::Untouched | Self::Unshaped)
+    }
+}
+
+named_choices!(Outcome {
+    Untouched = "untouched",
+    Unshaped = "unshaped",
+    Paginated = "paginated",
+    Summarized = "summarized",
+    Chunked = "chunked",
+    Queried = "queried",
+    Projected = "projected",
+    Raw = "raw",
+    Capped = "capped",
+    Expired = "expired",
+    Refused = "refused"
+});
+
+named_choices!(ExperimentArm { Shaped = "shaped", Unshaped = "unshaped" });
+
+named_choices!(EndpointKind { Tool = "tool", Resource = "resource", Prompt = "prompt" });
+
+named_choices!(PayloadForm { List = "list", Object = "object", Text = "text" });
+
+impl ServedError {
+    /// All errors.
+    pub fn all() -> impl Iterator<Item = Self> {
+        std::iter::once(Self::Upstream).chain(ErrorCode::all().map(Self::Own))
+    }
+
+    /// Returns the error of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|error| error.name() == name)
+    }
+
+    /// Returns the name used in logs, records and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Own(code) => code.name(),
+            Self::Upstream => "upstream",
+        }
+    }
+}
+
+/// Byte range of the caller's span id in a `traceparent`, `00-{32 digits}-{16 digits}-{2 digits}`.
+pub const PARENT_ID_RANGE: Range<usize> = 36..52;
+
+/// The caller's span, as given in a `traceparent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceParent {
+    /// Id of the trace.
+    pub id: u128,
+    /// Id of the span in the trace.
+    pub span: u64,
+    /// True if the caller records the trace.
+    pub is_sampled: bool,
+}
+
+impl TraceParent {
+    /// Parses a `traceparent`. Versions after 00 begin with the same fields; the rest of them is ignored.
+    pub fn parse(traceparent: &str) -> Option<Self> {
+        let (version, rest) = traceparent.split_once('-')?;
+        let (id, rest) = rest.split_once('-')?;
+        let (span, rest) = rest.split_once('-')?;
+        let (flags, more) = rest.split_once('-').map_or((rest, None), |(flags, more)| (flags, Some(more)));
+        let is_known = match parse_hex(version, 2)? {
+            0 => more.is_none(),
+            version => version != 0xff,
+        };
+        let id = parse_hex(id, 32)?;
+        let span = u64::try_from(parse_hex(span, 16)?).ok()?;
+        let flags = parse_hex(flags, 2)?;
+        (is_known && id != 0 && span != 0).then_some(Self { id, span, is_sampled: flags & 1 == 1 })
+    }
+
+    /// Returns the trace context of a span of ours, as a child of this one.
+    pub fn child(self, span: u64) -> TraceContext {
+        TraceContext { id: self.id, parent: self.span, span, sampled: self.is_sampled }
+    }
+}
+
+/// Formats the id of a span as in a `traceparent`.
+pub fn format_span_id(span: u64) -> String {
+    format!("{span:016x}")
+}
+
+/// Parses a number of exactly `count` lower-case hexadecimal digits.
+fn parse_hex(text: &str, count: usize) -> Option<u128> {
+    let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let whole = text.len() == count && text.bytes().all(hex);
+    whole.then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::RequestServed;
+    use super::{RequestServed, *};
 
     #[test]
     fn tokens_of_a_payload_are_counted_once() {
@@ -260,5 +424,38 @@ mod tests {
         // The saving is a difference: without one of the two, neither is counted.
         check(false, None, Some(100), (0, 0));
         check(false, Some(900), None, (0, 0));
+    }
+
+    #[test]
+    fn every_outcome_has_a_distinct_name() {
+        for (at, outcome) in Outcome::ALL.into_iter().enumerate() {
+            // Counters of outcomes are in this order.
+            assert_eq!(outcome as usize, at);
+            assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
+        }
+        assert_eq!(Outcome::ALL.len(), Outcome::Refused as usize + 1);
+        assert_eq!(
+            ExperimentArm::ALL.map(|arm| ExperimentArm::from_name(arm.name())),
+            ExperimentArm::ALL.map(Some)
+        );
+        assert_eq!((Outcome::from_name("Paginated"), ExperimentArm::from_name("")), (None, None));
+    }
+
+    #[test]
+    fn facts_are_found_by_their_names() {
+        assert_eq!(
+            EndpointKind::ALL.map(|kind| EndpointKind::from_name(kind.name())),
+            EndpointKind::ALL.map(Some)
+        );
+        for form in [PayloadForm::List, PayloadForm::Object, PayloadForm::Text] {
+            assert_eq!(PayloadForm::from_name(form.name()), Some(form));
+        }
+        for error in ServedError::all() {
+            assert_eq!(ServedError::from_name(error.name()), Some(error));
+        }
+        assert_eq!(
+            (EndpointKind::from_name("route"), PayloadForm::from_name(""), ServedError::from_name("down")),
+            (None, None, None)
+        );
     }
 }

@@ -41,26 +41,25 @@
 //! | `error_code` | the codes of errors: name, HTTP status, JSON-RPC code, cause and advice for the documentation |
 //! | `base64_text` | the text in the base64 of a blob |
 //! | `codec` | writes and reads the bytes of these encodings; any bytes decode to a value or an error |
-//! | `snapshot` | the payload with its index. `list_detection` and `list_at_path` find the list, `column_arrays`, `header_row` and `record_blocks` tables that are no list of objects, `profile` ranks the fields of a list, `embedded_json` finds JSON in text, `duplicates` finds `structuredContent` that repeats the text, `redacted` hides values in its parts, `upstream_page` reads the upstream's own paging. `encoding` writes and reads snapshots as bytes for stores outside the process. `partial` has snapshots with missing blocks: reading a `Slice` notes in its `gaps` which of them are needed |
+//! | `snapshot` | the payload with its index. `list_detection` and `indexed_text` find the list, `table_layouts` tables that are no list of objects, `profile` ranks the fields of a list, `embedded_json` finds JSON in text, `duplicates` finds `structuredContent` that repeats the text, `redacted` hides values in its parts, `upstream_page` reads the upstream's own paging. `encoding` writes and reads snapshots as bytes for stores outside the process. `partial` has snapshots with missing blocks: reading a `Slice` notes in its `Gaps` which of them are needed |
 //! | `paging` | arguments by which tools page their results, with their values in a call |
 //! | `view` | `Request`: validated without the payload. `resolve` checks it against a snapshot and returns a `View`. `order` sorts, `section` finds named sections, `media` selects images and audio, `encoding` writes and reads views as bytes |
-//! | `ranking` | scores of records, and the selection of those that are shown |
-//! | `noise` | fields that views leave out |
+//! | `ranking` | scores of records, the selection of those that are shown, and in `rank` the order of a reply |
+//! | `noise`, `elide` | fields that views leave out; long strings, shortened |
 //! | `named_choices` | names of the values of enums, in configurations and records |
 //! | `missing_codes` | numbers that stand for missing values |
-//! | `render` | the only builder of `Portion`. `reply` renders a reply within its limits: `candidate` renders both forms with their notice, `cost_estimate` computes what they cost, and `fitting` renders a reply that is too large again, smaller by the excess. `walk` visits the parts; `subject` renders one of them by its structure, as a `page` in its `list_wrapper`, a `summary`, a `chunk`, or `whole`; `raw` renders byte ranges; `rendering` is the result of each. `pass_through` decides what stays whole; `notice` writes totals, omissions and the next call, and `notice/model` selects what of it the text holds; `query_tables` and `record_lists` name what a query can read; `description` adds facts of the whole; `rank` orders scored records; `page/costs` counts the fields of the records of a page once, `page/plan` chooses by these costs what the page shows (the plan as others see it is in `portion`), `page/write` and `page/table` write it, `page/field_order` says which fields come first, `page/examples` chooses further records for a sample; `structured` writes `structuredContent`; `envelope` wraps portion and notice |
-//! | `stage_name` | what makes a page smaller, by name in records |
+//! | `render` | the only builder of `Portion`. `reply` renders a reply within its limits (`budget`): `candidate` renders both forms with their notice, `cost_estimate` computes what they cost; a reply that is too large is rendered again, smaller by the excess. `walk` visits the parts; `walk/value` renders one of them by its structure, as a `page` in its `list_wrapper`, a `summary`, a `chunk`, or whole; `rendering` is the result of each. `pass_through` decides what stays whole; `notice` writes totals, omissions and the next call, and selects what of it the text holds; `query_tables` names what a query can read; `description` adds facts of the whole; `page/costs` counts the fields of the records of a page once, `page/plan` chooses by these costs what the page shows (the plan as others see it is in `portion`), `page/write` and `page/table` write it, `page/field_order` says which fields come first, `page/examples` chooses further records for a sample; `structured` writes `structuredContent`; `envelope` wraps portion and notice |
 //! | `describe` | facts of a whole list, object or text for first replies: exact, or marked `≈` |
 //! | `find` | search in a snapshot: literal text, regular expressions, words by BM25 |
-//! | `cursor` | signed positions of 21 to 45 letters, verified before any lookup: `body` is what they encode, `letters` how they are written; `charge` charges them a token count that does not depend on their random letters |
+//! | `cursor` | signed positions of 21 to 45 letters, verified before any lookup, and charged a token count that does not depend on their random letters. `body` is what they encode, and how it is written |
 //! | `policy` | limits and options of an endpoint, validated once. `limits` is the table of all limits; `LimitOverrides::resolve` fills in what was not configured |
-//! | `event` | events for observers: sizes, names and codes, never content |
-//! | `trace_context` | the `traceparent` header |
+//! | `event` | events for observers: sizes, names and codes, never content; the `traceparent` header |
 
 mod base64_text;
 mod codec;
 pub mod cursor;
 pub mod describe;
+mod elide;
 pub mod error_code;
 pub mod event;
 pub mod find;
@@ -74,8 +73,6 @@ pub mod policy;
 pub mod ranking;
 pub mod render;
 pub mod snapshot;
-pub mod stage_name;
-pub mod trace_context;
 pub mod view;
 
 pub use codec::DecodeError;

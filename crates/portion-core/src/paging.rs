@@ -1,6 +1,6 @@
 //! Arguments by which tools walk the pages of their results: `page`, `offset`, `limit`, `cursor`, `starting_after`.
 
-use portion_text::name_words;
+use portion_text::names;
 
 use crate::cursor::CursorToken;
 
@@ -107,7 +107,7 @@ impl PagingRole {
     /// assert_eq!(PagingRole::of("query"), None);
     /// ```
     pub fn of(argument: &str) -> Option<Self> {
-        let words = name_words::split_name(argument).join(" ");
+        let words = names::split_name(argument).join(" ");
         let roles = [
             (Self::Cursor, CURSOR_NAMES),
             (Self::LastId, LAST_ID_NAMES),

@@ -11,10 +11,9 @@
 //! assert_eq!(missing.closest_step.as_deref(), Some("name"));
 //! ```
 
-use portion_json::json_pointer::escape_step;
-use portion_json::path::{PathSteps, child_steps, find_child, index_range_label};
+use portion_json::path::{PathSteps, child_steps, escape_step, find_child, index_range_label};
 use portion_json::span::Span;
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use crate::snapshot::{IndexedText, Layout, Structure};
 

@@ -14,9 +14,9 @@ use portion_core::error_code::ErrorCode;
 use portion_core::event::{
     EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed, ServedError, ShadowResult,
 };
+use portion_core::render::StageName;
 use portion_core::render::{Portion, PortionKind};
 use portion_core::snapshot::{Part, Snapshot, Structure};
-use portion_core::stage_name::StageName;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use portion_core::cursor::{CursorToken, MAX_CURSOR_CHARS, Scope};
-use portion_text::spelling::closest_within;
+use portion_text::names::closest_within;
 
 use crate::call::Caller;
 

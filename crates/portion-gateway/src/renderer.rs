@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
+use portion_core::ranking::rank;
 use portion_core::render::{self, Context, FirstReply, Portion};
 use portion_core::snapshot::{self, Snapshot};
 use portion_core::view::{self, Request, View, ViewError};
@@ -193,7 +194,7 @@ impl Renderer {
         let resolved = match view::resolve(&job.snapshot, base, &job.request, policy) {
             Ok(resolved) => {
                 let resolved = resolved.with_unshown(job.caller.unshown.clone());
-                render::rank(&job.snapshot, resolved, policy, counter)
+                rank(&job.snapshot, resolved, policy, counter)
             }
             Err(error) => return RenderOutcome::InvalidRequest(error),
         };

@@ -12,7 +12,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use portion_net::accept_encoding::{SUPPORTED_ENCODINGS, is_zlib};
-use portion_text::charset::decode_as;
+use portion_text::encoding::decode_as;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::Instant;

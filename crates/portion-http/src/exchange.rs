@@ -72,8 +72,6 @@ pub(crate) struct Exchange<'a> {
     own_query: String,
     /// The client's size of a page, where it is sent to the API, which may have such a parameter.
     sent_limit: Option<u32>,
-    /// Error of a control that was sent as a parameter of the API, for the client if the API refuses it, too.
-    refused: Option<Fault>,
     /// Requests to make in turn, if the response before is worse.
     other_attempts: VecDeque<Arc<PagedCall>>,
 }
@@ -91,8 +89,8 @@ impl<'a> Exchange<'a> {
         let identified = head.extensions.get::<CallerIdentity>().copied();
         let CallerIdentity { scope, is_authenticated } =
             identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
-        let address = own_address(head);
-        let mut caller = Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&address);
+        let mut caller =
+            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
         let takes_controls = takes_controls(&caller, &method, &route);
         // What a body asks for is in neither the key of a result nor the request for a further page.
         let has_body = has_body(head);
@@ -169,7 +167,7 @@ impl<'a> Exchange<'a> {
             origin: head.headers.get(ORIGIN).cloned(),
             own_paging_arguments: paging_arguments(&route, &own_query),
             paging_arguments: paging_arguments(&route, &query.rest),
-            target: RequestTarget { path, address, rest: query.rest.clone() },
+            target: RequestTarget { path, rest: query.rest.clone() },
             query,
             endpoint,
             caller,
@@ -183,7 +181,6 @@ impl<'a> Exchange<'a> {
             position_control,
             own_query,
             sent_limit: None,
-            refused: None,
             other_attempts: VecDeque::new(),
         }
     }
@@ -218,12 +215,8 @@ impl<'a> Exchange<'a> {
         let mut request = match self.query.parse(&self.caller.effective_policy.policy) {
             Ok(request) => request,
             Err(error) => {
-                let fault = Fault::from(error);
-                if self.may_be_of_api() {
-                    self.send_own_query(Some(fault));
-                    return Ok(Request::default());
-                }
-                let fault = gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
+                let fault =
+                    gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint);
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
@@ -258,16 +251,6 @@ impl<'a> Exchange<'a> {
     /// Returns true if all controls of the request may be parameters of the API.
     fn may_be_of_api(&self) -> bool {
         self.has_unknown_paging && self.query.has_only(&API_CONTROLS)
-    }
-
-    /// Sends the query as the client wrote it. `fault`: the error for the client if the API refuses it.
-    fn send_own_query(&mut self, fault: Option<Fault>) {
-        self.refused = fault;
-        self.query = SplitQuery::default();
-        self.query.rest.clone_from(&self.own_query);
-        self.target.rest.clone_from(&self.own_query);
-        self.paging_arguments = self.own_paging_arguments.clone();
-        (self.reuse_key, self.position_control) = (None, None);
     }
 
     /// Returns true if a request with the method of an endpoint, for the path of this one, is for that endpoint.
@@ -335,10 +318,6 @@ impl<'a> Exchange<'a> {
             Ok(received) => received,
             Err(response) => return *response,
         };
-        if let Some(fault) = self.refused.take().filter(|_| payload.is_error) {
-            let fault = self.shared.gateway.report_fault(fault, &self.caller, &request, &self.endpoint);
-            return self.local_response(Reply::Fault(fault));
-        }
         self.shared.cursor_endpoints.record(&self.endpoint.name, &payload);
         // Controls apply to the result, not to an error or a redirect in its place.
         if payload.is_error || head.status.is_redirection() {

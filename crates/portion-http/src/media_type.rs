@@ -5,7 +5,7 @@ use http::response::Parts;
 use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage};
 use portion_json::scan::{JsonKind, JsonReader, unescape_into};
 use portion_net::link_header::next_link;
-use portion_text::charset::{charset_of, decode_as};
+use portion_text::encoding::{charset_of, decode_as};
 
 /// Types whose name says JSON, and whose body is a stream of JSON values. It has no end that could be waited for.
 const STREAM_TYPES: [&str; 9] = [

@@ -68,17 +68,15 @@ const DIGEST_HEADERS: [HeaderName; 6] = [
 pub(crate) struct RequestTarget {
     /// Path, as received.
     pub(crate) path: String,
-    /// The same with the origin that the client used, if it is known.
-    pub(crate) address: String,
     /// Query without controls, as received.
     pub(crate) rest: String,
 }
 
 impl RequestTarget {
-    /// Returns the URL that continues at a cursor. The other parameters stay, for people and logs.
+    /// Returns the relative URL that continues at a cursor. The other parameters stay, for people and logs.
     fn url_at(&self, cursor: &str) -> String {
         let joined = if self.rest.is_empty() { "" } else { "&" };
-        format!("{}?{}{joined}cursor={cursor}", self.address, self.rest)
+        format!("{}?{}{joined}cursor={cursor}", link_path(&self.path), self.rest)
     }
 
     /// Returns true if a URL differs from the request only in what selects a page. A prefix of its path may be that of the API.
@@ -326,9 +324,7 @@ mod tests {
 
     #[test]
     fn a_link_keeps_the_parameters_of_the_api() {
-        let url = |rest: &str| {
-            RequestTarget { path: "/b".into(), address: "/b".into(), rest: rest.into() }.url_at("C")
-        };
+        let url = |rest: &str| RequestTarget { path: "/b".into(), rest: rest.into() }.url_at("C");
         assert_eq!(url(""), "/b?cursor=C");
         assert_eq!(url("a=1"), "/b?a=1&cursor=C");
     }

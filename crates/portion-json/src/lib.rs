@@ -17,16 +17,11 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `scan` | JSON in place: a validating pull reader, strings, minifying, comparison, sparse offsets. Its public items are the whole interface to the scanner |
-//! | `containers` | steps through members and items: the way to read one level. Code that descends uses the reader |
-//! | `span`, `json_pointer`, `path` | byte ranges; JSON Pointer steps; the steps of a path and the values below them |
-//! | `projection`, `object_preview` | fields of a record as written; short previews of objects |
-//! | `name_list` | lists of field names in one text, with quotes around names that have commas |
+//! | `containers` | steps through members and items: the way to read one level. Code that descends uses the reader. Names of columns that a table states once |
+//! | `span`, `path` | byte ranges; the steps of a path or JSON Pointer, and the values below them; short previews of objects |
+//! | `projection` | fields of a record as written; lists of their names in one text, with quotes around names that have commas |
 
-pub mod columnar;
 pub mod containers;
-pub mod json_pointer;
-pub mod name_list;
-mod object_preview;
 pub mod path;
 pub mod projection;
 pub mod scan;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use portion_text::glob;
+use portion_text::names::matches_pattern;
 use thiserror::Error;
 
 use crate::document::{Document, reference};
@@ -122,7 +122,7 @@ impl<'a> Choice<'a> {
     fn chooses(&mut self, name: &str, method: &str, path: &str) -> bool {
         let request_line = format!("{method} {path}");
         let matches = |pattern: &&'a String| {
-            [name, path, request_line.as_str()].iter().any(|text| glob::matches(pattern, text))
+            [name, path, request_line.as_str()].iter().any(|text| matches_pattern(pattern, text))
         };
         let included: Vec<&String> = self.options.include.iter().filter(matches).collect();
         let excluded: Vec<&String> = self.options.exclude.iter().filter(matches).collect();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
-use portion_json::columnar::{COLUMN_KEYS, ROW_KEYS};
+use portion_json::containers::{COLUMN_KEYS, ROW_KEYS};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 

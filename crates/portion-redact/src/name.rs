@@ -201,9 +201,9 @@ fn is_entry_secret(words: &[String]) -> bool {
 pub(super) fn normalized_words(name: &str) -> Vec<String> {
     let is_invisible = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}');
     let mut words = if name.is_ascii() {
-        portion_text::name_words::split_name(name)
+        portion_text::names::split_name(name)
     } else {
-        portion_text::name_words::split_name(&name.replace(is_invisible, ""))
+        portion_text::names::split_name(&name.replace(is_invisible, ""))
     };
     for word in &mut words {
         if !matches!(word.as_str(), "cvv2" | "2fa") {

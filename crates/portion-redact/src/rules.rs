@@ -1,7 +1,6 @@
 //! Rules for names of members, and how operators write them.
 
-use portion_text::glob::matches;
-use portion_text::spelling::find_misspelled;
+use portion_text::names::{find_misspelled, matches_pattern};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -216,7 +215,7 @@ impl FieldPattern {
 fn is_name_of(pattern: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_letter = |c: &char| !matches!(c, '_' | '-' | ' ');
-    matches(pattern, &name)
+    matches_pattern(pattern, &name)
         || !pattern.contains('*') && pattern.chars().filter(is_letter).eq(name.chars().filter(is_letter))
 }
 

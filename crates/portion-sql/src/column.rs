@@ -1,10 +1,9 @@
 //! Columns of a table: names, forms and SQLite declarations.
 
 use portion_text::column_form::{CellNumber, ColumnForm, DateOrder, FormLearner};
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
-use crate::cell::Cell;
-use crate::value_kinds::ValueKinds;
+use crate::cell::{Cell, ValueKinds};
 
 /// One column.
 #[derive(Clone, Debug)]

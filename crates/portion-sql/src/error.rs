@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use portion_core::error_code::ErrorCode;
 use portion_core::path::UnresolvedPath;
-use portion_text::counted::counted;
+use portion_text::display::counted;
 use thiserror::Error;
 
 /// The error of a query.

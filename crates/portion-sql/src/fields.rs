@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use portion_core::snapshot::Slice;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table::VirtualTable;
 use crate::table_rows::{FoundRows, RowSource, TableRows};
-use crate::value_kinds::ValueKinds;
 
 /// Source of the columns of these tables.
 pub(crate) struct FieldsSource(pub(crate) Vec<Arc<VirtualTable>>);

@@ -8,7 +8,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `catalogue` | the tables of a view and their names |
-//! | `table_rows`, `column`, `value_kinds`, `cell` | the interface of all tables: rows, column definitions, values |
+//! | `table_rows`, `column`, `cell` | the interface of all tables: rows, column definitions, values and their kinds |
 //! | `table` | a table of a view: its rows, its decoded columns and its indexes, each on first use |
 //! | `typed_column` | the values of a column in compact arrays |
 //! | `fields` | the table of all columns |
@@ -21,10 +21,9 @@
 //! | `engine` | a connection that can only read, within the limits |
 //! | `dialect` | statements of other SQL dialects, rewritten for SQLite on their syntax trees |
 //! | `functions` | replacements for SQLite functions that could run too long; functions of other dialects |
-//! | `query_result` | result rows as JSON |
-//! | `null_columns` | columns of `SELECT *` that are NULL throughout |
+//! | `sql_query`, `row_selection` | a query with its parameters; the query for `fields` and `sort` on a text |
+//! | `query_result` | result rows as JSON, without columns that are NULL throughout |
 //! | `outline` | tables and columns for errors about missing ones |
-//! | `row_selection` | the query for `fields` and `sort` on a text |
 //!
 //! ```
 //! use portion_core::payload::{Block, Content, Payload};
@@ -55,10 +54,7 @@ mod fields;
 mod functions;
 mod index;
 mod limits;
-mod name_repair;
-mod null_columns;
 mod outline;
-mod params;
 mod query_result;
 mod records;
 mod redaction;
@@ -69,7 +65,6 @@ mod table_rows;
 mod text;
 mod typed_column;
 mod usage;
-mod value_kinds;
 mod vtab;
 
 pub use error::{QueryError, TableColumns};
@@ -137,6 +132,6 @@ pub fn query_joined(
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
     let result = engine::run_query(&catalogue, &renamed, question.sql, limits);
     catalogue::settle(snapshot, joined);
-    let result = result.or_else(null_columns::without_columns)?;
-    Ok(null_columns::leave_out(result, question.sql))
+    let result = result.or_else(query_result::without_columns)?;
+    Ok(query_result::leave_out(result, question.sql))
 }

@@ -4,17 +4,16 @@ use std::fmt::Write as _;
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
-use portion_text::counted::counted;
-use portion_text::spelling::closest_name;
+use portion_text::display::counted;
+use portion_text::names::closest_name;
 
-use crate::catalogue;
+use crate::cell::ValueKinds;
 use crate::column::ColumnDef;
-use crate::dialect;
 use crate::error::{QueryError, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
-use crate::value_kinds::ValueKinds;
+use crate::{catalogue, dialect};
 
 /// Largest number of bytes of an outline: about 180 tokens.
 const MAX_BYTES: usize = 560;

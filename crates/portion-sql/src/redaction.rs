@@ -2,12 +2,11 @@
 
 use portion_core::redact::REDACTED;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::limits::QueryDeadline;
 use crate::records::{LEAF_COLUMNS, LEAF_VALUE};
 use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
-use crate::value_kinds::ValueKinds;
 
 /// Returns the columns of rows, marked where values were redacted, given the dotted paths of redacted fields. Returns `None`
 /// if the deadline was reached.

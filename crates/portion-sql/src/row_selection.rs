@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{View, ViewError, parse_sort};
-use portion_json::name_list::split_names;
-use portion_text::spelling::{closest_name, equivalent_name};
+use portion_json::projection::split_names;
+use portion_text::names::{closest_name, equivalent_name};
 
 use crate::catalogue;
 use crate::error::quote_identifier;

@@ -1,7 +1,13 @@
-//! Queries, and results that they may join.
+//! Queries with their parameters, and results that they may join.
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
+use portion_json::scan::is_json;
+use portion_text::names::closest_name;
+use rusqlite::Statement;
+use rusqlite::types::Null;
+
+use crate::cell::Cell;
 
 /// A query in SQL.
 #[derive(Clone, Copy, Debug)]
@@ -22,4 +28,51 @@ pub struct JoinedResult<'a> {
     pub snapshot: &'a Snapshot,
     /// Part of it that can be queried.
     pub view: &'a View,
+}
+
+/// An error in the parameters.
+pub(crate) struct ParamError {
+    pub(crate) message: String,
+    pub(crate) token: Option<String>,
+    pub(crate) nearest: Option<String>,
+}
+
+/// Binds every parameter of the statement.
+pub(crate) fn bind(statement: &mut Statement<'_>, params: &[(String, String)]) -> Result<(), ParamError> {
+    let wrong =
+        |message: String, token: &str| ParamError { message, token: Some(token.to_owned()), nearest: None };
+    let mut used = vec![false; params.len()];
+    for index in 1..=statement.parameter_count() {
+        let Some(name) = statement.parameter_name(index).map(str::to_owned) else {
+            return Err(wrong("unnamed parameter: write it as :name".into(), "?"));
+        };
+        let Some(at) = params.iter().position(|(given, _)| strip_sigil(given) == strip_sigil(&name)) else {
+            let known: Vec<&str> = params.iter().map(|(given, _)| given.as_str()).collect();
+            let nearest = closest_name(strip_sigil(&name), known.iter().copied());
+            return Err(ParamError { nearest, ..wrong(format!("no value was given for {name}"), &name) });
+        };
+        let (given, json) = (&params[at].0, params[at].1.trim());
+        used[at] = true;
+        if !is_json(json) {
+            return Err(wrong(format!("the value of {given} is not JSON"), given));
+        }
+        let bound = match Cell::from_json(json) {
+            Cell::Null => statement.raw_bind_parameter(index, Null),
+            Cell::Integer(n) => statement.raw_bind_parameter(index, n),
+            Cell::Real(n) => statement.raw_bind_parameter(index, n),
+            Cell::Text(text) => statement.raw_bind_parameter(index, &*text),
+        };
+        bound.map_err(|error| wrong(format!("{given}: {error}"), given))?;
+    }
+    match used.iter().position(|used| !used) {
+        Some(at) => {
+            Err(wrong(format!("the statement has no :{}", strip_sigil(&params[at].0)), &params[at].0))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the name of a parameter without its sigil.
+fn strip_sigil(name: &str) -> &str {
+    name.strip_prefix([':', '@', '$']).unwrap_or(name)
 }

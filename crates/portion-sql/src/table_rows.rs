@@ -5,10 +5,9 @@ use std::sync::Arc;
 use portion_core::snapshot::Slice;
 use portion_json::span::Span;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::value_kinds::ValueKinds;
 
 /// Rows that can be read in any order.
 pub(crate) trait TableRows: Send + Sync {

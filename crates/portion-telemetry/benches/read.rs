@@ -13,7 +13,7 @@ use portion_core::event::{
     AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, Observer, Outcome, PayloadForm,
     RequestServed,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::{Filter, Reader, Series};
 use portion_telemetry::recorder::{Recorder, Settings};
 use table::Table;
@@ -130,7 +130,7 @@ fn served(number: u64) -> RequestServed {
         total_items: Some(500),
         latency: Duration::from_micros(5_000 + (mixed % 3_000).pow(2) / 50),
         overhead: Duration::from_micros(300 + mixed % 900),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: number % 20_000,
         config: 1,
         ..RequestServed::default()

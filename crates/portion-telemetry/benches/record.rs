@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::alert::{Alarm, Rule};
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::Meter;
@@ -186,7 +186,7 @@ fn event(number: u64) -> Event {
         total_items: Some(500),
         latency: Duration::from_micros(20_000 + number % 9_000),
         overhead: Duration::from_micros(900),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: number % 100,
         config: 1,
         ..RequestServed::default()

@@ -2,25 +2,21 @@
 //!
 //! [`chunk`] splits a text where the text itself ends something; [`log_entry`] reads logs, [`delimited`] separated values,
 //! [`column_form`] the texts of a column,
-//! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] and [`charset`] decode bytes; [`glob`],
-//! [`spelling`], [`name_words`] and [`unique_names`] compare names; [`counted`] writes numbers with nouns, [`yaml`] texts as
-//! YAML; [`printable`] makes text safe for a terminal, [`width`] counts its columns there; [`repeated`] shortens names for
-//! messages. Nothing here does IO, recurses on the depth of its input, or panics on any input.
+//! [`document_table`] tables of documents, [`html`] HTML, [`diff`] diffs, [`timestamp`] times; [`encoding`] decodes bytes; [`names`]
+//! compares names; [`display`] writes text for people. Nothing here does IO, recurses on the depth of its input, or panics on any input.
 //!
 //! # Modules
 //!
 //! | module | subject |
 //! | --- | --- |
 //! | `chunk` | chunk boundaries: one file per kind of text |
-//! | `encoding`, `charset` | decodes bytes in an encoding that is recognised; in one that is declared, by `encoding_rs` |
+//! | `encoding` | decodes bytes in an encoding that is recognised; in one that is declared, by `encoding_rs` |
 //! | `log_entry` | entries of a log with time and level, and the day of a time |
 //! | `delimited`, `document_table`, `diff` | rows of CSV and the like, with the type of each cell; tables of Markdown and HTML; files of a unified diff, with their commits |
 //! | `html` | tags, headings and text of HTML |
 //! | `timestamp` | the parser of dates and times, with calendar arithmetic: for descriptions, SQL, and times that people write |
-//! | `glob`, `spelling`, `name_words`, `unique_names` | patterns with `*`; similar names for errors; words of a name; names that differ regardless of case |
-//! | `counted`, `yaml` | numbers with their nouns; texts as YAML |
-//! | `printable`, `width` | text of others without what controls a terminal; the columns that a text takes there |
-//! | `repeated` | names and values of others, shortened for messages |
+//! | `names` | patterns with `*`, words of a name, similar names for errors, names that differ regardless of case |
+//! | `display` | text of others without what controls a terminal, the columns that it takes there, values shortened for messages; numbers with their nouns; texts as YAML |
 //!
 //! Times are recognised in three places, because these answer different questions. `timestamp` reads a whole value as one
 //! point in time, so that descriptions and SQL can compute with it. `chunk/stamp` decides for every line of a text if an entry
@@ -29,23 +25,15 @@
 //! are no points in time. A law in `portion-text/tests/it/entries/laws.rs` holds that all three agree on each time that
 //! `timestamp` writes.
 
-pub mod charset;
 pub mod chunk;
 pub mod column_form;
-pub mod counted;
 pub mod delimited;
 pub mod diff;
+pub mod display;
 pub mod document_table;
 pub mod encoding;
-pub mod glob;
 pub mod html;
 pub mod log_entry;
-pub mod name_words;
+pub mod names;
 pub mod notation;
-pub mod printable;
-pub mod repeated;
-pub mod spelling;
 pub mod timestamp;
-pub mod unique_names;
-pub mod width;
-pub mod yaml;

@@ -1,7 +1,7 @@
 //! Counts the tokens of texts. Every size decision in Portion is made in tokens, through one trait.
 //!
 //! There are two families of counters. Counters with a vocabulary (`vocabulary`) sum the counts of pieces
-//! of text that no token spans (`pieces`), so that they can stop early and find the end of a budget.
+//! of text that no token spans, so that they can stop early and find the end of a budget.
 //! Counters by length (`length`) need no vocabulary and cannot fail. An operator chooses a counter with
 //! [`Tokenizer`] and adjusts it to a model's bills with [`Factor`]; a [`ReferenceCounter`] shows how
 //! close it comes.
@@ -26,27 +26,23 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `vocabulary`, `pieces`, `claude` | counters with a vocabulary, and the pieces of text that they count |
-//! | `bpe` | the published vocabularies: words by their patterns (`words`, `class`), tokens by their bytes (`ranks`), merges (`merge`), and the counts of recent words |
-//! | `length`, `size` | counters and estimates by length |
+//! | `vocabulary`, `claude` | counters with a vocabulary, and the pieces of text that they count |
+//! | `bpe` | the published vocabularies: words by their patterns (`words`), tokens by their bytes and merges (`ranks`), and the counts of recent words |
+//! | `length` | counters and estimates by length |
 //! | `tokenizer`, `factor` | the names of the counters; the factor that an operator adds |
-//! | `reference`, `accuracy` | exact counts that check the counters |
+//! | `accuracy` | exact counts that check the counters |
 
 pub mod accuracy;
 mod bpe;
 mod claude;
 mod factor;
 mod length;
-mod pieces;
-mod reference;
-mod size;
 mod tokenizer;
 mod vocabulary;
 
+pub use accuracy::ReferenceCounter;
 pub use factor::Factor;
-pub use length::BYTE_COUNTER;
-pub use reference::ReferenceCounter;
-pub use size::{TextSize, estimate_size};
+pub use length::{BYTE_COUNTER, TextSize, estimate_size};
 pub use tokenizer::{Tokenizer, UnknownTokenizer};
 
 /// Counts the tokens that a model would be charged for a text.

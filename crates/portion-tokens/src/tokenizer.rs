@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::TokenCounter;
 use super::bpe::Bpe;
-use super::factor::{self, Factor};
+use super::factor::Factor;
 use super::length::{CHARS4, LEN4};
-use super::reference::{ReferenceCounter, ReferenceKind};
 use super::vocabulary::{AUTO, CL100K, CLAUDE, O200K};
+use super::{TokenCounter, factor};
+use crate::accuracy::{ReferenceCounter, ReferenceKind};
 
 /// The counter to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

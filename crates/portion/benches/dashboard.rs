@@ -14,7 +14,7 @@ use portion_core::error_code::ErrorCode;
 use portion_core::event::{
     EndpointKind, Event, Observer as _, Outcome, PayloadForm, RequestServed, ServedError,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::recorder::{Recorder, Settings};
 
 const RECORDS: u64 = 1_000_000;
@@ -128,7 +128,7 @@ fn request(number: u64, at: u64) -> RequestServed {
         total_items: Some(100),
         latency: Duration::from_micros(5_000 + mixed % 90_000),
         overhead: Duration::from_micros(300 + mixed % 4_000),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: number / 50,
         config: 1,
         ..RequestServed::default()

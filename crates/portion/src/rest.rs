@@ -194,7 +194,8 @@ impl RestServer {
             tools.push(Tool::from_description(description, &options.reserved_query)?);
         }
         for tool in &mut tools {
-            let is_named = self.reads.iter().any(|pattern| portion_text::glob::matches(pattern, &tool.name));
+            let is_named =
+                self.reads.iter().any(|pattern| portion_text::names::matches_pattern(pattern, &tool.name));
             if is_named || is_read(&tool.name) {
                 tool.mark_as_read();
             }

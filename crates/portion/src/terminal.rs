@@ -8,8 +8,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use portion_config::key::{LEVEL_VARIABLE, level_choices, parse_level};
-use portion_text::printable::printable_lines;
-use portion_text::width::display_width;
+use portion_text::display::{display_width, printable_lines};
 use terminal_size::{Height, Width};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;

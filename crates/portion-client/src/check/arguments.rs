@@ -1,6 +1,6 @@
 //! Finds values of required arguments: in schemas, and in the results of earlier calls.
 
-use portion_text::name_words::split_name;
+use portion_text::names::split_name;
 use serde_json::{Map, Value};
 
 use crate::check::observation::Observation;

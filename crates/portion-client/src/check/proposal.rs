@@ -1,6 +1,6 @@
 //! Proposed settings of an endpoint, as YAML.
 
-use portion_text::yaml::yaml_scalar;
+use portion_text::display::yaml_scalar;
 
 /// Proposed settings of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

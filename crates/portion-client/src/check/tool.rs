@@ -1,7 +1,7 @@
 //! A tool as its server lists it.
 
 use portion_policy::client::{MAX_DESCRIPTION_CHARS, MAX_INPUT_SCHEMA_BYTES};
-use portion_text::name_words::split_name;
+use portion_text::names::split_name;
 use serde_json::{Map, Value};
 
 /// First words of tools that only read.

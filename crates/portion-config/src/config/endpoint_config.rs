@@ -13,7 +13,7 @@ use portion_core::redact::RedactionRules;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions};
 use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
 use portion_policy::pushdown::Pushdown;
-use portion_text::name_words::split_name;
+use portion_text::names::split_name;
 use portion_tokens::Factor;
 
 use super::Cascade;

@@ -13,7 +13,7 @@ mod key_definition;
 mod kind;
 mod log_level;
 
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 pub use key_definition::{CliFlag, Key, KeyGroup, Placement, SettingsLevel};
 pub use kind::{InvalidValue, ValueKind, parse_socket_address};

@@ -1,8 +1,7 @@
 //! Finds the profile that was written for a server: by the tools that it lists, or by the words that start it. What is
 //! looked for stands in the profile: its name, the patterns of its tools, their parameters, and the URL of its API.
 
-use portion_text::glob;
-use portion_text::name_words::split_name;
+use portion_text::names::{matches_pattern, split_name};
 
 use super::{PROFILES, Profile};
 use crate::document::{Node, NodeValue, yaml};
@@ -61,7 +60,7 @@ impl Profile {
         let names = members(&root, "endpoints").into_iter().map(|(pattern, _)| pattern);
         let patterns = names.filter(|pattern| !pattern.contains('/'));
         let tool = |pattern: String| {
-            let own = described.iter().filter(|(name, _)| glob::matches(&pattern, name));
+            let own = described.iter().filter(|(name, _)| matches_pattern(&pattern, name));
             let parameters = own.flat_map(|(_, tool)| members(tool, "parameters")).map(|(name, _)| name);
             ProfileTool { parameters: parameters.collect(), pattern }
         };
@@ -89,7 +88,7 @@ impl Profile {
 impl ProfileTool {
     fn is(&self, tool: &ListedTool) -> bool {
         let shares_argument = || tool.arguments.iter().any(|own| self.parameters.contains(own));
-        glob::matches(&self.pattern, &tool.name)
+        matches_pattern(&self.pattern, &tool.name)
             && (tool.arguments.is_empty() || self.parameters.is_empty() || shares_argument())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use crate::document::{MapKey, Node, NodeValue};
 use crate::key::Key;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use super::{ConfigReader, DocumentSource, Layer};
 use crate::document::{MapKey, TextPosition};

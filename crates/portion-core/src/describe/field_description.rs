@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::counts::{self, MAX_CATEGORY_VALUES, display_value};
-use super::distinct_values::DistinctValues;
+use super::distinct_values::{DistinctValues, MAX_CATEGORY_VALUES, display_value};
 use super::field_stats::{FieldStats, LONG_TEXT_CHARS};
-use super::number_stats::Extreme;
+use super::number_stats::{Extreme, TimestampRange};
 use super::record_layout::ITEMS_FIELD;
-use super::timestamp::{self, TimestampRange};
+use super::{distinct_values, number_stats};
 use crate::snapshot::field_names;
 
 /// Description of a field.
@@ -79,7 +78,7 @@ pub(super) fn describe_field(
         (FieldRole::Quantity, words)
     } else if let Some(words) = case.describe_timestamps() {
         (FieldRole::Timestamp, words)
-    } else if let Some(words) = counts::describe_category(field, text) {
+    } else if let Some(words) = distinct_values::describe_category(field, text) {
         (FieldRole::Category, words)
     } else {
         (FieldRole::Other, case.describe_mixture())
@@ -120,7 +119,7 @@ impl FieldDescriber<'_> {
         if self.distinct_count != Some(1) {
             return None;
         }
-        let value = counts::value_counts(self.field, self.text)
+        let value = distinct_values::value_counts(self.field, self.text)
             .and_then(|mut values| values.pop())
             .map(|(value, _)| value);
         Some(match (all_here, value) {
@@ -160,7 +159,7 @@ impl FieldDescriber<'_> {
             && self
                 .distinct_count
                 .is_some_and(|distinct| distinct <= MAX_CATEGORY_VALUES.min(field.present_count() / 2))
-            && let Some(counts) = counts::describe_common(field, self.text)
+            && let Some(counts) = distinct_values::describe_common(field, self.text)
         {
             let _ = write!(words, "; {counts}");
         }
@@ -197,7 +196,7 @@ impl FieldDescriber<'_> {
         let (least, greatest) = numbers.bounds_as_f64()?;
         let within = |unit: f64| least >= EPOCH_BOUNDS[0] * unit && greatest <= EPOCH_BOUNDS[1] * unit;
         let unit = [1.0, 1e3].into_iter().find(|unit| within(*unit))?;
-        let date = |float: f64| timestamp::format_timestamp((float / unit).floor() as i64);
+        let date = |float: f64| number_stats::format_timestamp((float / unit).floor() as i64);
         Some(format!("{} ({}…{})", self.describe_range()?, date(least), date(greatest)))
     }
 

@@ -8,8 +8,7 @@ use portion_json::scan::{ParsedNumber, unescape};
 use portion_json::span::Span;
 
 use super::distinct_values::DistinctValues;
-use super::number_stats::NumberStats;
-use super::timestamp::TimestampRange;
+use super::number_stats::{NumberStats, TimestampRange};
 use crate::missing_codes::MissingCodes;
 use crate::snapshot::{FieldRank, FieldType, field_names};
 

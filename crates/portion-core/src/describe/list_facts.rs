@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_json::projection::is_path_within;
-use portion_json::scan::unescape;
+use portion_json::scan::{quote, unescape};
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
-use super::budget_fit::fit_to_budget;
 use super::field_collector::collect_fields;
-use super::field_description::{FieldDescription, describe_field};
-use super::field_order;
+use super::field_description::{FieldDescription, FieldRole, describe_field};
 use super::field_stats::FieldStats;
 use super::record_layout::KEY_FIELD;
 use crate::missing_codes::MissingCodes;
@@ -48,7 +46,7 @@ impl ListFacts {
             .iter()
             .map(|field| describe_field(field, list.len(), text, is_identity(&field.path), &holder))
             .collect();
-        let order = field_order::field_order(&fields, &descriptions, list.len());
+        let order = field_order(&fields, &descriptions, list.len());
         // Fields that only have a name and a type come last.
         let (telling, other): (Vec<usize>, Vec<usize>) =
             order.into_iter().partition(|i| descriptions[*i].is_telling);
@@ -132,4 +130,80 @@ fn value_at_field(text: &str, list: &List, item: &ListItem, name: &str) -> Optio
     let found = found?;
     let plain = if found.starts_with('"') { unescape(found) } else { found.to_owned() };
     (plain.chars().count() <= MAX_IDENTITY_CHARS).then_some(plain)
+}
+
+/// Smallest cost of a fact, in tokens.
+const MIN_FACT_TOKENS: usize = 6;
+/// Tokens of the braces around all facts.
+const BRACES_TOKENS: usize = 2;
+
+/// Returns the lines, pairs of name and description, that fit the token budget as members of an object. They
+/// are tried in the order of `first` and returned in their own order.
+pub(super) fn fit_to_budget(
+    lines: &[(String, String)],
+    counter: &dyn TokenCounter,
+    tokens: usize,
+    first: impl Iterator<Item = usize>,
+) -> Map<String, Value> {
+    let mut remaining = tokens.saturating_sub(BRACES_TOKENS);
+    let mut taken = Vec::new();
+    for at in first {
+        let Some((name, words)) = lines.get(at).filter(|_| remaining >= MIN_FACT_TOKENS) else { break };
+        let member = format!("{}:{},", quote(name), quote(words));
+        if let Some(cost) = counter.count_within(&member, remaining) {
+            remaining -= cost;
+            taken.push(at);
+        }
+    }
+    loop {
+        let mut shown = taken.clone();
+        shown.sort_unstable();
+        let facts: Map<String, Value> =
+            shown.into_iter().map(|at| (lines[at].0.clone(), lines[at].1.as_str().into())).collect();
+        // Members may cost more together than one by one.
+        if taken.is_empty() || counter.fits(&Value::Object(facts.clone()).to_string(), tokens) {
+            return facts;
+        }
+        taken.pop();
+    }
+}
+
+/// Quantities and categories that come before timestamps and other fields.
+const MAX_LEADING_FIELDS: usize = 8;
+
+/// Returns the indices of fields, the most useful first.
+pub(super) fn field_order(
+    fields: &[FieldStats],
+    descriptions: &[FieldDescription],
+    records: usize,
+) -> Vec<usize> {
+    let weigh = |i: usize| {
+        let field = &fields[i];
+        let own = match field.rank {
+            FieldRank::Status => 100,
+            FieldRank::Identity | FieldRank::Name => 85,
+            _ => field_names::importance(&field.path),
+        };
+        // Of two fields, the one with fewer gaps comes first; a few gaps make no difference.
+        let filled = (field.present_count() * 10 / records.max(1)).min(9);
+        let weight = (1 + own.saturating_sub(10 * field.depth())) * filled;
+        (std::cmp::Reverse(weight), i)
+    };
+    let of = |role: FieldRole| {
+        let mut fitting: Vec<usize> = (0..fields.len()).filter(|i| descriptions[*i].role == role).collect();
+        fitting.sort_by_key(|i| weigh(*i));
+        fitting
+    };
+    let (quantities, categories) = (of(FieldRole::Quantity), of(FieldRole::Category));
+    let mut order = of(FieldRole::Identity);
+    for i in 0..MAX_LEADING_FIELDS {
+        order.extend(quantities.get(i).into_iter().chain(categories.get(i)));
+    }
+    order.extend(of(FieldRole::Timestamp));
+    let mut rest: Vec<usize> = quantities.into_iter().chain(categories).chain(of(FieldRole::Other)).collect();
+    rest.retain(|i| !order.contains(i));
+    rest.sort_by_key(|i| weigh(*i));
+    order.extend(rest);
+    order.extend(of(FieldRole::Constant));
+    order
 }

@@ -3,20 +3,18 @@
 //!
 //! Every fact is exact, or marked `≈`. Facts are part of the notice, within their token budget.
 
-mod budget_fit;
-mod counts;
 mod distinct_values;
 mod field_collector;
 mod field_description;
-mod field_order;
 mod field_stats;
-mod fields_by_type;
 mod list_facts;
 mod number_stats;
 mod object;
 mod record_layout;
 mod text;
-mod timestamp;
+
+pub use object::outline;
+pub(crate) use text::fields_by_type;
 
 use std::collections::HashMap;
 
@@ -27,8 +25,6 @@ use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
 use crate::snapshot::{FieldType, IndexedText, Structure, header_row, main_text};
-pub(crate) use fields_by_type::fields_by_type;
-pub use object::outline;
 
 /// Tokens of the name of a text that is described.
 const NAME_TOKENS: usize = 12;

@@ -1,9 +1,10 @@
-//! Statistics of the numbers of a field, summed without loss of digits.
+//! Statistics of the numbers of a field, summed without loss of digits, and ranges of dates and times.
 
 use std::cmp::Ordering;
 
 use portion_json::scan::{ParsedNumber, power_of_ten};
 use portion_json::span::Span;
+use portion_text::timestamp::Timestamp;
 
 /// Statistics of the numbers of a field.
 #[derive(Clone, Debug, Default)]
@@ -145,13 +146,13 @@ fn update_extreme(
     at: Span,
     record: usize,
 ) {
-    let order = best.as_ref().map_or(direction, |held| number.compare(&held.number));
+    let order = best.as_ref().map_or(direction, |stored| number.compare(&stored.number));
     if order == direction {
         *best = Some(Extreme { span: at, first_record: record, record_count: 1, number: number.clone() });
     } else if order == Ordering::Equal
-        && let Some(held) = best
+        && let Some(stored) = best
     {
-        held.record_count += 1;
+        stored.record_count += 1;
     }
 }
 
@@ -175,12 +176,62 @@ fn format_approximate(figure: f64, places: u8) -> String {
     format!("≈{}", if text == "-0" { "0" } else { text })
 }
 
+/// Range of the timestamps of a field.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum TimestampRange {
+    /// No text yet.
+    #[default]
+    None,
+    /// All texts are timestamps of the same precision: the earliest and the latest.
+    Range([(Timestamp, Span); 2]),
+    /// Some text is not such a timestamp.
+    Mixed,
+}
+
+impl TimestampRange {
+    /// Adds a text without its quotes.
+    #[inline]
+    pub(super) fn add(&mut self, text: &str, at: Span) {
+        if matches!(self, Self::Mixed) {
+            return;
+        }
+        *self = match (Timestamp::parse_iso(text), *self) {
+            (Some(timestamp), Self::None) => Self::Range([(timestamp, at); 2]),
+            (Some(timestamp), Self::Range([earliest, latest]))
+                if precision(timestamp) == precision(latest.0) =>
+            {
+                Self::Range([
+                    if order_key(timestamp) < order_key(earliest.0) { (timestamp, at) } else { earliest },
+                    if order_key(timestamp) > order_key(latest.0) { (timestamp, at) } else { latest },
+                ])
+            }
+            _ => Self::Mixed,
+        };
+    }
+}
+
+/// Returns the precision of a timestamp: without a time of day, and with a zone. Only timestamps of the same precision are
+/// compared.
+fn precision(timestamp: Timestamp) -> (bool, bool) {
+    (timestamp.is_date, timestamp.is_zoned)
+}
+
+fn order_key(timestamp: Timestamp) -> (i64, u32) {
+    (timestamp.seconds, timestamp.nanos)
+}
+
+/// Formats seconds since 1970 as `2024-05-01T10:00:00Z`.
+pub(super) fn format_timestamp(seconds: i64) -> String {
+    Timestamp { seconds, nanos: 0, is_date: false, separator: 'T', is_zoned: true }.write()
+}
+
 #[cfg(test)]
 mod tests {
     use portion_json::scan::ParsedNumber;
     use portion_json::span::Span;
+    use portion_text::timestamp::Timestamp;
 
-    use super::NumberStats;
+    use super::{NumberStats, format_timestamp};
 
     fn check(numbers: &[&str], sum: &str) {
         let mut stats = NumberStats::default();
@@ -215,5 +266,13 @@ mod tests {
         check(&["1e2", "1"], "≈101");
         check(&["12345678901234567890123", "1"], "≈12345678901234567741440");
         check(&["1e400", "1"], "");
+    }
+
+    #[test]
+    fn seconds_are_written_as_they_are_read() {
+        for seconds in [0, -1, 951_782_400, 1_714_558_830, 4_102_444_799, -2_208_988_800] {
+            let read = Timestamp::parse_iso(&format_timestamp(seconds));
+            assert_eq!(read.map(|timestamp| timestamp.seconds), Some(seconds));
+        }
     }
 }

@@ -4,12 +4,12 @@ use portion_json::path::{PathSteps, value_below};
 use portion_json::projection::is_path_within;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
-use portion_text::counted::counted;
+use portion_text::display::counted;
 use portion_tokens::{TokenCounter, estimate_size};
 use serde_json::{Map, Value};
 
 use super::FieldPreferences;
-use super::budget_fit::fit_to_budget;
+use super::list_facts::fit_to_budget;
 use crate::policy::StripRule;
 use crate::snapshot::{
     IndexedText, MIN_LIST_BYTES, Member, NestedLists, ObjectIndex, Slice, Structure, joined_records,

@@ -5,12 +5,10 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use super::FindError;
 use super::candidates::{Candidates, NextPositions};
-use super::fuel::Fuel;
-use super::hits::Hits;
-use super::json_object::JsonObjectWriter;
-use super::leaf_tokens::{LeafTokens, Token};
+use super::error::Fuel;
+use super::hits::{Hits, JsonObjectWriter};
+use super::leaf_tokens::{LeafTokens, Token, value_text};
 use super::pattern::Matcher;
-use super::record_match::value_text;
 use super::record_search::RecordSearch;
 use super::value_search::add_value_after;
 use crate::snapshot::{Layout, List};

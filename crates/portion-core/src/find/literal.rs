@@ -6,7 +6,7 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 
 use super::FindError;
-use super::fuel::Fuel;
+use super::error::Fuel;
 
 /// Cost of testing for a word at an offset, in nanoseconds.
 const STEP_COST: usize = 16;

@@ -19,46 +19,35 @@
 //! # Ok::<(), portion_core::find::FindError>(())
 //! ```
 
-mod bm25;
 mod candidates;
 mod context;
-mod enclosing_object;
 mod error;
-mod excerpt;
-mod fuel;
 mod hits;
-mod identity_walk;
-mod json_object;
 mod key_search;
 mod leaf_tokens;
 mod literal;
 mod pattern;
-mod record_match;
 mod record_search;
 mod regex_engine;
 mod scope;
-mod similar_words;
-mod syntax_hint;
 mod text_search;
 mod value_search;
-mod word_scanner;
 mod word_search;
+
+pub use error::FindError;
 
 use std::sync::atomic::AtomicBool;
 
-use portion_json::name_list::quote_name;
-use portion_json::projection::FieldSelection;
+use portion_json::projection::{FieldSelection, quote_name};
 use serde_json::{Map, Value};
 
 use crate::render::FollowUpCall;
 use crate::snapshot::{IndexedText, Part, Snapshot, Structure};
 use crate::view::{RequestedFields, View, ViewError, select_fields, target_at_path};
-pub use error::FindError;
-use fuel::Fuel;
-use pattern::Pattern;
+use error::Fuel;
+use pattern::{Names, Pattern, syntax_hint};
 use record_search::ShownFields;
 use scope::{SearchScope, SearchTarget};
-use syntax_hint::{Names, syntax_hint};
 
 /// Default for the number of matches listed.
 const DEFAULT_MAX_ITEMS: usize = 10_000;

@@ -1,13 +1,14 @@
-//! Parses a pattern into the matchers that are tried in turn.
+//! Parses a pattern into the matchers that are tried in turn, and recognises patterns of another syntax.
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::FindError;
-use super::fuel::Fuel;
+use super::error::Fuel;
 use super::literal::{Literal, is_unspaced};
 use super::regex_engine::RegexEngine;
+use crate::render::FollowUpCall;
 
 /// Longest pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 4 << 10;
@@ -131,6 +132,152 @@ impl Matcher {
             Self::Literal(literal) => literal.longest_unescaped().map(|part| (part, false)),
             Self::Regex(_, Some(literal)) => literal.longest_unescaped().map(|part| (part, true)),
             Self::Regex(_, None) => None,
+        }
+    }
+}
+
+/// Maximum characters of a pattern that is recognized.
+const MAX_PATTERN_CHARS: usize = 120;
+
+/// Names in the JSON that is searched.
+pub(super) trait Names {
+    /// Returns true if a name is a key.
+    fn has_key(&self, name: &str) -> bool;
+    /// Returns true if a path leads to a value.
+    fn has_path(&self, path: &str) -> bool;
+    /// Returns true if a dotted name is that of a field.
+    fn has_field(&self, name: &str) -> bool;
+}
+
+/// Returns how to ask for what a pattern without matches seems to mean.
+pub(super) fn syntax_hint(pattern: &str, names: &impl Names, read_call: FollowUpCall<'_>) -> Option<String> {
+    let pattern = pattern.trim();
+    if is_statement(pattern) {
+        return Some("find searches values, then keys; give this statement as sql".to_owned());
+    }
+    if pattern.len() > MAX_PATTERN_CHARS {
+        return None;
+    }
+    if let Some((key, value)) = member(pattern) {
+        let is_known = names.has_key(key);
+        let value = if value.parse::<f64>().is_ok() {
+            value.to_owned()
+        } else {
+            format!("'{}'", value.replace('\'', "''"))
+        };
+        return is_known.then(|| {
+            format!("find searches values, then keys; for a member use sql: SELECT * FROM items WHERE \"{key}\" = {value}")
+        });
+    }
+    let path = pattern.strip_prefix("$.").or_else(|| pattern.strip_prefix('$')).unwrap_or(pattern);
+    let is_plain = !path.is_empty()
+        && !path.contains(|c: char| c.is_whitespace() || matches!(c, '*' | '(' | '\\' | '|'));
+    let is_path = is_plain && path.trim_start_matches('/').contains(['/', '.', '[']) && !path.ends_with('/');
+    if !is_path {
+        return None;
+    }
+    let dotted = path.replace("['", ".").replace("']", "").replace('[', ".").replace(']', "");
+    let dotted = dotted.trim_start_matches('.');
+    let (what, argument) = if names.has_path(dotted) {
+        ("a path", "path")
+    } else if names.has_field(dotted) {
+        ("a field", "fields")
+    } else {
+        return None;
+    };
+    let call = read_call.with(&format!("cursor, {argument}={dotted}"));
+    Some(format!("find searches values, then keys; for {what} use {call}"))
+}
+
+/// Returns true for a statement of SQL that reads a table.
+fn is_statement(pattern: &str) -> bool {
+    let mut words = pattern.split_whitespace();
+    let is_query =
+        words.next().is_some_and(|word| ["select", "with"].iter().any(|one| word.eq_ignore_ascii_case(one)));
+    is_query && words.any(|word| word.eq_ignore_ascii_case("from"))
+}
+
+/// Returns the key and the value of `"key": "value"`, `key: value` or `key=value`.
+fn member(pattern: &str) -> Option<(&str, &str)> {
+    let inside = pattern.trim_matches(|c: char| matches!(c, '{' | '}' | ',') || c.is_whitespace());
+    let (key, value) = inside.split_once([':', '='])?;
+    let (key, value) = (key.trim().trim_matches(['"', '\'']), value.trim());
+    let value =
+        value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\''])).unwrap_or(value);
+    let is_name = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    (is_name && !value.is_empty()).then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, syntax_hint};
+    use crate::render::FollowUpCall;
+
+    struct Sample;
+
+    impl Names for Sample {
+        fn has_key(&self, name: &str) -> bool {
+            matches!(name, "status" | "price" | "guest.name")
+        }
+
+        fn has_path(&self, path: &str) -> bool {
+            matches!(path, "/price/total" | "price.0.total" | "price.total")
+        }
+
+        fn has_field(&self, name: &str) -> bool {
+            name == "guest.name"
+        }
+    }
+
+    #[test]
+    fn recognizes_members_and_paths() {
+        let check = |pattern: &str, expect: Option<&str>| {
+            let hint = syntax_hint(pattern, &Sample, FollowUpCall::Tool("read"));
+            assert_eq!(hint.is_some(), expect.is_some(), "{pattern}: {hint:?}");
+            assert!(hint.unwrap_or_default().ends_with(expect.unwrap_or_default()), "{pattern}");
+        };
+        for pattern in [
+            "\"status\":\"new\"",
+            "\"status\": \"new\"",
+            "{\"status\":\"new\"}",
+            "status=new",
+            "status: 'new'",
+        ] {
+            check(pattern, Some("WHERE \"status\" = 'new'"));
+        }
+        check("\"price\": 12.5,", Some("WHERE \"price\" = 12.5"));
+        check("guest.name: it's", Some("WHERE \"guest.name\" = 'it''s'"));
+        check("/price/total", Some("path=/price/total)"));
+        check("$.price[0].total", Some("path=price.0.total)"));
+        check("price['total']", Some("path=price.total)"));
+        check("$['price'].total", Some("path=price.total)"));
+        check("$.guest.name", Some("fields=guest.name)"));
+        check("SELECT count(*) FROM items WHERE status = 'new'", Some("give this statement as sql"));
+        check("with a as (select 1) select * from a", Some("give this statement as sql"));
+        check("select a room from", Some("give this statement as sql"));
+        let call = |read_call| syntax_hint("/price/total", &Sample, read_call).unwrap_or_default();
+        assert!(call(FollowUpCall::Tool("get")).ends_with("use get(cursor, path=/price/total)"));
+        assert!(call(FollowUpCall::Http("/a")).ends_with("use GET /a?cursor&path=/price/total"));
+        for pattern in [
+            "new",
+            "select a room",
+            "with love",
+            "from select",
+            "no: such",
+            "price",
+            "/regex/",
+            "12:30",
+            "a = b",
+            "",
+            "://",
+            "status",
+            "price total.",
+            "$.price.tax",
+            "/price/tax",
+            "é:",
+            "\":\"",
+        ] {
+            check(pattern, None);
         }
     }
 }

@@ -4,17 +4,15 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use portion_json::projection::{FieldSelection, OmittedFields};
-use portion_json::scan::{JsonKind, escape_into, minify, unescape};
+use portion_json::scan::{JsonKind, JsonReader, escape_into, minify, string_end, unescape};
+use portion_json::span::Span;
 
-use super::FindError;
 use super::candidates::{Candidates, NextPositions};
-use super::enclosing_object;
-use super::excerpt;
-use super::fuel::Fuel;
-use super::hits::Hits;
-use super::json_object::JsonObjectWriter as Written;
+use super::error::Fuel;
+use super::hits::{Hits, JsonObjectWriter as Written};
+use super::leaf_tokens::{RecordMatch, first_match, value_text};
 use super::pattern::Matcher;
-use super::record_match::{RecordMatch, first_match, value_text};
+use super::{FindError, context};
 use crate::snapshot::{FieldRank, Layout, List, ListItem, ListProfile, cell_spans, with_key_field};
 
 /// Distance in bytes between two candidates from which the items between them are skipped.
@@ -143,18 +141,14 @@ impl<'a> RecordSearch<'a> {
         let shown = alone
             && record.as_ref().is_some_and(|(_, fields)| fields.as_ref().is_none_or(|f| f.selects(&field)));
         if !shown || value.len() > 2 * MAX_SHORT_BYTES {
-            written.add_text("text", &excerpt::value_excerpt(&value_text(value), hit.match_range.start));
+            written.add_text("text", &context::value_excerpt(&value_text(value), hit.match_range.start));
         }
         if let Some((record, _)) = record {
             written.add_json("item", &record);
         }
         if hit.in_array
-            && let Some(within) = enclosing_object::project_enclosing_object(
-                self.text,
-                item.value,
-                hit.value,
-                self.shown_fields,
-            )
+            && let Some(within) =
+                project_enclosing_object(self.text, item.value, hit.value, self.shown_fields)
         {
             written.add_json("within", &within);
         }
@@ -260,4 +254,48 @@ fn duplicate_keys(text: &str, list: &List) -> HashMap<String, usize> {
         }
     }
     first.into_iter().filter(|(_, (_, again))| *again).map(|(key, (index, _))| (key, index)).collect()
+}
+
+/// Returns the shown fields of the innermost object around a value, or `None` if it has none of them.
+pub(super) fn project_enclosing_object(
+    text: &str,
+    record: Span,
+    value: Span,
+    show: &ShownFields,
+) -> Option<String> {
+    let object = innermost_object(text, record, value)?.slice(text);
+    let fields: FieldSelection = match show {
+        ShownFields::All => return None,
+        ShownFields::Selected(fields) => fields.clone(),
+        ShownFields::Identity => {
+            let fields = ListProfile::record_fields(object).into_iter();
+            fields.filter(|field| field.rank <= FieldRank::Status).map(|field| field.path).collect()
+        }
+    };
+    let mut out = String::new();
+    fields.project(object, &mut out, &mut OmittedFields::new());
+    (out.len() > 2).then_some(out)
+}
+
+/// Returns the span of the innermost object around a value in a record.
+fn innermost_object(text: &str, record: Span, value: Span) -> Option<Span> {
+    let bytes = text.as_bytes();
+    let (mut at, end) = (record.start as usize, value.start as usize);
+    let mut open = Vec::new();
+    while at < end {
+        match bytes.get(at)? {
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' => open.push(at),
+            b'}' => {
+                open.pop();
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut reader = JsonReader::resume(text, open.pop()?);
+    reader.skip().ok()
 }

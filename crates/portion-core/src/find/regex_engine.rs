@@ -17,7 +17,7 @@ use regex_automata::{Input, MatchErrorKind, MatchKind};
 use regex_syntax::hir::{Hir, HirKind};
 
 use super::FindError;
-use super::fuel::Fuel;
+use super::error::Fuel;
 
 /// Largest automaton of an expression before it runs, in bytes. The crate `regex` allows 10 MiB, which takes
 /// a second to build.

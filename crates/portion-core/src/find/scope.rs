@@ -1,19 +1,22 @@
 //! Runs the searches of a pattern over all targets, one after the other.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use portion_json::span::Span;
+use portion_text::names::closest_name;
 use serde_json::Value;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::candidates::{Candidates, NextPositions, first_escape};
 use super::context::ContextSize;
-use super::fuel::Fuel;
+use super::error::Fuel;
 use super::hits::Hits;
 use super::pattern::{Matcher, Pattern};
 use super::record_search::{RecordSearch, ShownFields};
 use super::text_search::TextPlace;
 use super::value_search::ValueSearch;
-use super::{FindError, SearchResult, key_search, similar_words, text_search, word_search};
+use super::{FindError, SearchResult, key_search, text_search, word_search};
 use crate::snapshot::{IndexedText, Layout, Structure};
 
 /// Targets of a search, and its limits.
@@ -107,7 +110,7 @@ impl SearchScope<'_> {
             }
         }
         let mut nothing = SearchResult::empty("text");
-        let near = similar_words::similar_words(self, pattern.text());
+        let near = similar_words(self, pattern.text());
         if !near.is_empty() {
             nothing.extra_meta.insert("nearest".into(), near.into());
         }
@@ -317,4 +320,37 @@ impl<'a> SearchTarget<'a> {
             context_lines: self.context_lines,
         }
     }
+}
+
+/// Bytes read of each text: suggestions are a guess, not a search.
+const MAX_SCANNED_BYTES: usize = 64 << 10;
+/// Largest number of suggestions.
+const MAX_SUGGESTIONS: usize = 3;
+/// Lengths in characters of words with suggestions.
+const WORD_LENGTHS: std::ops::RangeInclusive<usize> = 3..=40;
+
+/// Returns words of the targets that are similar to a word without matches, the most similar first.
+fn similar_words(scope: &SearchScope<'_>, word: &str) -> Vec<String> {
+    let chars = word.chars().count();
+    if !WORD_LENGTHS.contains(&chars) || word.contains(char::is_whitespace) {
+        return Vec::new();
+    }
+    let mut present: BTreeSet<&str> = BTreeSet::new();
+    for target in &scope.targets {
+        let text: &str = &target.indexed_text.text;
+        let start = &text[..text.floor_char_boundary(MAX_SCANNED_BYTES)];
+        present.extend(start.unicode_words().filter(|own| {
+            let len = own.chars().count();
+            let close = WORD_LENGTHS.contains(&len) && len.abs_diff(chars) <= chars / 3 + 1;
+            close && !own.eq_ignore_ascii_case(word)
+        }));
+    }
+    let mut suggestions = Vec::new();
+    while suggestions.len() < MAX_SUGGESTIONS
+        && let Some(word) = closest_name(word, present.iter().copied())
+    {
+        present.remove(word.as_str());
+        suggestions.push(word);
+    }
+    suggestions
 }

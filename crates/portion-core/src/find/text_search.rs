@@ -4,18 +4,20 @@ use std::ops::Range;
 
 use portion_text::chunk::TextKind;
 
-use super::FindError;
-use super::context::{ContextSize, MAX_CONTEXT_CHARS, MatchExcerpt, is_heading_match, match_excerpt};
-use super::excerpt::{self, LINE_EXCERPT};
-use super::fuel::Fuel;
-use super::json_object::JsonObjectWriter;
+use super::context::{
+    ContextSize, LINE_EXCERPT, MAX_CONTEXT_CHARS, MatchExcerpt, is_heading_match, match_excerpt,
+};
+use super::error::Fuel;
+use super::hits::JsonObjectWriter;
 use super::pattern::Matcher;
+use super::{FindError, context};
 use crate::snapshot::LineIndex;
 
 /// Length in bytes from which a line is treated as running text, in which each occurrence counts.
 pub(super) const MAX_LINE_BYTES: usize = 4_000;
 /// Bytes of a unit of running text.
 const RUNNING_TEXT_UNIT_BYTES: usize = 1 << 10;
+
 /// Matches in one text.
 #[derive(Debug, Default)]
 pub(super) struct TextMatches {
@@ -153,7 +155,7 @@ pub(super) fn passage_item(
     place: TextPlace<'_>,
     byte: bool,
 ) -> String {
-    let range = excerpt::excerpt_range(text, passage.clone(), found, LINE_EXCERPT);
+    let range = context::excerpt_range(text, passage.clone(), found, LINE_EXCERPT);
     let cut = (range.start > passage.start, range.end < passage.end);
     match_item(
         text,
@@ -218,8 +220,8 @@ fn match_item(
     if byte && !shown.is_whole() {
         item.add_number("byte", shown.match_range.start);
     }
-    let head = shown.line_head.clone().map(|head| excerpt::with_ellipses(&text[head], (false, true)));
-    let part = excerpt::with_ellipses(&text[shown.range.clone()], shown.cut);
+    let head = shown.line_head.clone().map(|head| context::with_ellipses(&text[head], (false, true)));
+    let part = context::with_ellipses(&text[shown.range.clone()], shown.cut);
     item.add_text("text", &head.into_iter().chain([part]).collect::<Vec<_>>().join(" "));
     item.finish()
 }

@@ -8,23 +8,18 @@
 //! assert!(matches!(contradiction, PolicyError::Contradictory { upper: "maxPageSize", .. }));
 //! ```
 
-mod client_limits;
-mod limit_overrides;
 mod limits;
-mod modes;
 mod render_options;
 mod strip_rule;
 
-use thiserror::Error;
-
-pub use client_limits::ClientLimits;
-pub use limit_overrides::PolicyProfile;
-pub use limits::{LimitOverrides, LimitValue, Policy};
-pub use modes::{FillStrategy, FirstRows, OrderStrategy, RowStyle};
+pub use limits::{ClientLimits, LimitOverrides, LimitValue, Policy, PolicyProfile};
 pub use render_options::{
-    EnvelopeMode, MetadataMode, MetadataStyle, NamedSection, RenderOptions, StructuredMode, Techniques,
+    EnvelopeMode, FillStrategy, FirstRows, MetadataMode, MetadataStyle, NamedSection, OrderStrategy,
+    RenderOptions, RowStyle, StructuredMode, Techniques,
 };
 pub use strip_rule::StripRule;
+
+use thiserror::Error;
 
 /// Smallest budget that holds a notice and some content, in tokens.
 pub const MIN_BUDGET: usize = 300;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use portion_text::glob::matches;
+use portion_text::names::matches_pattern;
 
 /// Names of noise fields. Cheap to clone; the default is [`StripRule::default_noise`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl StripPattern {
 
     fn matches_path(&self, path: &str) -> bool {
         path.ends_with(self.text.get(self.suffix_start..).unwrap_or_default())
-            && last_names(path, self.name_count).is_some_and(|names| matches(&self.text, names))
+            && last_names(path, self.name_count).is_some_and(|names| matches_pattern(&self.text, names))
     }
 }
 

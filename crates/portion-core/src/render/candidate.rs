@@ -2,19 +2,17 @@
 
 use serde_json::Value;
 
-use super::budget::RemainingBudget;
+use super::budget::{Detail, RemainingBudget, ReplyLimits};
 use super::cost_estimate::CostEstimate;
-use super::envelope;
-use super::exempt::shows_part;
-use super::notice::{Detail, Notice, NoticeText};
-use super::portion::{Piece, PieceBody, Plan, Portion, PortionKind};
-use super::reply_limits::ReplyLimits;
-use super::structured::{self, Placement, StructuredForm};
+use super::notice::{Notice, NoticeText};
+use super::pass_through::shows_part;
+use super::portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
+use super::structured::{Placement, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
+use super::{envelope, structured};
 use crate::cursor::{CursorToken, Position};
 use crate::policy::StructuredMode;
 use crate::snapshot::Part;
-use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields};
 
 /// A number with as many digits as budgets have.

@@ -2,10 +2,10 @@
 
 use portion_tokens::estimate_size;
 
+use super::budget::NOTICE_COPIES;
 use super::notice::NoticeText;
 use super::page::Cost;
 use super::portion::Piece;
-use super::reply_limits::NOTICE_COPIES;
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{CursorToken, charged};
 use crate::snapshot::STRUCTURED_CONTENT;
@@ -37,7 +37,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
     ) -> Self {
         let (pieces, is_quoted) = (&content.pieces, walk.quotes_text(content));
         let structured = walk.snapshot.parts().iter().position(|part| part.address == STRUCTURED_CONTENT);
-        let mut bill = Self {
+        let mut estimate = Self {
             walk,
             uncharged_pieces: walk.uncharged_pieces(pieces),
             charged_tokens: 0,
@@ -46,17 +46,19 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
             structured_uncharged: structured.is_some_and(|at| walk.is_uncharged(at)),
             cursors,
         };
-        bill.envelope_uncharged = opened.map(|at| bill.uncharged_pieces[at]);
+        estimate.envelope_uncharged = opened.map(|at| estimate.uncharged_pieces[at]);
         for (at, piece) in pieces.iter().enumerate().filter(|(at, _)| Some(*at) != opened) {
-            if bill.uncharged_pieces[at] {
-                bill.uncharged_tokens += bill.token_cost(piece.body.as_str(), true);
+            if estimate.uncharged_pieces[at] {
+                estimate.uncharged_tokens += estimate.token_cost(piece.body.as_str(), true);
             } else {
                 let planned = content.planned_cost_of(piece).filter(|_| walk.is_draft && !is_quoted);
-                bill.charged_tokens += planned
-                    .map_or_else(|| walk.piece_tokens(piece, is_quoted, &bill.cursors), Cost::whole_tokens);
+                estimate.charged_tokens += planned.map_or_else(
+                    || walk.piece_tokens(piece, is_quoted, &estimate.cursors),
+                    Cost::whole_tokens,
+                );
             }
         }
-        bill
+        estimate
     }
 
     /// Tokens of the pieces of the text form, without its envelope or its notice.

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::context::Context;
-use super::exempt::is_exempt;
+use super::pass_through::is_exempt;
 use super::portion::PortionKind;
 use super::walk::ReplyContent;
-use crate::describe::{self, FieldPreferences};
+use crate::describe;
+use crate::describe::FieldPreferences;
 use crate::snapshot::{FieldType, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target};
 
@@ -32,17 +33,17 @@ impl Description {
     /// limit, an order or a range, and if there are no facts.
     pub(super) fn for_request(
         snapshot: &Snapshot,
-        asked: &ResolvedRequest,
+        request: &ResolvedRequest,
         cx: &Context<'_>,
         tokens: usize,
         fresh: bool,
     ) -> Option<Self> {
-        let (view, from) = (&asked.view, asked.start);
+        let (view, from) = (&request.view, request.start);
         let named = view.limit.is_some()
             || view.field_selection != RequestedFields::Auto
             || view.order.as_ref().is_some_and(|order| order.is_requested);
         let elsewhere =
-            view.top_count().is_some() || view.raw || view.range.is_some() || asked.item_count.is_some();
+            view.top_count().is_some() || view.raw || view.range.is_some() || request.item_count.is_some();
         // Facts about a part of a list would be read as facts about the whole.
         if snapshot.is_partial_list()
             || named
@@ -57,7 +58,7 @@ impl Description {
             Target::Value(node) => (usize::from(node.part), &node.subject, !node.pointer.is_empty()),
             Target::Everything => {
                 let part = snapshot.main_part()?;
-                if fresh && asked.is_plain && is_exempt(snapshot, part, cx.policy) {
+                if fresh && request.is_plain && is_exempt(snapshot, part, cx.policy) {
                     return None;
                 }
                 (part, snapshot.parts()[part].indexed_text()?, false)
@@ -93,12 +94,12 @@ impl Description {
     }
 
     /// Returns true if the reply shows only a part of what is described.
-    pub(super) fn describes(&self, channel: &ReplyContent<'_>) -> bool {
+    pub(super) fn describes(&self, content: &ReplyContent<'_>) -> bool {
         let of_it = |part, kind| {
             part == self.part_index
                 && matches!(kind, PortionKind::Page | PortionKind::Chunk | PortionKind::Summary)
         };
-        channel.notice_part.as_ref().is_some_and(|shaped| {
+        content.notice_part.as_ref().is_some_and(|shaped| {
             let rendering = &shaped.rendering;
             of_it(shaped.part_index, rendering.kind)
                 && (rendering.next.is_some() || rendering.omits_content())

@@ -8,12 +8,11 @@ use memchr::memchr_iter;
 use portion_json::scan::{JsonReader, quote};
 use serde_json::{Map, Value};
 
-use super::envelope_type::EnvelopeType;
-use super::exempt::shows_part;
 use super::meta::{ChunkCount, NameList};
 use super::notice::nest_under_meta;
+use super::pass_through::shows_part;
 use super::portion::{Piece, PieceBody};
-use super::rendering::{PageParts, Rendering};
+use super::rendering::{EnvelopeType, PageParts, Rendering};
 use super::summary::shown_field_names;
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::{EnvelopeMode, MetadataStyle};
@@ -142,23 +141,23 @@ impl<'a> PartWalk<'a> {
 
     /// Replaces the pieces of the notice's part with one empty piece for the envelope and returns its index.
     /// Returns `None` if the part is shown as something other than text.
-    pub(super) fn reserve_envelope(&self, channel: &mut ReplyContent<'a>) -> Option<usize> {
-        let shaped = channel.notice_part.as_ref().filter(|_| self.uses_envelope())?;
+    pub(super) fn reserve_envelope(&self, content: &mut ReplyContent<'a>) -> Option<usize> {
+        let shaped = content.notice_part.as_ref().filter(|_| self.uses_envelope())?;
         let part = self.snapshot.parts().get(shaped.part_index)?;
         let of_it = |piece: &Piece| shows_part(piece, part);
         let is_text = |piece: &Piece| matches!(piece.body, PieceBody::Text(_));
-        if channel.pieces.iter().any(|piece| of_it(piece) && !is_text(piece)) {
+        if content.pieces.iter().any(|piece| of_it(piece) && !is_text(piece)) {
             return None;
         }
-        let at = channel.pieces.iter().position(of_it).unwrap_or(channel.pieces.len());
-        let address = match channel.pieces.get(at) {
+        let at = content.pieces.iter().position(of_it).unwrap_or(content.pieces.len());
+        let address = match content.pieces.get(at) {
             Some(piece) => piece.address.clone(),
             None if part.item_blocks => format!("{}/0/text", part.address),
             None => part.address.clone(),
         };
-        channel.pieces.retain(|piece| !of_it(piece));
+        content.pieces.retain(|piece| !of_it(piece));
         let mime = Some(ENVELOPE_MIME.to_owned());
-        channel.pieces.insert(at, Piece { address, body: PieceBody::Text(String::new()), mime });
+        content.pieces.insert(at, Piece { address, body: PieceBody::Text(String::new()), mime });
         Some(at)
     }
 }

@@ -28,58 +28,36 @@
 //! assert!(matches!(reply, FirstReply::Untouched { .. }));
 //! ```
 
-mod block;
 mod budget;
 mod candidate;
 mod chunk;
-mod columnar;
 mod context;
 mod cost_estimate;
 mod description;
-mod elide;
-mod embedded_json;
 mod envelope;
-mod envelope_type;
-mod exempt;
-mod fitting;
-mod follow_up_call;
-mod inline_parts;
-mod item_costs;
-mod line_costs;
 mod list_wrapper;
 mod meta;
 mod notice;
-mod notice_key;
 mod numbered_pages;
 mod page;
 mod pass_through;
-mod piece_cost;
 mod pieces;
 mod portion;
 mod query_tables;
-mod rank;
-mod raw;
-mod record_lists;
 mod rendering;
 mod reply;
-mod reply_limits;
-mod row_format;
 mod structured;
 mod structured_records;
-mod subject;
 mod summary;
-mod uncharged;
-mod upstream_call;
 mod upstream_paging;
 mod walk;
-mod whole;
 
-pub use context::Context;
-pub use exempt::is_exempt;
-pub use follow_up_call::FollowUpCall;
-pub use notice_key::nested_notice_key;
-pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind};
-pub use rank::rank;
+pub use context::{Context, FollowUpCall};
+pub(crate) use list_wrapper::item_costs;
+pub use pass_through::is_exempt;
+pub(crate) use pass_through::{needs_no_notice, pass_through_cost};
+pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
+pub use structured::nested_notice_key;
 pub use upstream_paging::{UpstreamRest, upstream_rest};
 
 use crate::policy::MetadataMode;
@@ -101,35 +79,34 @@ pub enum FirstReply {
 
 /// Renders the first reply to a call: the payload as received if it is small and the request is plain,
 /// otherwise a portion in every form that the payload has.
-pub fn first_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
+pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
     let always = cx.policy.render_options.metadata == MetadataMode::Always
         || cx.policy.render_options.is_compact && pass_through::has_white_space(snapshot);
-    if (always || pass_through::needs_no_notice(snapshot))
-        && let Some(pass_through::PassThroughCost { tokens }) =
-            pass_through::pass_through_cost(snapshot, asked, cx)
+    if (always || needs_no_notice(snapshot))
+        && let Some(pass_through::PassThroughCost { tokens }) = pass_through_cost(snapshot, request, cx)
     {
         if !always {
             return FirstReply::Untouched { tokens };
         }
-        if let Some(portion) = reply::render_whole(snapshot, asked, cx) {
+        if let Some(portion) = reply::render_whole(snapshot, request, cx) {
             return FirstReply::Portion(portion);
         }
     }
-    FirstReply::Portion(render_reply(snapshot, asked, cx, true))
+    FirstReply::Portion(render_reply(snapshot, request, cx, true))
 }
 
 /// Renders the whole payload, with a notice if something was replaced or redacted. Returns `None` if it exceeds the limits of
 /// the policy. The notice has neither sizes nor calls where `cx` signs no cursors.
-pub fn whole_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Option<FirstReply> {
-    if pass_through::needs_no_notice(snapshot) {
+pub fn whole_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> Option<FirstReply> {
+    if needs_no_notice(snapshot) {
         return Some(FirstReply::Untouched { tokens: None });
     }
-    reply::render_whole(snapshot, asked, cx).map(FirstReply::Portion)
+    reply::render_whole(snapshot, request, cx).map(FirstReply::Portion)
 }
 
 /// Renders the reply to a request with a cursor, or to a query. It has text only.
-pub fn follow_up_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Portion {
-    render_reply(snapshot, asked, cx, false)
+pub fn follow_up_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> Portion {
+    render_reply(snapshot, request, cx, false)
 }
 
 /// Returns the view with the pagination that its reply fixed. The store keeps it, so that numbered pages
@@ -140,7 +117,7 @@ pub fn view_with_pagination(view: View, portion: &Portion) -> View {
 }
 
 /// Renders the reply to a request.
-fn render_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
-    let (asked, unshown) = numbered_pages::resolve_page_size(snapshot, asked, cx, fresh);
-    reply::render(snapshot, &asked, cx, fresh, &unshown)
+fn render_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
+    let (request, unshown) = numbered_pages::resolve_page_size(snapshot, request, cx, fresh);
+    reply::render(snapshot, &request, cx, fresh, &unshown)
 }

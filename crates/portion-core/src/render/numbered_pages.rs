@@ -33,39 +33,39 @@ impl Unshown {
 /// Returns the request with a resolved page size, and what the previous page did not show.
 pub(super) fn resolve_page_size<'a>(
     snapshot: &Snapshot,
-    asked: &'a ResolvedRequest,
+    request: &'a ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
 ) -> (Cow<'a, ResolvedRequest>, Unshown) {
     // Page 1 of the payload itself is its first reply. Of other fields, it has the size that page 2 goes on from.
-    let is_own = asked.view.field_selection == RequestedFields::Auto;
-    let Some(numbered) = asked.numbered_page.filter(|numbered| numbered.number > 1 || !is_own) else {
-        return (Cow::Borrowed(asked), Unshown::exact(asked.unshown.clone()));
+    let is_own = request.view.field_selection == RequestedFields::Auto;
+    let Some(numbered) = request.numbered_page.filter(|numbered| numbered.number > 1 || !is_own) else {
+        return (Cow::Borrowed(request), Unshown::exact(request.unshown.clone()));
     };
-    let mut asked = Cow::Borrowed(asked);
+    let mut request = Cow::Borrowed(request);
     if !numbered.has_known_size
-        && let Some(pagination) = first_pagination(snapshot, &asked, cx, fresh)
-        && let Some(place) = page_start(snapshot, &asked.view, numbered.number, pagination.page_size)
+        && let Some(pagination) = first_pagination(snapshot, &request, cx, fresh)
+        && let Some(place) = page_start(snapshot, &request.view, numbered.number, pagination.page_size)
     {
-        let own = asked.to_mut();
+        let own = request.to_mut();
         own.start.offset = place;
         own.item_count = Some(pagination.page_size);
         own.view = own.view.clone().with_pagination(Some(pagination));
     }
-    let walk = NumberedWalk::new(snapshot, &asked, cx, fresh);
+    let walk = NumberedWalk::new(snapshot, &request, cx, fresh);
     let unshown = walk.and_then(|(walk, page)| walk.unshown_before(page)).unwrap_or_default();
-    (asked, unshown)
+    (request, unshown)
 }
 
 /// Returns the pagination that the first reply to this walk fixes: the pages after it have its size and columns.
 fn first_pagination(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
 ) -> Option<Pagination> {
-    let Target::Value(node) = &asked.view.target else { return None };
-    let opening = opening_request(snapshot, asked, node, cx, fresh);
+    let Target::Value(node) = &request.view.target else { return None };
+    let opening = opening_request(snapshot, request, node, cx, fresh);
     if passes_through(snapshot, &opening, cx) {
         let size = match &node.subject.structure {
             Structure::List(list) => {
@@ -79,36 +79,38 @@ fn first_pagination(
         };
         return Some(Pagination::of_size(node.part, size));
     }
-    render_opening(snapshot, &opening, cx, fresh).pagination.filter(|pace| pace.part_index == node.part)
+    render_opening(snapshot, &opening, cx, fresh)
+        .pagination
+        .filter(|pagination| pagination.part_index == node.part)
 }
 
 /// Returns the request for the first reply to a walk, given that for one of its pages.
 fn opening_request(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     node: &TargetValue,
     cx: &Context<'_>,
     fresh: bool,
 ) -> ResolvedRequest {
     let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
-    let first_budget = match asked.view.field_selection {
-        RequestedFields::Auto if asked.view.top_count().is_some() => asked.ranked_budget,
+    let first_budget = match request.view.field_selection {
+        RequestedFields::Auto if request.view.top_count().is_some() => request.ranked_budget,
         RequestedFields::Auto => cx.policy.reply_target,
-        RequestedFields::All | RequestedFields::Only(_) => asked.token_budget,
+        RequestedFields::All | RequestedFields::Only(_) => request.token_budget,
     };
     // The first reply to a call shows the other parts as well.
-    let target = if main { Target::Everything } else { asked.view.target.clone() };
+    let target = if main { Target::Everything } else { request.view.target.clone() };
     ResolvedRequest {
-        view: asked.view.with_target(target).without_pagination(),
+        view: request.view.with_target(target).without_pagination(),
         start: Position { part: if main { 0 } else { node.part }, ..Position::default() },
-        token_budget: if main { asked.token_budget.min(first_budget) } else { asked.token_budget },
+        token_budget: if main { request.token_budget.min(first_budget) } else { request.token_budget },
         item_count: None,
         numbered_page: None,
         is_plain: main
             && fresh
-            && asked.view.field_selection == RequestedFields::Auto
-            && asked.view.order.is_none(),
-        ..asked.clone()
+            && request.view.field_selection == RequestedFields::Auto
+            && request.view.order.is_none(),
+        ..request.clone()
     }
 }
 
@@ -149,7 +151,7 @@ fn page_start(snapshot: &Snapshot, view: &View, page: u32, size: u32) -> Option<
 /// A walk by numbered pages of one size.
 struct NumberedWalk<'a> {
     snapshot: &'a Snapshot,
-    asked: &'a ResolvedRequest,
+    request: &'a ResolvedRequest,
     node: &'a TargetValue,
     cx: &'a Context<'a>,
     fresh: bool,
@@ -163,15 +165,15 @@ impl<'a> NumberedWalk<'a> {
     /// Creates the walk of a request. Also returns its page.
     fn new(
         snapshot: &'a Snapshot,
-        asked: &'a ResolvedRequest,
+        request: &'a ResolvedRequest,
         cx: &'a Context<'a>,
         fresh: bool,
     ) -> Option<(Self, u32)> {
-        let numbered = asked.numbered_page?;
-        let Target::Value(node) = &asked.view.target else { return None };
+        let numbered = request.numbered_page?;
+        let Target::Value(node) = &request.view.target else { return None };
         let step = numbered.page_count.max(1);
-        let size = asked.item_count? / step;
-        Some((Self { snapshot, asked, node, cx, fresh, size, step }, numbered.number))
+        let size = request.item_count? / step;
+        Some((Self { snapshot, request, node, cx, fresh, size, step }, numbered.number))
     }
 
     /// Returns the page before one, unless that is the first.
@@ -202,10 +204,10 @@ impl<'a> NumberedWalk<'a> {
 
     /// Returns what a page with a notice about the page before does not show.
     fn unshown_by(&self, page: u32, charged: Option<&UnshownRange>) -> Option<UnshownRange> {
-        let start = page_start(self.snapshot, &self.asked.view, page, self.size)?;
+        let start = page_start(self.snapshot, &self.request.view, page, self.size)?;
         let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
-        let from = Position { offset: start, ordinal, ..self.asked.start };
-        let request = ResolvedRequest { start: from, numbered_page: None, ..self.asked.clone() };
+        let from = Position { offset: start, ordinal, ..self.request.start };
+        let request = ResolvedRequest { start: from, numbered_page: None, ..self.request.clone() };
         let rendered =
             reply::render(self.snapshot, &request, self.cx, self.fresh, &Unshown::exact(charged.cloned()));
         self.unshown_from(page, rendered.next_position?)
@@ -214,15 +216,15 @@ impl<'a> NumberedWalk<'a> {
     /// Returns what the first page does not show. The caller may have seen it with or without a number: the fewer items count.
     fn unshown_by_first(&self, page: u32) -> Option<UnshownRange> {
         let is_opening = page == 1 && self.step == 1;
-        let fixed = self.asked.view.pagination.as_deref();
+        let fixed = self.request.view.pagination.as_deref();
         let fixed = fixed.filter(|fixed| fixed.part_index == self.node.part && fixed.page_size == self.size);
         let opened = fixed.and_then(|fixed| fixed.first_page_count).filter(|_| is_opening);
         let reached = match (opened, &self.node.subject.structure) {
             (Some(opened), Structure::List(_)) => {
-                Some(Position { offset: PartOffset::Item(opened), ..self.asked.start })
+                Some(Position { offset: PartOffset::Item(opened), ..self.request.start })
             }
             _ => is_opening
-                .then(|| opening_request(self.snapshot, self.asked, self.node, self.cx, self.fresh))
+                .then(|| opening_request(self.snapshot, self.request, self.node, self.cx, self.fresh))
                 .filter(|opening| !passes_through(self.snapshot, opening, self.cx))
                 .and_then(|opening| {
                     render_opening(self.snapshot, &opening, self.cx, self.fresh).next_position
@@ -235,11 +237,11 @@ impl<'a> NumberedWalk<'a> {
 
     /// Returns what is between a position in a page and its end.
     fn unshown_from(&self, page: u32, reached: Position) -> Option<UnshownRange> {
-        let asked = self.asked;
-        let end = page_start(self.snapshot, &asked.view, page.saturating_add(self.step), self.size)?;
-        let end = Position { offset: end, ..asked.start };
-        let unshown = unshown_between(&asked.view, self.node, (reached, end), self.cx);
-        let skipped = skipped_count(self.snapshot, &asked.view) as usize;
+        let request = self.request;
+        let end = page_start(self.snapshot, &request.view, page.saturating_add(self.step), self.size)?;
+        let end = Position { offset: end, ..request.start };
+        let unshown = unshown_between(&request.view, self.node, (reached, end), self.cx);
+        let skipped = skipped_count(self.snapshot, &request.view) as usize;
         unshown
             .filter(|_| reached.part == end.part)
             .map(|unshown| UnshownRange { offset: unshown.offset.map(|offset| offset + skipped), ..unshown })
@@ -250,14 +252,14 @@ impl<'a> NumberedWalk<'a> {
         let bytes = self.node.subject.text.len();
         let (offset, count) = match &self.node.subject.structure {
             Structure::List(list) => {
-                let skipped = skipped_count(self.snapshot, &self.asked.view) as usize;
+                let skipped = skipped_count(self.snapshot, &self.request.view) as usize;
                 (Some(list.len() + skipped), list.len())
             }
             _ => (None, bytes),
         };
         let ordinal = page.min(u32::from(u16::MAX)) as u16;
-        let position = Position { offset: PartOffset::Byte(bytes as u32), ordinal, ..self.asked.start };
-        let target = CursorTarget { snapshot: SnapshotId::default(), view: self.asked.view.id(), position };
+        let position = Position { offset: PartOffset::Byte(bytes as u32), ordinal, ..self.request.start };
+        let target = CursorTarget { snapshot: SnapshotId::default(), view: self.request.view.id(), position };
         let cursor = (self.cx.issue_cursor)(position).map(|_| stand_in(&target));
         UnshownRange { offset, count, cursor }
     }

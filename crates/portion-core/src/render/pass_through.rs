@@ -1,18 +1,17 @@
-//! Decides which payloads pass as received.
+//! Decides which payloads and parts pass as received, and which pieces are not charged to a reply.
 
 use portion_json::scan::{escaped_len, minified};
 
-use super::block::block_cost;
+use super::budget::{ENVELOPE_BYTES, block_cost};
 use super::context::Context;
-use super::exempt::is_exempt;
-use super::reply_limits::ENVELOPE_BYTES;
-use crate::policy::{Policy, StructuredMode};
+use super::portion::Piece;
+use crate::policy::{Policy, StructuredMode, Techniques};
 use crate::snapshot::{IndexedText, Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 
 /// Returns true if the payload needs no notice about replaced bytes or redacted fields, and is what the upstream sent: a list
 /// of several of its pages is not.
-pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
+pub(crate) fn needs_no_notice(snapshot: &Snapshot) -> bool {
     let has_replaced = snapshot.invalid_utf8() > 0 && !snapshot.passes_as_bytes();
     !has_replaced && snapshot.redacted().is_empty() && snapshot.upstream_list().is_none()
 }
@@ -25,19 +24,19 @@ pub(super) fn has_white_space(snapshot: &Snapshot) -> bool {
 }
 
 /// Cost of a payload that passes whole.
-pub(super) struct PassThroughCost {
+pub(crate) struct PassThroughCost {
     /// Tokens of the more expensive form; `None` if the payload has exempt parts, which are not counted.
     pub tokens: Option<usize>,
 }
 
 /// Returns the cost of a payload if it passes whole: the request is plain, every part is below the thresholds
 /// of its kind, and all parts together are below those of a reply. Exempt parts do not count.
-pub(super) fn pass_through_cost(
+pub(crate) fn pass_through_cost(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    request: &ResolvedRequest,
     cx: &Context<'_>,
 ) -> Option<PassThroughCost> {
-    if !asked.is_plain {
+    if !request.is_plain {
         return None;
     }
     let policy = cx.policy;
@@ -117,4 +116,24 @@ fn part_wire_bytes(part: &Part, limit: usize) -> usize {
         PartBody::Indexed(_) if part.text_len() > limit => part.text_len(),
         PartBody::Indexed(_) => frame + escaped_len(part.text()),
     }
+}
+
+/// Returns true if shaping of a part is off, so that a plain call gets it as received, whatever it costs. A
+/// duplicate follows the part that it duplicates.
+pub fn is_exempt(snapshot: &Snapshot, at: usize, policy: &Policy) -> bool {
+    let Techniques { pagination, summarization, chunking, .. } = policy.render_options.techniques;
+    let part = snapshot.parts().get(at);
+    let of = part.and_then(|part| part.duplicate).and_then(|twin| snapshot.parts().get(twin.part));
+    match of.or(part).and_then(Part::indexed_text).map(|subject| &subject.structure) {
+        Some(Structure::List(_)) => !pagination,
+        Some(Structure::Object(_)) => !summarization,
+        Some(Structure::Text(_)) => !chunking,
+        None => false,
+    }
+}
+
+/// Returns true if a piece shows a part, or an item of it.
+pub(super) fn shows_part(piece: &Piece, part: &Part) -> bool {
+    let inside = piece.address.strip_prefix(part.address.as_str());
+    inside.is_some_and(|rest| rest.is_empty() || part.item_blocks && rest.starts_with('/'))
 }

@@ -1,9 +1,10 @@
 //! The portion: the content of one reply, and the plan of its page.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt;
+use std::fmt::{Display, Formatter};
 
 use crate::cursor::{CursorToken, Position};
-use crate::stage_name::StageName;
+use crate::named_choices::named_choices;
 use crate::view::Pagination;
 
 /// A rendering of a view that fits its budget. Only [`render`](super) builds one, so nothing else can be sent
@@ -260,3 +261,26 @@ impl Display for Plan {
         write!(f, "; {} of {} tokens planned", self.tokens, self.budget)
     }
 }
+
+/// A stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageName {
+    /// Records are written as rows of a table.
+    Dense,
+    /// The least informative fields are left out of every item.
+    Condense,
+    /// Long strings are shortened.
+    Elide,
+    /// Every item is reduced to the field that identifies it.
+    Identify,
+    /// Fewer items than requested are served.
+    Fewer,
+}
+
+named_choices!(StageName {
+    Dense = "dense",
+    Condense = "condense",
+    Elide = "elide",
+    Identify = "identify",
+    Fewer = "fewer"
+});

@@ -1,21 +1,22 @@
-//! A rendered part: its text, the offset of the next page, and the content of its notice.
+//! A rendered part: its text, the format of its items, the offset of the next page, and the content of its notice.
 
+use portion_json::projection::FieldSelection;
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
 use serde_json::{Map, Value};
 
 use super::budget::RemainingBudget;
-use super::follow_up_call::FollowUpCall;
+use super::context::FollowUpCall;
 use super::meta::{NameList, RenderingMeta};
 use super::page::{Cost, Measured};
-use super::portion::{Plan, PortionKind};
+use super::portion::{Plan, PortionKind, StageName};
 use super::query_tables::QueryTables;
 use crate::cursor::{CursorToken, PartOffset, Position};
+use crate::noise::NoiseFields;
 use crate::paging::PagingArgument;
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
 use crate::snapshot::{IndexedText, Slice};
-use crate::stage_name::StageName;
 use crate::view::{Pagination, RequestedFields, SortOrder, View};
 
 /// A part to render, and how.
@@ -82,11 +83,11 @@ impl RenderTarget<'_> {
 
     /// Returns the rule for stripped fields, or `None` if the caller selected what to show.
     pub(super) fn strip_rule(&self) -> Option<&StripRule> {
-        let asked = self.view.field_selection != RequestedFields::Auto
+        let request = self.view.field_selection != RequestedFields::Auto
             || self.view.is_section
             || self.is_singled_out
             || self.is_answer;
-        Some(&self.policy.render_options.strip_rule).filter(|strip| !asked && !strip.is_empty())
+        Some(&self.policy.render_options.strip_rule).filter(|strip| !request && !strip.is_empty())
     }
 
     /// Returns true if this is the first reply of its walk.
@@ -263,6 +264,22 @@ impl Rendering {
             || self.stripped.has_any()
             || matches!(self.kind, PortionKind::Summary | PortionKind::Raw)
     }
+
+    /// Returns the type of the envelope that holds this rendering.
+    pub(super) fn envelope_type(&self) -> EnvelopeType {
+        if self.page_parts.is_some() {
+            EnvelopeType::Page
+        } else if self.is_json && JsonKind::of_value(self.body.trim_start()) == JsonKind::Object {
+            EnvelopeType::Summary
+        } else {
+            EnvelopeType::Chunk
+        }
+    }
+
+    /// Returns true if all of an object is shown.
+    pub(super) fn is_full(&self) -> bool {
+        self.next.is_none() && self.meta.offset.unwrap_or(0) == 0 && !self.needs_notice()
+    }
 }
 
 /// Returns the characters that lists of names in a notice may take: about a tenth of the budget, with a
@@ -273,3 +290,31 @@ pub(super) fn max_name_chars(room: &RemainingBudget<'_>) -> usize {
 
 /// Characters of about a dozen names.
 const MIN_NAME_CHARS: usize = 250;
+
+/// Type of an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EnvelopeType {
+    /// Items of a list.
+    Page,
+    /// An object, or fields of it.
+    Summary,
+    /// A text, a range of bytes, or a single value.
+    Chunk,
+}
+
+/// The format in which items are written, without white space between tokens.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RowFormat {
+    /// Writes items as rows of a table, with each field name once.
+    pub as_table: bool,
+    /// Fields that are never written.
+    pub noise: NoiseFields,
+    /// Fields that are written; all if `None`.
+    pub kept_fields: Option<FieldSelection>,
+    /// True if `kept_fields` was chosen by a plan rather than requested.
+    pub is_condensed: bool,
+    /// Shortens strings above this many characters.
+    pub elide_above: Option<usize>,
+    /// Stages that were applied.
+    pub stages: Vec<StageName>,
+}

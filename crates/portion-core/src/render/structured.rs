@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
-use super::notice_key::nested_notice_key;
 use super::portion::{Piece, PieceBody, PortionKind};
 use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
@@ -118,7 +117,7 @@ fn merge_unminified(
 ) -> String {
     let style = walk.cx.policy.render_options.metadata_style;
     let notice = &nest_under_meta(&notice_text.object, style);
-    let (channel, shape) = match form {
+    let (content, shape) = match form {
         StructuredForm::BareValue(value, _) => return value.clone(),
         StructuredForm::OwnPart(own, shape) | StructuredForm::TextVariant(own, shape) => (&**own, *shape),
         StructuredForm::SameAsText(shape) => (text, *shape),
@@ -127,10 +126,10 @@ fn merge_unminified(
     let taken =
         part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
     if let (Placement::Blocks(span), Some(part), false) = (shape, part, walk.uses_envelope()) {
-        let object = blocks_with(part.text(), span, &channel.pieces);
+        let object = blocks_with(part.text(), span, &content.pieces);
         return with_notice(&object, notice, style, taken);
     }
-    let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, style, taken) };
+    let Some(shaped) = &content.notice_part else { return with_notice("{}", notice, style, taken) };
     let rendering = &shaped.rendering;
     if walk.uses_envelope() {
         return envelope::wrap(rendering, &notice_text.object, style);
@@ -250,4 +249,22 @@ fn has_notice_keys(subject: &IndexedText, style: MetadataStyle) -> bool {
         },
         SubjectForm::Text(_) => false,
     }
+}
+
+/// Returns the key under which a notice is nested in an object that has a key of the notice already: `portion`, with
+/// underscores appended until the object has no such key.
+///
+/// ```
+/// use portion_core::render::nested_notice_key;
+///
+/// assert_eq!(nested_notice_key(r#"{"meta":1}"#), "portion");
+/// assert_eq!(nested_notice_key(r#"{"meta":1,"portion":2}"#), "portion_");
+/// ```
+pub fn nested_notice_key(object: &str) -> String {
+    let all = Span::new(0, object.len());
+    let mut key = "portion".to_owned();
+    while value_at(object, all, &key).is_some() {
+        key.push('_');
+    }
+    key
 }

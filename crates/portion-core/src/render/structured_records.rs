@@ -8,11 +8,11 @@
 use portion_json::scan::{JsonKind, is_json, minified};
 
 use super::budget::RemainingBudget;
-use super::embedded_json::render_in_string;
 use super::portion::PortionKind;
-use super::record_lists::record_lists;
+use super::query_tables::record_lists;
 use super::rendering::{RenderTarget, Rendering};
 use super::structured::{Placement, StructuredForm};
+use super::walk::value::render_in_string;
 use super::walk::{PartWalk, RenderedPart, ReplyContent};
 use super::{page, summary};
 use crate::cursor::{PartOffset, Position};
@@ -40,8 +40,8 @@ fn render_largest_list(
 impl<'a> PartWalk<'a> {
     /// Returns true if `structuredContent` holds whole records, whatever the text shows of them.
     pub(super) fn serves_records(&self) -> bool {
-        let Self { request: asked, is_whole: whole, .. } = self;
-        let view = &asked.view;
+        let Self { request, is_whole: whole, .. } = self;
+        let view = &request.view;
         // A page by number, or another order, selects the whole of one part.
         let is_payload = match &view.target {
             Target::Everything => true,

@@ -10,7 +10,7 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonReader, is_equivalent_json, is_json, unescape};
 use portion_json::span::Span;
 
-use super::record_blocks::record_blocks;
+use super::table_layouts::record_blocks;
 use super::{DuplicateForm, IndexedText, JsonOrigin, Part, PartBody, Slice, Structure, StructuredDuplicate};
 use crate::payload::BlockLabel;
 use crate::snapshot::cell_spans;

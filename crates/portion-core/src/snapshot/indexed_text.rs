@@ -1,15 +1,16 @@
-//! Classifies a text as a list, an object or plain text, and indexes it.
+//! Classifies a text as a list, an object or plain text, and indexes it; reads lists at paths.
 
 use std::sync::Arc;
 
-use portion_json::scan::{JsonKind, unescape};
+use portion_json::path::{PathSteps, key_matches, step_from_quoted};
+use portion_json::scan::{JsonKind, JsonReader, SparseOffsets, unescape};
 use portion_json::span::Span;
 
 use super::line_index::LineIndex;
-use super::list::List;
-use super::list_at_path::list_at;
+use super::list::{EnclosingObject, Layout, List};
 use super::list_detection;
-use super::object::ObjectIndex;
+use super::list_detection::{DetectedList, detect_table};
+use super::object::{ObjectIndex, read_item_offsets};
 use super::slice::Slice;
 
 /// A text that can be rendered, with its index.
@@ -89,5 +90,116 @@ impl IndexedText {
 impl ObjectIndex {
     fn heap_bytes(&self) -> usize {
         self.listed.capacity() * size_of::<super::object::Member>() + self.key_offsets.heap_bytes()
+    }
+}
+
+/// Maximum enclosing objects that are entered.
+const MAX_LEVELS: usize = 16;
+
+/// Indexes a JSON text with the list at a path, a JSON Pointer or dotted. Returns `None` if the text is
+/// not JSON, or if the value there is neither an array nor an object of objects.
+pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
+    let (mut levels, mut pointer): (Vec<EnclosingObject>, _) = (Vec::new(), String::new());
+    let mut reader = JsonReader::new(text);
+    let mut rest = PathSteps::parse(path);
+    let mut known: Option<(SparseOffsets, Layout)> = None;
+    while !rest.is_empty() {
+        if reader.peek().ok()? != JsonKind::Object || levels.len() == MAX_LEVELS {
+            return None;
+        }
+        let mut members = ObjectIndex::parse(&mut reader).ok()?;
+        if levels.is_empty() {
+            reader.expect_end().ok()?;
+        }
+        let named = |name: &str| members.listed.iter().position(|member| key_matches(text, member.key, name));
+        let (inner, taken) =
+            rest.next_candidates().into_iter().find_map(|taken| Some((named(&taken.name)?, taken)))?;
+        if members.len() > ObjectIndex::MAX_LISTED {
+            return None;
+        }
+        let member = members.listed[inner];
+        rest = taken.rest;
+        known = if member.kind == JsonKind::Array && rest.is_empty() {
+            let layout =
+                detect_table(text, &members).filter(|(at, _)| *at == inner).map(|(_, layout)| layout);
+            Some((members.take_item_offsets(text, inner)?, layout.unwrap_or(Layout::Array)))
+        } else {
+            None
+        };
+        reader = JsonReader::resume(text, member.value.start as usize);
+        pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
+        levels.push(EnclosingObject { members: members.listed, list_member: inner });
+    }
+    reader.peek().ok()?;
+    let start = reader.at();
+    let (items, layout, end) = match known {
+        Some((items, layout)) => {
+            (items, layout, levels.last()?.members.get(levels.last()?.list_member)?.value.end as usize)
+        }
+        None => read_records(&mut reader)?,
+    };
+    if levels.is_empty() {
+        reader.expect_end().ok()?;
+    }
+    let span = Span::new(start, end);
+    Some(
+        DetectedList { layout, item_offsets: items, span, enclosing_objects: levels, pointer }
+            .into_structure(text),
+    )
+}
+
+/// Reads the items of the array at the reader, or the entries of the object of objects, and its end.
+fn read_records(reader: &mut JsonReader<'_>) -> Option<(SparseOffsets, Layout, usize)> {
+    if reader.peek().ok()? == JsonKind::Array {
+        let items = read_item_offsets(reader).ok()?;
+        return Some((items, Layout::Array, reader.at()));
+    }
+    let members = ObjectIndex::parse(reader).ok()?;
+    let of_objects =
+        !members.is_empty() && members.listed.iter().all(|member| member.kind == JsonKind::Object);
+    of_objects.then_some((members.key_offsets, Layout::Map, reader.at()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list_at;
+    use crate::snapshot::{Layout, Structure};
+
+    fn check(text: &str, path: &str, expect: Option<(&str, usize)>) {
+        let found = list_at(text, path);
+        let found_list = found.as_ref().map(|form| match form {
+            Structure::List(list) => (list.pointer.as_str(), list.iter_from(text, 0).count()),
+            _ => panic!("no list: {form:?}"),
+        });
+        assert_eq!(found_list, expect, "{text} {path}");
+    }
+
+    #[test]
+    fn a_list_is_found_at_its_path() {
+        let text = r#" {"id":1,"big":["aaaaaaaaaaaaaaaaaaaaaaaaa"],"data":{"x":0,"the results":[{"a":1},{"a":2}]}} "#;
+        check(text, "data.the results", Some(("/data/the results", 2)));
+        check(text, "/data/the results", Some(("/data/the results", 2)));
+        check(text, "$.big", Some(("/big", 1)));
+        check(text, "data", None);
+        check(text, "data.results", None);
+        check(text, "id", None);
+        check(text, "data.the results.0", None);
+        check("[1,2]", "", Some(("", 2)));
+        check("[1,2", "", None);
+        check("[1,2] x", "", None);
+        check(r#"{"a":[1]} x"#, "a", None);
+        check(r#"{"a":[]}"#, "a", Some(("/a", 0)));
+        check(r#"{"a.b":[1],"a":{"b":[1,2]}}"#, "a.b", Some(("/a.b", 1)));
+        check(r#"{"a/b":{"c":[1]}}"#, "/a~1b/c", Some(("/a~1b/c", 1)));
+    }
+
+    #[test]
+    fn an_object_of_objects_is_a_map_and_columns_are_kept() {
+        check(r#"{"people":{"x":{"a":1},"y":{}}}"#, "people", Some(("/people", 2)));
+        check(r#"{"x":{"a":1},"y":{"a":2}}"#, "$", Some(("", 2)));
+        check(r#"{"people":{"x":1}}"#, "people", None);
+        let table = r#"{"t":{"columns":["a"],"rows":[[1],[2]]}}"#;
+        let Some(Structure::List(list)) = list_at(table, "t.rows") else { panic!("no list") };
+        assert!(matches!(list.layout, Layout::Table { .. }));
     }
 }

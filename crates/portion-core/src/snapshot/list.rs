@@ -8,9 +8,8 @@ use portion_json::path::value_at;
 use portion_json::scan::{JsonReader, SparseOffsets};
 use portion_json::span::Span;
 
-use super::field_type::FieldType;
 use super::object::Member;
-use super::profile::ListProfile;
+use super::profile::{FieldType, ListProfile};
 use super::slice::Slice;
 
 /// A list of items in a JSON text. All spans are relative to that text.
@@ -142,7 +141,7 @@ impl List {
     pub fn pointer_to(&self, text: &str, item: &ListItem) -> String {
         let step = item.key.map_or_else(
             || item.index.to_string(),
-            |key| portion_json::json_pointer::step_from_quoted(key.slice(text)),
+            |key| portion_json::path::step_from_quoted(key.slice(text)),
         );
         format!("{}/{step}", self.pointer)
     }

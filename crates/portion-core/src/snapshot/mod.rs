@@ -13,65 +13,55 @@
 //! assert_eq!((list.pointer.as_str(), list.len()), ("/data", 2));
 //! ```
 
-mod column_arrays;
-mod derived;
 mod duplicates;
 mod embedded_json;
 mod encoding;
-mod field_type;
-mod gaps;
-mod groups;
-mod header_row;
 mod indexed_text;
 mod line_index;
 mod list;
-mod list_at_path;
 mod list_detection;
 mod nested_lists;
 mod object;
-mod part_name;
 mod partial;
 mod profile;
-mod record_blocks;
 mod redacted;
 mod slice;
-mod text_tables;
+mod table_layouts;
 mod upstream_page;
 
+pub(crate) use duplicates::block_place;
+pub(crate) use embedded_json::main_text;
+pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
+pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
+pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
+pub use indexed_text::{IndexedText, Structure};
+pub use line_index::LineIndex;
+pub(crate) use line_index::{ItemsTable, TableSource, TextTables, column_list};
+pub(crate) use list::cell_spans;
+pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
+pub(crate) use list_detection::{LIST_NAMES, has_identity, sole_object};
+pub(crate) use nested_lists::MIN_LIST_BYTES;
+pub use nested_lists::{NestedLists, joined_records, main_lists};
+pub use object::{Member, ObjectIndex};
+pub use profile::{Field, FieldRank, ListProfile, visit_fields};
+pub(crate) use profile::{FieldType, field_names};
+pub(crate) use redacted::string_at;
+pub use slice::Slice;
+pub use table_layouts::{ColumnArrays, RecordBlock, header_row, list_blocks, record_blocks};
+pub use upstream_page::UpstreamPage;
+pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
+
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_json::span::Span;
 
 use crate::missing_codes::MissingCodes;
 use crate::paging::PagingArgument;
 use crate::payload::{BinaryInfo, BlockLabel, Content, Payload, QueryAnswer, TransportPage, UpstreamList};
-pub use column_arrays::ColumnArrays;
-pub use derived::DerivedData;
-pub(crate) use duplicates::block_place;
-pub(crate) use embedded_json::main_text;
-pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text};
-pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
-pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
-pub(crate) use field_type::FieldType;
-pub(crate) use groups::{LIST_NAMES, sole_object};
-pub use header_row::header_row;
-pub use indexed_text::{IndexedText, Structure};
-pub use line_index::LineIndex;
-pub(crate) use list::cell_spans;
-pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
-pub(crate) use list_detection::has_identity;
-pub(crate) use nested_lists::MIN_LIST_BYTES;
-pub use nested_lists::{NestedLists, joined_records, main_lists};
-pub use object::{Member, ObjectIndex};
-pub(crate) use profile::field_names;
-pub use profile::{Field, FieldRank, ListProfile, visit_fields};
-pub use record_blocks::{RecordBlock, list_blocks, record_blocks};
-pub(crate) use redacted::string_at;
-pub use slice::Slice;
-pub(crate) use text_tables::{ItemsTable, TableSource, TextTables, column_list};
-pub use upstream_page::UpstreamPage;
-pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 
 /// An immutable payload with its index.
 #[derive(Clone, Debug)]
@@ -374,7 +364,7 @@ impl Part {
     /// Returns the name of its content: the URI of a resource, or the path in the first line of a text.
     pub fn name(&self) -> Option<&str> {
         let uri = self.label.source.as_deref().filter(|source| source.contains(':'));
-        uri.or_else(|| part_name::path_in_first_line(self.source()))
+        uri.or_else(|| path_in_first_line(self.source()))
     }
 
     /// Returns the text as the upstream wrote it.
@@ -413,5 +403,111 @@ impl Part {
             PartBody::Indexed(subject) => Some(subject),
             PartBody::Atomic { .. } => None,
         }
+    }
+}
+
+/// Longest name, in bytes.
+const MAX_BYTES: usize = 200;
+/// Longest extension of a file, in characters.
+const MAX_EXTENSION: usize = 8;
+
+/// Returns the path that is all of the first line, without the signs around it.
+fn path_in_first_line(text: &str) -> Option<&str> {
+    let line = text.lines().next()?.trim();
+    let line = line.strip_prefix("File:").or_else(|| line.strip_prefix("file:")).unwrap_or(line);
+    let name = line.trim_matches(|c: char| c.is_whitespace() || "#=-*`<>:".contains(c));
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let has_extension = (1..=MAX_EXTENSION).contains(&extension.len())
+        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && extension.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_path = name.len() <= MAX_BYTES
+        && !name.contains(|c: char| c.is_whitespace() || "{}[]()\"',;|".contains(c))
+        && (has_extension || name.trim_matches('/').contains('/'));
+    is_path.then_some(name)
+}
+
+/// A value that is computed from a snapshot.
+type DerivedValue = Arc<dyn Any + Send + Sync>;
+
+/// The place of data that are computed from a snapshot. A clone of the snapshot computes its own.
+#[derive(Default)]
+pub struct DerivedData {
+    value: Mutex<Option<DerivedValue>>,
+    byte_count: AtomicUsize,
+}
+
+impl DerivedData {
+    /// Returns the value, created if there is none of this type.
+    pub fn get_or_default<T: Any + Default + Send + Sync>(&self) -> Arc<T> {
+        let mut value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = value.clone().and_then(|value| value.downcast().ok()) {
+            return known;
+        }
+        let new = Arc::new(T::default());
+        *value = Some(Arc::<T>::clone(&new));
+        new
+    }
+
+    /// Returns the size of the value in bytes, as it was set last.
+    pub fn byte_count(&self) -> usize {
+        self.byte_count.load(Ordering::Relaxed)
+    }
+
+    /// Sets the size of the value in bytes, once it has changed.
+    pub fn set_byte_count(&self, bytes: usize) {
+        self.byte_count.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Drops the value.
+    pub fn clear(&self) {
+        *self.value.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.set_byte_count(0);
+    }
+}
+
+impl Clone for DerivedData {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for DerivedData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DerivedData").field("byte_count", &self.byte_count()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::{DerivedData, path_in_first_line};
+
+    #[test]
+    fn paths_are_names() {
+        let check = |text: &str, expect: Option<&str>| assert_eq!(path_in_first_line(text), expect, "{text}");
+        check("# src/main.rs\nfn main() {}\n", Some("src/main.rs"));
+        check("==> log/app.log <==\nx", Some("log/app.log"));
+        check("README.md:\n# Title", Some("README.md"));
+        check("File: `a/b`\n", Some("a/b"));
+        check("# Title of a document\n", None);
+        check("Version 1.2\n", None);
+        check("1.25\n", None);
+        check("{\"a\":\"b/c\"}", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_value_stays_until_it_is_cleared() {
+        let derived = DerivedData::default();
+        derived.get_or_default::<AtomicU8>().store(7, Ordering::Relaxed);
+        derived.set_byte_count(1);
+        assert_eq!(derived.get_or_default::<AtomicU8>().load(Ordering::Relaxed), 7);
+        assert_eq!(derived.clone().byte_count(), 0);
+        derived.clear();
+        assert_eq!(
+            (derived.byte_count(), derived.get_or_default::<AtomicU8>().load(Ordering::Relaxed)),
+            (0, 0)
+        );
     }
 }

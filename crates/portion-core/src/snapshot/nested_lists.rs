@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use portion_json::containers::{Member, items, members};
-use portion_json::json_pointer::{escape_step, unescape_step};
+use portion_json::path::{escape_step, unescape_step};
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
 

@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 
 use portion_json::span::Span;
 
-use super::gaps::Gaps;
+use super::slice::Gaps;
 use super::{List, PartBody, Slice, Snapshot, Structure};
 use crate::codec::DecodeError;
 

@@ -6,7 +6,7 @@
 //! searched.
 
 use portion_json::scan::{JsonKind, JsonReader, unescape};
-use portion_text::name_words;
+use portion_text::names;
 
 use super::list::List;
 use super::object::{Member, ObjectIndex};
@@ -225,7 +225,7 @@ pub(super) fn holds_page_facts(text: &str, member: &Member) -> bool {
 
 /// Returns the name of a member, as words.
 fn words_of(text: &str, member: &Member) -> String {
-    name_words::split_name(&unescape(member.key.slice(text))).join(" ")
+    names::split_name(&unescape(member.key.slice(text))).join(" ")
 }
 
 /// Paging information of a payload.
@@ -286,7 +286,7 @@ impl PageFields {
     /// Reads a member; `in_page_object` is true inside an object that holds paging information.
     fn read_member(&mut self, text: &str, member: &Member, path: &mut Vec<String>, in_page_object: bool) {
         let key = unescape(member.key.slice(text));
-        let name = name_words::split_name(&key).join(" ");
+        let name = names::split_name(&key).join(" ");
         let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
         let value = member.value.slice(text);
         match member.kind {

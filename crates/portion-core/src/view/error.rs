@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use portion_json::name_list::quote_name;
+use portion_json::projection::quote_name;
 use portion_json::scan::quote;
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 use thiserror::Error;
 
 use super::controls::CONTROLS;
@@ -355,7 +355,7 @@ fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use portion_text::repeated::MAX_REPEATED_CHARS;
+    use portion_text::display::MAX_REPEATED_CHARS;
 
     use super::ViewError;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use portion_json::containers::{Member, items, members};
-use portion_json::name_list::split_names;
 use portion_json::path::key_matches;
-use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
+use portion_json::projection::{
+    FieldSelection, OmittedFields, is_path_within, pointer_to_dotted, split_names,
+};
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
-use portion_text::spelling::{closest_name, equivalent_name};
+use portion_text::names::{closest_name, equivalent_name};
 
 use super::{NestedObject, RequestedFields, Target, View, ViewError, section};
 use crate::redact::is_redacted_field;

@@ -21,12 +21,24 @@ mod field_names;
 pub(crate) mod media;
 pub(crate) mod order;
 mod page_start;
-mod pagination;
 mod query;
 mod request;
 mod resolve;
 mod section;
 mod target;
+
+pub use controls::{CONTROLS, ControlNames, control_named};
+pub use error::ViewError;
+pub(crate) use field_names::{list_field_names, select_fields};
+pub use order::parse_sort;
+pub(crate) use page_start::{Pagination, line_start_place, skipped_count};
+pub use query::{Query, is_statement};
+pub use request::Request;
+pub use resolve::{ResolvedRequest, resolve};
+pub(crate) use section::{
+    CustomSection, NestedObject, Section, SectionScope, core_object, custom_sections, same_headings, sections,
+};
+pub(crate) use target::target_at_path;
 
 use std::sync::Arc;
 
@@ -36,19 +48,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cursor::ViewId;
 use crate::snapshot::{IndexedText, Slice, Snapshot, Structure};
-pub use controls::{CONTROLS, ControlNames, control_named};
-pub use error::ViewError;
-pub(crate) use field_names::{list_field_names, select_fields};
-pub use order::parse_sort;
-pub(crate) use page_start::{line_start_place, skipped_count};
-pub(crate) use pagination::Pagination;
-pub use query::{Query, is_statement};
-pub use request::Request;
-pub use resolve::{ResolvedRequest, resolve};
-pub(crate) use section::{
-    CustomSection, NestedObject, Section, SectionScope, core_object, custom_sections, same_headings, sections,
-};
-pub(crate) use target::target_at_path;
 
 /// A part of a snapshot, and how it is shown.
 #[derive(Clone, Debug, Default)]
@@ -215,9 +214,9 @@ impl View {
             Target::Value(node) => node.extra_bytes + node.pointer.len(),
         };
         let order = self.order.as_ref().map_or(0, |order| order.item_indices.len() * size_of::<u32>());
-        let keep = self.pagination.as_ref().and_then(|pace| pace.kept_fields.as_ref());
-        let pace = keep.map_or(0, |keep| keep.paths().iter().map(String::len).sum());
-        size_of::<Self>() + node + order + pace
+        let keep = self.pagination.as_ref().and_then(|pagination| pagination.kept_fields.as_ref());
+        let pagination = keep.map_or(0, |keep| keep.paths().iter().map(String::len).sum());
+        size_of::<Self>() + node + order + pagination
     }
 
     /// Returns the subjects of the view, each with the path by which a caller reaches it: empty for the main

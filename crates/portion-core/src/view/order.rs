@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use portion_json::path::value_at;
 use portion_json::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use portion_json::span::Span;
-use portion_text::spelling::{closest_name, equivalent_name};
+use portion_text::names::{closest_name, equivalent_name};
 
 use super::field_names::list_field_names;
 use super::{SortOrder, Target, View, ViewError};

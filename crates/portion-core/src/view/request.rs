@@ -1,6 +1,6 @@
 //! Requests of callers, validated as far as possible without the payload.
 
-use portion_json::name_list::{quote_name, split_names};
+use portion_json::projection::{quote_name, split_names};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 
 use super::controls::CONTROLS;

@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use portion_json::containers;
-use portion_json::json_pointer::step_from_quoted;
+use portion_json::path::step_from_quoted;
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
-use portion_text::counted::counted;
+use portion_text::display::counted;
 
 use super::field_names::select_fields;
 use super::media;
 use super::page_start::{NumberedPage, page_start};
-use super::section::{self, SectionScope, SectionTarget};
-use super::target::{self, focused_value, path_error, target_at_path, whole_part_value};
-use super::{Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order};
+use super::section::{SectionScope, SectionTarget};
+use super::target::{focused_value, path_error, target_at_path, whole_part_value};
+use super::{
+    Pagination, Request, RequestedFields, Target, TargetValue, TextRange, View, ViewError, order, section,
+    target,
+};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::UnshownRange;
 use crate::path::resolve_path;
@@ -193,7 +196,7 @@ fn select(
     if let Some(limit) = request.limit {
         // Another page size starts a walk of its own, and so does a size for a first page that was as large as fits.
         let is_same_walk = view.limit == Some(limit) || !from.offset.is_start();
-        view.pagination = view.pagination.filter(|pace| pace.page_size == limit && is_same_walk);
+        view.pagination = view.pagination.filter(|pagination| pagination.page_size == limit && is_same_walk);
         view.limit = Some(limit);
     }
     if let Some(path) = &request.path {

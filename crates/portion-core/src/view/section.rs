@@ -1,11 +1,10 @@
 //! Named sections: members and operator-defined sections of an object, and headings of a document.
 
-use portion_json::json_pointer::step_from_quoted;
-use portion_json::path::key_matches;
+use portion_json::path::{key_matches, step_from_quoted};
 use portion_json::projection::{FieldSelection, OmittedFields, is_path_within, pointer_to_dotted};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use super::ViewError;
 use super::field_names::{record_has_any, subject_has_any};

@@ -65,8 +65,8 @@ fn target_in_part(
             if value != holder.span {
                 return Ok(target_from_source(part, pointer, source));
             }
-            let held = TargetValue::new(part as u16, pointer, subject.clone(), source, 0);
-            return Ok(Target::Value(Arc::new(held)));
+            let stored = TargetValue::new(part as u16, pointer, subject.clone(), source, 0);
+            return Ok(Target::Value(Arc::new(stored)));
         }
         let dotted = holder.pointer.trim_start_matches('/').replace('/', ".");
         let rest = path.strip_prefix(holder.pointer.as_str()).or_else(|| path.strip_prefix(dotted.as_str()));

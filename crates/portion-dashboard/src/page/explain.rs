@@ -1,7 +1,7 @@
 //! Explains outcomes, stages and error codes in a sentence each.
 
 use portion_core::event::{Outcome, ServedError};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 
 /// Explains an outcome.
 pub(super) fn outcome(name: &str) -> &'static str {
@@ -36,7 +36,6 @@ pub(super) fn outcome(name: &str) -> &'static str {
 pub(super) fn step(name: &str) -> &'static str {
     match StageName::from_name(name) {
         Some(StageName::Dense) => "Records were written as rows of a table, which names each field once.",
-        Some(StageName::Minify) => "White space between values was removed.",
         Some(StageName::Condense) => {
             "The least informative fields were left out of every item; fields=all returns them."
         }

@@ -9,7 +9,7 @@ use portion_core::policy::{FirstRows, MetadataMode, Policy};
 use portion_core::snapshot::{Snapshot, Structure};
 use portion_core::view::{Request, View};
 
-use crate::call::{Caller, Fault, Reply, ReuseKey, SnapshotQuery};
+use crate::call::{Caller, Fault, ReadCall, Reply, ReuseKey, SnapshotQuery};
 use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
 use crate::paged_call::FirstPage;
@@ -272,6 +272,7 @@ impl Gateway {
     ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
         let policy = &context.caller.effective_policy;
         let is_long_page = context.caller.paged_call.is_none()
+            && matches!(context.caller.read_call, ReadCall::Http(_))
             && request.is_plain()
             && payload.paging_arguments.iter().any(PagingArgument::is_given)
             && policy.policy.first_rows == FirstRows::Page

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
-use portion_json::json_pointer::escape_step;
+use portion_json::path::escape_step;
 use portion_json::scan::{JsonKind, JsonReader, is_equivalent_json, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::pushdown::Pushdown;

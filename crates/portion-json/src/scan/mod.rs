@@ -18,16 +18,67 @@
 
 mod block;
 mod equal;
-mod minify;
-mod nesting;
-mod number;
 mod offsets;
 mod reader;
 mod string;
 
-pub use equal::is_equivalent_json;
-pub use minify::{minified, minify, string_end};
-pub use number::{ParsedNumber, power_of_ten};
+pub use equal::{ParsedNumber, is_equivalent_json, power_of_ten};
 pub use offsets::SparseOffsets;
-pub use reader::{ExpectedKey, JsonKind, JsonReader, ScanError, is_json};
-pub use string::{escape_into, escaped_len, lone_surrogate_count, quote, unescape, unescape_into};
+pub use reader::{ExpectedKey, JsonReader, is_json};
+pub use string::{
+    escape_into, escaped_len, lone_surrogate_count, minified, minify, quote, string_end, unescape,
+    unescape_into,
+};
+
+use thiserror::Error;
+
+/// The kind of a value, determined by its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JsonKind {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// `-1.5e3`
+    Number,
+    /// `true`, `false`
+    Bool,
+    /// `null`
+    Null,
+}
+
+impl JsonKind {
+    /// Returns the kind of a value that is known to be valid JSON.
+    pub fn of_value(value: &str) -> Self {
+        match value.bytes().find(|b| !is_whitespace(*b)) {
+            Some(b'{') => Self::Object,
+            Some(b'[') => Self::Array,
+            Some(b'"') => Self::String,
+            Some(b't' | b'f') => Self::Bool,
+            Some(b'n') => Self::Null,
+            _ => Self::Number,
+        }
+    }
+
+    /// Returns true for an object or an array.
+    pub fn is_container(self) -> bool {
+        matches!(self, Self::Object | Self::Array)
+    }
+}
+
+/// The error for text that is not JSON (RFC 8259).
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("not JSON at byte {offset}: {expected}")]
+pub struct ScanError {
+    /// Offset of the first invalid byte.
+    pub offset: usize,
+    /// Description of what was expected there.
+    pub expected: &'static str,
+}
+
+#[inline]
+fn is_whitespace(b: u8) -> bool {
+    matches!(b, b' ' | b'\n' | b'\r' | b'\t')
+}

@@ -2,15 +2,13 @@
 //! rest.
 
 mod fast_path;
-mod kind;
-mod scan_error;
+
+pub use fast_path::ExpectedKey;
 
 use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, digit_prefix_len, plain_prefix_len, skip_plain_blocks};
-use super::nesting::NestingStack;
+use super::is_whitespace;
+use super::{JsonKind, ScanError};
 use crate::span::Span;
-pub use fast_path::ExpectedKey;
-pub use kind::JsonKind;
-pub use scan_error::ScanError;
 
 /// A position in JSON text. Every step validates what it passes.
 ///
@@ -398,7 +396,55 @@ impl<'a> JsonReader<'a> {
     }
 }
 
-#[inline]
-fn is_whitespace(b: u8) -> bool {
-    matches!(b, b' ' | b'\n' | b'\r' | b'\t')
+/// A stack of containers; a set bit is an object.
+#[derive(Debug, Default)]
+pub(super) struct NestingStack {
+    depth: usize,
+    /// The innermost 64 levels; the others are in `outer_words`, 64 levels per word.
+    inner_bits: u64,
+    outer_words: Vec<u64>,
+}
+
+impl NestingStack {
+    pub(super) fn push(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer_words.push(self.inner_bits);
+            self.inner_bits = 0;
+        }
+        self.inner_bits = self.inner_bits << 1 | u64::from(object);
+        self.depth += 1;
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.inner_bits = self.outer_words.pop().unwrap_or_default();
+        } else {
+            self.inner_bits >>= 1;
+        }
+    }
+
+    /// Returns true if the innermost container is an object; `None` outside of any.
+    pub(super) fn in_object(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.inner_bits & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NestingStack;
+
+    #[test]
+    fn every_level_is_tracked() {
+        let shape: Vec<bool> = (0..1_000).map(|i| i % 3 == 0 || i % 7 == 1).collect();
+        let mut nesting = NestingStack::default();
+        for object in &shape {
+            nesting.push(*object);
+        }
+        for object in shape.iter().rev() {
+            assert_eq!(nesting.in_object(), Some(*object));
+            nesting.pop();
+        }
+        assert_eq!(nesting.in_object(), None);
+    }
 }

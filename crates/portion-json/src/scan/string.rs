@@ -1,4 +1,4 @@
-//! Decodes and encodes JSON strings.
+//! Decodes and encodes JSON strings, and minifies JSON around them.
 
 use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, byte_mask, plain_prefix_len};
 
@@ -161,12 +161,13 @@ pub fn escaped_len(text: &str) -> usize {
     });
     text.len() + added.sum::<usize>()
 }
+
 /// Counts the lone surrogates in the strings of valid JSON.
 pub fn lone_surrogate_count(json: &str) -> usize {
     let bytes = json.as_bytes();
     let (mut at, mut count, mut text) = (0, 0, String::new());
     while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|start| at + start) {
-        at = super::string_end(bytes, start);
+        at = string_end(bytes, start);
         let string = &json[start..at];
         if string.contains("\\u") {
             text.clear();
@@ -174,4 +175,52 @@ pub fn lone_surrogate_count(json: &str) -> usize {
         }
     }
     count
+}
+
+/// Appends valid JSON without insignificant white space.
+pub fn minify(json: &str, out: &mut String) {
+    let bytes = json.as_bytes();
+    let mut done = 0;
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'"' => i = string_end(bytes, i),
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                out.push_str(&json[done..i]);
+                while i < bytes.len() && matches!(bytes[i], b' ' | b'\n' | b'\r' | b'\t') {
+                    i += 1;
+                }
+                done = i;
+            }
+            _ => i += 1,
+        }
+    }
+    out.push_str(&json[done..]);
+}
+
+/// Returns valid JSON without insignificant white space.
+pub fn minified(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    minify(json, &mut out);
+    out
+}
+
+/// Returns the offset after the string that begins at `start`, in valid JSON.
+pub fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut i = start + 1;
+    while i < bytes.len() {
+        if let Some(block) = bytes.get(i..i + BLOCK_BYTES) {
+            let plain = plain_prefix_len(block);
+            i += plain;
+            if plain == BLOCK_BYTES {
+                continue;
+            }
+        }
+        match bytes[i] {
+            b'"' => return i + 1,
+            b'\\' => i += 2,
+            _ => i += 1,
+        }
+    }
+    bytes.len()
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hyper::HeaderMap;
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 
 use super::{bad_request, header_value};
 use crate::front::http::http_error::HttpError;

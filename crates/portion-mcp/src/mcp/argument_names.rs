@@ -5,7 +5,7 @@ use portion_core::view::{CONTROLS, control_named};
 use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 use super::walk::{self, Member};
 

@@ -1,12 +1,12 @@
 //! Finds members and items in validated JSON, and edits a message in place: bytes outside the edits are kept.
 
-use portion_json::json_pointer::unescape_step;
+use portion_json::path::unescape_step;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_json::{containers, path};
 
 pub(super) use portion_json::containers::Member;
-pub(super) use portion_json::json_pointer::step_from_quoted;
+pub(super) use portion_json::path::step_from_quoted;
 
 /// A text and its edits.
 #[derive(Debug)]

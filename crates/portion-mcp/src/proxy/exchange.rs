@@ -9,7 +9,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::http::response::Parts;
 use hyper::{Method, Response, StatusCode};
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 
 use super::internal_request::{run_internal_requests, send_internal_request};
 use super::session::{ProxySession, ReservedIds};

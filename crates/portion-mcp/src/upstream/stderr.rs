@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use portion_text::printable::is_printable;
+use portion_text::display::is_printable;
 use tokio::time::timeout;
 
 use crate::once::OneShotFlag;

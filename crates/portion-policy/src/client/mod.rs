@@ -14,7 +14,7 @@ mod known;
 mod preset;
 
 use portion_core::policy::ClientLimits;
-use portion_text::glob::matches;
+use portion_text::names::matches_pattern;
 use portion_tokens::Tokenizer;
 
 pub use known::CLIENTS;
@@ -104,7 +104,8 @@ impl ClientProfile {
     /// Returns the row of the same client for a model, if there is one.
     pub fn for_model(&'static self, model: &str) -> &'static Self {
         let is_row = |row: &&Self| {
-            row.name_patterns == self.name_patterns && row.models.iter().any(|known| matches(known, model))
+            row.name_patterns == self.name_patterns
+                && row.models.iter().any(|known| matches_pattern(known, model))
         };
         CLIENTS.iter().find(is_row).unwrap_or(self)
     }
@@ -140,7 +141,7 @@ fn name_matches(known: &str, name: &str) -> bool {
         name.chars().filter(|c| keeps(*c)).map(|c| c.to_ascii_lowercase()).collect()
     };
     let known = normalized(known, |c| c.is_alphanumeric() || c == '*');
-    matches(&known, &normalized(name, char::is_alphanumeric))
+    matches_pattern(&known, &normalized(name, char::is_alphanumeric))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Redacts tables whose names stand once: `{"columns":[…],"rows":[[…]]}`, and rows below a row of names. A cell cannot be
 //! removed, so a cell that is not a string becomes `null`.
 
-use portion_json::columnar::column_names;
-use portion_json::containers::items;
+use portion_json::containers::{column_names, items};
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 

@@ -13,12 +13,12 @@ use portion_core::snapshot::{
     list_blocks, record_blocks,
 };
 use portion_core::view::View;
-use portion_json::json_pointer::unescape_step;
+use portion_json::path::unescape_step;
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use portion_text::chunk::TextKind;
 use portion_text::document_table::{document_tables, largest_table};
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 use portion_text::{delimited, diff};
 
 use arrays::{

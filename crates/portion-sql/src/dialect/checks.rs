@@ -13,7 +13,7 @@ use sqlparser::ast::{
 };
 
 use super::literals::is_comparison;
-use super::syntax::{Tree, column_name, literal, quoted_text, raw};
+use super::{Tree, column_name, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.
 const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day \

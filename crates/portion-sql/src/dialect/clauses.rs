@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::rewriting::without_rows;
-use super::syntax::{column_name, for_each_expr, parse};
+use super::{column_name, for_each_expr, parse};
 
 /// Functions that make a column of SELECT an aggregate.
 const AGGREGATES: &str = "count sum avg min max total group_concat string_agg json_group_array json_group_object \

@@ -7,7 +7,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, OrderByKind, Query, Select, UnaryOperator, Value, Visit, Visitor,
 };
 
-use super::syntax::{Tree, arguments, column_name, for_each_expr, is_number, literal};
+use super::{Tree, arguments, column_name, for_each_expr, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

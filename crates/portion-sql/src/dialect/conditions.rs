@@ -5,7 +5,7 @@ use sqlparser::ast::{
 };
 
 use super::literals::is_comparison;
-use super::syntax::{Tree, column_name, for_each_expr, literal, parse};
+use super::{Tree, column_name, for_each_expr, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;

@@ -1,9 +1,8 @@
-//! A statement that is being rewritten: its tokens, and the changes to them.
+//! A statement that is being rewritten without its tree: its tokens, and the changes to them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-use super::token::{Token, TokenKind, tokens};
+use std::ops::Range;
 
 /// A statement and the changes to its tokens. Positions count the tokens that are not white space.
 pub(super) struct Edits<'a> {
@@ -136,4 +135,199 @@ impl<'a> Edits<'a> {
         }
         Some(out)
     }
+}
+
+/// Returns the words and signs of a statement in lower case, with one space around each; texts and quoted
+/// names are left out.
+pub(crate) fn normalized(sql: &str) -> String {
+    let edits = Edits::new(sql);
+    let mut out = String::from(" ");
+    for at in 0..edits.len() {
+        match edits.kind(at) {
+            Some(TokenKind::Word | TokenKind::Number) => out.push_str(&edits.text(at).to_ascii_lowercase()),
+            Some(TokenKind::Sign) => out.push_str(edits.text(at)),
+            _ => out.push('?'),
+        }
+        out.push(' ');
+    }
+    out
+}
+
+/// Returns true if a statement gives a column this name.
+pub(crate) fn is_alias(sql: &str, name: &str) -> bool {
+    let edits = Edits::new(sql);
+    (1..edits.len())
+        .any(|at| edits.is_word(at - 1, "as") && edits.text(at).trim_matches('"').eq_ignore_ascii_case(name))
+}
+
+/// Returns the first argument of the first call of one of these functions.
+pub(crate) fn argument_of(sql: &str, functions: &str) -> Option<String> {
+    let edits = Edits::new(sql);
+    let name =
+        (0..edits.len()).find(|at| edits.is_word_of(*at, functions) && edits.call_end(*at).is_some())?;
+    let end = edits.commas(name).first().copied().or(edits.call_end(name))?;
+    Some(edits.text_between(name + 2, end).trim().replace('"', ""))
+}
+
+/// Returns the columns of the outermost SELECT as written, an alias included.
+pub(crate) fn select_columns(sql: &str) -> Vec<&str> {
+    let edits = Edits::new(sql);
+    let outside = outside_of_parentheses(&edits);
+    let find = |word: &str| outside.iter().copied().find(|at| edits.is_word(*at, word));
+    let Some(select) = find("select") else { return Vec::new() };
+    let from = find("from").unwrap_or(edits.len());
+    let mut start = select + 1;
+    if edits.is_word_of(start, "distinct all") {
+        start += 1;
+    }
+    if edits.is_word(start, "top") {
+        start = edits.call_end(start).unwrap_or(start + 1) + 1;
+    }
+    let is_end = |at: &usize| (start..from).contains(at) && edits.is_sign(*at, ",");
+    let ends: Vec<usize> = outside.iter().copied().filter(is_end).chain([from]).collect();
+    let mut columns = Vec::new();
+    for end in ends {
+        columns.push(edits.text_between(start, end).trim().trim_end_matches(';'));
+        start = end + 1;
+    }
+    columns
+}
+
+/// Returns true if the token at an offset is compared with a value before it: `status = "new"`, `status IN ("new")`.
+pub(crate) fn is_compared_value(sql: &str, offset: usize) -> bool {
+    let edits = Edits::new(sql);
+    let Some(mut before) =
+        (0..edits.len()).find(|at| edits.offset(*at) == offset).and_then(|at| at.checked_sub(1))
+    else {
+        return false;
+    };
+    // A list of values: back to its beginning.
+    while edits.is_sign(before, ",")
+        && before >= 2
+        && matches!(edits.kind(before - 1), Some(TokenKind::Text | TokenKind::QuotedName))
+    {
+        before -= 2;
+    }
+    let is_list = edits.is_sign(before, "(") && before > 0 && edits.is_word(before - 1, "in");
+    is_list || edits.is_comparison(before) || edits.is_word_of(before, "like ilike glob regexp rlike")
+}
+
+/// Returns the tokens that are not in parentheses.
+fn outside_of_parentheses(edits: &Edits<'_>) -> Vec<usize> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < edits.len() {
+        found.push(at);
+        at = edits.partner(at).filter(|close| *close > at).unwrap_or(at) + 1;
+    }
+    found
+}
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    /// White space, or a comment.
+    Space,
+    /// A keyword or an unquoted name.
+    Word,
+    /// A name in quotes: `"a"`, `` `a` `` or `[a]`.
+    QuotedName,
+    /// A text in single quotes.
+    Text,
+    /// A number.
+    Number,
+    /// A parameter: `:name`.
+    Param,
+    /// An operator or another sign.
+    Sign,
+}
+
+/// A token and the bytes that it covers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) range: Range<usize>,
+}
+
+/// Signs of several characters, longer ones before their beginnings.
+const SIGNS: [&str; 16] =
+    ["!~*", "->>", "!~", "~*", "->", "::", "||", "<=", ">=", "<>", "!=", "==", "<<", ">>", "=>", ":="];
+
+/// Splits a statement into tokens.
+pub(crate) fn tokens(sql: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some((kind, length)) = sql.get(at..).and_then(first_token) {
+        tokens.push(Token { kind, range: at..at + length });
+        at += length;
+    }
+    tokens
+}
+
+/// Returns the texts in single quotes of a statement, without the outer quotes.
+pub(crate) fn string_literals(sql: &str) -> Vec<&str> {
+    let texts = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::Text);
+    texts.filter_map(|token| sql.get(token.range)).map(|text| text.trim_matches('\'')).collect()
+}
+
+/// Returns the offsets of the words of a statement.
+pub(crate) fn word_offsets(sql: &str) -> Vec<usize> {
+    let words = tokens(sql).into_iter().filter(|token| token.kind == TokenKind::Word);
+    words.map(|token| token.range.start).collect()
+}
+
+/// Returns the kind and the length of the token at the beginning of a text.
+fn first_token(text: &str) -> Option<(TokenKind, usize)> {
+    let first = text.chars().next()?;
+    let found = match first {
+        c if c.is_ascii_whitespace() => (TokenKind::Space, run(text, |c| c.is_ascii_whitespace())),
+        '-' if text.starts_with("--") => (TokenKind::Space, text.find('\n').unwrap_or(text.len())),
+        '/' if text.starts_with("/*") => {
+            (TokenKind::Space, text[2..].find("*/").map_or(text.len(), |at| at + 4))
+        }
+        '\'' => (TokenKind::Text, quoted(text, '\'')),
+        '"' | '`' => (TokenKind::QuotedName, quoted(text, first)),
+        '[' => (TokenKind::QuotedName, text.find(']').map_or(text.len(), |at| at + 1)),
+        c if c.is_ascii_digit() => (TokenKind::Number, number(text)),
+        '.' if text[1..].starts_with(|c: char| c.is_ascii_digit()) => (TokenKind::Number, number(text)),
+        c if is_word(c) => (TokenKind::Word, run(text, |c| is_word(c) || c.is_ascii_digit() || c == '$')),
+        ':' | '@' | '$' | '#' | '?' if text[1..].starts_with(|c| is_word(c) || c.is_ascii_digit()) => {
+            (TokenKind::Param, 1 + run(&text[1..], |c| is_word(c) || c.is_ascii_digit()))
+        }
+        _ => {
+            let long = SIGNS.iter().find(|sign| text.starts_with(**sign));
+            (TokenKind::Sign, long.map_or(first.len_utf8(), |sign| sign.len()))
+        }
+    };
+    Some(found)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
+}
+
+/// Returns the length of the characters at the beginning that satisfy a condition.
+fn run(text: &str, is_in: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_in(c)).unwrap_or(text.len())
+}
+
+/// Returns the length of a quoted text, in which a doubled quote stands for one.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut at = 1;
+    loop {
+        match text[at..].find(quote) {
+            None => return text.len(),
+            Some(end) if text[at + end + 1..].starts_with(quote) => at += end + 2,
+            Some(end) => return at + end + 1,
+        }
+    }
+}
+
+/// Returns the length of a number: `1`, `1.5e-3`, `0x1F`.
+fn number(text: &str) -> usize {
+    let length = run(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
+    let has_exponent = text[..length].ends_with(['e', 'E']) && !text.starts_with("0x");
+    if has_exponent && text[length..].starts_with(['+', '-']) {
+        return length + 1 + run(&text[length + 1..], |c| c.is_ascii_digit());
+    }
+    length
 }

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::syntax::{arguments, literal, quoted_text, raw};
+use super::{arguments, literal, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
 const FUNCTIONS: [&str; 6] = [

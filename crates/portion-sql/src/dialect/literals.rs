@@ -8,7 +8,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SelectItem, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::syntax::{arguments, column_name, literal, raw};
+use super::{arguments, column_name, literal, raw};
 
 /// The type of a column for the literals that are compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,6 @@
 //! after that, by the same rules as for any statement.
 
 mod calls;
-mod casts;
-mod catalog_statement;
 mod checks;
 mod clauses;
 mod column_uses;
@@ -15,18 +13,259 @@ mod edits;
 mod elements;
 mod literals;
 mod rewriting;
-mod syntax;
 mod tables;
-mod token;
-mod words;
 
-pub(crate) use catalog_statement::{CatalogStatement, parse as parse_catalog_statement};
 pub(crate) use checks::with_checks;
 pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
+pub(crate) use edits::{
+    argument_of, is_alias, is_compared_value, normalized, select_columns, string_literals, word_offsets,
+};
 pub(crate) use literals::ComparedType;
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
-pub(crate) use syntax::{Tree, is_scan};
-pub(crate) use tables::{NamedTables, PathTable, TableUse, name_tables, table_uses};
-pub(crate) use token::{string_literals, word_offsets};
-pub(crate) use words::{argument_of, is_alias, is_compared_value, normalized, select_columns};
+pub(crate) use tables::{
+    CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
+};
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, SetExpr,
+    Statement, Value, Visit, Visitor,
+};
+use sqlparser::dialect::{
+    BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
+    SQLiteDialect, SnowflakeDialect,
+};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
+
+/// Deepest recursion of the parser.
+const MAX_DEPTH: usize = 100;
+/// Deepest nesting of parentheses, `CASE` and prefixes. The parser tries some forms in two ways, so its time may double with
+/// each level.
+const MAX_NESTING: usize = 13;
+/// Most signs and operators of a statement: the depth of its tree grows with them.
+const MAX_OPERATORS: usize = 600;
+
+/// A statement that was parsed.
+#[derive(Debug)]
+pub(crate) struct Tree(Query);
+
+impl Tree {
+    /// Parses a statement in the first dialect that accepts it; `None` if none does, or if it is too large.
+    pub(crate) fn parse(sql: &str) -> Option<Self> {
+        parse(sql).map(Self)
+    }
+}
+
+/// Parses a query in the first dialect that accepts it; `None` if none does, or if it is too large.
+fn parse(sql: &str) -> Option<Query> {
+    let dialects: [&dyn Dialect; 8] = [
+        &GenericDialect {},
+        &PostgreSqlDialect {},
+        &MySqlDialect {},
+        &BigQueryDialect {},
+        &DuckDbDialect {},
+        &SnowflakeDialect {},
+        &MsSqlDialect {},
+        &SQLiteDialect {},
+    ];
+    dialects.into_iter().find_map(|dialect| {
+        let tokens = Tokenizer::new(dialect, sql).tokenize_with_location().ok()?;
+        let is_operator = |token: &Token| match token {
+            Token::Word(word) => matches!(
+                word.value.to_ascii_uppercase().as_str(),
+                "AND"
+                    | "OR"
+                    | "NOT"
+                    | "UNION"
+                    | "EXCEPT"
+                    | "INTERSECT"
+                    | "IS"
+                    | "LIKE"
+                    | "BETWEEN"
+                    | "IN"
+                    | "COLLATE"
+            ),
+            Token::Comma
+            | Token::Period
+            | Token::Whitespace(_)
+            | Token::Number(..)
+            | Token::SingleQuotedString(_) => false,
+            _ => true,
+        };
+        let is_large = tokens.iter().filter(|token| is_operator(&token.token)).count() > MAX_OPERATORS;
+        if is_large || nesting(tokens.iter().map(|token| &token.token)) > MAX_NESTING {
+            return None;
+        }
+        let tokens = with_distinct(tokens.into_iter().map(|token| token.token));
+        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
+        query_of(parser)
+    })
+}
+
+/// Returns tokens in which `a IS b` of SQLite, which the parser does not read, is `a IS NOT DISTINCT FROM b`.
+fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
+    let tokens: Vec<Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+    let is_word = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.iter().any(|of| word.value.eq_ignore_ascii_case(of)));
+    let mut written = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        written.push(token.clone());
+        at += 1;
+        let is_negated = is_word(tokens.get(at), &["not"]);
+        let value = tokens.get(at + usize::from(is_negated));
+        let others = [
+            "null",
+            "true",
+            "false",
+            "unknown",
+            "distinct",
+            "json",
+            "nfc",
+            "nfd",
+            "nfkc",
+            "nfkd",
+            "normalized",
+        ];
+        if is_word(Some(token), &["is"]) && value.is_some() && !is_word(value, &others) {
+            let words = if is_negated { &["distinct", "from"][..] } else { &["not", "distinct", "from"] };
+            written.extend(words.iter().map(|word| Token::make_keyword(word)));
+            at += usize::from(is_negated);
+        }
+    }
+    written
+}
+
+/// Returns the deepest nesting of a statement.
+fn nesting<'t>(tokens: impl Iterator<Item = &'t Token>) -> usize {
+    let (mut depth, mut prefixes, mut deepest) = (0_usize, 0, 0);
+    for token in tokens {
+        let word = match token {
+            Token::Whitespace(_) => continue,
+            Token::LParen | Token::LBracket => "CASE".to_owned(),
+            Token::RParen | Token::RBracket => "END".to_owned(),
+            Token::Word(word) => word.value.to_ascii_uppercase(),
+            _ => String::new(),
+        };
+        match word.as_str() {
+            "CASE" => depth += 1,
+            "END" => depth = depth.saturating_sub(1),
+            "NOT" | "INTERVAL" | "PRIOR" | "EXISTS" | "CONNECT_BY_ROOT" => prefixes += 1,
+            _ => prefixes = 0,
+        }
+        deepest = deepest.max(depth + prefixes);
+    }
+    deepest
+}
+
+fn query_of(mut parser: Parser<'_>) -> Option<Query> {
+    let statements = parser.parse_statements().ok()?;
+    let mut statements = statements.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(Statement::Query(query)), None) => Some(*query),
+        _ => None,
+    }
+}
+
+/// Returns true for a statement whose rows are those of one table in their order, each as it is read.
+pub(crate) fn is_scan(tree: &Tree) -> bool {
+    let SetExpr::Select(select) = &*tree.0.body else { return false };
+    let is_group = |group: &GroupByExpr| !matches!(group, GroupByExpr::Expressions(by, _) if by.is_empty());
+    let mut has_calls = false;
+    for_each_expr(&select.projection, |expr| has_calls |= matches!(expr, Expr::Function(_)));
+    let is_changed = is_group(&select.group_by) || select.having.is_some() || select.distinct.is_some();
+    !has_calls
+        && !is_changed
+        && tree.0.order_by.is_none()
+        && select.from.iter().all(|from| from.joins.is_empty())
+}
+
+/// Returns an expression that is written as given: a call, a name, a text, or anything in parentheses.
+fn raw(text: impl Into<String>) -> Expr {
+    Expr::Identifier(Ident::new(text.into()))
+}
+
+/// Returns a text as it is written in a statement.
+fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Returns the text of a literal.
+fn literal(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text)
+            | Value::EscapedStringLiteral(text)
+            | Value::NationalStringLiteral(text)
+            | Value::SingleQuotedRawStringLiteral(text)
+            | Value::DoubleQuotedRawStringLiteral(text) => Some(text),
+            _ => None,
+        },
+        Expr::Nested(inner) => literal(inner),
+        _ => None,
+    }
+}
+
+/// Returns true for a number, with a sign or not.
+fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => matches!(value.value, Value::Number(..)),
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_number(expr),
+        _ => false,
+    }
+}
+
+/// Returns the dotted name of a column.
+fn column_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.clone()),
+        Expr::CompoundIdentifier(steps) => {
+            Some(steps.iter().map(|step| step.value.as_str()).collect::<Vec<_>>().join("."))
+        }
+        Expr::Nested(inner) => column_name(inner),
+        _ => None,
+    }
+}
+
+/// Returns the arguments of a call that are expressions.
+fn arguments(call: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &call.args else { return Vec::new() };
+    let unnamed = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    unnamed.collect()
+}
+
+/// Calls `visit` with every expression of a tree.
+fn for_each_expr(node: &impl Visit, visit: impl FnMut(&Expr)) {
+    struct Each<F>(F);
+    impl<F: FnMut(&Expr)> Visitor for Each<F> {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
+            (self.0)(expr);
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+    let _ = node.visit(&mut Each(visit));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn statements_that_would_take_long_are_not_parsed() {
+        for (open, close) in
+            [("(", ")"), ("CAST(", ""), ("NOT ", ""), ("CASE WHEN ", ""), ("f(", ")"), ("(SELECT ", ")")]
+        {
+            for depth in [12, 13, 60, 5_000] {
+                let sql = format!("SELECT {}1 {} ::: FROM items", open.repeat(depth), close.repeat(depth));
+                assert!(parse(&sql).is_none(), "{open} {depth}");
+            }
+        }
+        let long = format!("SELECT 1{} FROM items", " + 1".repeat(10_000));
+        assert!(parse(&long).is_none());
+        assert!(parse("SELECT ((((1)))) FROM items WHERE NOT (a AND (b OR NOT c))").is_some());
+    }
+}

@@ -9,8 +9,9 @@ use sqlparser::ast::{
 };
 
 use super::literals::ComparedType;
-use super::syntax::{Tree, arguments, column_name, is_number, literal, quoted_text, raw};
-use super::{calls, casts, clauses, elements, literals};
+use super::{
+    Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
+};
 
 /// The types of columns by their names.
 pub(crate) struct ColumnTypes<'a> {
@@ -60,7 +61,7 @@ impl Visitor for Misread<'_> {
             Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
                 may_be_time(left, self.is_time) || may_be_time(right, self.is_time)
             }
-            Expr::Cast { kind: CastKind::Cast, data_type, .. } => casts::is_misread(data_type),
+            Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
             // SQLite reads `tags[0]` as `tags AS "0"`.
             Expr::CompoundFieldAccess { .. } => true,
             Expr::Function(call) => calls::has_format_last(call),
@@ -106,7 +107,7 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
         },
         Expr::TypedString(_) | Expr::Interval(_) => true,
         Expr::Value(_) => literal(expr).is_some_and(|text| Timestamp::parse_iso(text).is_some()),
-        Expr::Cast { data_type, .. } => casts::is_time(data_type),
+        Expr::Cast { data_type, .. } => calls::is_time(data_type),
         _ => false,
     }
 }
@@ -166,13 +167,13 @@ impl Rewriting<'_> {
                 Some(raw(format!("({not}regexp({pattern}, {expr}))")))
             }
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right),
-            Expr::Cast { kind, expr, data_type, .. } => casts::cast(kind, expr, data_type),
+            Expr::Cast { kind, expr, data_type, .. } => calls::cast(kind, expr, data_type),
             Expr::Convert { expr, data_type: Some(data_type), .. } => {
-                casts::convert(expr, &data_type.to_string())
+                calls::convert(expr, &data_type.to_string())
             }
             Expr::TypedString(TypedString { data_type, value, .. }) => {
                 let Value::SingleQuotedString(text) = &value.value else { return None };
-                let function = if casts::is_date(data_type) { "to_date" } else { "to_timestamp" };
+                let function = if calls::is_date(data_type) { "to_date" } else { "to_timestamp" };
                 Some(raw(format!("{function}({})", quoted_text(text))))
             }
             Expr::Extract { field, expr, .. } => {

@@ -5,14 +5,13 @@ use portion_text::timestamp::month_number;
 
 use super::hints;
 use super::query_run::QueryRun;
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
-use crate::dialect::{self, ColumnUse};
+use crate::dialect::ColumnUse;
 use crate::error::quote_identifier;
-use crate::functions;
 use crate::table::OpenTable;
 use crate::table_rows::HINT_ROWS;
-use crate::value_kinds::ValueKinds;
+use crate::{dialect, functions};
 
 /// Maximum texts that are looked at for a date, and characters of an example.
 const MAX_SAMPLES: usize = 51;

@@ -4,8 +4,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
 use crate::dialect::{Condition, HavingClause, TextComparison, WhereClause};
-use crate::params;
 use crate::query_result::EmptyReason;
+use crate::sql_query;
 
 /// Maximum conditions that are counted, and characters of each that are shown.
 const MAX_CONDITIONS: usize = 6;
@@ -74,7 +74,7 @@ pub(super) fn prepare<'c>(
     let is_used = |name: &str| names.iter().any(|used| used.trim_start_matches([':', '@', '$']) == name);
     let used: Vec<(String, String)> =
         given.iter().filter(|(name, _)| is_used(name.trim_start_matches([':', '@', '$']))).cloned().collect();
-    params::bind(&mut statement, &used).ok()?;
+    sql_query::bind(&mut statement, &used).ok()?;
     Some(statement)
 }
 

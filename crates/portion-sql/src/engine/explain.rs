@@ -1,17 +1,17 @@
 //! Converts errors of SQLite to query errors with suggestions.
 
 use portion_core::redact::is_redacted_field;
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 use rusqlite::{Error, ErrorCode};
 
-use super::authorizer::allowed_functions;
+use super::connection::allowed_functions;
 use super::hints;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
+use crate::cell::ValueKinds;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::outline::missing_name;
-use crate::value_kinds::ValueKinds;
 
 /// Converts an error of SQLite.
 pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {

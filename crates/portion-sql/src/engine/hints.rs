@@ -2,9 +2,9 @@
 
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
+use crate::cell::ValueKinds;
 use crate::dialect;
 use crate::error::quote_identifier;
-use crate::value_kinds::ValueKinds;
 
 /// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
 const FORMS: [(&str, &str); 15] = [

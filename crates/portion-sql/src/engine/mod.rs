@@ -1,21 +1,16 @@
 //! Runs one query, from its text to its result.
 
-mod authorizer;
 mod column_hints;
 mod connection;
 mod empty;
 mod explain;
 mod hints;
-mod prepare;
 mod query_run;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use connection::QueryConnection;
-use prepare::PreparedQuery;
-use query_run::QueryRun;
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
 use crate::catalogue::Catalogue;
@@ -25,7 +20,9 @@ use crate::limits::{QueryDeadline, QueryLimits};
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
 use crate::usage::StatementUsage;
-use crate::{QueryError, SqlQuery, dialect, params};
+use crate::{QueryError, SqlQuery, dialect, sql_query};
+use connection::QueryConnection;
+use query_run::{PreparedQuery, QueryRun};
 
 /// Runs a query on the tables of a catalogue. `given_sql`: the statement before its tables were named.
 pub(crate) fn run_query(
@@ -68,7 +65,7 @@ impl QueryRun<'_> {
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
-        params::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
+        sql_query::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
             nearest: unbound.nearest,

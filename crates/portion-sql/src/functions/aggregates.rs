@@ -4,7 +4,7 @@ use rusqlite::Result;
 use rusqlite::functions::{Aggregate, Context};
 use rusqlite::types::Value;
 
-use super::{PURE, Registry, number_argument};
+use super::values::{PURE, Registry, number_argument};
 
 pub(super) fn register(registry: Registry<'_>) -> Result<()> {
     for (names, arguments, measure) in MEASURES {

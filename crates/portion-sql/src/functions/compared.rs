@@ -10,7 +10,7 @@ use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::ValueRef;
 
-use super::{Registry, add, function_error, owned_value, text_value};
+use super::values::{Registry, add, function_error, owned_value, text_value};
 use crate::usage::StatementUsage;
 
 /// Maximum characters of an operand that are shown.

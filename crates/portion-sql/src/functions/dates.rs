@@ -8,8 +8,8 @@ use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 
-use super::units::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
-use super::{Registry, add, function_error, number_argument, text_value};
+use super::conversions::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
+use super::values::{Registry, add, function_error, number_argument, text_value};
 use crate::usage::StatementUsage;
 
 /// Parts of a date that are functions of their own.

@@ -7,7 +7,7 @@ use rusqlite::Result;
 use rusqlite::types::ValueRef;
 
 use super::dates::{DateCall, DateFunctions, iso_week, weekday};
-use super::{Registry, function_error, text_value};
+use super::values::{Registry, function_error, text_value};
 use crate::usage::StatementUsage;
 
 /// Maximum bytes of a format.

@@ -12,10 +12,10 @@ mod formats;
 mod pattern;
 mod regexp;
 mod samples;
-mod strings;
 mod text;
-mod units;
 mod values;
+
+pub(crate) use conversions::is_number;
 
 use std::sync::Arc;
 
@@ -25,12 +25,8 @@ use rusqlite::types::{Value, ValueRef};
 
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::usage::StatementUsage;
-pub(crate) use conversions::is_number;
 pub(crate) use values::Registry;
-use values::{
-    PURE, add, compare_values, function_error, interrupted_error, number_argument, owned_value, text_value,
-    too_big_error,
-};
+use values::{add, number_argument};
 
 /// Returns true if a text is a date or a time.
 pub(crate) fn is_date(text: &str) -> bool {
@@ -77,7 +73,6 @@ pub(crate) fn register(
 ) -> Result<()> {
     pattern::register(registry, deadline)?;
     regexp::register(registry, deadline, limits.max_value_bytes)?;
-    strings::register(registry, limits.max_value_bytes)?;
     text::register(registry, limits.max_value_bytes)?;
     dates::register(registry, usage)?;
     conversions::register(registry, usage)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::functions::Context;
 
-use super::{Registry, add, function_error, interrupted_error, text_value};
+use super::values::{Registry, add, function_error, interrupted_error, text_value};
 use crate::limits::QueryDeadline;
 
 /// Maximum bytes of a pattern.

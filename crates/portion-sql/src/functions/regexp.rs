@@ -8,7 +8,9 @@ use regex::{Regex, RegexBuilder};
 use rusqlite::Result;
 use rusqlite::functions::Context;
 
-use super::{Registry, add, function_error, interrupted_error, number_argument, text_value, too_big_error};
+use super::values::{
+    Registry, add, function_error, interrupted_error, number_argument, text_value, too_big_error,
+};
 use crate::limits::QueryDeadline;
 
 /// Size limits for compiled patterns, in bytes: the first one that a pattern fits is taken as its size.

@@ -10,7 +10,7 @@ use rusqlite::Result;
 use rusqlite::functions::{Aggregate, Context};
 use rusqlite::types::{Value, ValueRef};
 
-use super::{
+use super::values::{
     PURE, Registry, compare_values, function_error, interrupted_error, number_argument, owned_value,
 };
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};

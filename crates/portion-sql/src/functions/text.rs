@@ -1,16 +1,18 @@
-//! Text functions of other dialects. All are linear, and their results are limited in size.
+//! Text functions of other dialects, and linear ones in place of those of SQLite. Their results are limited in size.
 
+use memchr::memmem;
 use portion_json::containers;
-use portion_json::scan::JsonKind;
+use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 
-use super::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
+use super::values::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
 use crate::cell::Cell;
 
 pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
+    register_builtins(registry, most)?;
     add(registry, "left", 2, |context| Ok(part(context, true)))?;
     add(registry, "right", 2, |context| Ok(part(context, false)))?;
     add(registry, "split_part", 3, |context| Ok(split_part(context)))?;
@@ -56,9 +58,9 @@ type Comparison = fn(&str, &str) -> bool;
 const COMPARISONS: [(&str, Comparison); 4] = [
     ("starts_with startswith", |text, part| text.starts_with(part)),
     ("ends_with endswith suffix", |text, part| text.ends_with(part)),
-    ("contains", |text, part| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some()),
+    ("contains", |text, part| memmem::find(text.as_bytes(), part.as_bytes()).is_some()),
     ("contains_substr", |text, part| {
-        memchr::memmem::find(text.to_lowercase().as_bytes(), part.to_lowercase().as_bytes()).is_some()
+        memmem::find(text.to_lowercase().as_bytes(), part.to_lowercase().as_bytes()).is_some()
     }),
 ];
 
@@ -103,13 +105,13 @@ fn initcap(text: &str) -> String {
 
 /// Returns the position of a part, in characters from 1; 0 if it is not found.
 fn position(text: &str, part: &str) -> i64 {
-    let found = memchr::memmem::find(text.as_bytes(), part.as_bytes()).and_then(|at| text.get(..at));
+    let found = memmem::find(text.as_bytes(), part.as_bytes()).and_then(|at| text.get(..at));
     found.map_or(0, |before| before.chars().count() as i64 + 1)
 }
 
 fn pad(context: &Context<'_>, at_start: bool, most: usize) -> Result<Option<String>> {
     if !(2..=3).contains(&context.len()) {
-        return Err(super::function_error("lpad and rpad take a text, a length and a filling"));
+        return Err(super::values::function_error("lpad and rpad take a text, a length and a filling"));
     }
     let (Some(text), Some(width)) = (text(context, 0), number_argument(context, 1)) else { return Ok(None) };
     let filling = if context.len() == 3 { text_value(context.get_raw(2)) } else { Some(" ".into()) };
@@ -177,4 +179,68 @@ fn join(context: &Context<'_>, most: usize) -> Result<Option<String>> {
         }
     }
     Ok(Some(out))
+}
+
+fn register_builtins(registry: Registry<'_>, most: usize) -> Result<()> {
+    add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
+    add(registry, "replace", 3, move |context| replace(context, most))?;
+    for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
+        for arguments in [1, 2] {
+            add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the number of items of an array, the characters of another text, or the bytes of a blob.
+fn length(value: ValueRef<'_>) -> Option<i64> {
+    let count = match value {
+        ValueRef::Null => return None,
+        ValueRef::Integer(n) => n.to_string().len(),
+        ValueRef::Real(n) => format!("{n:?}").len(),
+        ValueRef::Blob(bytes) => bytes.len(),
+        ValueRef::Text(_) => {
+            let text = text_value(value)?;
+            count_items(&text).unwrap_or_else(|| text.chars().count())
+        }
+    };
+    i64::try_from(count).ok()
+}
+
+/// Returns the number of items of a text that is a JSON array.
+fn count_items(text: &str) -> Option<usize> {
+    let mut reader = JsonReader::new(text.starts_with('[').then_some(text)?);
+    let mut count = 0;
+    reader.enter_array().ok()?;
+    while reader.next_item().ok()? {
+        reader.skip().ok()?;
+        count += 1;
+    }
+    reader.expect_end().ok()?;
+    Some(count)
+}
+
+fn replace(context: &Context<'_>, most: usize) -> Result<Option<String>> {
+    let [text, part, by] = [0, 1, 2].map(|at| text_value(context.get_raw(at)));
+    let (Some(text), Some(part), Some(by)) = (text, part, by) else { return Ok(None) };
+    if part.is_empty() {
+        return Ok(Some(text.into_owned()));
+    }
+    let times = memmem::find_iter(text.as_bytes(), part.as_bytes()).count();
+    let added = times.saturating_mul(by.len().saturating_sub(part.len()));
+    if text.len().saturating_add(added) > most {
+        return Err(too_big_error());
+    }
+    Ok(Some(text.replace(&*part, &by)))
+}
+
+fn trim(context: &Context<'_>, start: bool, end: bool) -> Option<String> {
+    let text = text_value(context.get_raw(0))?;
+    let trim_chars = if context.len() > 1 { text_value(context.get_raw(1))? } else { " ".into() };
+    let mut trim_chars: Vec<char> = trim_chars.chars().collect();
+    trim_chars.sort_unstable();
+    let is_sign = |c: char| trim_chars.binary_search(&c).is_ok();
+    let text = if start { text.trim_start_matches(is_sign) } else { &text };
+    let text = if end { text.trim_end_matches(is_sign) } else { text };
+    Some(text.to_owned())
 }

@@ -6,14 +6,13 @@ use portion_core::snapshot::{ColumnArrays, Slice};
 use portion_json::scan::quote;
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
-use super::{ColumnRole, shape, tree};
-use crate::cell::Cell;
+use super::{ColumnRole, tree};
+use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows};
-use crate::value_kinds::ValueKinds;
 
 /// Arrays of equal length, each of which is a column.
 pub(crate) struct ColumnArraysSource {
@@ -54,7 +53,7 @@ impl ColumnRows {
         let (mut columns, mut roles) = (Vec::new(), Vec::new());
         let (mut unique, mut unlike) = (UniqueNames::default(), names);
         UniqueNames::number_variants(&mut unlike);
-        for (at, (name, cells)) in unlike.iter().zip(&cells).enumerate().take(shape::MAX_COLUMNS) {
+        for (at, (name, cells)) in unlike.iter().zip(&cells).enumerate().take(super::MAX_COLUMNS) {
             let (mut kinds, mut learner) = (ValueKinds::default(), FormLearner::default());
             let values = cells.iter().filter(|cell| !cell.is_empty()).map(|cell| cell.slice(text));
             values.for_each(|value| tree::learn_value(value, &mut kinds, &mut learner));
@@ -103,6 +102,6 @@ impl TableRows for ColumnRows {
     }
 
     fn unlisted_field_count(&self) -> usize {
-        self.quoted_names.len().saturating_sub(shape::MAX_COLUMNS)
+        self.quoted_names.len().saturating_sub(super::MAX_COLUMNS)
     }
 }

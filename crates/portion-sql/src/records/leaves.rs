@@ -10,11 +10,10 @@ use portion_json::span::Span;
 use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, plain_number};
 
 use super::tree::learn_value;
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
-use crate::value_kinds::ValueKinds;
 
 /// Maximum bytes of the documents whose leaves are a table; parts of longer ones are reached by `path`.
 pub(crate) const MAX_LEAVES_BYTES: usize = 8 << 20;

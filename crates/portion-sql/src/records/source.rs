@@ -6,16 +6,15 @@ use portion_core::snapshot::{Layout, List, ListProfile, Slice};
 use portion_json::scan::{JsonKind, JsonReader, quote};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
-use super::shape::{self, ItemStats};
-use super::tree::{self, FieldTree};
-use super::{ColumnRole, RecordRows};
+use super::tree::FieldTree;
+use super::{ColumnRole, ItemStats, RecordRows, tree};
+use crate::cell::ValueKinds;
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowSource, TableRows, should_stop_at};
 use crate::text::TextPart;
-use crate::value_kinds::ValueKinds;
 
 /// The main list of a text.
 pub(crate) struct ListSource {
@@ -213,7 +212,7 @@ impl RecordScanner {
 
     fn finish(mut self, text: &Slice) -> RecordRows {
         self.item_stats.item_count = self.items.len();
-        let shape = shape::build_shape(self.field_tree, &self.item_stats);
+        let shape = super::build_shape(self.field_tree, &self.item_stats);
         RecordRows {
             text: text.clone(),
             items: self.items,
@@ -268,7 +267,7 @@ fn columnar_records(
     let mut unlike = header.to_vec();
     UniqueNames::number_variants(&mut unlike);
     for (at, (name, (kinds, learner))) in unlike.iter().zip(&learnt).enumerate() {
-        if at < shape::MAX_COLUMNS {
+        if at < super::MAX_COLUMNS {
             columns.push(ColumnDef::new(names.unique(name), *kinds, items.len()).with_form(learner));
             roles.push(ColumnRole::Field(at as u32));
         }

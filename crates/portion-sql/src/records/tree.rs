@@ -11,8 +11,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 
-use crate::cell::Cell;
-use crate::value_kinds::ValueKinds;
+use crate::cell::{Cell, ValueKinds};
 
 /// Maximum levels of objects that are searched for fields.
 pub(crate) const MAX_DEPTH: usize = 4;

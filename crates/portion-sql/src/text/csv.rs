@@ -9,13 +9,12 @@ use portion_json::span::Span;
 use portion_text::column_form::{ColumnForm, FormLearner};
 use portion_text::delimited::{DelimitedFormat, DelimitedReader, DelimitedRow};
 use portion_text::document_table::DocumentTable;
-use portion_text::unique_names::UniqueNames;
+use portion_text::names::UniqueNames;
 
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
-use crate::value_kinds::ValueKinds;
 
 /// Source of the rows below the header of a delimited text.
 pub(crate) struct CsvSource {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_text::counted::counted;
+use portion_text::display::counted;
 
 use super::DEFAULT_SHARE;
 use super::window::{Counted, Window};

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use portion_text::counted::counted;
-use portion_text::yaml::yaml_scalar;
+use portion_text::display::{counted, yaml_scalar};
 
 use super::cell::{Cell, grouped};
 use super::format::Column;

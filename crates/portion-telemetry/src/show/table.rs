@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use portion_text::printable::printable_name;
-use portion_text::width::{display_width, truncate};
+use portion_text::display::{display_width, printable_name, truncate};
 
 use super::cell::Cell;
 use super::text_table::{TextCell, TextTable};

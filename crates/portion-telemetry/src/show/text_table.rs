@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-use portion_text::width::display_width;
+use portion_text::display::display_width;
 
 /// A cell: its text, its style, and its alignment.
 #[derive(Clone, Debug)]

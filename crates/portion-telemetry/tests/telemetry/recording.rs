@@ -8,7 +8,7 @@ use portion_core::event::{
     ConfigApplied, ConfigChange, ConfigRejected, EndpointKind, Event, ExperimentArm, Observer, Outcome,
     PayloadForm, RequestServed, ServedError, ShadowResult, TraceContext,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::{self, Endpoint, Filter, Record};
 use proptest::prelude::*;
 

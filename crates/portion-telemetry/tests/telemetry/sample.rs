@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::Reader;
 use portion_telemetry::recorder::{Recorder, Settings};
 use tempfile::TempDir;
@@ -67,7 +67,7 @@ pub(crate) fn page(number: u64) -> RequestServed {
         total_items: Some(500),
         latency: Duration::from_millis(20 + number % 7),
         overhead: Duration::from_micros(900),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: number % 3,
         config: 1,
         ..RequestServed::default()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::event::{ExperimentArm, Outcome, RequestServed};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
 use portion_telemetry::what_if::{Limits, forecast};
@@ -57,7 +57,7 @@ time                  endpoint          outcome    error  follow-up    came  ser
     assert_eq!(json[1]["requestId"], "0".repeat(32));
     assert_eq!(json[1]["timestamp"], "2025-10-09T08:53:20.000000Z");
     assert_eq!((&json[1]["tokensPerItem"], &json[1]["latencyMs"]), (&20.0.into(), &20.0.into()));
-    assert_eq!(json[0]["optimizationMetadata"], serde_json::json!(["minify", "condense"]));
+    assert_eq!(json[0]["optimizationMetadata"], serde_json::json!(["dense", "condense"]));
     let csv = requests(&found, Format::Csv);
     let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
     assert!(
@@ -82,7 +82,7 @@ fn what_the_byte_limit_left_is_counted_by_what_it_is() {
     };
     place.record([
         page(0),
-        capped(1, vec![StageName::Minify], Some(Outcome::Paginated)),
+        capped(1, vec![StageName::Dense], Some(Outcome::Paginated)),
         capped(2, vec![], Some(Outcome::Chunked)),
         capped(3, vec![], None),
     ]);

@@ -1,7 +1,8 @@
-//! Derives structure from indentation: a deeper line belongs to the line above it.
+//! Derives structure from indentation: a deeper line belongs to the line above it. So does the chunker for text of no other
+//! kind: listings, unstamped logs, YAML.
 
-use super::boundary::{Boundary, BoundaryBuilder, BoundaryLevel};
-use super::line::Line;
+use super::chunker::{Boundary, BoundaryBuilder, BoundaryLevel, Line};
+use super::{ChunkWindow, Chunker, TextKind, TextSample, sentence, stamp};
 
 /// Columns per level of depth.
 const COLUMNS_PER_LEVEL: usize = 2;
@@ -70,5 +71,25 @@ pub(super) fn continues_block(context: &LineContext) -> bool {
             let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             CONTINUATION_WORDS.contains(&word)
         }
+    }
+}
+
+/// Cuts between lines and their continuations.
+#[derive(Debug)]
+pub(super) struct LineChunker;
+
+impl Chunker for LineChunker {
+    fn kind(&self) -> TextKind {
+        TextKind::Lines
+    }
+
+    fn matches(&self, _sample: &TextSample) -> bool {
+        true
+    }
+
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
+        let mut boundaries = mark_units(window.lines(), |context| !stamp::continues_entry(context.line.text));
+        sentence::mark_long_lines(window.lines(), window.text, &mut boundaries);
+        boundaries
     }
 }

@@ -1,8 +1,7 @@
 //! Finds boundaries in logs. An entry is a stamped line with everything up to the next stamped line: a
 //! stack trace, a dump or a message of many lines.
 
-use super::boundary::BoundaryBuilder;
-use super::line::Line;
+use super::chunker::{BoundaryBuilder, Line};
 use super::stamp::{EntryStamp, continues_entry, find_stamp, is_subtitle_cue};
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 

@@ -18,35 +18,26 @@
 //! assert_eq!(chunker_for(document).name(), MARKDOWN);
 //! ```
 
-mod boundary;
 mod chunker;
 mod code;
 mod config;
 mod cut;
 mod indent;
 mod json;
-mod limits;
-mod line;
-mod lines;
 mod log;
 mod markdown;
 mod markup;
 mod prose;
-mod sample;
 mod sentence;
 mod stack_trace;
 mod stamp;
 mod table;
 
-pub use boundary::{Boundary, BoundaryLevel};
-pub use chunker::{ChunkWindow, Chunker, TextKind};
-pub use cut::cut;
-pub use limits::ChunkLimits;
+pub use chunker::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample};
+pub use cut::{ChunkLimits, cut};
 pub(crate) use log::EntryStart;
-pub use markdown::NAME as MARKDOWN;
-pub use markdown::outline;
+pub use markdown::{NAME as MARKDOWN, outline};
 pub use prose::heading_level;
-pub use sample::TextSample;
 pub use sentence::sentence_starts;
 pub use table::first_row_start;
 
@@ -62,11 +53,11 @@ pub const CHUNKERS: &[&dyn Chunker] = &[
     &code::CodeChunker,
     &markdown::MarkdownChunker,
     &prose::ProseChunker,
-    &lines::LineChunker,
+    &indent::LineChunker,
 ];
 
 /// Returns the chunker for a text, judged by at most 64 KiB of it.
 pub fn chunker_for(text: &str) -> &'static dyn Chunker {
     let sample = TextSample::new(text);
-    CHUNKERS.iter().copied().find(|chunker| chunker.matches(&sample)).unwrap_or(&lines::LineChunker)
+    CHUNKERS.iter().copied().find(|chunker| chunker.matches(&sample)).unwrap_or(&indent::LineChunker)
 }

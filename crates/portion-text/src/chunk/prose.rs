@@ -1,8 +1,7 @@
 //! Finds boundaries in prose: paragraphs and sentences, with or without hard wrapping, blank lines and
 //! pages.
 
-use super::boundary::BoundaryBuilder;
-use super::line::Line;
+use super::chunker::{BoundaryBuilder, Line};
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 
 /// Maximum characters of a line that may be hard-wrapped.

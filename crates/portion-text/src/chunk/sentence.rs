@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::line::Line;
+use super::chunker::Line;
 use super::{Boundary, BoundaryLevel};
 
 /// Abbreviations after which an upper-case word does not begin a sentence (English, German, French,

@@ -7,18 +7,13 @@
 //! assert_eq!((changes[0].path.as_str(), changes[0].added, changes[0].removed), ("x.rs", 1, 1));
 //! ```
 
-mod binary_patch;
-mod commit;
-mod hunk;
-mod path;
+mod header;
 #[cfg(test)]
 mod tests;
 
 use portion_json::span::Span;
 
-use commit::CommitReader;
-use hunk::{Hunk, HunkLine};
-use path::{file_path, later_path, unquoted};
+use header::{CommitReader, file_path, later_path, unquoted};
 
 /// The changes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +150,7 @@ impl<'a> DiffReader<'a> {
             file.extend(place);
             return true;
         }
-        if file.in_binary_patch && binary_patch::is_patch_line(line) {
+        if file.in_binary_patch && header::is_patch_line(line) {
             if !line.is_empty() {
                 file.extend(place);
             }
@@ -261,5 +256,79 @@ impl OpenFile {
     /// Adds a line.
     fn extend(&mut self, place: Place) {
         self.change.span.end = place.end as u32;
+    }
+}
+
+/// The part of a hunk that is still to be read.
+#[derive(Debug, Default)]
+struct Hunk {
+    /// Lines of the file after the change.
+    new_count: usize,
+    /// Lines of each file before it: of several in a combined diff.
+    old_counts: Vec<usize>,
+}
+
+/// A line of a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HunkLine {
+    Added,
+    Removed,
+    Context,
+}
+
+/// Most files before the change in a combined diff.
+const MAX_PARENTS: usize = 16;
+
+impl Hunk {
+    /// Parses a header: `@@ -1,4 +1,5 @@ …`, or `@@@ -1 -1 +1,2 @@@` of two files before the change.
+    fn parse(line: &str) -> Option<Self> {
+        let rest = line.trim_start_matches('@');
+        let parent_count =
+            (line.len() - rest.len()).checked_sub(1).filter(|count| (1..=MAX_PARENTS).contains(count))?;
+        let mut ranges = rest.strip_prefix(' ')?.split(' ');
+        let old_counts: Option<Vec<usize>> =
+            (0..parent_count).map(|_| line_count(ranges.next()?.strip_prefix('-')?)).collect();
+        let new_count = line_count(ranges.next()?.strip_prefix('+')?)?;
+        let end = ranges.next()?;
+        let is_end = end.len() == parent_count + 1 && end.bytes().all(|byte| byte == b'@');
+        is_end.then_some(Self { new_count, old_counts: old_counts? })
+    }
+
+    /// Returns true if no line is left.
+    fn is_complete(&self) -> bool {
+        self.new_count == 0 && self.old_counts.iter().all(|count| *count == 0)
+    }
+
+    /// Reads a line; `None` ends the hunk, because the line is no part of one.
+    fn read(&mut self, line: &str) -> Option<HunkLine> {
+        if self.is_complete() {
+            return None;
+        }
+        // A blank line of context may have lost its space.
+        let signs = line.as_bytes().get(..self.old_counts.len()).unwrap_or(line.as_bytes());
+        if !signs.iter().all(|sign| matches!(sign, b' ' | b'+' | b'-' | b'\t')) {
+            *self = Self::default();
+            return None;
+        }
+        let is_removed = signs.contains(&b'-');
+        for (at, count) in self.old_counts.iter_mut().enumerate() {
+            let sign = signs.get(at).copied().unwrap_or(b' ');
+            let is_old = if is_removed { sign == b'-' } else { sign != b'+' };
+            *count = count.saturating_sub(usize::from(is_old));
+        }
+        self.new_count = self.new_count.saturating_sub(usize::from(!is_removed));
+        Some(match (is_removed, signs.contains(&b'+')) {
+            (true, _) => HunkLine::Removed,
+            (false, true) => HunkLine::Added,
+            (false, false) => HunkLine::Context,
+        })
+    }
+}
+
+/// Returns the number of lines of `1,4`, or of `1`, which is one line.
+fn line_count(range: &str) -> Option<usize> {
+    match range.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => range.parse::<usize>().ok().map(|_| 1),
     }
 }

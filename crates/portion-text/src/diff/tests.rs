@@ -1,6 +1,6 @@
 //! Tests of diffs of several programs.
 
-use super::file_changes;
+use super::{Hunk, HunkLine, file_changes};
 
 /// Compares the line, path, counts and first and last line of each file.
 fn check(diff: &str, expect: &[(usize, &str, usize, usize, &str, &str)]) {
@@ -147,4 +147,26 @@ fn lines_that_the_header_does_not_count_belong_to_the_hunk() {
 fn a_hunk_ends_at_the_next_file_whatever_its_header_says() {
     let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
     check(diff, &[(1, "x", 1, 1, "diff --git a/x b/x", "+b"), (7, "y", 1, 1, "diff --git a/y b/y", "+b")]);
+}
+
+#[test]
+fn a_hunk_ends_with_its_last_line() {
+    let mut hunk = Hunk::parse("@@ -1,2 +1,2 @@ fn x").expect("a hunk");
+    let read: Vec<_> = [" a", "-b", "+c", "-- "].into_iter().map(|line| hunk.read(line)).collect();
+    assert_eq!(read, [Some(HunkLine::Context), Some(HunkLine::Removed), Some(HunkLine::Added), None]);
+}
+
+#[test]
+fn a_combined_hunk_has_several_files_before() {
+    let mut hunk = Hunk::parse("@@@ -1,2 -1,1 +1,2 @@@").expect("a hunk");
+    let read: Vec<_> = ["  a", "- b", "++c"].into_iter().map(|line| hunk.read(line)).collect();
+    assert_eq!(read, [Some(HunkLine::Context), Some(HunkLine::Removed), Some(HunkLine::Added)]);
+    assert!(hunk.is_complete());
+}
+
+#[test]
+fn other_lines_are_no_headers() {
+    for line in ["", "@", "@@", "@@ -9,9 +", "@@ -x +1 @@", "@@ -1 +1 @@@", "@@@ -1 +1 @@@"] {
+        assert!(Hunk::parse(line).is_none(), "{line}");
+    }
 }

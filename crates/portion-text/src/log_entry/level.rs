@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use super::key_value;
-
 /// The severity of an entry; more severe is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
@@ -73,8 +71,8 @@ const MAX_DISTANCE_BYTES: usize = 120;
 /// Finds the level of a line, given the range of its time.
 pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usize>> {
     if line.starts_with('{') || is_keyed(line, time) {
-        let keyed = key_value::find_value(line, KEYS)
-            .filter(|value| LogLevel::from_word(&line[value.clone()]).is_some());
+        let keyed =
+            find_value(line, KEYS).filter(|value| LogLevel::from_word(&line[value.clone()]).is_some());
         if keyed.is_some() || line.starts_with('{') {
             return keyed;
         }
@@ -175,4 +173,36 @@ fn letter_runs(text: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
 fn ends_in_color_code(bytes: &[u8]) -> bool {
     let signs = bytes.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b';').count();
     bytes[..bytes.len() - signs].ends_with(b"\x1b[")
+}
+
+/// Maximum bytes of a line that are searched.
+const MAX_SCANNED_BYTES: usize = 1024;
+
+/// Returns the value of the first of these keys that has one, without its quotes.
+///
+/// Text inside a string may be taken for a key, so the caller must check the value.
+pub(super) fn find_value(line: &str, keys: &[&str]) -> Option<Range<usize>> {
+    let head = &line[..line.floor_char_boundary(MAX_SCANNED_BYTES)];
+    memchr::memchr2_iter(b':', b'=', head.as_bytes()).find_map(|at| {
+        let is_json = head.as_bytes()[at] == b':';
+        let before = if is_json { head[..at].strip_suffix('"')? } else { &head[..at] };
+        let key =
+            &before[before.rfind(|c: char| !is_key(c)).map_or(0, |end| before.ceil_char_boundary(end + 1))..];
+        keys.contains(&key).then(|| read_value(head, at + 1)).flatten()
+    })
+}
+
+fn is_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '.')
+}
+
+/// Returns the value that begins at `at`.
+fn read_value(head: &str, at: usize) -> Option<Range<usize>> {
+    let start = at + head[at..].len() - head[at..].trim_start_matches(' ').len();
+    let rest = &head[start..];
+    let (start, length) = match rest.strip_prefix('"') {
+        Some(inside) => (start + 1, inside.find('"')?),
+        None => (start, rest.find([' ', ',', '}', '\t']).unwrap_or(rest.len())),
+    };
+    (length > 0).then_some(start..start + length)
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::key_value;
+use super::level;
 
 const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: &[&str] = &["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -23,12 +23,11 @@ const MAX_SCANNED_BYTES: usize = 200;
 /// Returns the range of the time of a line.
 pub(super) fn find(line: &str) -> Option<Range<usize>> {
     if line.starts_with('{') {
-        return key_value::find_value(line, KEYS)
+        return level::find_value(line, KEYS)
             .filter(|value| line[value.clone()].starts_with(|c: char| c.is_ascii_digit()));
     }
     find_uptime(line).or_else(|| find_among_words(line)).or_else(|| {
-        key_value::find_value(line, KEYS)
-            .filter(|value| timestamp_len(&line.as_bytes()[value.clone()]).is_some())
+        level::find_value(line, KEYS).filter(|value| timestamp_len(&line.as_bytes()[value.clone()]).is_some())
     })
 }
 

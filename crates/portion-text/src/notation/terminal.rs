@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use portion_json::scan::{is_json, quote};
 use portion_json::span::Span;
 
-use crate::unique_names::UniqueNames;
+use crate::names::UniqueNames;
 
 /// Lines that may stand before a table, such as a prompt.
 const MAX_LINES_BEFORE: usize = 4;

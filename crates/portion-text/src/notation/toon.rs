@@ -1,6 +1,8 @@
 //! Reads TOON (Token-Oriented Object Notation) that holds records: `users[2]{id,name}:` and a row on each line, or `users[2]:` and an item
 //! at each dash. An array must have as many items as it states. Source: the specification of TOON 3.
 
+use std::fmt::Write as _;
+
 use portion_json::scan::{is_json, quote, unescape};
 use portion_json::span::Span;
 
@@ -74,7 +76,7 @@ impl Reader {
                 let members = fields.iter().zip(values);
                 let members: Vec<String> =
                     members.map(|(name, value)| format!("{}:{value}", quote(name))).collect();
-                self.out.push_str(&format!("{{{}}}", members.join(",")));
+                let _ = write!(self.out, "{{{}}}", members.join(","));
                 self.has_records = true;
                 Some(())
             }
@@ -144,7 +146,7 @@ impl Reader {
             return Some(());
         }
         let values = cells(value, delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
-        self.out.push_str(&format!("[{}]", values.join(",")));
+        let _ = write!(self.out, "[{}]", values.join(","));
         (values.len() == length).then_some(())
     }
 
@@ -188,7 +190,7 @@ impl<'a> Line<'a> {
         let name = unquoted(&line[..name_end])?;
         let rest = &line[name_end..];
         if let Some(value) = rest.strip_prefix(':') {
-            return (value.is_empty() || value.starts_with(' ')).then(|| Self {
+            return (value.is_empty() || value.starts_with(' ')).then_some(Self {
                 name,
                 header: None,
                 value: value.trim(),
@@ -207,7 +209,7 @@ impl<'a> Line<'a> {
             None => (Vec::new(), rest.strip_prefix(':')?),
         };
         let value = value.trim();
-        (fields.is_empty() || value.is_empty()).then(|| Self {
+        (fields.is_empty() || value.is_empty()).then_some(Self {
             name,
             header: Some(Header { length, delimiter, fields }),
             value,

@@ -2,8 +2,6 @@
 //!
 //! Text is always ordinary text: `<|endoftext|>` in a payload is counted by its characters.
 
-mod class;
-mod merge;
 mod ranks;
 mod words;
 
@@ -72,7 +70,7 @@ impl Bpe {
     ) {
         let count = |word: &[u8]| match ranks.get(word) {
             Some(_) => 1,
-            None => merge::count_merged(word, ranks),
+            None => ranks::count_merged(word, ranks),
         };
         RecentWords::with(|recent| {
             let mut start = 0;

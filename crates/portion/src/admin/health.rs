@@ -14,7 +14,7 @@ use portion_gateway::store::{BackendStatus, StoreStats};
 use portion_telemetry::alert::{AlertState, OVERSIZED};
 use portion_telemetry::meter::Totals;
 use portion_telemetry::recorder::QueueSnapshot as Records;
-use portion_text::counted::counted;
+use portion_text::display::counted;
 use portion_tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,6 @@
 //! Excerpts of replies for people: lines are cut to a width, `…` marks omissions, and `·` what is not printable.
 
-use portion_text::printable::is_printable;
-use portion_text::width::{split_at_width, truncate, truncate_start};
+use portion_text::display::{is_printable, split_at_width, truncate, truncate_start};
 
 /// Mark of an omission.
 const ELLIPSIS: char = '…';

@@ -15,7 +15,7 @@ use portion_client::fetch::{FetchRequest, MAX_CONTEXT_TOKENS, fetch};
 use portion_client::read::FieldNames;
 use portion_client::select::Fill;
 use portion_client::{DropReason, DroppedChunk, FetchResult};
-use portion_text::counted::counted;
+use portion_text::display::counted;
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;

@@ -10,7 +10,7 @@ use clap::Args;
 use portion_auth::oauth::{LogoutOutcome, OAuthSession, ServerUrl, StoredLogin};
 use portion_config::{Config, LoginConfig, find};
 use portion_policy::upstream::without_secrets;
-use portion_text::printable::printable_lines;
+use portion_text::display::printable_lines;
 use serde_json::{Value, json};
 
 use super::CommandResult;

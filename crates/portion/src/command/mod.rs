@@ -28,7 +28,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 
 /// The end of a command: an exit code, or an error that `main` prints.
 pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;

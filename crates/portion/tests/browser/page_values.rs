@@ -119,7 +119,7 @@ async fn a_request_tells_what_became_of_it() -> Outcome<()> {
         ]
     );
     let steps = said(&chromium, ".steps li code").await?;
-    assert_eq!(steps, ["minify", "condense"]);
+    assert_eq!(steps, ["dense", "condense"]);
     let facts = said(&chromium, ".facts dd").await?.join("\n");
     for fact in
         ["40 ms, 1.00 ms of it", "status", "version 3", "exactly: 2,000", "00000000000000000000000000000abc"]

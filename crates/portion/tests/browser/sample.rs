@@ -8,7 +8,7 @@ use portion_core::event::{
     AlertChanged, ConfigApplied, ConfigChange, EndpointKind, Event, ExperimentArm, Observer as _, Outcome,
     PayloadForm, RequestServed, ServedError, ShadowResult, TraceContext,
 };
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 use portion_telemetry::recorder::{Recorder, Settings};
 
 /// Microseconds.
@@ -216,7 +216,7 @@ fn call(
         total_items: is_list.then_some(original / 60),
         latency,
         overhead,
-        stages: if small || !is_list { vec![] } else { vec![StageName::Minify, StageName::Condense] },
+        stages: if small || !is_list { vec![] } else { vec![StageName::Dense, StageName::Condense] },
         session,
         config: if new { 12 } else { 11 },
         origin: (!small).then_some(at ^ 0x5555),
@@ -322,7 +322,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         total_items: Some(100),
         latency: Duration::from_millis(40),
         overhead: Duration::from_millis(number),
-        stages: vec![StageName::Minify, StageName::Condense],
+        stages: vec![StageName::Dense, StageName::Condense],
         session: 0xbeef,
         config: 3,
         ..RequestServed::default()

@@ -4,7 +4,7 @@ mod scalar;
 mod structured;
 mod tools;
 
-use portion_text::spelling::find_misspelled;
+use portion_text::names::find_misspelled;
 use portion_tokens::Factor;
 
 use crate::document::{Node, NodeValue, TextPosition};

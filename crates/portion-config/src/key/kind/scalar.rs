@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use portion_policy::access::TokenHash;
 use portion_policy::store_url::{has_unknown_parameter, without_secrets};
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 use portion_tokens::Factor;
 
 use super::{InvalidValue, ValueKind, join_choices};

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::ending::last_line;
-use super::text_description::{TextDescription, truncated_line};
+use super::text_description::{TextDescription, last_line, truncated_line};
 
 /// Words that may precede the keyword of a definition.
 const MODIFIERS: &[&str] = &[

@@ -1,10 +1,13 @@
-//! Describes a document with headings by its outline and its largest table.
+//! Describes documents: headings of Markdown, HTML and plain text as an outline, and the largest table.
 
+use portion_text::chunk::heading_level;
+use portion_text::html::plain_text;
 use serde_json::Value;
 
-use super::ending::closing_excerpt;
-use super::table;
-use super::text_description::{LIST_OVERHEAD_TOKENS, TextDescription, more_marker, truncated_line};
+use super::text_description;
+use super::text_description::{
+    LIST_OVERHEAD_TOKENS, TextDescription, closing_excerpt, more_marker, truncated_line,
+};
 use crate::snapshot::{ItemsTable, LineIndex};
 
 /// Longest title shown, in characters.
@@ -43,7 +46,7 @@ pub(super) fn describe_headings(
     let share = if table.is_some() { 2 } else { 1 };
     describe_outline(outline, description.remaining().saturating_sub(kept) / share, description);
     if let Some(table) = table {
-        table::describe(table, kept, description);
+        text_description::describe_table(table, kept, description);
     }
     // A page may end with a script, which has no text.
     if last.as_str().is_some_and(|last| !last.is_empty()) {
@@ -84,4 +87,73 @@ pub(super) fn describe_outline(found: &[(u8, String)], tokens: usize, descriptio
         entries.push(more_marker(found.len() - entries.len()));
     }
     description.add("outline", entries);
+}
+
+/// Smallest number of headings in an outline, and of lines per heading.
+const MIN_HEADINGS: usize = 4;
+const MIN_LINES_PER_HEADING: usize = 5;
+/// Longest heading shown, in characters.
+const MAX_HEADING_CHARS: usize = 80;
+/// Largest number of headings kept.
+const MAX_HEADINGS: usize = 2000;
+
+/// Returns the headings with their levels, each prefixed with its line number. Returns none if there are too
+/// few.
+///
+/// A heading follows a blank line and precedes a blank or indented line.
+pub(super) fn find_headings(text: &str, index: &LineIndex) -> Vec<(u8, String)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().enumerate().peekable();
+    let mut after_gap = true;
+    while let Some((at, line)) = lines.next() {
+        let heads = |next: &str| next.trim().is_empty() || next.starts_with([' ', '\t']);
+        if after_gap
+            && lines.peek().is_some_and(|(_, next)| heads(next))
+            && !line.contains("..")
+            && let Some(level) = heading_level(line)
+            && found.len() < MAX_HEADINGS
+        {
+            found.push((level.min(6), format!("{}: {}", at + 1, truncated_line(line, MAX_HEADING_CHARS))));
+        }
+        after_gap = line.trim().is_empty();
+    }
+    let is_outline = found.len() >= MIN_HEADINGS && found.len() * MIN_LINES_PER_HEADING <= index.line_count();
+    if is_outline { found } else { Vec::new() }
+}
+
+/// Bytes of the end of a document that are read.
+const TAIL_BYTES: usize = 4_000;
+
+/// Describes the headings and the table. Returns false if there is neither.
+pub(super) fn describe_markup(
+    text: &str,
+    index: &LineIndex,
+    table: Option<&ItemsTable>,
+    description: &mut TextDescription,
+) -> bool {
+    let headings = index.headings(text);
+    if headings.is_empty() && table.is_none() {
+        return false;
+    }
+    // In a document of one line, line numbers tell nothing.
+    let has_lines = index.line_count() > 1;
+    let outline: Vec<(u8, String)> = headings
+        .into_iter()
+        .map(|heading| {
+            let title = truncated_line(&heading.title, MAX_TITLE_CHARS);
+            let line = has_lines.then(|| format!("{}: ", index.line_at(text, heading.start) + 1));
+            let signs = heading_signs(heading.level);
+            (heading.level, format!("{}{signs} {title}", line.unwrap_or_default()))
+        })
+        .collect();
+    let last = closing_excerpt(&plain_text(tail(text)), description);
+    describe_headings(&outline, table, last, description);
+    true
+}
+
+/// Returns the end of a document, from a tag on.
+fn tail(text: &str) -> &str {
+    let start = text.floor_char_boundary(text.len().saturating_sub(TAIL_BYTES));
+    let end = &text[start..];
+    end.find('<').map_or(end, |tag| &end[tag..])
 }

@@ -9,9 +9,8 @@ use portion_text::log_entry::{LogEntry, LogLevel, day_of};
 use serde_json::{Map, Value};
 
 use super::counts::{LargeCounter, SmallCounter, describe_common};
-use super::ending::last_line;
 use super::severity_words;
-use super::text_description::{TextDescription, truncated_line};
+use super::text_description::{TextDescription, last_line, truncated_line};
 use crate::snapshot::LineIndex;
 
 /// Largest number listed of each.

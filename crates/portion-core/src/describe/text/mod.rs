@@ -2,27 +2,27 @@
 
 mod code;
 mod counts;
-mod diff;
 mod document;
-mod ending;
-mod headings;
 mod items_table;
 mod log;
-mod markup;
 mod prose;
 mod severity_words;
-mod table;
+#[cfg(test)]
+mod tests;
 mod text_description;
 
+use std::collections::HashSet;
+
 use portion_text::chunk::TextKind;
+use portion_text::diff::FileChange;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::missing_codes::MissingCodes;
 use crate::snapshot::{ItemsTable, LineIndex, List, TableSource};
 use counts::LargeCounter;
-use ending::{closing_excerpt, last_line};
-use text_description::{TextDescription, truncated_line};
+pub(crate) use text_description::fields_by_type;
+use text_description::{TextDescription, closing_excerpt, last_line, truncated_line};
 
 /// Describes a large text for a reader who has not read it yet, as JSON within the token budget, the most
 /// useful facts first.
@@ -53,18 +53,18 @@ pub(crate) fn describe(
     };
     let kind = index.chunker.kind();
     if !changes.is_empty() {
-        diff::describe(text, &changes, &mut description);
+        describe_diff(text, &changes, &mut description);
     } else if kind == TextKind::Markdown {
         document::describe(text, index, table, &mut description);
     } else if let Some(entries) = portion_text::log_entry::entries(text, index.chunker) {
         log::describe(text, index, entries, &mut description);
     } else if let Some(rows) = rows {
-        table::describe(rows, 0, &mut description);
+        text_description::describe_table(rows, 0, &mut description);
     } else {
         match kind {
             TextKind::Prose => prose::describe(text, index, &mut description),
             TextKind::Code => code::describe(text, &mut description),
-            TextKind::Markup if markup::describe(text, index, table, &mut description) => {}
+            TextKind::Markup if document::describe_markup(text, index, table, &mut description) => {}
             _ => describe_lines(text, index, table, &mut description),
         }
     }
@@ -80,7 +80,7 @@ pub(super) fn describe_header_rows(
     tokens: usize,
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
-    table::describe(&items_table::header_row_table(text, list, names), 0, &mut description);
+    text_description::describe_table(&items_table::header_row_table(text, list, names), 0, &mut description);
     description.finish()
 }
 
@@ -95,7 +95,7 @@ pub(super) fn describe_records(
     let facts = list.facts(text, missing);
     let columns: Vec<&String> = facts.lines.iter().map(|(name, _)| name).collect();
     let mut description = TextDescription::new(counter, tokens);
-    table::describe_rows(list.len(), &columns, facts, 0, &mut description);
+    text_description::describe_rows(list.len(), &columns, facts, 0, &mut description);
     description.finish()
 }
 
@@ -116,7 +116,7 @@ fn describe_lines(
     let kept = description.member_cost("last", &last);
     let found = severity_words::find(text, severity_words::PROBLEM_WORDS);
     severity_words::describe_counts(&found, description);
-    let outline = headings::find(text, index);
+    let outline = document::find_headings(text, index);
     if !outline.is_empty() {
         document::describe_outline(&outline, description.remaining().saturating_sub(kept) / 2, description);
     }
@@ -135,7 +135,7 @@ fn describe_lines(
     }
     // The patterns of most lines would be those of the table.
     if let Some(table) = table {
-        table::describe(table, 0, description);
+        text_description::describe_table(table, 0, description);
         return;
     }
     let mut common = LargeCounter::default();
@@ -152,5 +152,40 @@ fn longest_line(text: &str) -> Option<(usize, usize)> {
     lines.map(|(at, line)| (at + 1, line.chars().count()))
 }
 
-#[cfg(test)]
-mod tests;
+/// Longest path shown, in characters.
+const MAX_PATH_CHARS: usize = 80;
+
+/// Describes the changes: their number, and the files with the lines at which they begin.
+fn describe_diff(text: &str, changes: &[FileChange], description: &mut TextDescription<'_>) {
+    description.add("changes", changes_summary(text, changes));
+    let listed: Vec<String> = changes
+        .iter()
+        .map(|FileChange { line, path, added, removed, is_binary, .. }| {
+            let path = truncated_line(path, MAX_PATH_CHARS);
+            if *is_binary {
+                format!("{line}: {path} binary")
+            } else {
+                format!("{line}: {path} +{added} -{removed}")
+            }
+        })
+        .collect();
+    description.add_list("files", &listed, description.remaining());
+}
+
+/// Returns the number of files and lines: `2 files, +3 -1 lines`; in a log, `5 changes of 2 files in 4 commits, +3 -1 lines`.
+fn changes_summary(text: &str, changes: &[FileChange]) -> String {
+    let (added, removed) =
+        changes.iter().fold((0, 0), |(added, removed), file| (added + file.added, removed + file.removed));
+    let count = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let file_count = changes.iter().map(|change| change.path.as_str()).collect::<HashSet<_>>().len();
+    let commits: HashSet<&str> =
+        changes.iter().filter_map(|change| change.commit).map(|commit| commit.slice(text)).collect();
+    let mut files = count(file_count, "file");
+    if file_count < changes.len() {
+        files = format!("{} of {files}", count(changes.len(), "change"));
+    }
+    if !commits.is_empty() {
+        files = format!("{files} in {}", count(commits.len(), "commit"));
+    }
+    format!("{files}, +{added} -{removed} lines")
+}

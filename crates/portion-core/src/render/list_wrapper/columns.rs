@@ -1,11 +1,13 @@
-//! Columns of a table whose header is a member beside the rows, and members with a value for each column.
+//! Renders members beside the rows of a list: all of them, and those with a value for each column.
 
-use portion_json::path::key_matches;
+use portion_json::path::{key_matches, step_from_quoted};
 use portion_json::scan::{JsonKind, JsonReader, minified, minify};
 use portion_json::span::Span;
 
-use super::overrides::{MAX_SCANNED_BYTES, MemberOverrides};
-use crate::render::row_format::RowFormat;
+use super::paging::{ServedPage, rewritten_members};
+use super::{ListWrapper, MAX_SCANNED_BYTES, MemberOverrides, assemble};
+use crate::render::budget::RemainingBudget;
+use crate::render::rendering::RowFormat;
 use crate::snapshot::{Layout, Member, ObjectIndex, OrderedList, cell_spans};
 
 /// Names of members that hold a value for each column. Used for tables with too few columns to recognise such
@@ -32,10 +34,10 @@ const MIN_ALIGNED_COLUMNS: usize = 4;
 const MAX_ALIGNED_DEPTH: usize = 3;
 
 /// Returns the indices of the kept columns, or `None` if the list is no table.
-pub(in crate::render) fn kept_columns(rows: OrderedList<'_>, how: &RowFormat) -> Option<Vec<usize>> {
+pub(in crate::render) fn kept_columns(rows: OrderedList<'_>, format: &RowFormat) -> Option<Vec<usize>> {
     let Layout::Table { columns, .. } = &rows.list.layout else { return None };
-    let wanted = |name: &str| how.kept_fields.as_ref().is_none_or(|fields| fields.selects(name));
-    let kept = |name: &String| wanted(name) && !how.noise.contains(name);
+    let wanted = |name: &str| format.kept_fields.as_ref().is_none_or(|fields| fields.selects(name));
+    let kept = |name: &String| wanted(name) && !format.noise.contains(name);
     Some(columns.iter().enumerate().filter(|(_, name)| kept(name)).map(|(i, _)| i).collect())
 }
 
@@ -73,9 +75,9 @@ pub(super) fn write_header(rows: OrderedList<'_>, member: &Member, columns: &[us
 
 /// Drops the values of omitted columns from the members that hold a value for each column, so that values
 /// stay under their own columns.
-pub(super) fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mut MemberOverrides) {
+pub(super) fn align_to_columns(rows: OrderedList<'_>, format: &RowFormat, lean: &mut MemberOverrides) {
     let Layout::Table { columns, .. } = &rows.list.layout else { return };
-    let Some(kept) = kept_columns(rows, how).filter(|kept| kept.len() < columns.len()) else { return };
+    let Some(kept) = kept_columns(rows, format).filter(|kept| kept.len() < columns.len()) else { return };
     let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
     for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
         for (at, member) in level.members.iter().enumerate() {
@@ -132,4 +134,88 @@ fn select_columns(value: &str, kept: &[usize], width: usize, levels: usize) -> O
         }
         _ => None,
     }
+}
+
+/// Renders the wrapper of a list with all of its members. Other lists among them are shortened to whole items
+/// if they exceed their share, except the header of a table and lists with a value for each of its columns. Returns `None`
+/// if no budget remains for the list itself.
+pub(in crate::render) fn render_with_all_members(
+    rows: OrderedList<'_>,
+    page: Option<&ServedPage<'_>>,
+    room: &RemainingBudget<'_>,
+) -> Option<ListWrapper> {
+    let paging = page.map(|page| rewritten_members(rows, page)).unwrap_or_default();
+    let mut left = room.with_max_tokens(room.tokens / 4 * 3);
+    left.bytes = left.bytes / 4 * 3;
+    let mut lists = Vec::new();
+    let mut all = Vec::new();
+    let mut text = String::new();
+    let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
+    for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
+        for (at, member) in level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member) {
+            all.push((depth, at));
+            let is_of_table = is_per_column(rows, member) || depth == innermost && is_header(rows, at);
+            if member.kind == JsonKind::Array && !is_of_table {
+                lists.push((depth, at, member));
+                continue;
+            }
+            text.clear();
+            text.push_str(rows.slice(member.key));
+            text.push(':');
+            minify(paging.get(&(depth, at)).map_or(rows.slice(member.value), String::as_str), &mut text);
+            if !left.spend(&text) {
+                return None;
+            }
+        }
+    }
+    // Larger lists get what smaller ones do not use. Two thirds remain for the records.
+    lists.sort_by_key(|(.., member)| member.value.len());
+    let mut share = left.with_max_tokens(left.tokens / 3);
+    share.bytes /= 3;
+    let states_page = !paging.is_empty();
+    let mut lean: MemberOverrides =
+        paging.into_iter().map(|(place, json)| (place, Some(minified(&json)))).collect();
+    let mut omitted = Vec::new();
+    for (i, (depth, at, member)) in lists.iter().enumerate() {
+        let others = lists.len() - i;
+        let mut own = share.with_max_tokens(share.tokens / others);
+        own.bytes /= others;
+        let value = rows.slice(member.value);
+        let (short, missing) = truncate_array(value, &own);
+        if missing > 0 {
+            let innermost = rows.list.enclosing_objects[..*depth].iter();
+            let outer = innermost.fold(String::new(), |outer, level| {
+                format!("{outer}/{}", step_from_quoted(rows.slice(level.members[level.list_member].key)))
+            });
+            omitted.push((format!("{outer}/{}", step_from_quoted(rows.slice(member.key))), missing));
+            lean.insert((*depth, *at), Some(short.clone()));
+        }
+        share.spend(&short);
+    }
+    let wrapper = assemble(rows, &RowFormat::default(), &lean, &all);
+    Some(ListWrapper { omitted_members: omitted, states_page, ..wrapper })
+}
+
+/// Returns as many items of an array as fit, minified, and the bytes of the rest.
+fn truncate_array(array: &str, room: &RemainingBudget<'_>) -> (String, usize) {
+    let mut short = String::new();
+    minify(array, &mut short);
+    if room.fits(&short) {
+        return (short, 0);
+    }
+    let mut left = *room;
+    let (mut out, mut missing) = (String::from("["), 0);
+    let mut item = String::new();
+    for span in cell_spans(array) {
+        item.clear();
+        item.push_str(if out.len() > 1 { "," } else { "" });
+        minify(span.slice(array), &mut item);
+        if missing > 0 || !left.spend(&item) {
+            missing += span.len();
+        } else {
+            out.push_str(&item);
+        }
+    }
+    out.push(']');
+    (out, missing)
 }

@@ -1,26 +1,25 @@
 //! Renders the objects around a list, with those of their other members that are small.
 
-mod all_members;
 mod columns;
-mod overrides;
 mod paging;
 
-pub(super) use all_members::render_with_all_members;
-pub(super) use columns::kept_columns;
+pub(super) use columns::{kept_columns, render_with_all_members};
 pub(super) use paging::{ServedPage, rewritten_text};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use portion_json::path::step_from_quoted;
+use portion_json::scan::{JsonKind, minified, minify, unescape};
+use portion_tokens::TokenCounter;
+
+use super::budget::{Detail, NoticeSize, RemainingBudget, ReplyLimits};
+use super::rendering::RowFormat;
+use crate::noise::{NoiseFields, write_without_named};
+use crate::policy::{Policy, StripRule};
+use crate::snapshot::{Layout, ListItem, Member, OrderedList, Snapshot};
+use crate::view::ResolvedRequest;
 use columns::{align_to_columns, is_header, write_header};
-use overrides::{MemberOverrides, strip_members};
 use paging::rewritten_members;
-use portion_json::json_pointer::step_from_quoted;
-use portion_json::scan::minify;
-
-use super::budget::RemainingBudget;
-use crate::policy::StripRule;
-use crate::render::row_format::RowFormat;
-use crate::snapshot::{Layout, Member, OrderedList};
 
 /// Text before and after the items of a page.
 #[derive(Default)]
@@ -42,13 +41,13 @@ pub(super) struct ListWrapper {
 impl ListWrapper {
     /// Returns the objects that lead to the list, without other members.
     pub(super) fn path_only(rows: OrderedList<'_>) -> Self {
-        let mut shell = Self::brackets_only(&rows.list.layout);
+        let mut wrapper = Self::brackets_only(&rows.list.layout);
         for level in rows.list.enclosing_objects.iter().rev() {
             let key = rows.slice(level.members[level.list_member].key);
-            shell.before = format!("{{{key}:{}", shell.before);
-            shell.after.push('}');
+            wrapper.before = format!("{{{key}:{}", wrapper.before);
+            wrapper.after.push('}');
         }
-        shell
+        wrapper
     }
 
     /// Returns the same wrapper without the brackets of the list, for other content in place of the list.
@@ -80,7 +79,7 @@ impl ListWrapper {
 /// are always kept: rows have no meaning without them. Members about the page of the upstream describe `page`.
 pub(super) fn render(
     rows: OrderedList<'_>,
-    how: &RowFormat,
+    format: &RowFormat,
     strip: Option<&StripRule>,
     page: Option<&ServedPage<'_>>,
     room: &RemainingBudget<'_>,
@@ -88,20 +87,20 @@ pub(super) fn render(
     let mut stripped = BTreeSet::new();
     let paging = page.map(|page| rewritten_members(rows, page)).unwrap_or_default();
     let mut lean = strip_members(rows, strip, &paging, &mut stripped);
-    align_to_columns(rows, how, &mut lean);
+    align_to_columns(rows, format, &mut lean);
     let small = fitting_members(rows, &lean, &room.with_max_tokens(room.tokens / 4));
     let states_page = !paging.is_empty();
-    ListWrapper { stripped_fields: stripped, states_page, ..assemble(rows, how, &lean, &small) }
+    ListWrapper { stripped_fields: stripped, states_page, ..assemble(rows, format, &lean, &small) }
 }
 
 /// Assembles the wrapper from these members, some of them with replaced values.
 fn assemble(
     rows: OrderedList<'_>,
-    how: &RowFormat,
+    format: &RowFormat,
     lean: &MemberOverrides,
     small: &[(usize, usize)],
 ) -> ListWrapper {
-    let mut shell = ListWrapper::default();
+    let mut wrapper = ListWrapper::default();
     let mut pointer = String::new();
     let innermost = rows.list.enclosing_objects.len().wrapping_sub(1);
     let mut others = Vec::new();
@@ -118,13 +117,13 @@ fn assemble(
                 side.push(':');
                 continue;
             }
-            let header = kept_columns(rows, how).filter(|_| depth == innermost && is_header(rows, at));
+            let header = kept_columns(rows, format).filter(|_| depth == innermost && is_header(rows, at));
             let value = lean.get(&(depth, at));
             if header.is_none() && matches!(value, Some(None)) {
                 continue;
             }
             if header.is_none() && !small.contains(&(depth, at)) {
-                shell
+                wrapper
                     .omitted_members
                     .push((format!("{pointer}/{}", step_from_quoted(key)), member.value.len()));
                 continue;
@@ -146,15 +145,15 @@ fn assemble(
         }
         pointer = format!("{pointer}/{}", step_from_quoted(rows.slice(level.members[level.list_member].key)));
         others.push((before_inner, after.clone()));
-        shell.before.push_str(&before);
+        wrapper.before.push_str(&before);
         after.push('}');
-        shell.after.insert_str(0, &after);
+        wrapper.after.insert_str(0, &after);
     }
-    shell.outer_members = outer_members(rows, &others);
+    wrapper.outer_members = outer_members(rows, &others);
     let list = ListWrapper::brackets_only(&rows.list.layout);
-    shell.before.push_str(&list.before);
-    shell.after.insert_str(0, &list.after);
-    shell
+    wrapper.before.push_str(&list.before);
+    wrapper.after.insert_str(0, &list.after);
+    wrapper
 }
 
 /// Returns the objects around a list without the list, given the members of each level before and after it.
@@ -219,4 +218,93 @@ fn push_comma(side: &mut String) {
     if !side.ends_with('{') {
         side.push(',');
     }
+}
+
+/// Replaced members by level and index: `None` for a stripped member, otherwise its value without noise.
+type MemberOverrides = HashMap<(usize, usize), Option<String>>;
+
+/// Largest member, in bytes, that is searched for noise. Larger ones rarely fit.
+const MAX_SCANNED_BYTES: usize = 4 << 10;
+
+/// Returns the members that the rule strips, or whose values it shortens, and those about the page, which stay. `gone`
+/// receives the paths of what is stripped.
+fn strip_members(
+    rows: OrderedList<'_>,
+    strip: Option<&StripRule>,
+    paging: &HashMap<(usize, usize), String>,
+    gone: &mut BTreeSet<String>,
+) -> MemberOverrides {
+    let mut lean: MemberOverrides =
+        paging.iter().map(|(place, json)| (*place, Some(minified(json)))).collect();
+    let Some(strip) = strip else { return lean };
+    let mut path = String::new();
+    for (depth, level) in rows.list.enclosing_objects.iter().enumerate() {
+        let before = path.len();
+        for (at, member) in level.members.iter().enumerate() {
+            path.truncate(before);
+            path.push_str(if before > 0 { "." } else { "" });
+            path.push_str(&unescape(rows.slice(member.key)));
+            if at == level.list_member || paging.contains_key(&(depth, at)) {
+                continue;
+            }
+            if strip.strips_member(&path, member.value.len(), rows.text.len()) {
+                gone.insert(path.clone());
+                lean.insert((depth, at), None);
+            } else if matches!(member.kind, JsonKind::Object | JsonKind::Array)
+                && member.value.len() <= MAX_SCANNED_BYTES
+            {
+                let (mut value, mut inside) = (String::new(), BTreeSet::new());
+                write_without_named(strip, rows.slice(member.value), &path, &mut value, &mut inside);
+                if !inside.is_empty() {
+                    gone.append(&mut inside);
+                    // A member without remaining content is stripped whole.
+                    lean.insert((depth, at), Some(value).filter(|value| !value.is_empty()));
+                }
+            }
+        }
+        path.truncate(before);
+        path.push_str(if before > 0 { "." } else { "" });
+        path.push_str(&unescape(rows.slice(level.members[level.list_member].key)));
+    }
+    lean
+}
+
+/// Returns the tokens that the first reply has for the items of a list, and what each of the first `count`
+/// items costs there, minified.
+pub(crate) fn item_costs(
+    snapshot: &Snapshot,
+    request: &ResolvedRequest,
+    rows: OrderedList<'_>,
+    count: usize,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> (usize, Vec<usize>) {
+    let room = ReplyLimits::for_reply(snapshot, request, policy, true).budget_without_notice(
+        Detail::Full,
+        NoticeSize::Plain,
+        (0, 0),
+        counter,
+        0,
+    );
+    let mut left = room;
+    let strip = &policy.render_options.strip_rule;
+    let noise = NoiseFields::in_list(strip, rows.text, rows.list);
+    let wrapper = render(rows, &RowFormat::default(), Some(strip), None, &room);
+    let room = if left.spend(&wrapper.before) && left.spend(&wrapper.after) { left } else { room };
+    let mut text = String::new();
+    let cost = |item: ListItem| {
+        text.clear();
+        text.push(',');
+        if let Some(key) = item.key {
+            text.push_str(rows.slice(key));
+            text.push(':');
+        }
+        // Minifying cannot shorten an item that far.
+        if noise.is_empty() && item.value.len() / 4 > room.bytes {
+            return usize::MAX;
+        }
+        noise.write_without(rows.slice(item.value), &mut text);
+        counter.count_within(&text, room.tokens).unwrap_or(usize::MAX)
+    };
+    (room.tokens, rows.iter_from(0).take(count).map(cost).collect())
 }

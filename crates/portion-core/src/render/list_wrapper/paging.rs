@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
-use portion_text::name_words;
+use portion_text::names;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
 use crate::payload::UpstreamList;
-use crate::render::follow_up_call::{FollowUpCall, split_address};
+use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::{List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object};
 
@@ -132,7 +132,7 @@ fn find_members(
     depth: usize,
     found: &mut Vec<PagingMember>,
 ) {
-    let name = name_words::split_name(&unescape(rows.slice(member.key))).join(" ");
+    let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
     let is_number = |text: &str| unescape(text).parse::<u64>().is_ok();
     let role = match PageRole::of(&name, member.kind) {
         None if depth > 0 && name == "after" => Some(PageRole::Next),

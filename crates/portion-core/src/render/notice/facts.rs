@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::model::MAX_MINIMAL_BYTES;
-use super::{Audience, Detail, MAX_NAMED_PARTS, Notice};
+use super::{Audience, Detail, MAX_MINIMAL_BYTES, MAX_NAMED_PARTS, Notice};
 use crate::describe::fields_by_type;
 use crate::paging::UnshownRange;
 use crate::policy::MetadataStyle;

@@ -9,9 +9,9 @@ use portion_json::scan::{JsonKind, escaped_len, minify};
 use portion_json::span::Span;
 use portion_tokens::TokenCounter;
 
+use crate::elide::elide;
 use crate::noise::NoiseFields;
 use crate::render::budget::RemainingBudget;
-use crate::render::elide::elide;
 use crate::snapshot::{Layout, ListItem, OrderedList, cell_spans, visit_fields};
 
 /// Bytes of a value that are counted. What a longer one costs is estimated from them.

@@ -10,10 +10,9 @@ use foldhash::quality::FixedState;
 use portion_json::scan::is_equivalent_json;
 use serde_json::{Map, Value};
 
-use super::builder::PageBuilder;
+use super::PageBuilder;
 use crate::render::budget::RemainingBudget;
-use crate::render::rendering::RenderTarget;
-use crate::render::row_format::RowFormat;
+use crate::render::rendering::{RenderTarget, RowFormat};
 use crate::snapshot::{Layout, OrderedList, cell_spans, visit_fields};
 use crate::view::Pagination;
 
@@ -35,12 +34,12 @@ impl PageBuilder<'_> {
     pub(super) fn examples(
         &self,
         shown: usize,
-        how: &RowFormat,
+        format: &RowFormat,
         room: &RemainingBudget<'_>,
     ) -> Option<Map<String, Value>> {
         let pagination =
-            Pagination { kept_fields: how.kept_fields.clone(), ..self.pagination(shown, how, true) };
-        let pagination = how.is_condensed.then_some(&pagination);
+            Pagination { kept_fields: format.kept_fields.clone(), ..self.pagination(shown, format, true) };
+        let pagination = format.is_condensed.then_some(&pagination);
         let target = RenderTarget { pagination, ..*self.target };
         let positions = differing_positions(self.rows, shown);
         let item = |position: &usize| match self.rows.order {
@@ -65,7 +64,7 @@ impl PageBuilder<'_> {
         let (written, own) = page.planned(room)?;
         // The page names the columns of the rows of a table.
         let is_table = matches!(self.rows.list.layout, Layout::Table { .. });
-        if is_table && own.kept_fields != how.kept_fields {
+        if is_table && own.kept_fields != format.kept_fields {
             return None;
         }
         let json = match (own.as_table, &self.rows.list.layout) {

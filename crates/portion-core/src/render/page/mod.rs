@@ -1,29 +1,28 @@
 //! Renders a page of a list.
 
-mod builder;
 mod costs;
 mod examples;
 mod field_order;
-mod fields;
-mod finish;
 mod measured;
-mod oversized_item;
 mod plan;
 mod table;
-mod table_costs;
 mod write;
 
-use builder::{PageBuilder, WrittenItems};
 pub(super) use costs::Cost;
-pub(super) use measured::Measured;
+pub(super) use measured::{LineCosts, Measured};
+
+use portion_json::projection::{FieldSelection, OmittedFields, is_path_within};
 
 use super::budget::RemainingBudget;
 use super::list_wrapper::ListWrapper;
-use super::rendering::{NoticeExtra, RenderTarget, Rendering};
-use super::row_format::RowFormat;
+use super::portion::Plan;
+use super::rendering::{NoticeExtra, RenderTarget, Rendering, RowFormat};
+use super::summary::FittedRecord;
+use super::{chunk, summary, upstream_paging};
 use crate::cursor::PartOffset;
 use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
+use crate::view::{Pagination, RequestedFields};
 
 /// Records of the page of a sample. Further records are shown beside it.
 const SAMPLE_ROWS: usize = 2;
@@ -36,7 +35,7 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
     let rows = rows(target, list);
     let from = match target.start {
         PartOffset::Item(at) => at as usize,
-        PartOffset::Byte(byte) => return oversized_item::render(target, rows, byte as usize, room),
+        PartOffset::Byte(byte) => return render_oversized(target, rows, byte as usize, room),
     };
     let is_sample = target.is_sample() && list.len() > SAMPLE_ROWS;
     let sizes = page_sizes(target, list, from);
@@ -50,7 +49,7 @@ pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBud
     let rendered = if is_sample { sample() } else { None };
     rendered.or_else(|| page.render(room, room)).or_else(|| page.summarize_single(room)).unwrap_or_else(
         || {
-            let mut rendering = oversized_item::render(target, rows, page.first_byte(), room);
+            let mut rendering = render_oversized(target, rows, page.first_byte(), room);
             let fixed = page.pagination(1, &RowFormat::default(), list.len() > 1);
             rendering.meta.page_size = Some(fixed.page_size as usize);
             Rendering { required_count: page.fixed_count, pagination: Some(fixed), ..rendering }
@@ -84,6 +83,127 @@ impl PageBuilder<'_> {
         let slim = || Some(ListWrapper::path_only(self.rows)).filter(fits);
         let wrapper = wrapper.filter(fits).or_else(slim);
         WrittenItems::empty(wrapper.unwrap_or_else(|| ListWrapper::brackets_only(layout)))
+    }
+
+    /// Returns true if records are shown whole and in the order of their scores.
+    fn is_ranked(&self) -> bool {
+        self.target.view.top_count().is_some()
+    }
+
+    /// Returns what a first reply fixes for the rest of its walk: the page size and the kept fields.
+    fn pagination(&self, served: usize, format: &RowFormat, more: bool) -> Pagination {
+        let open = self.fixed_count.is_none() && self.target.view.limit.is_none();
+        let size = match (open, more) {
+            (true, true) => served.max(1),
+            (true, false) => self.page_size.max(served),
+            (false, _) => self.page_size,
+        };
+        Pagination {
+            part_index: self.target.part_index as u16,
+            page_size: size as u32,
+            is_sample: self.is_sample,
+            first_page_count: (self.first_item == 0).then_some(served as u32),
+            // The fields of a sample are those of few records.
+            kept_fields: format.kept_fields.clone().filter(|_| format.is_condensed && !self.is_sample),
+        }
+    }
+
+    /// Returns the row format that the request asks for.
+    fn requested_format(&self) -> RowFormat {
+        // Follow-up pages keep the fields that the first page was condensed to.
+        let before = self
+            .target
+            .pagination
+            .and_then(|pagination| pagination.kept_fields.as_ref())
+            .filter(|_| self.may_condense());
+        let summary = self.summary_selection().filter(|_| before.is_none());
+        let is_condensed = before.is_some() || summary.is_some();
+        let keep = match &self.target.view.field_selection {
+            RequestedFields::Only(fields) => Some(fields.clone()),
+            RequestedFields::Auto => before.cloned().or(summary),
+            RequestedFields::All => None,
+        };
+        RowFormat { kept_fields: keep, is_condensed, noise: self.noise.clone(), ..RowFormat::default() }
+    }
+
+    /// Returns true if fields may be omitted. Answers and ranked records keep all fields; fewer of them are
+    /// served.
+    fn may_condense(&self) -> bool {
+        self.target.view.field_selection == RequestedFields::Auto
+            && !self.is_ranked()
+            && !self.target.is_answer
+            && !self.is_unabridged
+    }
+
+    /// Returns the summary fields that the records have, if they are to have no others.
+    fn summary_selection(&self) -> Option<FieldSelection> {
+        let options = &self.target.policy.render_options;
+        if !options.summary_only || !self.may_condense() {
+            return None;
+        }
+        let paths = || self.rows.list.profile.fields.iter().map(|field| &field.path);
+        let named = options.summary_fields.iter();
+        let is_found = |name: &&String| paths().any(|path| is_path_within(path, name));
+        let (found, others): (Vec<&String>, Vec<&String>) = named.partition(is_found);
+        let kept =
+            found.iter().flat_map(|name| paths().filter(move |path| is_path_within(path, name)).cloned());
+        // Not all records are sampled: others may have these fields.
+        let kept: Vec<String> = kept.chain(others.into_iter().cloned()).collect();
+        // In a value that a caller selects, one common name, such as the id, is no sign of the records that the rule is about.
+        let is_meant =
+            found.len() > usize::from(self.target.is_singled_out && options.summary_fields.len() > 1);
+        is_meant.then(|| kept.into_iter().collect())
+    }
+
+    /// Summarizes the first item if it is too large for a page of its own.
+    fn summarize_single(&self, room: &RemainingBudget<'_>) -> Option<Rendering> {
+        if self.target.view.field_selection != RequestedFields::Auto {
+            return None;
+        }
+        let item = self.rows.iter_from(self.first_item).next()?;
+        let mut lean = String::new();
+        let value = self.rows.slice(item.value);
+        let value = if self.noise.is_empty() {
+            value
+        } else {
+            self.noise.write_without(value, &mut lean);
+            &lean
+        };
+        let wrapper = self.wrapper(&RowFormat::default(), Some(1), &room.with_max_tokens(room.tokens / 2))?;
+        let mut left = *room;
+        if !left.spend(&wrapper.before) || !left.spend(&wrapper.after) {
+            return None;
+        }
+        let pointer = format!("{}{}", self.target.pointer, self.rows.pointer_to(&item));
+        // An answer keeps all fields, with shorter strings.
+        let whole =
+            if self.target.is_answer { summary::shorten_strings(value, &pointer, &left) } else { None };
+        let options = &self.target.policy.render_options;
+        let record = whole.or_else(|| summary::fit_record(value, &pointer, left.tokens, &left, options));
+        let FittedRecord { body, omitted_fields: left_out, elided_count: elided } = record?;
+        let key = item.key.map_or_else(String::new, |key| format!("{}:", self.rows.slice(key)));
+        let items = format!("{key}{body}");
+        if !left.fits(&items) {
+            return None;
+        }
+        let format = RowFormat {
+            is_condensed: !left_out.is_empty() || !self.target.is_answer,
+            ..RowFormat::default()
+        };
+        let filled = WrittenItems {
+            wrapper,
+            items,
+            served_count: 1,
+            plan: None,
+            omitted_fields: left_out,
+            elided_count: elided,
+        };
+        Some(self.finish(filled, &format, room))
+    }
+
+    /// Returns the offset of the first item in the text.
+    fn first_byte(&self) -> usize {
+        self.rows.iter_from(self.first_item).next().map_or(0, |item| item.value.start as usize)
     }
 }
 
@@ -175,4 +295,67 @@ fn required_count(target: &RenderTarget<'_>, size: usize, there: usize) -> (bool
     let must_hold = target.required_count.is_some() || set && !ranked;
     let fixed = must_hold || target.fixed_page_size().is_some() && !ranked;
     (must_hold, fixed.then(|| target.required_count.map_or(size, |of| of as usize).min(there)))
+}
+
+/// A page to be rendered.
+struct PageBuilder<'a> {
+    pub target: &'a RenderTarget<'a>,
+    pub rows: OrderedList<'a>,
+    pub first_item: usize,
+    pub wanted_count: usize,
+    /// Items on every page.
+    pub page_size: usize,
+    /// True if the page must hold all wanted items.
+    pub must_hold_all: bool,
+    /// Number of items that it should hold, if that is fixed.
+    pub fixed_count: Option<usize>,
+    /// True if it is a sample of the list.
+    pub is_sample: bool,
+    /// True if the structure around the list is shown.
+    pub has_wrapper: bool,
+    /// Fields stripped from every record.
+    pub noise: NoiseFields,
+    /// True if records are shown with all of their fields, and the structure around the list as well.
+    pub is_unabridged: bool,
+}
+
+/// Items in one row format.
+struct WrittenItems {
+    pub wrapper: ListWrapper,
+    pub items: String,
+    pub served_count: usize,
+    /// The plan, and the planned cost of the items and their wrapper.
+    pub plan: Option<(Plan, Cost)>,
+    pub omitted_fields: OmittedFields,
+    pub elided_count: usize,
+}
+
+impl WrittenItems {
+    /// Returns a page without items yet.
+    fn empty(wrapper: ListWrapper) -> Self {
+        let omitted_fields = OmittedFields::new();
+        Self { wrapper, items: String::new(), served_count: 0, plan: None, omitted_fields, elided_count: 0 }
+    }
+}
+
+/// Renders an item that fits no page as raw chunks. After its last chunk the list continues.
+fn render_oversized(
+    target: &RenderTarget<'_>,
+    rows: OrderedList<'_>,
+    byte: usize,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
+    let Some(item) = rows.item_at(byte) else {
+        return chunk::render_bytes(rows.text, target.subject.span(), byte, room);
+    };
+    let mut rendering = chunk::render_bytes(rows.text, item.value, byte.max(item.value.start as usize), room);
+    if rendering.next.is_none() {
+        let next = rows.position_of(&item) + 1;
+        rendering.next = (next < rows.list.len()).then_some(PartOffset::Item(next as u32));
+    }
+    rendering.total_count = Some(rows.list.len());
+    upstream_paging::note_fetched_list(target, rows.list.len(), &mut rendering);
+    rendering.meta.path = Some(format!("{}{}", target.pointer, rows.pointer_to(&item)));
+    rendering.meta.offset = Some(rows.position_of(&item));
+    rendering
 }

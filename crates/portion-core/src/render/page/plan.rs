@@ -10,17 +10,16 @@ use std::rc::Rc;
 use portion_json::projection::{FieldSelection, is_path_within};
 use portion_json::scan::JsonKind;
 
-use super::builder::{PageBuilder, WrittenItems};
 use super::costs::Cost;
 use super::field_order::FieldOrder;
 use super::measured::{ListStart, MeasuredList, MeasuredRecords};
-use super::table_costs::TableCosts;
+use super::table::TableCosts;
+use super::{PageBuilder, WrittenItems};
+use crate::elide::ELISION_LIMITS;
 use crate::render::budget::RemainingBudget;
-use crate::render::elide::ELISION_LIMITS;
-use crate::render::portion::Plan;
-use crate::render::row_format::RowFormat;
+use crate::render::portion::{Plan, StageName};
+use crate::render::rendering::RowFormat;
 use crate::snapshot::Layout;
-use crate::stage_name::StageName;
 use crate::view::RequestedFields;
 
 /// Records that a page shows before it shows more fields of them, if its own number does not fit.

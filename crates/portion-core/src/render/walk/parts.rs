@@ -2,22 +2,23 @@
 
 use std::collections::HashMap;
 
+use portion_json::scan::escaped_len;
 use portion_json::span::Span;
 
+use super::value::{render_as_received, render_part, render_source_if_fits, render_whole_if_small};
 use super::{PartWalk, RenderedPart, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::policy::{MIN_BUDGET, MIN_BYTE_LIMIT};
-use crate::render::block::{block_cost, block_placeholder, content_path_and_size};
-use crate::render::budget::RemainingBudget;
-use crate::render::embedded_json::{render_as_received, render_part, render_source_if_fits};
+use crate::render::budget::{RemainingBudget, block_cost};
+use crate::render::chunk;
 use crate::render::notice::MAX_NAMED_PARTS;
-use crate::render::piece_cost::TEXT_BLOCK_BYTES;
-use crate::render::pieces::{fragment_piece, part_piece, rendering_pieces};
+use crate::render::pieces::{
+    TEXT_BLOCK_BYTES, block_placeholder, content_path_and_size, fragment_piece, part_piece, rendering_pieces,
+};
 use crate::render::portion::{Piece, PieceBody, PortionKind};
-use crate::render::raw;
 use crate::render::rendering::{RenderTarget, Rendering};
-use crate::render::subject::render_whole_if_small;
 use crate::snapshot::{IndexedText, Part, PartBody};
+use crate::view::{RequestedFields, media};
 
 impl<'a> PartWalk<'a> {
     /// Renders all parts.
@@ -39,15 +40,15 @@ impl<'a> PartWalk<'a> {
         let rest: Vec<usize> =
             walked.into_iter().filter(|at| companions.binary_search(at).is_err()).collect();
         let is_accompanied = shown.iter().any(Piece::shows_anything);
-        let mut channel = self.render_parts(&rest, from, room, is_accompanied);
+        let mut content = self.render_parts(&rest, from, room, is_accompanied);
         if !shown.is_empty() {
             let order: HashMap<&str, usize> =
                 parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
-            channel.pieces.extend(shown);
-            channel.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
+            content.pieces.extend(shown);
+            content.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
         }
-        channel.missing_parts.extend(unshown);
-        channel
+        content.missing_parts.extend(unshown);
+        content
     }
 
     /// Renders the parts that the first reply shows beside the others. Also returns the addresses and bytes of those
@@ -106,7 +107,7 @@ impl<'a> PartWalk<'a> {
         mut room: RemainingBudget<'_>,
         accompanied: bool,
     ) -> ReplyContent<'a> {
-        let mut channel = ReplyContent::default();
+        let mut content = ReplyContent::default();
         let parts = self.snapshot.parts();
         let enough = (room.tokens / 10).max(MIN_BUDGET / 10);
         let first = usize::from(from.part);
@@ -118,43 +119,43 @@ impl<'a> PartWalk<'a> {
             let part = &parts[at];
             let resumed = at == first;
             let place = if resumed { from.offset } else { PartOffset::default() };
-            let used = channel.shows_anything();
-            if channel.next_position.is_some() {
-                channel.missing_parts.push((part.address.clone(), part.text_len()));
+            let used = content.shows_anything();
+            if content.next_position.is_some() {
+                content.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
             }
             // The notice is about one part, the last one shown.
             let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
-            let ends = if used { full || channel.needs_notice() } else { wrapper_bytes >= max_wrapper_bytes };
+            let ends = if used { full || content.needs_notice() } else { wrapper_bytes >= max_wrapper_bytes };
             if ends && !self.is_shown_whole(at) {
-                channel.next_position = Some(self.position_after(at, PartOffset::default()));
-                channel.missing_parts.push((part.address.clone(), part.text_len()));
+                content.next_position = Some(self.position_after(at, PartOffset::default()));
+                content.missing_parts.push((part.address.clone(), part.text_len()));
                 continue;
             }
             match &part.body {
                 PartBody::Atomic { json, .. } if self.is_whole => {
-                    channel.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
+                    content.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
                 }
                 PartBody::Atomic { json, aside: true, .. } if self.is_first_reply && !room.fits(json) => {
                     // A notice names a few; a walk reaches all.
                     if has_many_asides {
-                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                        content.next_position = Some(self.position_after(at, PartOffset::default()));
                     }
-                    channel.missing_parts.push((part.address.clone(), json.len()));
+                    content.missing_parts.push((part.address.clone(), json.len()));
                 }
                 PartBody::Atomic { json, binary, .. } => {
                     // Postponed only once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
                     let Some(body) = self.render_block(part, &mut room, put_off) else {
-                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
-                        channel.missing_parts.push((part.address.clone(), json.len()));
+                        content.next_position = Some(self.position_after(at, PartOffset::default()));
+                        content.missing_parts.push((part.address.clone(), json.len()));
                         continue;
                     };
                     if matches!(body, PieceBody::Text(_)) {
-                        channel.missing_parts.push(content_path_and_size(part, binary.as_ref()));
+                        content.missing_parts.push(content_path_and_size(part, binary.as_ref()));
                     }
                     room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
-                    channel.pieces.push(part_piece(part, body));
+                    content.pieces.push(part_piece(part, body));
                 }
                 PartBody::Indexed(subject) => {
                     let ordinal = if resumed { from.ordinal } else { 0 };
@@ -168,20 +169,20 @@ impl<'a> PartWalk<'a> {
                     let around = self.overhead_bytes(part);
                     room.bytes = room.bytes.saturating_sub(around);
                     wrapper_bytes += around;
-                    channel.next_position = rendering.next.map(|place| self.position_after(at, place));
-                    channel.pieces.extend(rendering_pieces(part, &rendering));
-                    let keep = channel
+                    content.next_position = rendering.next.map(|place| self.position_after(at, place));
+                    content.pieces.extend(rendering_pieces(part, &rendering));
+                    let keep = content
                         .notice_part
                         .as_ref()
                         .is_none_or(|shaped| shaped.rendering.kind == PortionKind::Whole);
                     if keep || rendering.kind != PortionKind::Whole {
-                        channel.notice_address = (parts.len() > 1).then_some(part.address.as_str());
-                        channel.notice_part = Some(RenderedPart { part_index: at, rendering });
+                        content.notice_address = (parts.len() > 1).then_some(part.address.as_str());
+                        content.notice_part = Some(RenderedPart { part_index: at, rendering });
                     }
                 }
             }
         }
-        channel
+        content
     }
 
     /// Renders a part with text from a place on. `ordinal`: number of its portions before.
@@ -240,7 +241,7 @@ impl<'a> PartWalk<'a> {
     fn render_raw(&self, walked: &[usize], room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let parts = self.snapshot.parts();
         let first = usize::from(self.request.start.part);
-        let mut channel = ReplyContent::default();
+        let mut content = ReplyContent::default();
         // An empty part is shown only if there is nothing else, so that no reply is empty and has a next
         // page.
         let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
@@ -254,19 +255,82 @@ impl<'a> PartWalk<'a> {
         while let Some(at) = next.take() {
             let text = parts[at].source();
             let byte = if at == first { byte } else { 0 };
-            let mut rendering = raw::render(text, Span::new(0, text.len()), byte, &room);
+            let mut rendering = chunk::render_bytes(text, Span::new(0, text.len()), byte, &room);
             rendering.meta.path = Some(parts[at].address.clone());
             let after = rendering.next.map(|place| self.position_after(at, place));
             let rest = left.peek().map(|next| self.position_after(*next, PartOffset::Byte(0)));
-            channel.next_position = after.or(rest);
+            content.next_position = after.or(rest);
             room.spend(&rendering.body);
             room.charge(0, self.overhead_bytes(&parts[at]));
-            channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
-            channel.notice_part = Some(RenderedPart { part_index: at, rendering });
+            content.pieces.push(fragment_piece(&parts[at], PieceBody::Text(rendering.body.clone())));
+            content.notice_part = Some(RenderedPart { part_index: at, rendering });
             if self.request.fills_with_parts && after.is_none() && room.bytes >= MIN_BYTE_LIMIT {
                 next = left.next();
             }
         }
-        channel
+        content
+    }
+}
+
+impl PartWalk<'_> {
+    /// Returns the parts that the first reply always shows, in order: exempt parts, media and small parts.
+    ///
+    /// Depends only on the snapshot, the view and the policy, so that follow-up replies can tell what the
+    /// first one showed.
+    pub(in crate::render) fn inline_parts(&self, walked: &[usize]) -> Vec<usize> {
+        let view = &self.request.view;
+        let ordered = view.order.as_ref().is_some_and(|order| order.is_requested);
+        let named = view.limit.is_some() || view.field_selection != RequestedFields::Auto || ordered;
+        // Clients that see only text continue `structuredContent` as text.
+        let apart = self.snapshot.structured_part();
+        let left = |at: &usize| !named && self.is_exempt(*at) && apart != Some(*at);
+        let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
+        // Media come first: they cannot be shortened, and text can.
+        let media: Vec<usize> = media::in_first_reply(self.snapshot, self.cx.policy)
+            .into_iter()
+            .filter(|at| rest.contains(at))
+            .collect();
+        // Tokens that remain beside media. A reply has at least as many as its media need.
+        let (due, policy) = (media.len() * self.cx.policy.media_tokens, self.cx.policy);
+        let tokens =
+            policy.reply_target.max(media::reply_budget(due, self.snapshot, policy)).saturating_sub(due);
+        let others: Vec<usize> = rest.iter().copied().filter(|at| media.binary_search(at).is_err()).collect();
+        let mut all = match (rest.is_empty(), others.is_empty()) {
+            (true, _) => self.small_parts(walked, policy.reply_target),
+            // If there are only media, the walk shows them.
+            (false, true) => left,
+            (false, false) => [left, media, self.small_parts(&others, tokens)].concat(),
+        };
+        all.sort_unstable();
+        all
+    }
+
+    /// Returns the parts that are small enough, each and together, to pass whole beside the others in a reply
+    /// of this many tokens.
+    fn small_parts(&self, walked: &[usize], tokens: usize) -> Vec<usize> {
+        if walked.len() < 2 {
+            return Vec::new();
+        }
+        let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
+        // The smallest reply must still hold a notice and a portion of another part.
+        let spare = tokens.saturating_sub(MIN_BUDGET);
+        let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
+        let mut companions = Vec::new();
+        for at in walked {
+            let is_binary = matches!(&parts[*at].body, PartBody::Atomic { binary: Some(_), .. });
+            if is_binary || parts[*at].text_len() > policy.hard_byte_limit / 8 {
+                continue;
+            }
+            let text = parts[*at].text();
+            let around = TEXT_BLOCK_BYTES.max(parts[*at].label.frame_bytes);
+            if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
+                let rest = (left.checked_sub(cost), bytes.checked_sub(around + escaped_len(text)));
+                let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
+                (left, bytes) = (tokens_left, bytes_left);
+                companions.push(*at);
+            }
+        }
+        // At least one part must remain to be walked.
+        if companions.len() == walked.len() { Vec::new() } else { companions }
     }
 }

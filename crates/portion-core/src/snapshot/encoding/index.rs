@@ -9,7 +9,7 @@ use super::super::{
     EnclosingObject, Field, FieldRank, IndexedText, Layout, LineIndex, List, ListProfile, Member,
     ObjectIndex, Structure,
 };
-use super::texts::TextTable;
+use super::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 
 /// Number of offsets in one piece of an index.

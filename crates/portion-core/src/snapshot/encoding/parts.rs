@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::super::embedded_json::{EnclosingString, JsonOrigin};
 use super::super::{DerivedData, DuplicateForm, Part, PartBody, Snapshot, StructuredDuplicate};
+use super::TextTable;
 use super::index::{IndexPieces, read_indexed, write_indexed};
-use super::texts::TextTable;
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 use crate::missing_codes::MissingCodes;
 use crate::paging::{ArgumentValue, PagingArgument};

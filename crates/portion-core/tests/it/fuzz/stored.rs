@@ -3,8 +3,9 @@
 
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
+use portion_core::ranking::rank;
 use portion_core::render::{
-    Context, FirstReply, Portion, first_reply, follow_up_reply, rank, view_with_pagination,
+    Context, FirstReply, Portion, first_reply, follow_up_reply, view_with_pagination,
 };
 use portion_core::snapshot::{EncodedSnapshot, Snapshot, capture};
 use portion_core::view::{Request, View, resolve};

@@ -11,7 +11,7 @@ use std::path::Path;
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{NamedSection, Policy, RenderOptions, RowStyle};
-use portion_core::render::rank;
+use portion_core::ranking::rank;
 use portion_core::render::{Context, PieceBody, Portion, follow_up_reply, view_with_pagination};
 use portion_core::render::{FirstReply, first_reply};
 use portion_core::snapshot::{Snapshot, capture};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::policy::Policy;
-use portion_core::render::rank;
+use portion_core::ranking::rank;
 use portion_core::render::{self, Context, FirstReply, Portion};
 use portion_core::view::{Request, ResolvedRequest, View, resolve};
 use portion_json::scan::quote;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope, ViewId};
 use portion_core::payload::{BinaryInfo, Payload};
 use portion_core::policy::{MIN_BYTE_LIMIT, MetadataMode, Policy, Techniques};
-use portion_core::render::rank;
+use portion_core::ranking::rank;
 use portion_core::render::{self, Context, FirstReply, Piece, PieceBody, Portion};
 use portion_core::snapshot::{Part, PartBody, Snapshot, Structure, capture};
 use portion_core::view::{Request, ResolvedRequest, View, ViewError, resolve};

@@ -1,6 +1,6 @@
 //! Parsing of `traceparent`.
 
-use portion_core::trace_context::{PARENT_ID_RANGE, TraceParent, format_span_id};
+use portion_core::event::{PARENT_ID_RANGE, TraceParent, format_span_id};
 use proptest::prelude::*;
 
 fn written(parent: TraceParent, flags: u8) -> String {

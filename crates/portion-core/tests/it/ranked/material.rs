@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::rank;
+use portion_core::ranking::rank;
 use portion_core::render::{
     Context, FirstReply, Portion, first_reply, follow_up_reply, view_with_pagination,
 };

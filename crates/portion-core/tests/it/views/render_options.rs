@@ -2,8 +2,8 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{FillStrategy, NamedSection, OrderStrategy, Policy, RenderOptions, StripRule};
+use portion_core::ranking::rank;
 use portion_core::render::FirstReply;
-use portion_core::render::rank;
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;

@@ -19,7 +19,7 @@ use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use portion_core::cursor::Scope;
 use portion_gateway::principal::Principal;
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 use stream::{SubscriptionReader, parse_event_id};
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};

@@ -5,7 +5,7 @@
 
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 
 use crate::bridge::session_mode::PROTOCOL_VERSION_HEADER;
 use crate::front::http::http_error::HttpError;

@@ -14,7 +14,7 @@ use portion_auth::{Authenticator, Identity};
 use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
 use portion_net::serve::{self, ActiveRequest, CLOSE_TIMEOUT, Serving, guarded};
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 

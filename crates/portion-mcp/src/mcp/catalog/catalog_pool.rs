@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use portion_text::glob;
+use portion_text::names::matches_pattern;
 
 use super::ToolCatalog;
 
@@ -87,7 +87,7 @@ impl CatalogPool {
 
 impl RuleCheck {
     fn unmatched(&self, catalog: &ToolCatalog) -> impl Iterator<Item = &str> {
-        let is_unmatched = |pattern: &&str| !catalog.tool_names().any(|name| glob::matches(pattern, name));
+        let is_unmatched = |pattern: &&str| !catalog.tool_names().any(|name| matches_pattern(pattern, name));
         self.patterns.iter().map(String::as_str).filter(is_unmatched)
     }
 }

@@ -22,7 +22,7 @@ use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
-use portion_text::spelling::closest_name;
+use portion_text::names::closest_name;
 use tool::AdvertisedControls;
 
 use self::trim::one_line_summary;

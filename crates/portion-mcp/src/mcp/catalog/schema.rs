@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use portion_core::paging::{PagingArgument, PagingRole};
-use portion_json::json_pointer::unescape_step;
+use portion_json::path::unescape_step;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 

@@ -8,7 +8,7 @@ use portion_json::span::Span;
 use portion_openapi::RETURNS_LIST_META_KEY;
 use portion_policy::client::TOOL_LIMIT_META_KEY;
 use portion_policy::listing::AdvertisePolicy;
-use portion_text::glob::matches;
+use portion_text::names::matches_pattern;
 
 use super::super::request_headers::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
@@ -162,7 +162,7 @@ impl UpstreamTool {
             AdvertisePolicy::Lists | AdvertisePolicy::None => AdvertisedControls::None,
             AdvertisePolicy::All => AdvertisedControls::All,
             AdvertisePolicy::Named(patterns) => {
-                all(patterns.iter().any(|pattern| matches(pattern, &self.name)))
+                all(patterns.iter().any(|pattern| matches_pattern(pattern, &self.name)))
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Finds the client and the trace of a request, from `_meta` or from `initialize`, and other members of `_meta`.
 
-use portion_core::event::TraceContext;
-use portion_core::trace_context::{self, TraceParent};
+use portion_core::event::{self, TraceContext, TraceParent};
 use portion_json::span::Span;
 use portion_policy::client::ClientProfile;
 
@@ -57,7 +56,7 @@ impl McpProcessor {
     ) {
         let recorded = identity.trace.filter(|trace| self.exports_traces && trace.sampled);
         if let (Some(ours), Some((_, place))) = (recorded, parse_traceparent(text, meta)) {
-            splice.replace(place, trace_context::format_span_id(ours.span));
+            splice.replace(place, event::format_span_id(ours.span));
         }
     }
 
@@ -96,8 +95,7 @@ fn parse_traceparent(text: &str, meta: Span) -> Option<(TraceParent, Span)> {
     let value = walk::member_value(text, meta, TRACEPARENT_KEY)?;
     let header = value.slice(text).strip_prefix('"')?.strip_suffix('"')?;
     let start = value.start as usize + 1;
-    let place =
-        Span::new(start + trace_context::PARENT_ID_RANGE.start, start + trace_context::PARENT_ID_RANGE.end);
+    let place = Span::new(start + event::PARENT_ID_RANGE.start, start + event::PARENT_ID_RANGE.end);
     TraceParent::parse(header).map(|parent| (parent, place))
 }
 

@@ -3,7 +3,7 @@
 use portion_gateway::call::Fault;
 use portion_gateway::query_limiter::CancelFlag;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_text::repeated::shortened;
+use portion_text::display::shortened;
 
 use super::super::catalog::ToolCatalog;
 use super::super::controls;

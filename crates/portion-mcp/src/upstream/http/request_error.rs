@@ -7,7 +7,7 @@ use hyper::header::{
 };
 use hyper::{StatusCode, Uri};
 use portion_net::uri_reference::{display_uri, resolve};
-use portion_text::printable::is_printable;
+use portion_text::display::is_printable;
 use thiserror::Error;
 
 use super::{AuthorizationError, NoResponse};

@@ -7,7 +7,7 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor};
 use portion_core::error_code::ErrorCode;
 use portion_core::event::{Outcome, ServedError};
-use portion_core::stage_name::StageName;
+use portion_core::render::StageName;
 
 use super::*;
 
@@ -101,7 +101,7 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
         original_bytes: u64::MAX,
         response_bytes: 3_000,
         items: Some(50),
-        stages: vec![StageName::Minify, StageName::Elide],
+        stages: vec![StageName::Dense, StageName::Elide],
         follow_up: true,
         request: 0xab,
         ..served(EndpointKind::Tool, "list")
@@ -116,7 +116,7 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
             ("portion.bytes.original", Some("9223372036854775807")),
             ("portion.items", Some("50")),
             ("portion.items.total", None),
-            ("portion.stages", Some("[\"minify\",\"elide\"]")),
+            ("portion.stages", Some("[\"dense\",\"elide\"]")),
             ("portion.follow_up", Some("true")),
             ("portion.request", Some("000000000000000000000000000000ab")),
         ],

@@ -1,13 +1,10 @@
 //! Finds boundaries in Markdown: sections, and in them paragraphs, list items, tables and fences.
 
-use super::boundary::BoundaryBuilder;
-use super::line::Line;
-use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
-
 mod block_state;
-mod lookback;
 pub mod outline;
 
+use super::chunker::{BoundaryBuilder, Line};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 use block_state::{BlockState, LineKind};
 
 /// Name of the kind of text whose sections have headings.
@@ -48,7 +45,7 @@ impl Chunker for MarkdownChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        let mut blocks = lookback::open_blocks(window);
+        let mut blocks = block_state::open_blocks(window);
         let mut amid = !window.begins_line();
         let mut lines = Vec::new();
         for line in window.lines() {

@@ -15,8 +15,8 @@
 
 use std::borrow::Cow;
 
-use super::super::line::{Line, lines};
 use super::block_state::{BlockState, LineKind};
+use crate::chunk::chunker::{Line, lines};
 
 /// A heading and the range of its section.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Fuzz target: any bytes are text in some encoding, or binary, and nothing of a text is lost.
 
-use portion_text::charset::{charset_of, decode_as};
-use portion_text::encoding::{Decoded, decode};
+use portion_text::encoding::{Decoded, charset_of, decode, decode_as};
 
 const CHARSETS: [&str; 10] = [
     "utf-8",

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use portion_config::{Config, Errors, Problem, Warnings};
-use portion_text::counted::counted;
+use portion_text::display::counted;
 use serde_json::{Value, json};
 
 use super::sources::{print, print_errors, print_json, sources};

@@ -8,7 +8,7 @@ use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State, is_present};
 use portion_install::format::Format;
 use portion_install::invocation::{Invocation, name_problem, recognise};
-use portion_text::printable::printable_name;
+use portion_text::display::printable_name;
 use serde_json::Value;
 
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};

@@ -4,12 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use portion_config::settings::Origin;
-use portion_config::settings::{Setting, Settings};
+use portion_config::settings::{Origin, Setting, Settings};
 use portion_config::{Config, Warnings, find, user_dirs};
 use portion_gateway::store::disk::prepare_directory;
-use portion_text::glob;
-use portion_text::spelling::closest_name;
+use portion_text::names::{closest_name, matches_pattern};
 
 use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;
@@ -146,7 +144,7 @@ pub(super) fn check_rules(
     });
     for rule in shared.chain(own) {
         let names: Vec<&str> = names.iter().filter_map(|name| rule.own_name(name)).collect();
-        if !names.is_empty() && !names.iter().any(|name| glob::matches(rule.pattern, name)) {
+        if !names.is_empty() && !names.iter().any(|name| matches_pattern(rule.pattern, name)) {
             findings.push(rule.unmatched(&names).with_fix(edit_command(file)));
         }
     }

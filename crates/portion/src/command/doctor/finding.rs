@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use portion_text::printable::is_printable;
+use portion_text::display::is_printable;
 use serde::Serialize;
 
 /// Weight of a finding.

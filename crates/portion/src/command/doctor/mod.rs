@@ -20,9 +20,7 @@ use clap::Args;
 use portion_config::user_dirs;
 use portion_install::client::Places;
 use portion_install::file::State;
-use portion_text::counted::counted;
-use portion_text::printable::{printable_lines, printable_name};
-use portion_text::width::display_width;
+use portion_text::display::{counted, display_width, printable_lines, printable_name};
 use serde_json::json;
 
 use self::finding::Level;

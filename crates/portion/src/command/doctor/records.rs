@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use portion_config::settings::Origin;
 use portion_config::{Config, user_dirs};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Traffic};
-use portion_text::counted::counted;
+use portion_text::display::counted;
 
 use super::configuration::origin_command;
 use super::finding::{Finding, Level, shell_path, shell_word};

@@ -9,11 +9,9 @@ use std::time::Duration;
 use portion_client::check::Tool;
 use portion_config::Config;
 use portion_config::config::Upstream;
-use portion_config::settings::Origin;
-use portion_config::settings::Settings;
+use portion_config::settings::{Origin, Settings};
 use portion_telemetry::show::grouped;
-use portion_text::counted::counted;
-use portion_text::printable::printable_name;
+use portion_text::display::{counted, printable_name};
 use portion_tokens::Tokenizer;
 
 use super::clients::ClientServer;

@@ -7,8 +7,7 @@ use anstyle::{AnsiColor, Style};
 use portion_config::profile::Profile;
 use portion_install::plan::{Action, FilePlan, Plan};
 use portion_install::{Change, Outcome};
-use portion_text::counted::counted;
-use portion_text::printable::{printable_lines, printable_name};
+use portion_text::display::{counted, printable_lines, printable_name};
 use serde_json::{Value, json};
 
 use crate::terminal::{folded, print_stdout};

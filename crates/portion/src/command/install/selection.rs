@@ -7,8 +7,8 @@ use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::file::{State, is_present};
 use portion_install::format::Format;
 use portion_install::plan::{Action, Plan};
-use portion_text::printable::printable_name;
-use portion_text::spelling::closest_name;
+use portion_text::display::printable_name;
+use portion_text::names::closest_name;
 
 use super::EditOptions;
 use crate::failure::UsageError;

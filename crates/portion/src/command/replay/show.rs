@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use portion_telemetry::show::{TextCell, TextTable, grouped, printable};
-use portion_text::counted::counted;
-use portion_text::width::truncate;
+use portion_text::display::{counted, truncate};
 use serde_json::{Value, json};
 
 use super::meter::{LISTING, Place, Prices, SessionTally, Tally, Usage, UsedString};

@@ -16,7 +16,7 @@ use portion_config::{Config, Warnings, find};
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::rank;
+use portion_core::ranking::rank;
 use portion_core::render::{self, Context, FirstReply};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, ViewError, resolve};

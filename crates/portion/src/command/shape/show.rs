@@ -6,7 +6,7 @@ use portion_core::policy::Policy;
 use portion_core::render::{FirstReply, Portion};
 use portion_core::snapshot::{Layout, Snapshot, Structure};
 use portion_telemetry::show::grouped;
-use portion_text::counted::counted;
+use portion_text::display::counted;
 use portion_tokens::{TextSize, TokenCounter, Tokenizer, estimate_size};
 use serde_json::{Value, json};
 

@@ -6,8 +6,7 @@ use std::io::{self, Write as _};
 use anstyle::Style;
 use portion_client::check::Tool;
 use portion_telemetry::show::grouped;
-use portion_text::counted::counted;
-use portion_text::printable::printable_name;
+use portion_text::display::{counted, printable_name};
 use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 

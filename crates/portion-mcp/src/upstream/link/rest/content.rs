@@ -7,7 +7,7 @@ use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::page_names::{NEXT_NAMES, TOTAL_NAMES};
-use portion_text::charset::{charset_of, decode_as};
+use portion_text::encoding::{charset_of, decode_as};
 
 /// Media types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 8] =

@@ -8,7 +8,7 @@ use hyper::{Method, Request, StatusCode};
 use portion_net::uri_reference::display_uri;
 use portion_openapi::percent;
 use portion_policy::upstream::UpstreamTarget;
-use portion_text::printable::is_printable;
+use portion_text::display::is_printable;
 use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use portion_core::event::AlertChanged;
 use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::printable;
-use portion_text::printable::printable_name;
+use portion_text::display::printable_name;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};

@@ -3,7 +3,7 @@
 mod header;
 mod table;
 
-use portion_text::printable::printable_name;
+use portion_text::display::printable_name;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::Stylize;

@@ -1,0 +1,264 @@
+//! Reads delimiter-separated values (RFC 4180): CSV, TSV, and values separated by semicolons or bars.
+//!
+//! ```
+//! use portion_text::chunk::chunker_for;
+//! use portion_text::delimited::detect;
+//!
+//! let text = "id,name\n1,\"Lee, Ann\"\n2,Bo\n";
+//! let format = detect(text, chunker_for(text)).expect("separated values");
+//! let mut rows = format.reader(text);
+//! assert_eq!(format.column_names(&rows.next_row().expect("a header")), ["id", "name"]);
+//! assert_eq!(rows.next_row().expect("a row").cell(1), Some("Lee, Ann"));
+//! ```
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use portion_json::span::Span;
+
+use crate::chunk::{Chunker, TextKind, first_row_start};
+use crate::document_table::is_pipe_table;
+use crate::names::UniqueNames;
+
+/// Rows and bytes that are sampled for detection, and the minimum number of rows.
+const SAMPLE_ROWS: usize = 20;
+const SAMPLE_BYTES: usize = 64 << 10;
+const MIN_ROWS: usize = 2;
+/// Maximum columns. Further cells of a row belong to none.
+pub const MAX_COLUMNS: usize = 1_900;
+
+/// The format of delimited text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelimitedFormat {
+    /// The byte between two cells.
+    pub delimiter: u8,
+    /// True if the first row has the names of the columns.
+    pub has_header: bool,
+    /// Offset of the first row, after comments.
+    pub start: usize,
+}
+
+/// Detects delimited text that is neither a log nor a pipe table: nine in ten rows have as many cells as the first one. Two
+/// columns need a row of distinct names.
+pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
+    // Lines of JSON have commas, and so have tables with rules.
+    if chunker.kind() == TextKind::Log || is_pipe_table(text) || text.trim_start().starts_with('{') {
+        return None;
+    }
+    // Samples whole lines only: an unclosed quote must not cause a scan of the whole text.
+    let sample = text.get(..text.floor_char_boundary(SAMPLE_BYTES))?;
+    let sample = if sample.len() < text.len() { &sample[..sample.rfind('\n')?] } else { sample };
+    let start = first_row_start(sample);
+    // A heading of Markdown looks like a comment.
+    if start > 0 && chunker.kind() != TextKind::Table {
+        return None;
+    }
+    [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| detect_delimiter(sample, start, delimiter))
+}
+
+fn detect_delimiter(sample: &str, start: usize, delimiter: u8) -> Option<DelimitedFormat> {
+    let mut rows = DelimitedReader::new_at(sample, start, delimiter);
+    let header = rows.next_row()?;
+    let names: Vec<&str> = header.cells().collect();
+    let width = names.len();
+    let is_number = |name: &&str| name.trim().parse::<f64>().is_ok();
+    let has_header = !names.iter().any(is_number) && names.iter().any(|name| !name.trim().is_empty());
+    let mut distinct: Vec<&str> = names.iter().map(|name| name.trim()).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let is_named = has_header
+        && distinct.len() == width
+        && distinct.iter().all(|name| !name.is_empty() && name.len() <= 64);
+    // Running text contains commas too.
+    let spaced = names.iter().skip(1).filter(|name| name.starts_with(' ')).count();
+    let is_running = delimiter == b',' && spaced * 2 > width;
+    if width < 2 || !is_named && (width < 3 || is_running || names.iter().any(|name| name.len() > 64)) {
+        return None;
+    }
+    let mut columns = vec![ColumnForms::default(); width];
+    let (mut row_count, mut alike) = (0, 0);
+    while row_count < SAMPLE_ROWS {
+        let Some(row) = rows.next_row() else { break };
+        let has_empty_end = row.len() == width + 1 && row.cell(width) == Some("");
+        row_count += 1;
+        alike += usize::from(row.len() == width || has_empty_end);
+        for ((column, name), cell) in columns.iter_mut().zip(&names).zip(row.cells()) {
+            column.add(name, cell);
+        }
+    }
+    let count =
+        |is: fn(&ColumnForms, usize) -> bool| columns.iter().filter(|column| is(column, row_count)).count();
+    // A first row like the others is none of names.
+    let is_like_rows = count(|column, rows| column.like_name * 2 >= rows) * 2 >= width;
+    let has_numbers = count(|column, rows| column.numbers * 2 >= rows) > 0;
+    if is_running && (is_like_rows || !has_numbers) || is_like_rows && width < 3 {
+        return None;
+    }
+    (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
+        delimiter,
+        has_header: has_header && !is_like_rows,
+        start,
+    })
+}
+
+/// Counts of the values below a cell of the first row.
+#[derive(Clone, Default)]
+struct ColumnForms {
+    /// Values that differ from that cell in their digits only.
+    like_name: usize,
+    numbers: usize,
+}
+
+impl ColumnForms {
+    fn add(&mut self, name: &str, value: &str) {
+        self.like_name += usize::from(without_digits(name).eq(without_digits(value)));
+        self.numbers += usize::from(value.trim().parse::<f64>().is_ok());
+    }
+}
+
+/// Yields the parts of a text between its digits.
+fn without_digits(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty())
+}
+
+impl DelimitedFormat {
+    /// Returns a reader of the rows, the first one included.
+    pub fn reader(self, text: &str) -> DelimitedReader<'_> {
+        DelimitedReader::new_at(text, self.start, self.delimiter)
+    }
+
+    /// Returns the unique names of the columns; those without a name in the first row are numbered.
+    pub fn column_names(self, first: &DelimitedRow) -> Vec<String> {
+        let mut names = UniqueNames::default();
+        let cells = first.cells().take(MAX_COLUMNS).enumerate();
+        let mut columns: Vec<String> = cells
+            .map(|(at, name)| {
+                let name = name.trim().trim_start_matches('\u{feff}');
+                let is_named = self.has_header && !name.is_empty();
+                names.unique(&if is_named { name.to_owned() } else { format!("column_{}", at + 1) })
+            })
+            .collect();
+        // A delimiter at the end of every row begins no column.
+        let has_empty_end = first.cells().last().is_some_and(str::is_empty);
+        if self.has_header && first.len() == columns.len() && has_empty_end {
+            columns.pop();
+        }
+        columns
+    }
+}
+
+/// The unquoted cells of one row.
+#[derive(Debug, Default)]
+pub struct DelimitedRow {
+    /// The cells, one after the other.
+    pub text: Vec<u8>,
+    /// The end of each cell in them.
+    pub ends: Vec<usize>,
+    /// Span of the row in the text that was read.
+    pub span: Span,
+}
+
+impl DelimitedRow {
+    /// Returns the number of cells.
+    #[expect(clippy::len_without_is_empty, reason = "a row has at least one cell")]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns a cell.
+    pub fn cell(&self, at: usize) -> Option<&str> {
+        let start = at.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        // Cells are split at ASCII bytes, so each is valid UTF-8.
+        std::str::from_utf8(self.text.get(start..*self.ends.get(at)?)?).ok()
+    }
+
+    /// Yields all cells.
+    pub fn cells(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|at| self.cell(at).unwrap_or_default())
+    }
+}
+
+/// Reads one row after another.
+pub struct DelimitedReader<'a> {
+    text: &'a str,
+    offset: usize,
+    reader: Reader,
+}
+
+impl<'a> DelimitedReader<'a> {
+    /// Creates a reader at the start of a text.
+    pub fn new(text: &'a str, delimiter: u8) -> Self {
+        Self::new_at(text, 0, delimiter)
+    }
+
+    fn new_at(text: &'a str, offset: usize, delimiter: u8) -> Self {
+        Self { text, offset, reader: ReaderBuilder::new().delimiter(delimiter).build() }
+    }
+}
+
+impl DelimitedReader<'_> {
+    /// Returns the next row.
+    pub fn next_row(&mut self) -> Option<DelimitedRow> {
+        let mut row = DelimitedRow { text: vec![0; 256], ends: vec![0; 32], span: Span::default() };
+        let (start, mut written, mut ended) = (self.offset, 0, 0);
+        loop {
+            let input = self.text.as_bytes().get(self.offset..)?;
+            let (result, read, wrote, ends) =
+                self.reader.read_record(input, row.text.get_mut(written..)?, row.ends.get_mut(ended..)?);
+            (self.offset, written, ended) = (self.offset + read, written + wrote, ended + ends);
+            match result {
+                ReadRecordResult::Record => break,
+                ReadRecordResult::OutputFull => row.text.resize(row.text.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => row.ends.resize(row.ends.len() * 2, 0),
+                // An empty input signals the end to the reader.
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::End => return None,
+            }
+        }
+        row.text.truncate(written);
+        row.ends.truncate(ended);
+        row.span = Span::new(start, self.offset);
+        Some(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::detect;
+    use crate::chunk::chunker_for;
+
+    /// `header`: true or false for a table with a header or without, `None` for a text that is no table.
+    fn check(line: impl Fn(usize) -> String, header: Option<bool>) {
+        let text = (0..60).map(&line).collect::<Vec<_>>().join("\n");
+        let found = detect(&text, chunker_for(&text));
+        assert_eq!(found.map(|format| format.has_header), header, "{}", line(0));
+    }
+
+    #[test]
+    fn lines_that_have_commas_are_no_table() {
+        check(|n| format!("src/f{n}.c:{n}: int a, b, c = foo({n}, 1);"), None);
+        check(|n| format!("INSERT INTO t (id, name, qty) VALUES ({n}, 'n{n}', {n})"), None);
+        check(|n| format!("id={n}, name=n{n}, qty={n}"), None);
+        check(|n| format!("- a point about {n}, and another one"), None);
+        check(
+            |n| format!("{{\"id\": {n}, \"v\": {n}, \"tags\": [\"x\"]}}{}", if n == 40 { "x" } else { "" }),
+            None,
+        );
+        let psql = |n: usize| match n {
+            0 | 30 => " id | name".to_owned(),
+            1 | 31 => "----+------".to_owned(),
+            n => format!("  {n} | n{n}"),
+        };
+        check(psql, None);
+    }
+
+    #[test]
+    fn names_differ_from_the_values_below_them() {
+        let below = |names: &'static str, row: fn(usize) -> String| {
+            check(move |n| if n == 0 { names.to_owned() } else { row(n) }, Some(true));
+        };
+        below("id,name,city", |n| format!("{n},n{n},Oslo"));
+        below("id, name, qty", |n| format!("{n}, n{n}, {n}"));
+        below("name;note", |n| format!("n{n};a note"));
+        check(|n| format!("{n},n{n},Oslo"), Some(false));
+        check(|n| format!("k{n},n{n},Oslo"), Some(false));
+    }
+}
