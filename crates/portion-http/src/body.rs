@@ -1,4 +1,4 @@
-//! Bodies: streamed on, or read and decoded as a whole within a limit.
+//! Bodies: streamed on, read up to the end of a JSON value, or read and decoded as a whole within a limit.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,8 +16,6 @@ use portion_text::encoding::decode_as;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::Instant;
-
-use crate::json_end::JsonEnd;
 
 /// Pause after a JSON value from which a body without a length is a stream.
 const STREAM_PAUSE: Duration = Duration::from_secs(1);
@@ -292,6 +290,47 @@ pub(crate) fn may_have_body(status: StatusCode) -> bool {
     !status.is_informational() && !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
+/// Reads a body up to the end of its first object or array.
+#[derive(Debug, Default)]
+pub(crate) struct JsonEnd {
+    depth: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+    has_ended: bool,
+}
+
+impl JsonEnd {
+    /// Reads the next bytes.
+    pub(crate) fn read(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if self.has_ended {
+                return;
+            }
+            self.read_byte(*byte);
+        }
+    }
+
+    /// Returns true if the value has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    fn read_byte(&mut self, byte: u8) {
+        match byte {
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' if self.is_in_string => self.is_escaped = true,
+            b'"' => self.is_in_string = !self.is_in_string,
+            _ if self.is_in_string => {}
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.has_ended = self.depth == 0;
+            }
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
@@ -351,5 +390,26 @@ mod tests {
         check(&["zstd"], Err(()));
         check(&["gzip, zstd"], Err(()));
         check(&["gzip,gzip,gzip,gzip"], Err(()));
+    }
+}
+
+#[cfg(test)]
+mod json_end_tests {
+    use super::JsonEnd;
+
+    #[test]
+    fn the_end_is_found_however_the_body_is_split() {
+        let check = |body: &str, expect: bool| {
+            for size in 1..=body.len().max(1) {
+                let mut end = JsonEnd::default();
+                body.as_bytes().chunks(size).for_each(|chunk| end.read(chunk));
+                assert_eq!(end.has_ended(), expect, "{body} in {size}");
+            }
+        };
+        check("", false);
+        check(r#"{"a":"}\"]","b":[1,{}"#, false);
+        check("{\"a\":[\"]\"]} \n", true);
+        check("{}\n{\"a\"", true);
+        check("7 ", false);
     }
 }

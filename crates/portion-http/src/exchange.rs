@@ -30,13 +30,13 @@ use crate::media_type::prefers_html;
 use crate::options::{CallerIdentity, ResponseTimeout, Shared};
 use crate::own_address::own_address;
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
-use crate::response::{RequestTarget, fault_response, portion_response};
+use crate::response::{RequestTarget, add_header, fault_response, portion_response};
 use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use received::Received;
 
 /// Controls that may be the API's own parameters where nothing says which it has.
-const API_CONTROLS: [&str; 5] = ["limit", "page", "offset", "sort", "fields"];
+const API_CONTROLS: [&str; 7] = ["limit", "page", "offset", "sort", "fields", "path", "section"];
 /// Those of them that select a page.
 const POSITION_CONTROLS: [&str; 2] = ["page", "offset"];
 
@@ -200,6 +200,7 @@ impl<'a> Exchange<'a> {
         let is_ours = |cursor: &&str| !is_own_cursor || gateway.has_issued(&self.caller.scope, cursor);
         if let Some(cursor) = self.query.cursor().filter(is_ours) {
             let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
+            let link = opened.upstream_link();
             let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
                 _ if opened.endpoint().is_some_and(|of| !self.is_route_of(of)) => {
                     opened.refuse(Fault::cursor_invalid("it belongs to another path", Some(&self.endpoint)))
@@ -207,7 +208,12 @@ impl<'a> Exchange<'a> {
                 Ok(request) => opened.answer(request).await,
                 Err(error) => opened.refuse(error.into()),
             };
-            return Err(Box::new(self.local_response(reply)));
+            let ends_page = matches!(&reply, Reply::Portion(portion) if portion.next_cursor().is_none());
+            let mut response = self.local_response(reply);
+            if let Some(link) = link.filter(|_| ends_page) {
+                add_header(response.headers_mut(), "link", &format!("<{link}>; rel=\"next\""));
+            }
+            return Err(Box::new(response));
         }
         let mut request = match self.query.parse(&self.caller.effective_policy.policy) {
             Ok(request) => request,
@@ -359,11 +365,11 @@ impl<'a> Exchange<'a> {
         let mut reply = self.answer(payload, request.clone(), reuse).await;
         // A result without a list is one of the API's pages, and a parameter that changes the result is the API's.
         let is_page = lacks_pages(&reply);
-        if (is_page || lacks_fields(&reply))
+        if (is_page || lacks_selection(&reply))
             && let Some(own) = self.own_page().await.filter(|own| is_page || own.wire != wire)
         {
             (head, wire) = (own.head, own.wire);
-            let request = Request { fields: None, sort: None, limit: None, ..request.without_paging() };
+            let request = Request { max_tokens: request.max_tokens, ..Request::default() };
             reply = self.answer(own.payload, request, None).await;
         }
         match reply {
@@ -429,9 +435,10 @@ fn is_refusal(received: &Result<Received, Box<Response<Body>>>) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// Returns true for the fault of a request for fields that a result has not, or in the order of one.
-fn lacks_fields(reply: &Reply) -> bool {
-    matches!(reply, Reply::Fault(fault) if matches!(fault.code, ErrorCode::FieldUnknown | ErrorCode::SortInvalid))
+/// Returns true for the fault of a request for what a result has not.
+fn lacks_selection(reply: &Reply) -> bool {
+    use ErrorCode::{FieldUnknown, PathUnknown, SectionUnknown, SortInvalid};
+    matches!(reply, Reply::Fault(fault) if matches!(fault.code, FieldUnknown | PathUnknown | SectionUnknown | SortInvalid))
 }
 
 /// Returns true for the fault of a request for a page of a result that has none.

@@ -49,14 +49,12 @@ mod body;
 mod controls;
 mod cors;
 mod exchange;
-mod json_end;
 mod layer;
 mod media_type;
 pub mod openapi;
 mod options;
 mod own_address;
 mod paging;
-mod payload;
 mod response;
 #[cfg(feature = "reverse-proxy")]
 pub mod reverse_proxy;

@@ -28,8 +28,8 @@ use serde_json::{Map, Value};
 
 use crate::body::{self, Body, ReadLimits, full};
 use crate::controls::SplitQuery;
+use crate::media_type::payload_of;
 use crate::options::{ResponseTimeout, SendPageRequest, Shared};
-use crate::payload::payload_of;
 use crate::route::ResolvedRoute;
 
 /// Controls that page a list.

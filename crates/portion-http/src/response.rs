@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::body::{Body, full};
-use crate::payload::TEXT_ADDRESS;
+use crate::media_type::TEXT_ADDRESS;
 use crate::{cors, media_type};
 
 /// Header field with the cursor of the whole result, which every shaped response has.
@@ -215,7 +215,7 @@ fn remove_headers(headers: &mut HeaderMap, is_meant: impl Fn(&str) -> bool) {
     }
 }
 
-fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
+pub(crate) fn add_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(HeaderName::from_static(name), value);
     }

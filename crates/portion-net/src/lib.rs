@@ -8,7 +8,8 @@
 //! - [`request_head`]: the size of a request's head, and its limit
 //! - [`uri_reference`]: addresses relative to others, their origins, and paths that lead out of a folder
 //! - `client` (feature `client`): HTTP clients with and without a connection pool
-//! - `io` (feature `io`): ends connections whose clients do not read; ties a permit to the body of a message
+//! - `serve` (feature `serve`): a listener for clients, within limits, and its shutdown
+//! - `request_body` (feature `serve`): bodies of requests that must not arrive too slowly
 //! - `tls` (feature `tls`): configures TLS with the system's root certificates
 //! - [`worker`]: a bounded queue with a thread, and the deadline of a shutdown
 //!
@@ -29,11 +30,13 @@ pub mod accept_encoding;
 pub mod client;
 pub mod forwarding;
 pub mod hop_by_hop;
-#[cfg(feature = "io")]
-pub mod io;
 pub mod link_header;
 pub mod rate_limits;
+#[cfg(feature = "serve")]
+pub mod request_body;
 pub mod request_head;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg(feature = "tls")]
 pub mod tls;
 pub mod uri_reference;

@@ -9,7 +9,7 @@ use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Request, Uri};
 use portion_auth::{Authenticator, FetchKeys, FetchedKeys};
 use portion_config::Config;
-use portion_mcp::http::{body, encoding};
+use portion_mcp::http::body;
 use portion_mcp::upstream::http::HttpClient;
 use portion_policy::access::AccessPolicy;
 use tokio::time::timeout;
@@ -168,7 +168,7 @@ async fn fetch_keys(client: HttpClient, url: Uri) -> FetchedKeys {
             return Err(format!("the response status was {}", response.status()));
         }
         let (mut head, content) = response.into_parts();
-        let content = encoding::decode_body(&mut head.headers, content).map_err(|error| error.to_string())?;
+        let content = body::decode_body(&mut head.headers, content).map_err(|error| error.to_string())?;
         body::read_all(content, MAX_KEYS_BYTES).await.map_err(|error| error.to_string())
     };
     timeout(KEYS_TIMEOUT, fetch)

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::future::Future;
-use std::io;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -39,7 +38,7 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 /// Serves until the first signal. Then open requests are answered, and what is left of the drain timeout is for results that
 /// the store has not got yet. A second signal ends both.
 pub(crate) async fn serve_until_signal(
-    serving: impl Future<Output = io::Result<()>> + Send + 'static,
+    serving: impl Future<Output = ()> + Send + 'static,
     mut signals: ShutdownSignals,
     setup: &Arc<Setup>,
 ) -> ListenResult {
@@ -47,14 +46,14 @@ pub(crate) async fn serve_until_signal(
     let code = tokio::select! {
         signal = signals.next() => 128 + signal,
         ended = &mut serving => {
-            ended??;
+            ended?;
             return Ok(ExitCode::SUCCESS);
         }
     };
     setup.drain_flag().set();
     let deadline = Deadline::after(setup.config.drain_timeout());
     let drained = async {
-        serving.await??;
+        serving.await?;
         setup.flush_store(deadline).await;
         Ok::<_, Box<dyn Error>>(())
     };

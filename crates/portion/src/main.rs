@@ -90,7 +90,7 @@ fn main() -> ExitCode {
         Command::DemoServer => command::demo::serve(),
         Command::WatchGroups => Ok(process::run_watchdog()),
     };
-    portion_mcp::upstream::group_registry::dismiss_watchdog();
+    portion_mcp::upstream::process_group::dismiss_watchdog();
     match outcome {
         Ok(code) => code,
         Err(error) if terminal::is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,

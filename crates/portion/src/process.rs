@@ -18,7 +18,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use portion_mcp::upstream::group_registry;
+use portion_mcp::upstream::process_group;
 use portion_mcp::upstream::stdio::Program;
 
 /// Largest number of heaps; by default each thread has one.
@@ -80,7 +80,7 @@ pub(crate) fn register_watchdog() {
         Ok(myself) => {
             let mut command = Command::new(myself);
             command.arg(WATCHDOG_COMMAND);
-            group_registry::set_watchdog_command(command);
+            process_group::set_watchdog_command(command);
         }
         Err(error) => {
             tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed");
@@ -90,6 +90,6 @@ pub(crate) fn register_watchdog() {
 
 /// Runs the watchdog until the process that started it has ended.
 pub(crate) fn run_watchdog() -> ExitCode {
-    group_registry::run_watchdog(std::io::stdin().lock());
+    process_group::run_watchdog(std::io::stdin().lock());
     ExitCode::SUCCESS
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
-use portion_mcp::upstream::group_registry::GroupLeader;
+use portion_mcp::upstream::process_group::GroupLeader;
 use portion_mcp::upstream::stderr::{StderrLines, StderrTail};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
+use portion_core::payload::NextPage;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 
@@ -58,6 +59,16 @@ impl CursorCall<'_> {
     /// Returns the endpoint of the result that the cursor leads to, if both are known.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.target.as_ref().ok().and_then(|(held, _)| held.endpoint.as_deref())
+    }
+
+    /// Returns the URL of the upstream's next page, if the transport named it, and no list is fetched page by page.
+    pub fn upstream_link(&self) -> Option<String> {
+        let (held, _) = self.target.as_ref().ok()?;
+        let page = held.snapshot.transport_page().filter(|_| held.snapshot.upstream_list().is_none())?;
+        match page.next.as_ref()? {
+            NextPage::Link(link) => Some(link.to_string()),
+            NextPage::Call(_) => None,
+        }
     }
 
     /// Returns a fault as the reply, because the rest of the request is invalid. The record names the source of the

@@ -15,8 +15,7 @@ use super::Exchange;
 use crate::body::{
     self, Body, BoxError, ReadBodyError, ReadLimits, StreamStart, full, may_have_body, prefixed, streamed,
 };
-use crate::media_type::BodyForm;
-use crate::payload::payload_of;
+use crate::media_type::{BodyForm, payload_of};
 use crate::response::{
     CURSOR_HEADER, NOT_CACHED, OwnError, fault_response, remove_representation_headers, timeout_fault,
 };

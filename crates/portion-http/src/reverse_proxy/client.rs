@@ -1,13 +1,16 @@
 //! Forwards requests to the upstream.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, TE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue,
+    RETRY_AFTER, TE, TRANSFER_ENCODING,
 };
 use http::uri::Scheme;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
@@ -16,14 +19,14 @@ use portion_gateway::call::Fault;
 use portion_net::client::{self, HttpVersions, UnreadableHead};
 use portion_net::forwarding::{echoes_request, remove_override_headers};
 use portion_net::hop_by_hop::remove_hop_by_hop;
+use portion_net::request_body::{BodyFailure, BodyProgress, SlowBody, TimedBody};
+use portion_net::serve::ClientConnection;
 use portion_net::tls::{TlsError, is_certificate_error};
 use portion_policy::upstream::UpstreamTarget;
 
-use super::forwarded::{self, ClientAddress};
-use super::request_body::{BodyFailure, BodyProgress, SlowBody, announce, timed};
-use super::upgrade::{ConnectionPermit, UnaskedProtocol};
-use super::uri::InvalidPath;
-use super::{location, upgrade, uri};
+use super::location::InvalidPath;
+use super::upgrade::UnaskedProtocol;
+use super::{forwarded, location, upgrade};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::options::ResponseTimeout;
 use crate::response::{fault_response, timeout_fault};
@@ -32,6 +35,9 @@ use tower_service::Service;
 
 /// Methods that are forwarded, for clients that send another one.
 const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/// Longest wait for the next bytes of a body.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Advice for a request whose outcome is not known.
 const MAY_HAVE_ACTED: &str = "the request may have acted; look for its outcome before you repeat it";
@@ -70,7 +76,7 @@ impl ReverseProxy {
         if echoes_request(request.method()) {
             return rejected_method_response(request.method());
         }
-        let uri = match uri::upstream_uri(&self.target, request.uri()) {
+        let uri = match location::upstream_uri(&self.target, request.uri()) {
             Ok(uri) => uri,
             Err(error) => return invalid_path_response(error),
         };
@@ -85,13 +91,14 @@ impl ReverseProxy {
         head.uri = uri;
         // The client chooses the version by what the upstream supports.
         head.version = Version::default();
-        let client = head.extensions.get::<ClientAddress>().copied();
-        let permit = head.extensions.remove::<ConnectionPermit>();
-        self.prepare_headers(&mut head.headers, client, host);
+        let client = head.extensions.remove::<ClientConnection>();
+        let address = client.as_ref().map(ClientConnection::peer);
+        self.prepare_headers(&mut head.headers, address, host);
         if let Some(protocol) = &protocol {
             upgrade::set_protocol(&mut head.headers, protocol.clone());
         }
-        let (body, progress) = timed(body);
+        let body = TimedBody::new(body, STALL_TIMEOUT);
+        let progress = body.progress();
         announce(&body, &mut head.headers);
         let (method, limit) = (head.method.clone(), head.extensions.remove::<ResponseTimeout>());
         let response = self.client.request(Request::from_parts(head, streamed(body)));
@@ -113,20 +120,21 @@ impl ReverseProxy {
         let upstream_side = switched.is_some().then(|| hyper::upgrade::on(&mut response));
         remove_hop_by_hop(response.headers_mut());
         location::rewrite_addresses(response.headers_mut(), &self.target, &requested);
-        if let (Some(client), Some(upstream), Some(protocol)) = (client_side, upstream_side, switched) {
+        if let (Some(client_side), Some(upstream_side), Some(protocol)) =
+            (client_side, upstream_side, switched)
+        {
             upgrade::set_protocol(response.headers_mut(), protocol);
-            upgrade::join(client, upstream, permit);
+            upgrade::join(
+                client_side,
+                upstream_side,
+                client.map(|client| client.begin_request(Version::HTTP_11)),
+            );
         }
         response.map(streamed)
     }
 
     /// Removes what belongs to the client's connection, and adds what the upstream needs.
-    fn prepare_headers(
-        &self,
-        headers: &mut HeaderMap,
-        client: Option<ClientAddress>,
-        host: Option<HeaderValue>,
-    ) {
+    fn prepare_headers(&self, headers: &mut HeaderMap, client: Option<IpAddr>, host: Option<HeaderValue>) {
         // Trailers are forwarded, so that a client's wish for them may be.
         let wants_trailers =
             headers.get(TE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers"));
@@ -199,6 +207,15 @@ where
     }
 }
 
+/// Announces a body of unknown length. Without the field, hyper sends no such body with GET and HEAD over HTTP/1.1. Over
+/// HTTP/2, or if the body turns out to be empty before the head is sent, hyper removes the field.
+fn announce(body: &impl HttpBody, headers: &mut HeaderMap) {
+    let has_length = body.size_hint().exact().is_some() || headers.contains_key(CONTENT_LENGTH);
+    if !has_length && !body.is_end_stream() {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+}
+
 /// Waits for the head of a response. The time begins when the last bytes of the request were sent.
 async fn respond_within<T>(
     limit: Option<ResponseTimeout>,
@@ -235,7 +252,7 @@ pub fn rejected_response(status: StatusCode, reason: &str) -> Response<Body> {
 /// Returns the response to a request whose path may lead out of that of the upstream, or that has no path; `None` for
 /// another request. Callers check it before anything else answers the request.
 pub fn path_rejection(request: &Uri) -> Option<Response<Body>> {
-    uri::check_path(request.path()).err().map(invalid_path_response)
+    location::check_path(request.path()).err().map(invalid_path_response)
 }
 
 /// Returns the response to a caller that may not call, or cannot be verified at the moment.

@@ -17,13 +17,9 @@ const OTHERS: [HeaderName; 4] = [
     FORWARDED,
 ];
 
-/// Address of the client of a connection, an extension of its requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ClientAddress(pub(super) IpAddr);
-
 /// Sets the fields. `host`: the host that the client asked for.
-pub(super) fn set_fields(headers: &mut HeaderMap, client: Option<ClientAddress>, host: Option<HeaderValue>) {
-    if client.is_some_and(|ClientAddress(address)| !address.to_canonical().is_loopback()) {
+pub(super) fn set_fields(headers: &mut HeaderMap, client: Option<IpAddr>, host: Option<HeaderValue>) {
+    if client.is_some_and(|address| !address.to_canonical().is_loopback()) {
         for name in OTHERS.into_iter().chain([FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO]) {
             headers.remove(name);
         }
@@ -31,7 +27,7 @@ pub(super) fn set_fields(headers: &mut HeaderMap, client: Option<ClientAddress>,
     if let Some(host) = host {
         headers.entry(FORWARDED_HOST).or_insert(host);
     }
-    let Some(ClientAddress(address)) = client else { return };
+    let Some(address) = client else { return };
     headers.entry(FORWARDED_PROTO).or_insert(HeaderValue::from_static("http"));
     let before = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
     let addresses: Vec<String> =
@@ -45,14 +41,14 @@ pub(super) fn set_fields(headers: &mut HeaderMap, client: Option<ClientAddress>,
 mod tests {
     use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-    use super::{ClientAddress, set_fields};
+    use super::set_fields;
 
     fn check(given: &[(&'static str, &'static str)], client: &str, expect: &[(&str, &str)]) {
         let fields = given
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
         let mut headers: HeaderMap = fields.collect();
-        let client = client.parse().ok().map(ClientAddress);
+        let client = client.parse().ok();
         set_fields(&mut headers, client, Some(HeaderValue::from_static("api.example")));
         let mut found: Vec<_> =
             headers.iter().map(|(name, value)| (name.as_str(), value.to_str().expect("text"))).collect();

@@ -7,15 +7,11 @@
 //!
 //! Redirects are passed to the client, and never followed. One that points to the upstream itself gets a path of this proxy.
 
-mod activity;
 mod client;
 mod forwarded;
 mod location;
-mod request_body;
 mod server;
-mod stream_stall;
 mod upgrade;
-mod uri;
 
 pub use client::{ReverseProxy, denied_response, document_response, path_rejection, rejected_response};
 pub use server::{ServerLimits, serve};

@@ -11,6 +11,7 @@ use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use portion_gateway::overload::OverloadLimit;
+use portion_net::serve::ServeLimits;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -33,6 +34,13 @@ async fn listener() -> (TcpListener, SocketAddr) {
 
 fn proxy_to(upstream: SocketAddr) -> ReverseProxy {
     ReverseProxy::new(UpstreamTarget::new(&format!("http://{upstream}")).expect("a URL")).expect("a proxy")
+}
+
+/// Returns the limits of a server with others for connections.
+fn limits(change: impl FnOnce(&mut ServeLimits)) -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    change(&mut limits.connections);
+    limits
 }
 
 /// Serves a proxy to this upstream, and returns its address.
@@ -87,8 +95,7 @@ async fn switching_server(fields: &'static str) -> SocketAddr {
 
 #[tokio::test]
 async fn a_tunnel_counts_as_a_connection_until_it_ends() {
-    let address =
-        served(echo_server().await, ServerLimits { max_connections: 1, ..ServerLimits::default() }).await;
+    let address = served(echo_server().await, limits(|limits| limits.max_connections = 1)).await;
     let (mut tunnel, head) = requested(address, SWITCH).await;
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
     let mut echoed = [0; 4];
@@ -134,7 +141,7 @@ async fn a_request_without_a_response_at_the_end_of_the_drain_timeout_gets_an_er
     {
         let (upstream, upstream_address) = listener().await;
         let (listener, address) = listener().await;
-        let limits = ServerLimits { drain_timeout: Duration::from_millis(50), ..ServerLimits::default() };
+        let limits = limits(|limits| limits.drain_timeout = Duration::from_millis(50));
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async move {
             let _ = stopped.await;
@@ -159,7 +166,7 @@ async fn a_request_without_a_response_at_the_end_of_the_drain_timeout_gets_an_er
 #[tokio::test]
 async fn a_client_that_does_not_read_is_disconnected() {
     let (upstream, upstream_address) = listener().await;
-    let limits = ServerLimits { write_timeout: Duration::from_millis(50), ..ServerLimits::default() };
+    let limits = limits(|limits| limits.write_timeout = Duration::from_millis(50));
     let address = served(upstream_address, limits).await;
     let client = tokio::spawn(requested(address, ""));
     let (mut stream, _) = upstream.accept().await.expect("a connection");
@@ -222,7 +229,7 @@ async fn an_upstream_that_speaks_only_http2_without_tls_is_reached() {
 #[tokio::test]
 async fn a_stream_of_http2_that_is_not_read_is_reset() {
     let (upstream, upstream_address) = listener().await;
-    let limits = ServerLimits { write_timeout: Duration::from_millis(50), ..ServerLimits::default() };
+    let limits = limits(|limits| limits.write_timeout = Duration::from_millis(50));
     let address = served(upstream_address, limits).await;
     let mut client = TcpStream::connect(address).await.expect("a connection");
     // Streams have a window of 0. The request is a GET of `/`.

@@ -1,31 +1,16 @@
 //! Switches a connection to another protocol, such as WebSocket.
 
-use std::sync::Arc;
-
 use http::header::{CONNECTION, HeaderMap, HeaderValue, UPGRADE};
 use http::{Response, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use portion_net::serve::RequestGuard;
 use thiserror::Error;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// The upstream switches to a protocol that the request has not asked for.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("it switches to a protocol that was not asked for")]
 pub(super) struct UnaskedProtocol;
-
-/// Permit of a connection of a client, an extension of its requests that ask for another protocol. A tunnel holds it until
-/// it ends.
-#[derive(Clone)]
-pub(super) struct ConnectionPermit {
-    _held: Arc<OwnedSemaphorePermit>,
-}
-
-impl ConnectionPermit {
-    pub(super) fn new(permit: OwnedSemaphorePermit) -> Self {
-        Self { _held: Arc::new(permit) }
-    }
-}
 
 /// Returns the protocol that a message switches to.
 pub(super) fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
@@ -69,10 +54,10 @@ pub(super) fn set_protocol(headers: &mut HeaderMap, protocol: HeaderValue) {
     headers.insert(UPGRADE, protocol);
 }
 
-/// Copies bytes in both directions once both sides have switched, until one of them ends. Then it releases the permit.
-pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade, permit: Option<ConnectionPermit>) {
+/// Copies bytes in both directions once both sides have switched, until one of them ends. Then the connection is no longer busy.
+pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade, guard: Option<RequestGuard>) {
     tokio::spawn(async move {
-        let _permit = permit;
+        let _guard = guard;
         let (Ok(client), Ok(upstream)) = tokio::join!(client, upstream) else { return };
         let (mut client, mut upstream) = (TokioIo::new(client), TokioIo::new(upstream));
         // An error ends the connection, which both sides see.

@@ -3,13 +3,11 @@
 //! Revisions up to 2025-11-25 have sessions, each with a link of its own (`session`). Since 2026-07-28 there are none:
 //! all posts share one link (`stateless`). Each request declares its revision; nothing is negotiated here.
 //!
-//! - `session_mode`: with or without sessions
-//! - `lifetime`: limits and ends, which both share
+//! - `session_mode`: with or without sessions; limits and ends, which both share
 //! - `post_response`: the response to a post, as JSON or as a stream of events
 //!
 //! [`Link`]: crate::upstream::link::Link
 
-mod lifetime;
 mod post_response;
 mod session;
 mod session_mode;
@@ -25,8 +23,8 @@ use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture, W
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
-pub use lifetime::BridgeLimits;
 use session::BridgeSessions;
+pub use session_mode::BridgeLimits;
 use session_mode::SessionMode;
 use stateless::StatelessClients;
 

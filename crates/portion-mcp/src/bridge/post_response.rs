@@ -10,8 +10,7 @@ use hyper::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, 
 use hyper::{Response, StatusCode};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::front::http::http_error::HttpError;
-use crate::front::http::posted_requests::join_messages;
+use crate::front::http::http_error::{HttpError, join_messages};
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse;
 use crate::mcp::error_code::INVALID_REQUEST;

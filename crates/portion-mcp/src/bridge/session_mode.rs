@@ -1,4 +1,7 @@
-//! Determines from the revision of a request if it belongs to a session.
+//! Determines from the revision of a request if it belongs to a session; limits of a bridge, and requests to end a session or a link.
+
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use hyper::HeaderMap;
 use portion_text::display::shortened;
@@ -6,6 +9,7 @@ use portion_text::display::shortened;
 use super::{bad_request, header_value};
 use crate::front::http::http_error::HttpError;
 use crate::mcp::ParsedBatch;
+use crate::once::OneShotFlag;
 
 /// Header with the protocol revision.
 pub(super) const PROTOCOL_VERSION_HEADER: &str = "mcp-protocol-version";
@@ -86,6 +90,46 @@ fn is_revision(version: &str) -> bool {
     version.len() == 10 && version.bytes().enumerate().all(shape)
 }
 
+/// Time for a link to close after its outbox was dropped; then the inbox is dropped as well.
+pub(super) const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Limits of a bridge.
+#[derive(Clone, Copy, Debug)]
+pub struct BridgeLimits {
+    /// Concurrent sessions.
+    pub max_sessions: usize,
+    /// Longest idle time of a session, and of the shared link of clients without sessions.
+    pub idle_timeout: Duration,
+}
+
+impl Default for BridgeLimits {
+    fn default() -> Self {
+        Self { max_sessions: 1000, idle_timeout: Duration::from_mins(30) }
+    }
+}
+
+/// A request to end, made once; the first reason counts.
+#[derive(Debug, Default)]
+pub(super) struct EndRequest {
+    reason: OnceLock<&'static str>,
+    is_made: OneShotFlag,
+}
+
+impl EndRequest {
+    /// Requests the end. `reason` is a sentence that `before it responded` can follow, where "it" is the server.
+    pub(super) fn make(&self, reason: &'static str) {
+        let _ = self.reason.set(reason);
+        self.is_made.set();
+    }
+
+    /// Waits for the request. Returns its reason.
+    pub(super) async fn wait(&self) -> &'static str {
+        self.is_made.wait().await;
+        // `make` sets the reason before the flag.
+        self.reason.get().copied().unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use hyper::HeaderMap;
@@ -127,5 +171,18 @@ mod tests {
             let error = format!("{error:?}");
             assert!(error.contains("xxx…") && error.len() < 500, "{error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod lifetime_tests {
+    use super::EndRequest;
+
+    #[tokio::test]
+    async fn the_first_reason_counts() {
+        let end = EndRequest::default();
+        end.make("the session was ended");
+        end.make("the gateway is stopping");
+        assert_eq!(end.wait().await, "the session was ended");
     }
 }

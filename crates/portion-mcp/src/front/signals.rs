@@ -28,7 +28,7 @@ impl ShutdownSignals {
                 let first = source.next().await;
                 let _ = sender.send(first);
                 source.next().await;
-                crate::upstream::group_registry::kill_all();
+                crate::upstream::process_group::kill_all();
                 std::process::exit(i32::from(128 + first));
             });
         })?;

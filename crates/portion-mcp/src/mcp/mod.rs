@@ -1,7 +1,7 @@
 //! MCP messages: what is answered, rewritten or relayed between a client and a server.
 //!
 //! Messages are relayed as the bytes that were received. A message is parsed once into spans (`envelope`);
-//! where something has to change, only that span is rewritten (`splice`). No message is ever parsed into
+//! where something has to change, only that span is rewritten (`walk`). No message is ever parsed into
 //! values and serialized again, so unknown methods, vendor fields, number spelling and key order are
 //! preserved in every revision of the protocol.
 //!
@@ -10,12 +10,11 @@
 //! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
 //! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
 //!   servers
-//! - `parsed_batch`: the view of a message that a transport needs; `owned_batch`: a parsed text that is passed on, or a
+//! - `parsed_batch`: the view of a message that a transport needs; a parsed text that is passed on, or a
 //!   received line of the client
 //! - `request_id_map`: a map by request id
-//! - `header_params`: arguments that are repeated in header fields
 //! - `request_headers`: all header fields in which HTTP repeats parts of a message
-//! - `controls`: the gateway's own parameters among the arguments of a call; `read_uri`: the same in a URI of
+//! - `controls`: the gateway's own parameters among the arguments of a call, or in a URI of
 //!   the gateway
 //!
 //! Must be absent: knowledge of how a portion is made, and IO.
@@ -25,30 +24,26 @@ mod catalog;
 mod controls;
 mod envelope;
 pub mod error_code;
-mod header_params;
 mod member_limits;
-mod member_redaction;
-mod owned_batch;
 mod parsed_batch;
 mod processor;
 mod processor_factory;
-mod read_uri;
 pub mod request_headers;
 mod request_id_map;
 mod reserved_meta;
 mod result;
-mod splice;
 mod strings;
 mod walk;
 
 pub use catalog::builtin_listings;
 pub use controls::parse_read_arguments;
 pub(crate) use envelope::NULL_ID;
-pub use header_params::{HeaderArgument, HeaderParam};
-pub use owned_batch::{ClientMessage, OwnedBatch};
-pub use parsed_batch::{InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans};
+pub use parsed_batch::{
+    ClientMessage, InvalidMessage, MessageKind, MessageView, OwnedBatch, ParsedBatch, replace_spans,
+};
 pub(crate) use processor::DormantProcessor;
 pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
 pub use processor_factory::McpProcessorFactory;
+pub use request_headers::{HeaderArgument, HeaderParam};
 pub use request_id_map::RequestIdMap;
 pub(crate) use result::NEXT_PAGE_KEY;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::cursor::Scope;
-use portion_gateway::gateway::Gateway;
-use portion_gateway::gateway::NestedPortion;
+use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::session::ClientSession;
 use portion_policy::listing::ListingOptions;
 

@@ -7,8 +7,7 @@ use memchr::memmem;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
-use super::splice::Splice;
-use super::walk::{self, Sequence};
+use super::walk::{self, Sequence, Splice};
 
 /// Prefix of `_meta` keys that only the gateway writes.
 pub(super) const RESERVED_PREFIX: &str = "io.portion/";

@@ -6,7 +6,7 @@ use memchr::memmem;
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape, unescape_into};
 use portion_json::span::Span;
 
-use super::splice::Splice;
+use super::walk::Splice;
 
 /// Longest key, as written, whose name is compared: all names of interest are shorter.
 const MAX_NAME_BYTES: usize = 256;

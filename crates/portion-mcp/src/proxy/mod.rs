@@ -16,7 +16,6 @@ mod session;
 mod session_cache;
 mod shared;
 mod stream;
-mod upstream_call;
 mod upstream_client;
 
 use std::pin::Pin;
@@ -26,7 +25,7 @@ use hyper::{Method, Response, StatusCode};
 use portion_net::forwarding::echoes_request;
 use portion_policy::upstream::UpstreamTarget;
 
-use crate::front::http::http_error::HttpError;
+use crate::front::http::http_error::{HttpError, method_not_allowed};
 use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
@@ -35,7 +34,7 @@ use crate::once::OneShotFlag;
 use crate::upstream::http::HttpClient;
 pub use public_resource::PublicResource;
 use session_cache::SessionCache;
-use shared::{ProxyShared, method_not_allowed, session_not_found};
+use shared::{ProxyShared, session_not_found};
 use upstream_client::{ForwardedParts, UpstreamClient};
 
 /// Header by which a client resumes a stream.
@@ -105,7 +104,7 @@ impl Backend for Proxy {
             return Box::pin(exchange::forward_post(Arc::clone(&self.shared), request));
         }
         if echoes_request(&request.method) {
-            return Box::pin(std::future::ready(method_not_allowed()));
+            return Box::pin(std::future::ready(method_not_allowed("GET, POST, DELETE")));
         }
         Box::pin(self.forward_other(request))
     }

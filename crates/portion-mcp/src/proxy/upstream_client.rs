@@ -23,7 +23,6 @@ use portion_net::forwarding::remove_override_headers;
 use portion_net::hop_by_hop::remove_hop_by_hop;
 use portion_net::uri_reference::{resolve, same_origin};
 
-use crate::http::encoding;
 use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse};
 
 /// Timeout for a connection to be refused if nothing listens.
@@ -230,9 +229,9 @@ pub(super) fn pass_through(response: Response<Incoming>) -> Response<Body> {
 /// Returns an error if the content encoding is not supported.
 pub(super) fn decode_response(
     response: Response<Incoming>,
-) -> Result<(Parts, Body), encoding::UnsupportedEncoding> {
+) -> Result<(Parts, Body), body::UnsupportedEncoding> {
     let (mut head, incoming) = response.into_parts();
-    let body = encoding::decode_body(&mut head.headers, incoming)?;
+    let body = body::decode_body(&mut head.headers, incoming)?;
     remove_hop_by_hop(&mut head.headers);
     head.headers.remove(CONTENT_LENGTH);
     Ok((head, body))

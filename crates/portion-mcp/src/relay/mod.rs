@@ -1,8 +1,8 @@
 //! Relays messages between a client on our stdio and a server: a child process, or a server behind a link.
 //!
-//! With a child, each direction is one thread that reads a message, passes it to the [`MessageProcessor`] and writes
-//! the result itself: no other thread has to wake up for a message, and a full pipe blocks only its own direction.
-//! `child_relay` also handles the end of either side. `link_relay` does the same for a server behind a link.
+//! Each direction is one thread that reads a message, passes it to the [`MessageProcessor`] and writes the result itself. With a
+//! child, no other thread has to wake up for a message, and a full pipe blocks only its own direction. `session` has the
+//! threads, and what is alike at the end of each relay; `child_relay` and `link_relay` end their servers.
 //!
 //! Must not interpret messages; that is the task of the [`MessageProcessor`].
 //!
@@ -30,15 +30,21 @@ mod late_requests;
 mod link_relay;
 mod message_writer;
 mod pump;
-mod unavailable;
+mod session;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use tokio::time::timeout;
+
+use self::late_requests::LateRequests;
+use self::message_writer::CLIENT_STALL_TIMEOUT;
+use self::session::{ServerInput, Session};
 use crate::front::stdio::StdioFront;
 use crate::message_processor::MessageProcessor;
-use crate::upstream::link::Link;
-use crate::upstream::stdio::Child;
+
+pub use child_relay::relay;
+pub use link_relay::relay_link;
 
 /// Outcome of a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,32 +72,21 @@ pub async fn serve_unavailable<L: MessageProcessor + 'static>(
     why: String,
     front: StdioFront,
 ) -> RelayOutcome {
-    unavailable::run(processor, why, front).await
-}
-
-/// Relays messages until the client, the server or a signal ends the relay. No process of the child's group remains
-/// then. A thread may still block in a `read` of our stdin, so return from `main` soon.
-///
-/// # Panics
-/// Panics outside of a tokio runtime with IO and time enabled (`enable_all`), and if a thread cannot be started.
-pub async fn relay<L: MessageProcessor + 'static>(
-    processor: Arc<L>,
-    child: Child,
-    front: StdioFront,
-) -> RelayOutcome {
-    child_relay::run(processor, child, front).await
-}
-
-/// Relays messages to a server behind a link; `link_task` ends with the link. The exit code is 0 if the client left,
-/// 1 if the server did, 128 + n after a signal n to us.
-///
-/// # Panics
-/// Panics like [`relay`].
-pub async fn relay_link<L: MessageProcessor + 'static>(
-    processor: Arc<L>,
-    link: Link,
-    link_task: tokio::task::JoinHandle<()>,
-    front: StdioFront,
-) -> RelayOutcome {
-    link_relay::run(processor, link, link_task, front).await
+    let StdioFront { input, output, mut signals, shutdown_deadline } = front;
+    let late_requests = LateRequests::for_unreachable(why);
+    let session =
+        Session::start(processor, (input, output), ServerInput::None, late_requests, shutdown_deadline);
+    let answered = async {
+        let Session { processor, client, client_gate, client_done, late_requests, .. } = &*session;
+        late_requests.wait_until_quiet(client_done, &client.reader_gone).await;
+        let _ = timeout(CLIENT_STALL_TIMEOUT, client_gate.close()).await;
+        let last = client.send_all_and_close(late_requests.answer_pending(&**processor));
+        let _ = timeout(CLIENT_STALL_TIMEOUT, last).await;
+    };
+    let code = tokio::select! {
+        biased;
+        signal = signals.next() => 128 + signal,
+        () = answered => 1,
+    };
+    RelayOutcome { code, failure: None }
 }

@@ -1,127 +1,21 @@
-//! Threads that carry messages between client and server, and the gate that each message passes.
+//! Reads the messages of the client, and the gate that each message of a direction passes.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::mpsc::{TrySendError, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
 use portion_gateway::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
-use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::late_requests::LateRequests;
-use super::message_writer::MessageWriter;
 use crate::frame::{Frame, FrameReader};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::once::OneShotFlag;
 
-/// State shared by both directions and the session.
-pub(super) struct RelayState<L> {
-    pub(super) processor: Arc<L>,
-    pub(super) client: Arc<MessageWriter>,
-    pub(super) server: MessageWriter,
-    /// Gates for the messages of the client, and for those of the server.
-    pub(super) client_gate: DirectionGate,
-    pub(super) server_gate: DirectionGate,
-    /// Set when the input of the client, or the output of the server, has ended.
-    pub(super) client_done: OneShotFlag,
-    pub(super) server_done: OneShotFlag,
-    /// Notified after each of the server's messages.
-    pub(super) server_progress: Notify,
-    pub(super) late_requests: LateRequests,
-}
-
-/// Command for the server's stdin that does not come from the client's direction.
-pub(super) enum OutboundCommand {
-    Send(Vec<u8>),
-    /// Closes the server's stdin.
-    Close,
-}
-
-/// Starts the thread that processes the client's messages.
-pub(super) fn spawn_client_reader<L: MessageProcessor + 'static>(
-    state: &Arc<RelayState<L>>,
-    input: FrameReader<Box<dyn Read + Send>>,
-) {
-    let (state, runtime) = (Arc::clone(state), Handle::current());
-    thread::spawn(move || {
-        let _done = SetOnDrop(&state.client_done);
-        pump_with_deferred(&*state.processor, input, &state.client_gate, |message, handling| {
-            for outgoing in runtime.block_on(handling.process(&*state.processor, message)) {
-                match outgoing {
-                    OutgoingMessage::ToClient(message) => state.client.send(message),
-                    OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                        state.server.send(message);
-                    }
-                }
-            }
-            state.client.send_for_client(state.late_requests.on_client_message(&*state.processor));
-        });
-    });
-}
-
-/// Starts the thread that processes the server's messages.
-pub(super) fn spawn_server_reader<L: MessageProcessor + 'static, R: Read + Send + 'static>(
-    state: &Arc<RelayState<L>>,
-    output: FrameReader<R>,
-    commands: SyncSender<OutboundCommand>,
-) {
-    let (state, runtime) = (Arc::clone(state), Handle::current());
-    thread::spawn(move || {
-        let _done = SetOnDrop(&state.server_done);
-        pump_in_order(output, &state.server_gate, |frame| {
-            dispatch_from_server(
-                &state,
-                &commands,
-                runtime.block_on(state.processor.process_server_frame(frame)),
-            );
-        });
-    });
-}
-
-/// Sends the messages that a server message or a timeout has caused.
-pub(super) fn dispatch_from_server<L>(
-    state: &RelayState<L>,
-    commands: &SyncSender<OutboundCommand>,
-    messages: Vec<OutgoingMessage>,
-) {
-    for outgoing in messages {
-        match outgoing {
-            OutgoingMessage::ToClient(message) => state.client.send(message),
-            // Fails only after the session has ended.
-            OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                drop(commands.send(OutboundCommand::Send(message)));
-            }
-        }
-    }
-    state.server_progress.notify_one();
-}
-
-/// Starts the thread that writes the commands of the server's direction. A server may not read while it writes: if its
-/// direction waited for it to read, both would be in a deadlock.
-pub(super) fn spawn_command_writer<L: MessageProcessor + 'static>(
-    state: &Arc<RelayState<L>>,
-    commands: Receiver<OutboundCommand>,
-) {
-    let state = Arc::clone(state);
-    thread::spawn(move || {
-        for command in commands {
-            match command {
-                OutboundCommand::Send(message) => state.server.send(message),
-                OutboundCommand::Close => state.server.close(),
-            }
-        }
-    });
-}
-
 /// Calls `process` for each message, in order, until the stream ends or the gate is closed.
-pub(super) fn pump_in_order<R: Read>(
-    frames: FrameReader<R>,
-    gate: &DirectionGate,
-    mut process: impl FnMut(Frame),
-) {
+fn pump_in_order<R: Read>(frames: FrameReader<R>, gate: &DirectionGate, mut process: impl FnMut(Frame)) {
     // A read error is handled as the end of the stream.
     for frame in frames.map_while(Result::ok) {
         let Some(_passing) = gate.enter() else { return };

@@ -6,8 +6,23 @@
 //!
 //! On Windows the child is in a job object of its own. The system kills the processes of a job when its last handle is
 //! closed, so that none outlives this process.
+//!
+//! No group outlives this process: a registry has the groups of running servers. A server ends with this process, in each of three
+//! cases. Normal end: each [`Child`](super::stdio::Child) ends its group when it is dropped. Immediate exit: [`kill_all`] kills all
+//! groups first. This process is killed: a watchdog, which is a second process, reads the running groups from a pipe and kills them
+//! when the pipe ends.
+//!
+//! A parent-death signal would not do. It is sent when the *thread* ends that started the server; it reaches the server
+//! only, not the processes that the server started (`npx` and `uvx` start the real server); it can only be requested
+//! between fork and exec, which takes `unsafe` or a second exec per server; and only Linux has it.
+//! A process that leaves its group (`setsid`) is not ended.
 
-use std::process::{Child, Command};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// Signal that ends a group.
 #[derive(Clone, Copy, Debug)]
@@ -139,5 +154,172 @@ mod windows {
 
     fn jobs() -> MutexGuard<'static, BTreeMap<u32, Job>> {
         JOBS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Longest wait for a dismissed watchdog to exit.
+const WATCHDOG_EXIT_TIMEOUT: Duration = Duration::from_millis(200);
+
+static REGISTRY: Mutex<GroupRegistry> =
+    Mutex::new(GroupRegistry { groups: BTreeSet::new(), command: None, watchdog: None });
+
+struct GroupRegistry {
+    groups: BTreeSet<u32>,
+    /// Starts the watchdog, when the first group is registered.
+    command: Option<Command>,
+    watchdog: Option<Watchdog>,
+}
+
+struct Watchdog {
+    process: Child,
+    stdin: ChildStdin,
+}
+
+/// Sets the command that starts the watchdog along with the first server. It must call [`run_watchdog`] with its stdin.
+pub fn set_watchdog_command(command: Command) {
+    registry().command = Some(command);
+}
+
+/// Ends the watchdog: this process is about to exit, and no server runs.
+pub fn dismiss_watchdog() {
+    let watchdog = registry().watchdog.take();
+    if let Some(Watchdog { mut process, stdin }) = watchdog {
+        drop(stdin);
+        let deadline = Instant::now() + WATCHDOG_EXIT_TIMEOUT;
+        while matches!(process.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Kills all running groups.
+pub fn kill_all() {
+    registry().groups.iter().for_each(|group| kill_group(*group));
+}
+
+/// Runs the watchdog: tracks groups by the lines of `input`, and kills the remaining ones when `input` ends.
+pub fn run_watchdog(input: impl Read) {
+    remaining_groups(input).into_iter().for_each(kill_group);
+}
+
+/// Adds a group that was started.
+pub(super) fn register(group: u32) {
+    let mut running = registry();
+    running.groups.insert(group);
+    if let Some(mut command) = running.command.take() {
+        running.watchdog = Watchdog::start(&mut command)
+            .inspect_err(
+                |error| tracing::warn!(%error, "the watchdog did not start: servers keep running if this process is killed"),
+            )
+            .ok();
+    }
+    running.notify_watchdog('+', group);
+}
+
+/// Removes a group. It must have ended, and its leader must not have been reaped.
+pub(super) fn unregister(group: u32) {
+    let mut running = registry();
+    running.groups.remove(&group);
+    running.notify_watchdog('-', group);
+}
+
+/// A process that leads a group of its own.
+#[derive(Debug)]
+pub struct GroupLeader {
+    child: Child,
+    exit_status: Option<ExitStatus>,
+}
+
+impl GroupLeader {
+    /// Starts a process as the leader of a new group.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be started.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        make_group_leader(command);
+        let child = command.spawn()?;
+        adopt(&child);
+        register(child.id());
+        Ok(Self { child, exit_status: None })
+    }
+
+    /// Returns the process, for its pipes.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Returns the exit status, if the process has ended.
+    pub fn try_wait(&mut self) -> Option<ExitStatus> {
+        if self.exit_status.is_none() {
+            self.exit_status = self.child.try_wait().ok().flatten();
+            if self.exit_status.is_some() {
+                unregister(self.child.id());
+            }
+        }
+        self.exit_status
+    }
+}
+
+impl Drop for GroupLeader {
+    fn drop(&mut self) {
+        // The number of a reaped leader may already belong to another process.
+        if self.exit_status.is_none() {
+            signal_group(&mut self.child, TerminationSignal::Kill);
+            unregister(self.child.id());
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn registry() -> MutexGuard<'static, GroupRegistry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn remaining_groups(input: impl Read) -> BTreeSet<u32> {
+    let mut groups = BTreeSet::new();
+    for line in BufReader::new(input).lines().map_while(Result::ok) {
+        if let Some(group) = line.strip_prefix('+').and_then(|group| group.parse().ok()) {
+            groups.insert(group);
+        } else if let Some(group) = line.strip_prefix('-').and_then(|group| group.parse().ok()) {
+            groups.remove(&group);
+        }
+    }
+    groups
+}
+
+impl GroupRegistry {
+    fn notify_watchdog(&mut self, sign: char, group: u32) {
+        // A write fails if the watchdog was killed; then groups are not watched.
+        if let Some(Watchdog { stdin, .. }) = &mut self.watchdog {
+            let _ = writeln!(stdin, "{sign}{group}").and_then(|()| stdin.flush());
+        }
+    }
+}
+
+impl Watchdog {
+    /// Starts it in its own group: a signal to our group must not end it before us. It holds none of our streams open.
+    fn start(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        make_group_leader(command);
+        let mut process = command.spawn()?;
+        let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self { process, stdin })
+    }
+}
+
+#[cfg(test)]
+mod group_registry_tests {
+    use super::remaining_groups;
+
+    #[test]
+    fn started_groups_that_have_not_ended_remain() {
+        let check = |input: &str, expect: &[u32]| {
+            let remaining: Vec<u32> = remaining_groups(input.as_bytes()).into_iter().collect();
+            assert_eq!(remaining, expect, "{input}");
+        };
+        check("", &[]);
+        check("+7\n+9\n-7\n", &[9]);
+        check("+7\n-7\n+7\n", &[7]);
+        check("+7\nnonsense\n-\n+x\n-8\n+12", &[7, 12]);
     }
 }

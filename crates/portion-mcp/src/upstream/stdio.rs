@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::group_registry;
 use super::process_group::{self, TerminationSignal};
 pub use super::program::{Program, SpawnError};
 use super::stderr::{StderrLines, StderrTail};
@@ -82,10 +81,10 @@ impl Child {
         process_group::make_group_leader(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
         process_group::adopt(&process);
-        group_registry::register(process.id());
+        process_group::register(process.id());
         let abort = |process: &mut std::process::Child, error| {
             process_group::signal_group(process, TerminationSignal::Kill);
-            group_registry::unregister(process.id());
+            process_group::unregister(process.id());
             SpawnError::Other(program.to_string_lossy().into_owned(), error)
         };
         #[cfg(unix)]
@@ -166,7 +165,7 @@ impl Child {
             return server_exit;
         }
         self.signal(TerminationSignal::Kill);
-        group_registry::unregister(self.process.id());
+        process_group::unregister(self.process.id());
         self.is_reaped.store(true, Ordering::Release);
         // Not `wait`: a process that the kernel delays must not block us.
         let status = self.process.try_wait().ok().flatten();

@@ -24,13 +24,12 @@
 
 mod items;
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use items::Shared;
 

@@ -66,18 +66,11 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
         page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics, None),
     ];
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let limits = HttpLimits {
-        max_connections: MAX_CONNECTIONS,
-        reserved_descriptors: RESERVED_FDS,
-        ..HttpLimits::default()
-    };
-    let server = HttpServer::new(
-        guard,
-        setup.principals.clone(),
-        limits.with_max_body_bytes(MAX_REQUEST_BYTES),
-        pages,
-    )
-    .with_authenticator(authenticator);
+    let mut limits = HttpLimits::default().with_max_body_bytes(MAX_REQUEST_BYTES);
+    limits.connections.max_connections = MAX_CONNECTIONS;
+    limits.connections.reserved_descriptors = RESERVED_FDS;
+    let server = HttpServer::new(guard, setup.principals.clone(), limits, pages);
+    let server = server.with_authenticator(authenticator);
     tokio::spawn(Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())));
 }
 

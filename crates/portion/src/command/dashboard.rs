@@ -98,7 +98,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     tokio::select! {
         signal = signals.next() => Ok(ExitCode::from(128 + signal)),
         ended = serving => {
-            ended??;
+            ended?;
             Ok(ExitCode::SUCCESS)
         }
     }

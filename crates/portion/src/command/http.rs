@@ -12,8 +12,7 @@ use hyper::body::Incoming;
 use hyper::header::ORIGIN;
 use portion_config::Config;
 use portion_config::named_file::read_named_text;
-use portion_config::reference::ProcessEnvironment;
-use portion_config::reference::expand;
+use portion_config::reference::{ProcessEnvironment, expand};
 use portion_core::view::ControlNames;
 use portion_gateway::overload::OverloadLimit;
 use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
@@ -139,16 +138,10 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
             Ok::<_, Infallible>(rejected)
         }
     });
-    let limits = ServerLimits {
-        drain_timeout: setup.config.drain_timeout(),
-        overload: Some(OverloadLimit::default()),
-        ..ServerLimits::default()
-    };
+    let mut limits = ServerLimits { overload: Some(OverloadLimit::default()), ..ServerLimits::default() };
+    limits.connections.drain_timeout = setup.config.drain_timeout();
     let draining = setup.drain_flag();
-    let serving = async move {
-        reverse_proxy::serve(listener, service, limits, async move { draining.wait().await }).await;
-        Ok(())
-    };
+    let serving = reverse_proxy::serve(listener, service, limits, async move { draining.wait().await });
     listening::serve_until_signal(serving, signals, &setup).await
 }
 

@@ -1,25 +1,26 @@
 //! Sessions of clients of revisions up to 2025-11-25. Each has a link, and thus a server, of its own.
 //!
 //! - `bridge_session`: one session
-//! - `eviction`: chooses the session that ends when there are too many
 //! - `stream_router`: routes server messages to streams
-//! - `stream`: messages queued for one response
-//! - `reader`: a client that reads a stream
+//! - `stream`: messages queued for one response, and a client that reads them
 
 mod bridge_session;
-mod eviction;
-mod reader;
 mod stream;
 mod stream_router;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use bridge_session::BridgeSession;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
+use portion_core::cursor::Scope;
+use portion_gateway::principal::Principal;
 use portion_text::display::shortened;
+use stream::{SubscriptionReader, parse_event_id};
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
 use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
@@ -29,9 +30,6 @@ use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
 use crate::mcp::{McpProcessorFactory, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::GATEWAY_STOPS;
 use crate::upstream::link::Connector;
-use bridge_session::BridgeSession;
-use portion_gateway::principal::Principal;
-use reader::{SubscriptionReader, parse_event_id};
 
 /// Header with the session id.
 const SESSION_ID_HEADER: &str = "mcp-session-id";
@@ -227,7 +225,7 @@ impl BridgeSessions {
         let sessions: Vec<_> = all.values().filter(|session| !session.is_over()).collect();
         let candidates: Vec<_> =
             sessions.iter().map(|session| (session.owner, session.router().idle_since())).collect();
-        let Some(evicted) = eviction::choose(&candidates, Instant::now()) else {
+        let Some(evicted) = choose(&candidates, Instant::now()) else {
             let message = format!("{open} sessions are open, which is the maximum; end one, or retry later");
             let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message);
             return Err(error.retry_after(RETRY_AFTER_SECONDS));
@@ -314,4 +312,53 @@ fn random_session_id() -> Result<String, HttpError> {
         HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message)
     })?;
     Ok(format!("{:032x}", u128::from_be_bytes(id)))
+}
+
+/// Sessions that were used within this time are not ended.
+const MIN_IDLE_TO_EVICT: Duration = Duration::from_mins(1);
+
+/// Returns the session to end, by its place; `None` if all are in use. Each session has an owner and the time since when it
+/// is idle. The owner of the most sessions gives one up, so that a caller that opens many cannot end those of others.
+pub(super) fn choose(sessions: &[(Scope, Option<Instant>)], now: Instant) -> Option<usize> {
+    let mut counts: HashMap<Scope, usize> = HashMap::new();
+    for (owner, _) in sessions {
+        *counts.entry(*owner).or_default() += 1;
+    }
+    let idle = sessions.iter().enumerate().filter_map(|(place, (owner, since))| {
+        let since = since.filter(|since| now.duration_since(*since) > MIN_IDLE_TO_EVICT)?;
+        Some(((Reverse(counts[owner]), since), place))
+    });
+    idle.min().map(|(_, place)| place)
+}
+
+#[cfg(test)]
+mod eviction_tests {
+    use std::time::{Duration, Instant};
+
+    use portion_core::cursor::Scope;
+
+    use super::choose;
+
+    #[test]
+    fn the_owner_of_the_most_sessions_gives_up_the_one_that_is_idle_longest() {
+        let start = Instant::now();
+        let now = start + Duration::from_hours(1);
+        let check = |sessions: &[(&str, Option<u64>)], expect: Option<usize>| {
+            let sessions: Vec<_> = sessions
+                .iter()
+                .map(|(owner, idle)| {
+                    (
+                        Scope::from_principal(owner),
+                        idle.and_then(|idle| now.checked_sub(Duration::from_secs(idle))),
+                    )
+                })
+                .collect();
+            assert_eq!(choose(&sessions, now), expect, "{sessions:?}");
+        };
+        check(&[], None);
+        check(&[("a", None), ("b", Some(60))], None);
+        check(&[("a", Some(61)), ("b", Some(62))], Some(1));
+        check(&[("a", Some(3000)), ("b", Some(70)), ("b", Some(80))], Some(2));
+        check(&[("a", Some(3000)), ("b", None), ("b", Some(30))], Some(0));
+    }
 }

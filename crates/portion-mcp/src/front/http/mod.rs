@@ -4,17 +4,11 @@
 //! caller that may call, and, if it was posted, JSON-RPC. All other requests are rejected here with an error for programs and people, before a server sees
 //! them.
 //!
-//! - `origin_guard`: checks `Host` and `Origin`
-//! - `cors`: preflights of browsers, and responses that pages may read
-//! - `caller`: authenticates and identifies callers
-//! - `well_known`: paths of OAuth discovery
-//! - `server`: from a connection to a backend
-//! - `limits`: limits of a listener
-//! - `connection_limiter`, `activity`: open connections, and which of them are idle or slow; requests that must finish
-//!   before shutdown
-//! - `request_body`: request bodies, within a shared budget
-//! - `connection_io`: the byte stream of a connection
-//! - `http_error`, `posted_requests`: errors and joined responses
+//! - `origin_guard`: checks `Host` and `Origin`; preflights of browsers, and responses that pages may read
+//! - `caller`: authenticates and identifies callers; paths of OAuth discovery
+//! - `server`: from a request to a backend
+//! - `request_checks`: limits of a listener, and request bodies within them
+//! - `http_error`: errors and joined responses
 //!
 //! ```no_run
 //! # use portion_mcp::mcp::McpProcessorFactory;
@@ -36,24 +30,16 @@
 //! let principals = PrincipalResolver::new([7; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
 //! let backends = vec![("/mcp".to_owned(), Arc::new(bridge) as Arc<_>)];
 //! let server = HttpServer::new(guard, principals, HttpLimits::default(), backends);
-//! Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())).await?;
+//! Arc::new(server).serve(listener, Arc::new(OneShotFlag::default())).await;
 //! # Ok(())
 //! # }
 //! ```
 
-mod activity;
 mod caller;
-mod connection_io;
-mod connection_limiter;
-mod cors;
 pub mod http_error;
-mod limits;
 mod origin_guard;
-pub(crate) mod posted_requests;
-mod request_body;
 mod request_checks;
 mod server;
-mod well_known;
 
 use std::pin::Pin;
 
@@ -63,10 +49,10 @@ use portion_gateway::principal::Principal;
 use crate::http::body::Body;
 use crate::mcp::OwnedBatch;
 
-pub use limits::HttpLimits;
+pub use caller::WellKnownDocument;
 pub use origin_guard::{OriginGuard, OriginRejected};
+pub use request_checks::HttpLimits;
 pub use server::HttpServer;
-pub use well_known::WellKnownDocument;
 
 /// A request that passed all checks.
 #[derive(Debug)]

@@ -1,52 +1,40 @@
-//! Accepts connections, checks requests and passes them to backends.
+//! Checks requests and passes them to backends.
 
 use std::convert::Infallible;
-use std::io;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper::header::{CONNECTION, CONTENT_ENCODING, HeaderValue};
-use hyper::server::conn::http1;
+use hyper::header::CONTENT_ENCODING;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use portion_auth::{Authenticator, Identity};
 use portion_gateway::overload::OverloadMonitor;
 use portion_gateway::principal::PrincipalResolver;
-use portion_net::io::GuardedBody;
+use portion_net::serve::{self, ActiveRequest, CLOSE_TIMEOUT, Serving, guarded};
 use portion_text::display::shortened;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use super::caller::CallerResolver;
-use super::connection_io::{ConnectionIo, ResponsePending};
-use super::connection_limiter::{ActiveRequest, ActiveRequests, ConnectionLimiter, ConnectionPermit};
-use super::cors;
-use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
-use super::limits::HttpLimits;
-use super::posted_requests::PostedRequests;
-use super::request_body::{self, BodyBudget, BodyReservation};
+use super::http_error::{HttpError, PostedRequests, RETRY_AFTER_SECONDS};
+use super::origin_guard;
 use super::request_checks::{
-    PostKind, begins_work, body_error_response, check_head, check_head_size, overloaded, parse_post,
+    BodyBudget, BodyReservation, HttpLimits, PostKind, begins_work, body_error_response, check_head,
+    check_head_size, overloaded, parse_post, read_body,
 };
 use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::Body;
-use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY, json_rpc_error};
+use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY};
 use crate::once::OneShotFlag;
 
-/// Timeout for backends and connections to end after draining.
-const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);
 /// Time for running requests to be answered by their backend after draining; then they get an error.
 const FINAL_RESPONSE_TIMEOUT: Duration = Duration::from_millis(300);
 /// Message of that error.
 const CUT_OFF: &str = "the gateway is stopping and did not wait for the response; the call may have acted";
-/// Pause of the listener after it failed to accept a connection.
-const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 /// Header by which a program requests the whole result of a call.
 const WHOLE_HEADER: &str = "x-portion-whole";
 
@@ -58,13 +46,10 @@ pub struct HttpServer {
     /// Backends by path; a path that ends in `/` includes all paths below it.
     backends: Vec<(String, Arc<dyn Backend>)>,
     body_budget: BodyBudget,
-    active_requests: ActiveRequests,
+    serving: Serving,
     overload: Option<OverloadMonitor>,
     /// True if pages of allowed origins may read responses.
     is_open_to_pages: bool,
-    /// Set when new requests are rejected, and when connections are closed.
-    draining: OneShotFlag,
-    connections_closing: OneShotFlag,
 }
 
 /// An admitted request, with the resources that it holds until it is answered.
@@ -84,20 +69,15 @@ impl HttpServer {
         limits: HttpLimits,
         backends: Vec<(String, Arc<dyn Backend>)>,
     ) -> Self {
-        let body_budget = BodyBudget::new(limits.max_total_body_bytes);
-        let (active_requests, draining, connections_closing) =
-            (ActiveRequests::default(), OneShotFlag::default(), OneShotFlag::default());
         Self {
             guard,
             callers: CallerResolver::new(principal_resolver),
             limits,
             backends,
-            body_budget,
-            active_requests,
+            body_budget: BodyBudget::new(limits.max_total_body_bytes),
+            serving: Serving::default(),
             overload: limits.overload.map(OverloadMonitor::new),
             is_open_to_pages: false,
-            draining,
-            connections_closing,
         }
     }
 
@@ -113,126 +93,30 @@ impl HttpServer {
         Self { is_open_to_pages: true, ..self }
     }
 
-    /// Serves until `shutdown` is set. Then it rejects new requests, waits up to [`HttpLimits::drain_timeout`] for
-    /// running requests, and closes its backends.
-    ///
-    /// # Errors
-    /// Returns an error if the listener fails permanently.
-    pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Arc<OneShotFlag>) -> io::Result<()> {
+    /// Serves until `shutdown` is set. Then it rejects new requests, waits for running requests within the limit, and closes
+    /// its backends.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Arc<OneShotFlag>) {
         let _sampling = self.overload.as_ref().map(OverloadMonitor::start);
-        let limiter =
-            ConnectionLimiter::new(self.limits.effective_max_connections(), self.limits.reserved_descriptors);
         let server = Arc::clone(&self);
         tokio::spawn(async move { server.callers.prepare().await });
-        let mut drained = pin!(self.wait_until_drained(&shutdown));
-        let result = loop {
-            let accepted = tokio::select! {
-                () = drained.as_mut() => break Ok(()),
-                accepted = listener.accept() => accepted,
-            };
-            match accepted {
-                Ok((stream, _)) => match limiter.try_acquire() {
-                    Some(permit) => {
-                        let server = Arc::clone(&self);
-                        tokio::spawn(async move { server.handle_connection(stream, permit).await });
-                    }
-                    None => reject_connection(&stream),
-                },
-                Err(error) if is_out_of_descriptors(&error) => {
-                    // Idle connections are evicted for the next one; this one takes a reserved descriptor.
-                    tracing::warn!(%error, "no file descriptors are left: idle connections are closed");
-                    limiter.evict_idle();
-                    if !limiter.release_reserve() {
-                        sleep(ACCEPT_RETRY_INTERVAL).await;
-                        limiter.refill_reserve();
-                    }
-                }
-                Err(error) if is_transient(&error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
-                    sleep(ACCEPT_RETRY_INTERVAL).await;
-                }
-                Err(error) => break Err(error),
-            }
-        };
-        self.draining.set();
-        self.connections_closing.set();
-        let ended = async {
-            tokio::join!(
-                join_all(self.backends.iter().map(|(_, backend)| backend.close())),
-                limiter.wait_until_empty()
-            );
-        };
-        let _ = timeout(CLOSE_TIMEOUT, ended).await;
-        result
-    }
-
-    /// Waits for the shutdown, and then for the running requests, up to the drain timeout.
-    async fn wait_until_drained(&self, shutdown: &OneShotFlag) {
-        shutdown.wait().await;
-        self.draining.set();
-        let running = self.active_requests.count();
-        if running > 0 {
-            tracing::info!(running, "draining: new requests are refused, running requests finish");
-        }
-        if timeout(self.limits.drain_timeout, self.active_requests.wait_until_none()).await.is_err() {
-            let (running, seconds) = (self.active_requests.count(), self.limits.drain_timeout.as_secs());
-            tracing::warn!(running, "requests that did not finish within {seconds} s are dropped");
-        }
-    }
-
-    async fn handle_connection(&self, stream: TcpStream, permit: ConnectionPermit) {
-        if let Err(why) = self.serve_connection(stream, &permit).await {
-            tracing::debug!(why, "a connection ended");
-        }
-        // The socket is closed here.
-        permit.refill_reserve();
-    }
-
-    /// Serves the requests of a connection until it ends.
-    async fn serve_connection(&self, stream: TcpStream, permit: &ConnectionPermit) -> Result<(), String> {
-        let _ = stream.set_nodelay(true);
-        let (response_pending, activity) = (ResponsePending::default(), permit.activity.clone());
-        let service = service_fn(|request| {
-            response_pending.set();
-            let response_guard = activity.on_request();
-            async {
-                let mut response = self.handle_request(request).await;
-                if self.draining.is_set() {
-                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                Ok::<_, Infallible>(
-                    response.map(|body| GuardedBody::new(body, response_guard).boxed_unsync()),
-                )
-            }
+        let server = Arc::clone(&self);
+        let service = service_fn(move |request| {
+            let server = Arc::clone(&server);
+            async move { Ok::<_, Infallible>(server.handle_request(request).await) }
         });
-        let stream = TokioIo::new(stream);
-        let stream = ConnectionIo::new(stream, &response_pending, &activity, self.limits.write_timeout);
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.idle_timeout)
-            .max_buf_size(self.limits.max_head_bytes.max(8 << 10))
-            .serve_connection(stream, service);
-        let mut connection = pin!(connection);
-        let (mut timed_out, mut closing) =
-            (pin!(activity.wait_timed_out(&self.limits)), pin!(self.connections_closing.wait()));
-        let mut is_closing = false;
-        loop {
-            tokio::select! {
-                biased;
-                result = connection.as_mut() => break result.map_err(|error| error.to_string()),
-                () = timed_out.as_mut() => break Err("the client was idle or too slow".to_owned()),
-                () = activity.wait_evicted() => break Err("closed to make room for another connection".to_owned()),
-                () = closing.as_mut(), if !is_closing => {
-                    is_closing = true;
-                    activity.begin_closing();
-                    connection.as_mut().graceful_shutdown();
-                }
-            }
-        }
+        let closed = async {
+            self.serving.wait_stopping().await;
+            let _ =
+                timeout(CLOSE_TIMEOUT, join_all(self.backends.iter().map(|(_, backend)| backend.close())))
+                    .await;
+        };
+        let listening =
+            serve::serve(listener, service, &self.serving, self.limits.connections, shutdown.wait());
+        tokio::join!(listening, closed);
     }
 
     async fn handle_request(&self, request: Request<Incoming>) -> Response<Body> {
-        if let Err(refusal) = check_head_size(&request, self.limits.max_head_bytes) {
+        if let Err(refusal) = check_head_size(&request) {
             return refusal.into();
         }
         if let Err(stranger) = self.guard.check(request.uri(), request.headers()) {
@@ -242,14 +126,14 @@ impl HttpServer {
             let error = if status == StatusCode::BAD_REQUEST { error.closing() } else { error };
             return error.into();
         }
-        let origin = cors::page_origin(request.headers()).filter(|_| self.is_open_to_pages);
+        let origin = origin_guard::page_origin(request.headers()).filter(|_| self.is_open_to_pages);
         let Some(origin) = origin else { return self.handle_allowed(request).await };
-        let preflight = cors::preflight_response(&request);
+        let preflight = origin_guard::preflight_response(&request);
         let mut response = match preflight {
             Some(response) => response,
             None => self.handle_allowed(request).await,
         };
-        cors::allow_reading(response.headers_mut(), origin);
+        origin_guard::allow_reading(response.headers_mut(), origin);
         response
     }
 
@@ -314,7 +198,7 @@ impl HttpServer {
         let posted = PostedRequests::of(&request.body);
         let Some(response) = respond(request) else { return self.not_found() };
         let deadline = async {
-            self.connections_closing.wait().await;
+            self.serving.wait_stopping().await;
             sleep(FINAL_RESPONSE_TIMEOUT).await;
         };
         let response = tokio::select! {
@@ -325,7 +209,7 @@ impl HttpServer {
                 posted.fail(error.retry_after(RETRY_AFTER_SECONDS))
             }
         };
-        response.map(|body| GuardedBody::new(body, active_request).boxed_unsync())
+        response.map(|body| guarded(body, active_request).boxed_unsync())
     }
 
     /// Returns the backend of a path.
@@ -351,7 +235,7 @@ impl HttpServer {
             let message = format!("a body compressed as `{coding}` is not supported; send it uncompressed");
             return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
-        let (mut body, reservation) = request_body::read_body(body, &self.limits, &self.body_budget)
+        let (mut body, reservation) = read_body(body, &self.limits, &self.body_budget)
             .await
             .map_err(|why| body_error_response(&why))?;
         if is_rpc {
@@ -372,18 +256,18 @@ impl HttpServer {
         // session.
         let is_follow_up =
             post_kind.map_or(head.method == Method::DELETE, |post_kind| post_kind == PostKind::NoRequest);
-        if self.draining.is_set() && !is_follow_up {
+        if self.serving.is_draining() && !is_follow_up {
             let message = "the gateway is shutting down; retry in a moment";
             return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
                 .retry_after(RETRY_AFTER_SECONDS));
         }
-        let in_progress = self.active_requests.count();
+        let in_progress = self.serving.active_requests();
         let is_rejected =
             |monitor: &OverloadMonitor| begins_work(&body) && !monitor.admits_request(in_progress);
         if self.overload.as_ref().is_some_and(is_rejected) {
             return Err(overloaded());
         }
-        let active_request = (post_kind == Some(PostKind::Request)).then(|| self.active_requests.begin());
+        let active_request = (post_kind == Some(PostKind::Request)).then(|| self.serving.begin_request());
         let principal = self.callers.identify(&mut head, identity.as_ref());
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
         let request =
@@ -404,36 +288,12 @@ impl HttpServer {
     }
 }
 
-/// Returns true if only this connection failed, and the next one can be accepted.
-fn is_transient(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
-}
-
-/// Returns true if there are too many open files, in the system (ENFILE) or in this process (EMFILE).
-fn is_out_of_descriptors(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(23 | 24))
-}
-
-/// Sends a 503 response if that is possible without blocking.
-fn reject_connection(stream: &TcpStream) {
-    tracing::warn!("a connection was refused: all others are busy");
-    let message = "all connections are busy; retry in a moment";
-    let body = json_rpc_error("null", SERVER_BUSY, message);
-    let head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close";
-    let length = body.len();
-    let _ = stream.try_write(
-        format!("{head}\r\nretry-after: {RETRY_AFTER_SECONDS}\r\ncontent-length: {length}\r\n\r\n{body}")
-            .as_bytes(),
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use std::future::ready;
     use std::pin::Pin;
 
-    use hyper::header::HeaderMap;
+    use hyper::header::{HeaderMap, HeaderValue};
 
     use super::*;
     use crate::front::http::ResponseFuture;

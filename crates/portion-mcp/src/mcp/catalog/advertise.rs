@@ -8,8 +8,7 @@ use portion_json::span::Span;
 use portion_policy::client::{MAX_INPUT_SCHEMA_BYTES, TOOL_LIMIT_META_KEY};
 use portion_policy::listing::ListingOptions;
 
-use super::super::splice::Splice;
-use super::super::walk::{self, Sequence};
+use super::super::walk::{self, Sequence, Splice};
 use super::{
     AdvertisedControls, BuiltinTool, BuiltinToolNames, PagingProperty, ToolListingPolicy, UpstreamTool,
 };
@@ -177,8 +176,7 @@ mod tests {
     use portion_json::scan::JsonReader;
     use portion_tokens::Tokenizer;
 
-    use super::super::super::splice::Splice;
-    use super::super::super::walk;
+    use super::super::super::walk::{self, Splice};
     use super::{
         AdvertisedControls, BuiltinTool, ControlNames, MAX_INPUT_SCHEMA_BYTES, MetadataStyle,
         ToolListingPolicy, UpstreamTool, add_controls, bound_own_limit, builtin_listing, describe_pages,

@@ -125,8 +125,7 @@ mod tests {
 
     use portion_policy::listing::ListingOptions;
 
-    use super::super::super::splice::Splice;
-    use super::super::super::walk;
+    use super::super::super::walk::{self, Splice};
     use super::super::{ToolCatalog, ToolListingPolicy};
     use super::{CatalogPool, MAX_CATALOGS};
 

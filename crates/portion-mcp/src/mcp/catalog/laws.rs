@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::super::splice::Splice;
-use super::super::walk;
+use super::super::walk::{self, Splice};
 use super::schema::{DEFINITION_KEYWORDS, SCHEMA_ARRAY_KEYWORDS, SCHEMA_KEYWORDS, SCHEMA_MAP_KEYWORDS};
 use super::{ListingOptions, ListingStyle, ToolCatalog, ToolListingPolicy, ToolOwner, tool_sequence};
 

@@ -6,35 +6,33 @@
 mod advertise;
 mod builtin_tool;
 mod catalog_pool;
-mod lazy;
 mod output_schema;
-mod paging_schema;
 mod schema;
 mod schema_bound;
-mod summary_line;
 mod tool;
 mod trim;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use builtin_tool::BuiltinToolNames;
 use portion_core::policy::RenderOptions;
 use portion_core::redact::RedactionRules;
 use portion_core::view::ControlNames;
-use portion_json::scan::{JsonKind, minify};
+use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
 use portion_text::names::closest_name;
+use tool::AdvertisedControls;
 
-use super::splice::Splice;
-use super::walk::{self, Sequence};
+use self::trim::one_line_summary;
+use super::walk::{self, Member, Sequence, Splice};
+
 pub use advertise::builtin_listings;
 pub(super) use advertise::state_result_limit;
-use builtin_tool::BuiltinToolNames;
 pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
 pub(super) use catalog_pool::{CatalogPool, ServerInfo};
-pub(super) use paging_schema::PagingProperty;
-use tool::AdvertisedControls;
+pub(super) use schema::PagingProperty;
 pub(super) use tool::UpstreamTool;
 
 /// The known tools of an upstream.
@@ -227,7 +225,7 @@ impl ToolCatalog {
             let mut full = String::new();
             minify(&splice.apply_within(span), &mut full);
             tool.full_listing = Some(full.into());
-            return lazy::one_line_listing(text, span, &tool.name);
+            return one_line_listing(text, span, &tool.name);
         }
         let full = splice.apply_within(span);
         if self.style == ListingStyle::Trim { trim::trim_tool(&full) } else { full }
@@ -265,10 +263,44 @@ pub(super) fn tool_sequence(text: &str, result: Span) -> Option<Sequence> {
 #[cfg(test)]
 mod laws;
 
+/// Schema of any object. With `properties`, because the APIs behind some clients reject an object without
+/// them, and with `additionalProperties`, because others take no properties to mean no arguments.
+const ANY_OBJECT_SCHEMA: &str = r#"{"type":"object","properties":{},"additionalProperties":true}"#;
+/// Annotation of a parameter that clients repeat in an HTTP header: it must stay visible to them.
+const HEADER_ANNOTATION: &str = "\"x-mcp-header\"";
+
+/// Returns the one-line listing of a tool. Members other than description and schemas keep their bytes.
+pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
+    let mut splice = Splice::new(text);
+    let members = walk::members(text, tool);
+    let mut removed = vec![false; members.len()];
+    for (i, Member { key, value }) in members.iter().copied().enumerate() {
+        match unescape(key.slice(text)).as_str() {
+            "description" if walk::kind(text, value) == JsonKind::String => {
+                let description = unescape(value.slice(text));
+                let line = one_line_summary(&description);
+                if line != description {
+                    splice.replace(value, quote(&line));
+                }
+            }
+            "inputSchema" if value.slice(text).contains(HEADER_ANNOTATION) => {
+                trim::trim_schema(&mut splice, text, value, name);
+            }
+            "inputSchema" => splice.replace(value, ANY_OBJECT_SCHEMA),
+            "outputSchema" => removed[i] = true,
+            _ => {}
+        }
+    }
+    if removed.contains(&true) {
+        let items = members.iter().map(|member| member.span()).collect();
+        splice.edit_sequence(&Sequence { span: tool, items }, |i| !removed[i], &[]);
+    }
+    splice.apply_within(tool)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::splice::Splice;
-    use super::super::walk;
+    use super::super::walk::{self, Splice};
     use super::{
         BuiltinTool, ListingOptions, ListingStyle, NoSuchTool, ToolCatalog, ToolListingPolicy, ToolOwner,
     };
@@ -358,5 +390,36 @@ mod tests {
         // description.
         assert!(all.tool("list_x").is_some_and(|tool| tool.is_gateway_control("limit")));
         assert!(all.tool("search").is_some_and(|tool| !tool.is_gateway_control("limit")));
+    }
+}
+
+#[cfg(test)]
+mod lazy_tests {
+    use super::super::walk;
+    use super::{ANY_OBJECT_SCHEMA, one_line_listing};
+
+    fn check(text: &str, expect: &str) {
+        assert_eq!(one_line_listing(text, walk::document_span(text), "x"), expect, "{text}");
+    }
+
+    #[test]
+    fn a_tool_is_listed_as_a_name_and_a_line() {
+        check(
+            r#"{ "name":"x", "title":"X","description":"Does it\n  for all. Much more.","inputSchema":{"type":"object","properties":{"a":{}}}, "outputSchema":{"type":"object"},"annotations":{ "readOnlyHint":true },"_meta":{"v":1.0}}"#,
+            &format!(
+                r#"{{ "name":"x", "title":"X","description":"Does it for all.","inputSchema":{ANY_OBJECT_SCHEMA}, "annotations":{{ "readOnlyHint":true }},"_meta":{{"v":1.0}}}}"#
+            ),
+        );
+        check(r#"{"name":"x","outputSchema":{}}"#, r#"{"name":"x"}"#);
+        check(r#"{"name":"x","description":"Does \u0078."}"#, r#"{"name":"x","description":"Does \u0078."}"#);
+        check(r#"{"name":"x","description":7}"#, r#"{"name":"x","description":7}"#);
+    }
+
+    #[test]
+    fn parameters_repeated_in_headers_stay_listed() {
+        check(
+            r#"{"name":"x","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"region":{"type":"string","description":"Region","x-mcp-header":"Region"}}}}"#,
+            r#"{"name":"x","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#,
+        );
     }
 }

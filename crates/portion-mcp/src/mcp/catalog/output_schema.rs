@@ -12,8 +12,7 @@ use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
 use portion_json::scan::{JsonKind, minified, quote, unescape};
 use portion_json::span::Span;
 
-use super::super::splice::Splice;
-use super::super::walk::{self, Member, Sequence};
+use super::super::walk::{self, Member, Sequence, Splice};
 use super::{ToolListingPolicy, schema_bound};
 
 /// Root members that stay at the root, because references point to them there.
@@ -226,8 +225,7 @@ mod tests {
     use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, RenderOptions};
     use serde_json::Value;
 
-    use super::super::super::splice::Splice;
-    use super::super::super::walk;
+    use super::super::super::walk::{self, Splice};
     use super::{ToolListingPolicy, relax_output_schema};
 
     const SHORTENED: &str = r#"{"required":["meta"]},{"required":["portion"]}"#;

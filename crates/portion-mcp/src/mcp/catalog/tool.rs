@@ -10,9 +10,9 @@ use portion_policy::client::TOOL_LIMIT_META_KEY;
 use portion_policy::listing::AdvertisePolicy;
 use portion_text::names::matches_pattern;
 
-use super::super::header_params::{self, HeaderParam};
+use super::super::request_headers::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
-use super::paging_schema::{self, PagingProperty, paging_properties};
+use super::schema::{self, PagingProperty, paging_properties};
 
 /// Keywords that may define properties outside `properties`.
 const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
@@ -133,7 +133,7 @@ impl UpstreamTool {
             has_closed_schema: false,
         };
         if let Some(schema) = walk::member_value(text, tool, "inputSchema") {
-            read.header_params = header_params::from_schema(text, schema);
+            read.header_params = request_headers::from_schema(text, schema);
             read.parse_input_schema(text, schema);
         }
         Some(read)
@@ -218,7 +218,7 @@ impl UpstreamTool {
             let listed = walk::members(text, whole);
             self.properties = listed.iter().map(|member| unescape(member.key.slice(text))).collect();
             self.paging = paging_properties(text, &listed);
-            unbounded_limit = paging_schema::unbounded_limit(text, &listed);
+            unbounded_limit = schema::unbounded_limit(text, &listed);
             let is_marked = |control: &&'static str| {
                 let property = walk::find_member(text, &listed, control);
                 let mark = property.and_then(|own| walk::member_value(text, own.value, CONTROL_MARK));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::paging::{ArgumentValue, PagingArgument, PagingRole, UnshownRange, requested_count};
-use portion_core::policy::Policy;
+use portion_core::policy::{FirstRows, Policy};
 use portion_core::view::{Request, ViewError};
 use portion_gateway::paged_call::with_argument;
 use portion_gateway::served_pages::ServedPage;
@@ -40,7 +40,7 @@ impl CallPaging {
     ) -> Result<Self, ViewError> {
         let mut arguments = arguments_of_call(canonical, properties);
         let page = request.page.filter(|page| *page > 1 && is_page_alone(request));
-        let pages = ToolPages { canonical, properties, served };
+        let pages = ToolPages { canonical, properties, served, first_rows: policy.first_rows };
         let Some(page) = page else {
             let unshown = pages.unshown_before_own(&arguments);
             return Ok(Self { arguments: arguments.into(), translated: None, unshown });
@@ -89,6 +89,7 @@ struct ToolPages<'a> {
     canonical: &'a str,
     properties: &'a [PagingProperty],
     served: ServedPageLookup<'a>,
+    first_rows: FirstRows,
 }
 
 impl ToolPages<'_> {
@@ -116,7 +117,7 @@ impl ToolPages<'_> {
                 PagingRole::Offset => {
                     let size = match asked {
                         Some(asked) => self.first_page_size(argument, asked),
-                        None => self.shown_page_size(argument)?,
+                        None => self.shown_page_size(argument, page)?,
                     };
                     Some((skipped.checked_mul(size)?.checked_add(first)?, Some(size)))
                 }
@@ -148,11 +149,14 @@ impl ToolPages<'_> {
         received.filter(|received| (1..asked).contains(received)).unwrap_or(asked)
     }
 
-    /// Returns the size of the first page of a call without a size, if that page was received and shown completely. Else
-    /// the pages are those of the result received.
-    fn shown_page_size(&self, position: &PagingArgument) -> Option<u64> {
+    /// Returns the size of the pages of a call without a size: what its first reply showed. Pages in the result received are
+    /// pages of that, and so are those after a sample.
+    fn shown_page_size(&self, position: &PagingArgument, page: u32) -> Option<u64> {
         let first = first_value(position).and_then(|first| self.served_at(&position.name, first, first))?;
-        (first.received > 0 && first.shown == first.received).then_some(first.received as u64)
+        let is_beyond =
+            first.shown == first.received || first.shown.saturating_mul(page as usize) > first.received;
+        let is_sample = first.shown < first.received && self.first_rows == FirstRows::Sample;
+        (first.shown > 0 && is_beyond && !is_sample).then_some(first.shown as u64)
     }
 
     /// Returns what the page before the one that the caller's own arguments select did not show.

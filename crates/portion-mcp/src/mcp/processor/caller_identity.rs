@@ -1,13 +1,13 @@
-//! Finds the client and the trace of a request, from its `_meta` or from `initialize`.
+//! Finds the client and the trace of a request, from `_meta` or from `initialize`, and other members of `_meta`.
 
 use portion_core::event::{self, TraceContext, TraceParent};
 use portion_json::span::Span;
 use portion_policy::client::ClientProfile;
 
-use super::super::envelope::Envelope;
-use super::super::splice::Splice;
-use super::super::walk;
 use super::McpProcessor;
+use crate::mcp::envelope::Envelope;
+use crate::mcp::parsed_batch::WHOLE_RESULT_KEY;
+use crate::mcp::walk::{self, Sequence, Splice};
 
 /// `_meta` key with the client of a request of 2026-07-28.
 const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
@@ -97,4 +97,37 @@ fn parse_traceparent(text: &str, meta: Span) -> Option<(TraceParent, Span)> {
     let start = value.start as usize + 1;
     let place = Span::new(start + event::PARENT_ID_RANGE.start, start + event::PARENT_ID_RANGE.end);
     TraceParent::parse(header).map(|parent| (parent, place))
+}
+
+/// Prefix of the `_meta` keys that every request of 2026-07-28 carries.
+const PROTOCOL_META_PREFIX: &str = "io.modelcontextprotocol/";
+
+/// Returns the span of `_meta`.
+pub(super) fn meta_span(text: &str, envelope: &Envelope) -> Option<Span> {
+    envelope.params.and_then(|params| walk::member_value(text, params, "_meta"))
+}
+
+/// Returns true if the `_meta` of a call requests an unshaped result. The flag is meant for the gateway, and
+/// is removed.
+pub(super) fn take_whole_flag(text: &str, meta: Span, splice: &mut Splice<'_>) -> bool {
+    let members = walk::members(text, meta);
+    let is_ours = |member: &walk::Member| walk::string_equals(member.key.slice(text), WHOLE_RESULT_KEY);
+    let Some(flag) = members.iter().rfind(|member| is_ours(member)) else { return false };
+    let items = members.iter().map(|member| member.span()).collect();
+    splice.edit_sequence(&Sequence { span: meta, items }, |i| !is_ours(&members[i]), &[]);
+    flag.value.slice(text) == "true"
+}
+
+/// Returns true for a request of 2026-07-28, which names its protocol version.
+pub(super) fn is_stateless_request(text: &str, meta: Span) -> bool {
+    walk::member_value(text, meta, "io.modelcontextprotocol/protocolVersion").is_some()
+}
+
+/// Returns the protocol's members of a request's `_meta`.
+pub(super) fn protocol_meta_members(text: &str, envelope: &Envelope) -> String {
+    let members = meta_span(text, envelope).map(|meta| walk::members(text, meta)).unwrap_or_default();
+    let protocol = |member: &&walk::Member| {
+        member.key.slice(text).trim_start_matches('"').starts_with(PROTOCOL_META_PREFIX)
+    };
+    members.iter().filter(protocol).map(|member| member.span().slice(text)).collect::<Vec<_>>().join(",")
 }

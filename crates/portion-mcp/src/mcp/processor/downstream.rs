@@ -6,18 +6,16 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_text::display::shortened;
 
 use super::super::catalog::ToolCatalog;
+use super::super::controls;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID};
 use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
-use super::super::owned_batch::OwnedBatch;
-use super::super::read_uri;
+use super::super::parsed_batch::OwnedBatch;
 use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
-use super::super::splice::Splice;
-use super::super::walk;
-use super::caller_identity::CallerIdentity;
+use super::super::walk::{self, Splice};
+use super::caller_identity::{CallerIdentity, is_stateless_request, meta_span, protocol_meta_members};
 use super::line_outcome::{ForwardedLine, MessageOutcome, combine_outcomes, join_answers};
 use super::method::{MethodHandling, method_handling};
 use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
-use super::request_meta::{is_stateless_request, meta_span, protocol_meta_members};
 use super::tool_calls::NotForwarded;
 use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, scan_id};
@@ -238,8 +236,9 @@ impl McpProcessor {
         is_stateless: bool,
     ) -> Result<PendingKind, String> {
         let uri = envelope.string_param(text, "uri").unwrap_or_default();
-        let is_own =
-            |uri: &&str| !self.nested_portion.owns(&self.gateway, &self.scope, &read_uri::parse_cursor(uri));
+        let is_own = |uri: &&str| {
+            !self.nested_portion.owns(&self.gateway, &self.scope, &controls::read_uri_cursor(uri))
+        };
         if let Some(own) = uri.strip_prefix(READ_URI_PREFIX).filter(is_own) {
             let reply = self.read_own_resource(who, own).await;
             return Err(responses::resource_response(envelope.raw_id(text), &reply, is_stateless));

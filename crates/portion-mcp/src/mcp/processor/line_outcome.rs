@@ -1,8 +1,7 @@
 //! Combines the outcomes of a line's messages into the outcome of the line.
 
 use super::super::envelope::Envelope;
-use super::super::splice::Splice;
-use super::super::walk::{Sequence, document_span};
+use super::super::walk::{Sequence, Splice, document_span};
 
 /// Outcome of a message.
 pub(super) enum MessageOutcome {

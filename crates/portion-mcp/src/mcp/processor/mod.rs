@@ -2,12 +2,12 @@
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
 //! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
-//! [`follow_ups`] answer without the server, [`request_meta`] reads `_meta`. [`upstream`] handles messages of the server:
+//! [`follow_ups`] answer without the server. [`upstream`] handles messages of the server:
 //! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
 //! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
-//! response, [`queries`] keeps the queries that run, [`describe`] answers for a built-in tool, [`caller_identity`] finds
-//! the client and the trace, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
-//! that page their results: [`paged_arguments`] translates their arguments, [`call_paging`] those of other tools, [`page_source`] and [`internal_calls`] request
+//! response, [`queries`] keeps the queries that run, [`caller_identity`] finds
+//! the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
+//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] and [`internal_calls`] request
 //! further pages. [`dormant`] keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
@@ -15,7 +15,6 @@
 mod builtin_tools;
 mod call_paging;
 mod caller_identity;
-mod describe;
 mod dormant;
 mod downstream;
 mod failures;
@@ -23,12 +22,10 @@ mod internal_calls;
 mod line_outcome;
 mod method;
 mod page_source;
-mod paged_arguments;
 mod paged_calls;
 mod pending;
 mod queries;
 mod relayed;
-mod request_meta;
 mod request_timer;
 mod reshape;
 mod responses;
@@ -45,8 +42,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 use portion_gateway::call::{Caller, ReadCall};
-use portion_gateway::gateway::Gateway;
-use portion_gateway::gateway::NestedPortion;
+use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
@@ -56,10 +52,9 @@ use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
 use super::catalog::{ServerInfo, ToolCatalog, ToolListingPolicy};
-use super::header_params::HeaderParam;
-use super::owned_batch::ClientMessage;
-use super::owned_batch::OwnedBatch;
+use super::parsed_batch::{ClientMessage, OwnedBatch};
 use super::processor_factory::McpProcessorFactory;
+use super::request_headers::HeaderParam;
 use super::request_id_map::RequestIdMap;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};

@@ -19,15 +19,17 @@ use portion_policy::pushdown::{PagingStyle, Pushdown};
 use super::super::catalog::PagingProperty;
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
 use super::super::result::ResultShape;
-use super::super::splice::Splice;
+use super::super::walk::Splice;
 use super::super::{controls, reserved_meta, walk};
 use super::call_paging::arguments_of_call;
+use super::caller_identity::protocol_meta_members;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
 use super::line_outcome::MessageOutcome;
-use super::page_source::{CallError, ToolPageSource, call_tool, read_page};
-use super::paged_arguments::{first_params, own_arguments, text_of_argument, translate_arguments};
+use super::page_source::{
+    CallError, ToolPageSource, call_tool, first_params, own_arguments, read_page, text_of_argument,
+    translate_arguments,
+};
 use super::pending::{PendingKind, PendingRequest};
-use super::request_meta::protocol_meta_members;
 use super::reshape::MessageEdit;
 use super::tool_calls::{CallText, owns_argument};
 use super::{McpProcessor, responses};

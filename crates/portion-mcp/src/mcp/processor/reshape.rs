@@ -11,14 +11,12 @@ use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
-use super::super::member_redaction::redact_client_action;
+use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter, redact_client_action};
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result, tool_result,
 };
-use super::super::splice::Splice;
-use super::super::walk;
+use super::super::walk::{self, Splice};
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
 use super::line_outcome::MessageOutcome;

@@ -11,11 +11,9 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
-use super::super::member_redaction::{self, redact_member};
+use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter, redact_member};
 use super::super::result::{self, ResultShape};
-use super::super::splice::Splice;
-use super::super::walk::{self, Member};
+use super::super::walk::{self, Member, Splice};
 use super::line_outcome::MessageOutcome;
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::{MessageEdit, SMALL_MESSAGE_BYTES};
@@ -180,7 +178,7 @@ impl McpProcessor {
 /// Redacts the texts in the params of a server request, and the members that the protocol does not name.
 fn redact_request(redact: &RedactionRules, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
     if let Some(params) = envelope.params
-        && let Some(redacted) = member_redaction::redact_request(redact, params.slice(text))
+        && let Some(redacted) = member_limits::redact_request(redact, params.slice(text))
     {
         splice.replace(params, redacted);
     }

@@ -32,7 +32,7 @@ use portion_policy::listing::{ListingOptions, ListingStyle};
 use portion_tokens::TokenCounter;
 use proptest::prelude::*;
 
-use super::super::owned_batch::ClientMessage;
+use super::super::parsed_batch::ClientMessage;
 use super::McpProcessor;
 use crate::frame::{Frame, FrameReader};
 use crate::mcp::McpProcessorFactory;

@@ -10,11 +10,10 @@ use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
-use super::super::owned_batch::ClientMessage;
+use super::super::parsed_batch::ClientMessage;
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
-use super::super::splice::Splice;
-use super::super::walk::{self, Member, Sequence};
+use super::super::walk::{self, Member, Sequence, Splice};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;

@@ -6,8 +6,7 @@ use portion_core::render::{Piece, Portion};
 use portion_json::scan::{JsonKind, quote, unescape, unescape_into};
 use portion_json::span::Span;
 
-use super::super::splice::Splice;
-use super::super::walk::{self, Member, Sequence};
+use super::super::walk::{self, Member, Sequence, Splice};
 use super::extra_members::ExtraMembers;
 use super::overflow::{OTHER_MEMBERS_STEP, Overflow};
 use super::write::PortionContent;
@@ -150,7 +149,7 @@ fn truncate(quoted: &str) -> String {
 mod tests {
     use portion_core::render::{Piece, PieceBody};
 
-    use super::super::super::splice::Splice;
+    use super::super::super::walk::Splice;
     use super::{ErrorOutline, PortionContent, walk};
 
     const NOTICE: &str = r#"{"meta":{"cursor":"C"}}"#;

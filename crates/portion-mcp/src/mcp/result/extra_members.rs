@@ -2,14 +2,16 @@
 //!
 //! Small ones pass. A larger one becomes a part of the payload, and its name a step of the part's address. Members whose names are
 //! too long for that, or too many, become one part together: its JSON contains the names, so that they count like values.
+//!
+//! The skeleton of a result is parsed in one pass: only members that lead to content are opened.
 
 use portion_core::redact::RedactionRules;
-use portion_json::scan::{JsonKind, unescape};
+use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
-use super::super::member_redaction;
-use super::super::walk::{self, Member};
 use super::overflow::{ExtraMember, OTHER_MEMBERS_STEP, Overflow};
+use crate::mcp::walk::{Member, Sequence, find_member, string_equals};
+use crate::mcp::{member_limits, walk};
 
 /// Largest total size, in bytes, that passes uninspected. The rest becomes part of the payload and can be
 /// omitted like it.
@@ -89,7 +91,7 @@ impl<'a> ExtraMembers<'a> {
         let key = member.key.slice(self.text);
         let has_secret = || self.redact.is_some_and(|redact| redact.redact_name(&unescape(key)).is_some());
         key.len() <= MAX_NAME_BYTES.min(self.remaining_name_bytes)
-            && !walk::string_equals(key, OTHER_MEMBERS_STEP)
+            && !string_equals(key, OTHER_MEMBERS_STEP)
             && !has_secret()
     }
 
@@ -97,12 +99,112 @@ impl<'a> ExtraMembers<'a> {
     /// others added.
     fn redact_member(&self, member: Member) -> Vec<(Span, String)> {
         let Some(redact) = self.redact else { return Vec::new() };
-        let is_meta = walk::string_equals(member.key.slice(self.text), "_meta")
+        let is_meta = string_equals(member.key.slice(self.text), "_meta")
             && walk::kind(self.text, member.value) == JsonKind::Object;
         let members = if is_meta { walk::members(self.text, member.value) } else { vec![member] };
-        let redacted = |member: Member| {
-            Some((member.span(), member_redaction::redact_member(redact, self.text, member)?))
-        };
+        let redacted =
+            |member: Member| Some((member.span(), member_limits::redact_member(redact, self.text, member)?));
         members.into_iter().filter_map(redacted).collect()
     }
+}
+
+/// Members whose objects and arrays are opened; all others are skipped.
+const OPENED_MEMBERS: [&str; 4] = ["content", "contents", "messages", "resource"];
+/// Levels: result, list, message, list, block, resource.
+const MAX_DEPTH: usize = 6;
+
+/// A value whose content may be parsed.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub span: Span,
+    pub content: NodeContent,
+}
+
+#[derive(Debug)]
+pub(super) enum NodeContent {
+    Object(ObjectNode),
+    Array(Vec<Node>),
+    Unparsed,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ObjectNode {
+    pub members: Vec<Member>,
+    /// Opened members: index of the member, and its value.
+    opened_members: Vec<(usize, Node)>,
+}
+
+impl Node {
+    /// Parses the object at a span of valid text.
+    pub(super) fn parse(text: &str, at: Span) -> Option<Self> {
+        parse_node(&mut JsonReader::resume(text, at.start as usize), MAX_DEPTH).ok()
+    }
+
+    pub(super) fn as_object(&self) -> Option<&ObjectNode> {
+        match &self.content {
+            NodeContent::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+}
+
+impl ObjectNode {
+    /// Returns a member by name; of duplicates, the last.
+    pub(super) fn member(&self, text: &str, name: &str) -> Option<Member> {
+        find_member(text, &self.members, name)
+    }
+
+    /// Returns the value of a string member.
+    pub(super) fn string_member(&self, text: &str, name: &str) -> Option<Span> {
+        let value = self.member(text, name)?.value;
+        value.slice(text).starts_with('"').then_some(value)
+    }
+
+    /// Returns the parsed value of an opened member.
+    pub(super) fn opened_member(&self, text: &str, name: &str) -> Option<&Node> {
+        let last = self.members.iter().rposition(|member| string_equals(member.key.slice(text), name))?;
+        self.opened_members.iter().find(|(i, _)| *i == last).map(|(_, node)| node)
+    }
+
+    /// Returns the members as a sequence for editing.
+    pub(super) fn to_sequence(&self, whole: Span) -> Sequence {
+        Sequence { span: whole, items: self.members.iter().map(|member| member.span()).collect() }
+    }
+}
+
+fn parse_node(reader: &mut JsonReader<'_>, deeper: usize) -> Result<Node, ScanError> {
+    let kind = reader.peek()?;
+    let start = reader.at();
+    let inside = match kind {
+        JsonKind::Object if deeper > 0 => {
+            let mut object = ObjectNode::default();
+            reader.enter_object()?;
+            while let Some(key) = reader.next_key()? {
+                let open = OPENED_MEMBERS.iter().any(|name| string_equals(reader.text(key), name));
+                let value = if open && reader.peek()?.is_container() {
+                    let node = parse_node(reader, deeper - 1)?;
+                    let whole = node.span;
+                    object.opened_members.push((object.members.len(), node));
+                    whole
+                } else {
+                    reader.skip()?
+                };
+                object.members.push(Member { key, value });
+            }
+            NodeContent::Object(object)
+        }
+        JsonKind::Array if deeper > 0 => {
+            let mut items = Vec::new();
+            reader.enter_array()?;
+            while reader.next_item()? {
+                items.push(parse_node(reader, deeper - 1)?);
+            }
+            NodeContent::Array(items)
+        }
+        _ => {
+            reader.skip()?;
+            NodeContent::Unparsed
+        }
+    };
+    Ok(Node { span: Span::new(start, reader.at()), content: inside })
 }

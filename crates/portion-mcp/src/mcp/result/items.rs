@@ -5,9 +5,8 @@ use portion_json::scan::unescape;
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
-use super::extra_members::ExtraMembers;
+use super::extra_members::{ExtraMembers, Node, NodeContent, ObjectNode};
 use super::outline::{NestedSequence, PartKind, ResultOutline, ResultPart, ResultShape};
-use super::tree::{Node, NodeContent, ObjectNode};
 
 /// Largest size, in bytes, of the members that the protocol names (`uri`, `mimeType` …) beside a text or binary data.
 const MAX_BLOCK_FRAME_BYTES: usize = 2048;

@@ -6,21 +6,18 @@
 mod builders;
 mod error_outline;
 mod extra_members;
-mod inner_notice;
 mod items;
 mod outline;
 mod overflow;
-mod resource_contents;
-mod tree;
-mod unrecognized;
 mod write;
 
 use super::reserved_meta::RESERVED_PREFIX;
-pub(super) use builders::{StructuredForm, completion_members, fault_result, text_result, tool_result};
+pub(super) use builders::{
+    StructuredForm, UnrecognizedResult, completion_members, fault_result, part_json, resource_result,
+    text_result, tool_result,
+};
 pub(super) use error_outline::ErrorOutline;
 pub(super) use outline::{ParsedResult, ResultOutline, ResultShape};
-pub(super) use resource_contents::resource_result;
-pub(super) use unrecognized::{UnrecognizedResult, part_json};
 
 /// `_meta` key of a result for the notice.
 const NOTICE_KEY: &str = "io.portion/notice";

@@ -6,9 +6,8 @@ use portion_json::scan::{lone_surrogate_count, unescape, unescape_into};
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
-use super::extra_members::ExtraMembers;
-use super::inner_notice::InnerNotice;
-use super::tree::{Node, NodeContent, ObjectNode};
+use super::extra_members::{ExtraMembers, Node, NodeContent, ObjectNode};
+use super::overflow::InnerNotice;
 use super::{NEXT_PAGE_KEY, NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 
 /// Kind of a result, by its method.

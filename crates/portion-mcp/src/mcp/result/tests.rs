@@ -5,8 +5,7 @@ use portion_core::redact::RedactionRules;
 use portion_core::render::{Piece, PieceBody};
 use portion_json::scan::quote;
 
-use super::super::splice::Splice;
-use super::super::walk;
+use super::super::walk::{self, Splice};
 use super::outline::{ParsedResult, ResultOutline, ResultShape};
 use super::write::PortionContent;
 

@@ -8,13 +8,11 @@ use portion_core::snapshot::{STRUCTURED_CONTENT, capture};
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
-use super::super::splice::Splice;
 use super::super::strings::replace_lone_surrogates;
-use super::super::walk;
-use super::builders::{content_block, text_block};
+use super::super::walk::{self, Splice};
+use super::builders::{self, content_block, text_block};
 use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
 use super::overflow::OTHER_MEMBERS_STEP;
-use super::resource_contents;
 use super::{NOTICE_KEY, UPSTREAM_NOTICE_KEY};
 
 /// Content of a portion, independent of how it was rendered.
@@ -223,7 +221,7 @@ impl ResultOutline<'_> {
                 let uri =
                     walk::member_value(self.text, part.span, "uri").filter(|_| part.label.source.is_some());
                 let uri = uri.map_or("\"portion://part\"", |uri| uri.slice(self.text));
-                resource_contents::text_entry(uri, "text/plain", body.as_str())
+                builders::text_entry(uri, "text/plain", body.as_str())
             }
         };
         Some(Some(with))
@@ -258,7 +256,7 @@ impl ResultOutline<'_> {
                 let text = quote(notice);
                 format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
             }
-            ResultShape::Resource => resource_contents::notice_entry(content, notice),
+            ResultShape::Resource => builders::notice_entry(content, notice),
         }
     }
 

@@ -1,12 +1,18 @@
 //! HTTP client with a connection pool.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use hyper::header::HeaderValue;
 use hyper::{Request, Response, StatusCode};
 use portion_net::client::{self, HttpVersions, UnreadableHead};
 use portion_net::tls::TlsError;
 use thiserror::Error;
 
 use crate::http::body::Body;
+use crate::http::sse::{SseEvent, SseParser, SseSegment};
 
 /// Sends requests over HTTP/1.1, with TLS for `https` URLs.
 #[derive(Clone)]
@@ -76,4 +82,84 @@ fn describe_error(authority: &str, error: &client::Error) -> String {
         cause = error.source();
     }
     message
+}
+
+/// Bytes that an event may have besides its data.
+const EVENT_OVERHEAD_BYTES: usize = 4 << 10;
+/// Upper bound of the retry delay that a server may set.
+const MAX_RETRY_DELAY: Duration = Duration::from_mins(5);
+
+/// An incoming stream of events.
+pub(crate) struct EventStream {
+    body: Body,
+    parser: Option<SseParser>,
+    queued_segments: VecDeque<SseSegment>,
+    max_data_bytes: usize,
+    /// Point from which the stream can be resumed.
+    pub(crate) resume_point: ResumePoint,
+}
+
+/// Parameters for resuming a stream that has ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResumePoint {
+    /// Id of the last event that had one.
+    pub(crate) last_event_id: Option<HeaderValue>,
+    /// Delay before resuming, if the server has set one.
+    pub(crate) retry_delay: Option<Duration>,
+}
+
+/// Item of an [`EventStream`].
+pub(crate) enum StreamItem {
+    Event(SseEvent),
+    /// An event over the limit, which was dropped; its length in bytes.
+    TooLarge(u64),
+}
+
+impl EventStream {
+    /// Reads events with at most `limit` bytes of data. `resume`, of an earlier stream, holds until this stream sets a
+    /// new id or delay.
+    pub(crate) fn new(body: Body, limit: usize, resume: ResumePoint) -> Self {
+        let parser = Some(SseParser::new(limit.saturating_add(EVENT_OVERHEAD_BYTES)));
+        Self { body, parser, queued_segments: VecDeque::new(), max_data_bytes: limit, resume_point: resume }
+    }
+
+    /// Returns the next event; `None` when the stream has ended or failed.
+    pub(crate) async fn next(&mut self) -> Option<StreamItem> {
+        loop {
+            while let Some(segment) = self.queued_segments.pop_front() {
+                self.update_resume_point(&segment);
+                match segment {
+                    SseSegment::Event(event) if event.data().len() > self.max_data_bytes => {
+                        return Some(StreamItem::TooLarge(event.data().len() as u64));
+                    }
+                    // An event with empty data only sets the point of resumption.
+                    SseSegment::Event(event) if event.data().is_empty() => {}
+                    SseSegment::Event(event) => return Some(StreamItem::Event(event)),
+                    SseSegment::TooLarge(bytes) => return Some(StreamItem::TooLarge(bytes)),
+                    SseSegment::NonEvent(_) => {}
+                }
+            }
+            let parser = self.parser.as_mut()?;
+            match self.body.frame().await {
+                Some(Ok(frame)) => {
+                    self.queued_segments
+                        .extend(frame.data_ref().into_iter().flat_map(|bytes| parser.push(bytes)));
+                }
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "an event stream was truncated");
+                    self.parser = None;
+                }
+                None => self.parser = None,
+            }
+        }
+    }
+
+    fn update_resume_point(&mut self, segment: &SseSegment) {
+        if let Some(id) = segment.id() {
+            self.resume_point.last_event_id = HeaderValue::from_bytes(id).ok().filter(|id| !id.is_empty());
+        }
+        if let Some(retry) = segment.retry() {
+            self.resume_point.retry_delay = Some(retry.min(MAX_RETRY_DELAY));
+        }
+    }
 }

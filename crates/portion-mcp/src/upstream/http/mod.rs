@@ -1,14 +1,12 @@
 //! HTTP requests to an MCP server.
 //!
-//! - `client`: connections
+//! - `client`: connections, and the events of a response
 //! - `server_client`: requests and their responses
-//! - `event_stream`: the events of a response
 //! - `request_error`: errors of requests
 //!
 //! An [`Authorizer`] is a component that has the credentials of a server.
 
 mod client;
-mod event_stream;
 mod request_error;
 mod server_client;
 
@@ -19,8 +17,8 @@ use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderValue};
 use thiserror::Error;
 
+pub(crate) use client::{EventStream, ResumePoint, StreamItem};
 pub use client::{HttpClient, NoResponse};
-pub(crate) use event_stream::{EventStream, ResumePoint, StreamItem};
 pub use request_error::{ErrorStatus, RequestError};
 pub(crate) use server_client::{ResponseContent, ServerClient};
 

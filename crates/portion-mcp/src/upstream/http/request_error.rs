@@ -11,8 +11,7 @@ use portion_text::display::is_printable;
 use thiserror::Error;
 
 use super::{AuthorizationError, NoResponse};
-use crate::http::body::TruncatedBody;
-use crate::http::encoding::UnsupportedEncoding;
+use crate::http::body::{TruncatedBody, UnsupportedEncoding};
 
 /// Characters of a server's error text that are shown.
 const MAX_BODY_TEXT_CHARS: usize = 300;

@@ -13,11 +13,10 @@ use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
-use super::event_stream::{EventStream, ResumePoint};
+use super::client::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError, single_line_excerpt};
 use super::{Authorizer, HttpClient, Rejection};
 use crate::http::body::{self, Body, ReadBodyError};
-use crate::http::encoding;
 
 /// Timeout for reading the body of an error response.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -169,7 +168,7 @@ impl ServerClient {
                 renewals += 1;
                 continue;
             }
-            let content = encoding::decode_body(&mut head.headers, content)?;
+            let content = body::decode_body(&mut head.headers, content)?;
             let (status, headers) = (head.status, head.headers);
             let content = if status.is_success() {
                 self.read_content(&url, status, &headers, content, resume).await?

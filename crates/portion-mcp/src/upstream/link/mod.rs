@@ -5,10 +5,9 @@
 //!
 //! - `remote`: a server over HTTP; detects its transport, and answers pings while a person logs in
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
-//! - `in_flight`, `message`: shared by both
+//! - `message`: messages and pending requests, shared by both
 //! - `rest`: a REST API; the server of its tools runs in this process
 
-mod in_flight;
 mod message;
 pub mod remote;
 pub mod rest;
@@ -105,6 +104,14 @@ impl Outbox {
     /// Returns [`LinkClosed`] if the link is closed.
     pub async fn send(&self, message: Vec<u8>) -> Result<(), LinkClosed> {
         self.0.send(message).await.map_err(|_| LinkClosed)
+    }
+
+    /// Sends a message like [`Self::send`], from a thread that runs no tasks.
+    ///
+    /// # Errors
+    /// Returns [`LinkClosed`] if the link is closed.
+    pub fn blocking_send(&self, message: Vec<u8>) -> Result<(), LinkClosed> {
+        self.0.blocking_send(message).map_err(|_| LinkClosed)
     }
 }
 

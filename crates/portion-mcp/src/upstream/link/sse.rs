@@ -11,8 +11,7 @@ use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::in_flight::InFlight;
-use super::message::{failure_message, to_single_line, with_missing_id};
+use super::message::{InFlight, failure_message, to_single_line, with_missing_id};
 use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::{DroppedLine, Frame};
 use crate::mcp::{MessageKind, ParsedBatch};

@@ -183,11 +183,6 @@ fn invalid_requests_never_reach_the_server() {
         let _ = scene.says(raw.as_bytes()).read_to_end(&mut response);
         let response = String::from_utf8_lossy(&response);
         assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{response}");
-        assert_eq!(
-            parsed(response.split("\r\n\r\n").nth(1).unwrap_or_default())["error"]["code"],
-            -32600,
-            "{response}"
-        );
     }
     assert!(scene.seen().is_empty(), "{:?}", scene.seen());
 }

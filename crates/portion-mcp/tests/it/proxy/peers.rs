@@ -122,7 +122,7 @@ impl Scene {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-                server.serve(listener, shutdown).await.expect("it listens");
+                server.serve(listener, shutdown).await;
             });
         });
         Self { address, seen, leave, serving: Some(serving) }

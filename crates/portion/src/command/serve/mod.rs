@@ -111,12 +111,9 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let limits = HttpLimits {
-        drain_timeout: setup.config.drain_timeout(),
-        overload: Some(OverloadLimit::default()),
-        ..HttpLimits::default()
-    };
-    let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
+    let limits = HttpLimits { overload: Some(OverloadLimit::default()), ..HttpLimits::default() };
+    let mut limits = limits.with_max_body_bytes(setup.config.client_message_limit());
+    limits.connections.drain_timeout = setup.config.drain_timeout();
     let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
     let server = Arc::new(server.with_authenticator(callers).with_cors());
     let drain = setup.drain_flag();

@@ -4,25 +4,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, USER_AGENT,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_net::link_header::next_link;
 use portion_net::rate_limits::retry_after;
-use portion_net::uri_reference::has_dot_segment;
-use portion_net::uri_reference::{display_uri, resolve, same_origin};
+use portion_net::uri_reference::{display_uri, has_dot_segment, resolve, same_origin};
 use portion_openapi::{RestRequest, Tool};
 use thiserror::Error;
 use tokio::time::timeout_at;
 
 use super::api::RestApi;
-use super::content::{Content, header_text, text_block};
-use super::headers::{USER_AGENT_TEXT, insert_header};
-use super::joined::join;
-use super::oauth::{AccessToken, TokenError};
+use super::content::{Content, header_text, join, text_block};
+use super::oauth::{AccessToken, TokenError, USER_AGENT_TEXT};
 use super::pacing::retry_delay;
-use crate::http::body::{self, ReadBodyError};
-use crate::http::encoding::{self, UnsupportedEncoding};
+use crate::http::body::{self, ReadBodyError, UnsupportedEncoding};
 use crate::upstream::http::NoResponse;
 
 /// Retries of one call that only reads, unless the API refuses it for its rate limit.
@@ -294,7 +290,7 @@ impl RestApi {
         let response = self.client.send(sent).await?;
         let (mut head, content) = response.into_parts();
         self.pacer.observe(head.status, &head.headers);
-        let content = encoding::decode_body(&mut head.headers, content)?;
+        let content = body::decode_body(&mut head.headers, content)?;
         let body = match body::read_all(content, self.options.max_response_bytes).await {
             Ok(body) => body,
             Err(ReadBodyError::TooLarge(limit)) => return Err(ExchangeError::TooLarge(limit)),
@@ -372,5 +368,14 @@ fn redirected_method(status: StatusCode, method: &'static str) -> Option<&'stati
         StatusCode::SEE_OTHER if method == "HEAD" => Some(method),
         StatusCode::SEE_OTHER => Some("GET"),
         _ => None,
+    }
+}
+
+/// Sets a header; a name or value that HTTP does not allow is an error of the document, and is left out.
+fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) {
+    if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+        headers.insert(name, value);
+    } else {
+        tracing::warn!(name, "a header of the OpenAPI document is not valid in HTTP and is not sent");
     }
 }

@@ -3,24 +3,18 @@
 //! It answers `initialize`, `server/discover`, `tools/list` and `tools/call` of all revisions. A call is one request to
 //! the API, or one for each of several values in the path, and its response becomes the result. So a REST API goes through the same gateway as an MCP server.
 //!
-//! - `api`: options and state that all links share
+//! - `api`: options and state that all links share, and the credentials that are kept out of results
 //! - `server`: MCP messages
 //! - `exchange`: the request of one call, with retries and redirects
-//! - `content`: the response as the content of a result
+//! - `content`: the response, or the responses of one call to several paths, as the content of a result
 //! - `pacing`: `Retry-After` and rate limits
-//! - `headers`: header fields of requests
-//! - `joined`: the responses of one call to several paths, as one list
 //! - `oauth`: access tokens by client credentials
-//! - `secrets`: keeps credentials out of results
 
 mod api;
 mod content;
 mod exchange;
-mod headers;
-mod joined;
 mod oauth;
 mod pacing;
-mod secrets;
 mod server;
 #[cfg(test)]
 mod tests;

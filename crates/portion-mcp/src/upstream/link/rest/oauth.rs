@@ -13,10 +13,12 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use super::headers::USER_AGENT_TEXT;
-use crate::http::{body, encoding};
+use crate::http::body;
 use crate::once::SharedAttempt;
 use crate::upstream::http::HttpClient;
+
+/// `User-Agent` of requests; the operator's header replaces it.
+pub(super) const USER_AGENT_TEXT: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));
 
 /// Timeout of a request for a token.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
@@ -188,7 +190,7 @@ impl ClientCredentials {
         let requested_at = Instant::now();
         let response = client.send(request).await.map_err(|error| failed(&error))?;
         let (mut head, content) = response.into_parts();
-        let content = encoding::decode_body(&mut head.headers, content).map_err(|error| failed(&error))?;
+        let content = body::decode_body(&mut head.headers, content).map_err(|error| failed(&error))?;
         let content =
             body::read_all(content, MAX_TOKEN_RESPONSE_BYTES).await.map_err(|error| failed(&error))?;
         let response: Value = serde_json::from_slice(&content).unwrap_or_default();

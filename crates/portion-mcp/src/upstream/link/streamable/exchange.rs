@@ -7,9 +7,8 @@ use tokio::time::{sleep, timeout};
 
 use super::super::LinkClosed;
 use super::super::message::failure_message;
-use super::backoff::{Backoff, BackoffPolicy};
-use super::outbound_message::OutboundMessage;
 use super::server_handle::{PostOutcome, ServerHandle};
+use super::session::{Backoff, BackoffPolicy, OutboundMessage};
 use crate::frame::Frame;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, StreamItem};
 

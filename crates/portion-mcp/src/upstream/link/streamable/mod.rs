@@ -3,15 +3,12 @@
 //! Each message is a POST. The response is JSON or a stream of events. Before 2026-07-28 there is one more stream, for
 //! unsolicited messages of the server, and there are sessions, which the client behind a link does not see.
 //!
-//! - `server_handle`: state shared by all tasks of a link; `session`: session headers of each request, and a new
-//!   session in place of one that the server has ended
-//! - `outbound_message`: a message of the client; `exchange`: posts it and forwards the response
-//! - `listening_stream`: the stream for unsolicited messages; `backoff`: delay before a stream is opened again
+//! - `server_handle`: state shared by all tasks of a link; `session`: a message of the client with its
+//!   session headers, and a new session in place of one that the server has ended
+//! - `exchange`: posts a message and forwards the response
+//! - `session` also keeps the stream for unsolicited messages open
 
-mod backoff;
 mod exchange;
-mod listening_stream;
-mod outbound_message;
 mod server_handle;
 mod session;
 
@@ -30,9 +27,8 @@ use crate::upstream::http::{RequestError, ResponseContent, ServerClient};
 use crate::upstream::link::LinkClosed;
 use crate::upstream::link::message::{to_single_line, with_response_id};
 use exchange::MessageExchange;
-use listening_stream::open_listening_stream;
-use outbound_message::OutboundMessage;
 use server_handle::{PostOutcome, ServerHandle};
+use session::{OutboundMessage, open_listening_stream};
 
 /// Longest delay of the next message until a notification or a response has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);

@@ -8,9 +8,8 @@ use hyper::StatusCode;
 use tokio::sync::mpsc;
 
 use super::super::LinkEvent;
-use super::super::in_flight::InFlight;
-use super::outbound_message::OutboundMessage;
-use super::session::{SESSION_ID_HEADER, UpstreamSession};
+use super::super::message::InFlight;
+use super::session::{OutboundMessage, SESSION_ID_HEADER, UpstreamSession};
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::once::OneShotFlag;

@@ -1,4 +1,4 @@
-//! Ends requests whose bodies arrive too slowly, tells why a body failed, and announces bodies of unknown length.
+//! Ends bodies of requests that arrive too slowly, and tells why a body failed.
 //!
 //! Only the time in which this program waits for the client counts: an upstream that reads slowly is not the client's
 //! fault.
@@ -9,26 +9,24 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
-use http_body::{Body as HttpBody, SizeHint};
+use http_body::{Body, Frame, SizeHint};
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::body::{BoxError, PollFrame};
-
-/// Longest wait for the next bytes of a body.
-const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lowest transfer rate of a body in bytes per second, after the stall timeout.
 const MIN_BYTES_PER_SECOND: u32 = 8 << 10;
+
+/// Error of a body.
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body arrives too slowly.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the body of the request arrives too slowly")]
-pub(super) struct SlowBody;
+pub struct SlowBody;
 
 /// Reason that a body has no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BodyFailure {
+pub enum BodyFailure {
     /// It arrives too slowly.
     Slow,
     /// It breaks off, or is not valid HTTP.
@@ -36,8 +34,10 @@ pub(super) enum BodyFailure {
 }
 
 /// A body that ends with [`SlowBody`] if it arrives too slowly.
-pub(super) struct TimedBody<B> {
+#[derive(Debug)]
+pub struct TimedBody<B> {
     inner: B,
+    stall_timeout: Duration,
     bytes: u64,
     /// Time in which nothing was available, until the last frame.
     waited: Duration,
@@ -47,49 +47,23 @@ pub(super) struct TimedBody<B> {
 }
 
 /// Progress of a body, as its reader sees it.
-#[derive(Clone)]
-pub(super) struct BodyProgress(Arc<Progress>);
+#[derive(Clone, Debug)]
+pub struct BodyProgress(Arc<Progress>);
 
+#[derive(Debug)]
 struct Progress {
     failure: OnceLock<BodyFailure>,
     last_sent: Mutex<Instant>,
 }
 
-/// Returns the body with a time limit.
-pub(super) fn timed<B>(body: B) -> (TimedBody<B>, BodyProgress) {
-    let last_sent = Mutex::new(Instant::now());
-    let progress = BodyProgress(Arc::new(Progress { failure: OnceLock::new(), last_sent }));
-    let timer = Box::pin(sleep_until(Instant::now()));
-    (
-        TimedBody {
-            inner: body,
-            bytes: 0,
-            waited: Duration::ZERO,
-            waiting_since: None,
-            timer,
-            progress: progress.clone(),
-        },
-        progress,
-    )
-}
-
-/// Announces a body of unknown length. Without the field, hyper sends no such body with GET and HEAD over HTTP/1.1. Over
-/// HTTP/2, or if the body turns out to be empty before the head is sent, hyper removes the field.
-pub(super) fn announce(body: &impl HttpBody, headers: &mut HeaderMap) {
-    let has_length = body.size_hint().exact().is_some() || headers.contains_key(CONTENT_LENGTH);
-    if !has_length && !body.is_end_stream() {
-        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
-}
-
 impl BodyProgress {
     /// Returns the reason that the body failed, if it did.
-    pub(super) fn failure(&self) -> Option<BodyFailure> {
+    pub fn failure(&self) -> Option<BodyFailure> {
         self.0.failure.get().copied()
     }
 
     /// Returns the time at which the last bytes were sent, or the request was begun.
-    pub(super) fn last_sent(&self) -> Instant {
+    pub fn last_sent(&self) -> Instant {
         *self.0.last_sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,22 +73,44 @@ impl BodyProgress {
 }
 
 impl<B> TimedBody<B> {
+    /// Creates a body that may wait this long for its next bytes.
+    pub fn new(inner: B, stall_timeout: Duration) -> Self {
+        let last_sent = Mutex::new(Instant::now());
+        Self {
+            inner,
+            stall_timeout,
+            bytes: 0,
+            waited: Duration::ZERO,
+            waiting_since: None,
+            timer: Box::pin(sleep_until(Instant::now())),
+            progress: BodyProgress(Arc::new(Progress { failure: OnceLock::new(), last_sent })),
+        }
+    }
+
+    /// Returns the progress of the body.
+    pub fn progress(&self) -> BodyProgress {
+        self.progress.clone()
+    }
+
     /// Returns how much longer this body may wait.
     fn remaining(&self) -> Duration {
         let at_slowest = Duration::from_secs(self.bytes) / MIN_BYTES_PER_SECOND;
-        (STALL_TIMEOUT + at_slowest).saturating_sub(self.waited).min(STALL_TIMEOUT)
+        (self.stall_timeout + at_slowest).saturating_sub(self.waited).min(self.stall_timeout)
     }
 }
 
-impl<B> HttpBody for TimedBody<B>
+impl<B> Body for TimedBody<B>
 where
-    B: HttpBody<Data = Bytes> + Unpin,
+    B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> PollFrame {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
         if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(cx) {
             this.waited += this.waiting_since.take().map(|since| since.elapsed()).unwrap_or_default();
@@ -150,13 +146,10 @@ where
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_body_may_wait_as_long_as_its_rate_allows() {
+    #[tokio::test]
+    async fn a_body_may_wait_as_long_as_its_rate_allows() {
         let check = |kibibytes: u64, waited: u64, expect: u64| {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-            let _entered = runtime.enter();
-            let (mut body, _) = timed(());
+            let mut body = TimedBody::new((), Duration::from_secs(10));
             (body.bytes, body.waited) = (kibibytes << 10, Duration::from_secs(waited));
             assert_eq!(body.remaining().as_secs(), expect, "{kibibytes} KiB after {waited} s");
         };

@@ -3,7 +3,7 @@
 use hyper::HeaderMap;
 use hyper::header::{HOST, HeaderValue, ORIGIN};
 
-use super::OriginGuard;
+use super::super::OriginGuard;
 
 /// A value, and whether it is allowed on a local and on a public listener.
 type Row = (&'static str, bool, bool);
