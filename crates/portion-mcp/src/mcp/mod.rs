@@ -38,8 +38,9 @@ mod walk;
 pub use catalog::builtin_listings;
 pub use controls::parse_read_arguments;
 pub(crate) use envelope::NULL_ID;
-pub use parsed_batch::{ClientMessage, OwnedBatch};
-pub use parsed_batch::{InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans};
+pub use parsed_batch::{
+    ClientMessage, InvalidMessage, MessageKind, MessageView, OwnedBatch, ParsedBatch, replace_spans,
+};
 pub(crate) use processor::DormantProcessor;
 pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
 pub use processor_factory::McpProcessorFactory;

@@ -12,9 +12,10 @@ mod overflow;
 mod write;
 
 use super::reserved_meta::RESERVED_PREFIX;
-pub(super) use builders::resource_result;
-pub(super) use builders::{StructuredForm, completion_members, fault_result, text_result, tool_result};
-pub(super) use builders::{UnrecognizedResult, part_json};
+pub(super) use builders::{
+    StructuredForm, UnrecognizedResult, completion_members, fault_result, part_json, resource_result,
+    text_result, tool_result,
+};
 pub(super) use error_outline::ErrorOutline;
 pub(super) use outline::{ParsedResult, ResultOutline, ResultShape};
 

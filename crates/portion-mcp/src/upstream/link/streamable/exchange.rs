@@ -8,8 +8,7 @@ use tokio::time::{sleep, timeout};
 use super::super::LinkClosed;
 use super::super::message::failure_message;
 use super::server_handle::{PostOutcome, ServerHandle};
-use super::session::OutboundMessage;
-use super::session::{Backoff, BackoffPolicy};
+use super::session::{Backoff, BackoffPolicy, OutboundMessage};
 use crate::frame::Frame;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, StreamItem};
 

@@ -28,8 +28,7 @@ use crate::upstream::link::LinkClosed;
 use crate::upstream::link::message::{to_single_line, with_response_id};
 use exchange::MessageExchange;
 use server_handle::{PostOutcome, ServerHandle};
-use session::OutboundMessage;
-use session::open_listening_stream;
+use session::{OutboundMessage, open_listening_stream};
 
 /// Longest delay of the next message until a notification or a response has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
