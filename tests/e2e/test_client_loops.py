@@ -317,6 +317,53 @@ def test_a_number_that_the_api_does_not_take_loses_nothing():
         assert "the same page again" in response.text
 
 
+class Offsets(RestStub):
+    """500 rows of an API that takes an offset and a limit: 30 rows where the client names none."""
+
+    def __init__(self):
+        super().__init__({"GET /rows": self._rows})
+
+    def _rows(self, request):
+        start, size = int(request.query.get("offset", 0)), int(request.query.get("limit", 30))
+        rows = [{"id": number, "note": f"Row {number} of many, with a text. " * 3} for number in range(start, min(start + size, 500))]
+        return {"rows": rows, "limit": size, "offset": start, "total": 500, "has_more": start + size < 500}
+
+
+@pytest.mark.parametrize("options", [[], ["--api-parameter", "limit,offset"]], ids=["none", "with parameters"])
+def test_s2_a_client_adds_its_own_limit_to_the_offset(options):
+    with Offsets() as api, proxied(api, *options) as url:
+        seen = []
+        for offset in range(0, 500, 100):
+            seen += get(f"{url}/rows", limit=100, offset=offset)["rows"]
+        check(seen, "id", 500)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"per_page": 100}, {"per_page": 150}], ids=str)
+def test_s2_pages_of_known_parameters_are_served_whole(numbered, parameters):
+    api, _ = numbered
+    with proxied(api, "--api-parameter", "page,per_page") as url:
+        seen, number = [], 1
+        while True:
+            page = get(f"{url}/flat", page=number, **parameters)
+            seen += page["rows"]
+            if number >= page["total_pages"]:
+                break
+            number += 1
+        check(seen, "id", 500)
+
+
+def test_s2_the_last_part_of_a_page_links_to_the_next_page_of_the_api(numbered):
+    api, _ = numbered
+    with proxied(api, "--api-parameter", "page,per_page") as url:
+        target, seen = f"{url}/header", []
+        while target:
+            response = requests.get(target, headers={"Authorization": "Bearer ada"}, timeout=60)
+            seen += response.json()
+            following = response.links.get("next", {}).get("url")
+            target = following and urljoin(target, following)
+        check(seen, "id", 500)
+
+
 @pytest.mark.parametrize("body", [{"rows": []}, {"rows": [], "total": 0}, {"status": "success", "rows": [], "meta": {"has_more": False}}], ids=str)
 def test_an_empty_result_is_a_page_without_rows(body):
     with RestStub({"GET /rows": lambda _: body}) as api:

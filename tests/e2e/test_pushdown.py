@@ -86,6 +86,17 @@ def test_a_walk_is_the_whole_list_once(peer, tool):
     assert len(calls(peer, tool)) == {"by_after_id": 6, "by_link": 5}.get(tool, 5)
 
 
+@pytest.mark.parametrize("tool", ["by_offset", "search_bookings", "by_cursor", "by_link"])
+def test_pages_by_number_go_on_where_a_short_first_page_ended(peer, tool):
+    """An upstream that gives fewer items than it was asked for."""
+    first = ids(lawful(peer.call(tool, total=130, case="caps")), tool)
+    assert 0 < len(first) < 50
+    seen, number = first, 2
+    while page := ids(lawful(peer.call(tool, total=130, case="caps", page=number)), tool):
+        seen, number = seen + page, number + 1
+    assert seen == list(range(1, 131))
+
+
 @pytest.mark.parametrize("tool", ["by_offset", "by_page", "search_bookings"])
 def test_the_total_is_that_of_the_upstream_from_the_first_reply_on(peer, tool):
     assert lawful(peer.call(tool)).notice["totalCount"] == 500

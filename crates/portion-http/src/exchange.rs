@@ -10,7 +10,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::{HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, Response, StatusCode, Uri};
+use http::{HeaderMap, Method, Response, Uri};
 use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
@@ -70,8 +70,6 @@ pub(crate) struct Exchange<'a> {
     position_control: Option<&'static str>,
     /// The query without controls that are not the API's.
     own_query: String,
-    /// The client's size of a page, where it is sent to the API, which may have such a parameter.
-    sent_limit: Option<u32>,
     /// Requests to make in turn, if the response before is worse.
     other_attempts: VecDeque<Arc<PagedCall>>,
 }
@@ -180,7 +178,6 @@ impl<'a> Exchange<'a> {
             has_unknown_paging: is_unknown,
             position_control,
             own_query,
-            sent_limit: None,
             other_attempts: VecDeque::new(),
         }
     }
@@ -231,21 +228,7 @@ impl<'a> Exchange<'a> {
         {
             return Err(Box::new(self.local_response(reply)));
         }
-        let unpaged = Request { limit: None, max_tokens: None, ..request.clone().without_paging() };
-        let is_first_page = unpaged.is_plain() && !request.is_continuation();
-        self.sent_limit = request.limit.filter(|_| self.has_unknown_paging && is_first_page);
-        if self.sent_limit.is_some() {
-            // What a smaller page lacks is in no later reply.
-            self.reuse_key = None;
-        }
         Ok(Request { cursor: None, ..request })
-    }
-
-    /// Returns the query that is sent to the API, where it is not that of a page.
-    fn sent_query(&self) -> String {
-        let limit = self.sent_limit.map(|limit| format!("limit={limit}"));
-        let rest = Some(self.query.rest.clone()).filter(|rest| !rest.is_empty());
-        rest.into_iter().chain(limit).collect::<Vec<_>>().join("&")
     }
 
     /// Returns true if all controls of the request may be parameters of the API.
@@ -277,10 +260,8 @@ impl<'a> Exchange<'a> {
         }
         let path_and_query = match page {
             Some(target) => PathAndQuery::try_from(target),
-            None => match self.sent_query() {
-                query if query.is_empty() => PathAndQuery::try_from(self.target.path.as_str()),
-                query => PathAndQuery::try_from(format!("{}?{query}", self.target.path)),
-            },
+            None if self.query.rest.is_empty() => PathAndQuery::try_from(self.target.path.as_str()),
+            None => PathAndQuery::try_from(format!("{}?{}", self.target.path, self.query.rest)),
         };
         let mut uri = std::mem::take(&mut head.uri).into_parts();
         // Does not fail: both parts come from a valid URI.
@@ -301,10 +282,6 @@ impl<'a> Exchange<'a> {
         B::Error: Into<BoxError>,
     {
         let mut received = self.read(response).await;
-        if self.sent_limit.is_some() && is_refusal(&received) {
-            self.sent_limit = None;
-            received = self.read_again(received).await;
-        }
         while self.is_worse(&received) && self.next_attempt() {
             received = match self.send_attempt().await {
                 Ok(response) => self.read(response).await,
@@ -403,15 +380,6 @@ fn session_of(scope: Scope, headers: &HeaderMap) -> Arc<ClientSession> {
 fn takes_controls(caller: &Caller, method: &Method, route: &ResolvedRoute) -> bool {
     let configured = caller.rule.controls(caller.shaping_mode);
     configured.unwrap_or_else(|| method.is_safe() || route.knows_parameters())
-}
-
-/// Returns true for a response that refuses a parameter.
-fn is_refusal(received: &Result<Received, Box<Response<Body>>>) -> bool {
-    let status = match received {
-        Ok(received) => received.head.status,
-        Err(response) => response.status(),
-    };
-    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
 /// Returns true for the fault of a request for what a result has not.

@@ -61,10 +61,12 @@ impl Exchange<'_> {
         if page.is_error || request.selects_from_whole() && !request.query.is_given() {
             return None;
         }
-        let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.sent_query()));
+        let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.target.rest));
         let (control, source) = (self.position_control, Arc::clone(pages) as _);
         let leads_here = |url: &str| self.target.is_of_list(url);
-        let (call, is_proven) = PagedCall::of_first_page(page, control, target, source, leads_here)?;
+        // A page that says its offset is one of more, for a client that wants more items.
+        let argument = control.or(request.limit.map(|_| "offset"));
+        let (call, is_proven) = PagedCall::of_first_page(page, argument, target, source, leads_here)?;
         let policy = &self.caller.effective_policy.policy;
         if !is_proven {
             control.filter(|_| call.lacks_items(request, policy))?;
@@ -84,18 +86,6 @@ impl Exchange<'_> {
         let pages = self.pages.as_ref().filter(|_| self.may_be_of_api())?;
         let arguments = base_arguments(&self.target.path, &self.own_query);
         self.read(pages.send(&arguments).await.ok()?).await.ok()
-    }
-
-    /// Returns the response to the request without the client's size, or the one before if there is none.
-    pub(super) async fn read_again(
-        &self,
-        before: Result<Received, Box<Response<Body>>>,
-    ) -> Result<Received, Box<Response<Body>>> {
-        let Some(pages) = &self.pages else { return before };
-        match pages.send(&base_arguments(&self.target.path, &self.sent_query())).await {
-            Ok(response) => self.read(response).await,
-            Err(_) => before,
-        }
     }
 
     /// Returns the size of a page that a parameter of the API has.

@@ -364,8 +364,10 @@ proptest! {
             let (name, value) = if upstream.is_numbered { ("page", position / 10 + 1) } else { ("offset", position) };
             arguments.insert(name.into(), value.into());
         }
-        // Without an argument for paging, the tool is not one of the pushdown's: its calls are forwarded.
-        prop_assume!(upstream.has_limit || upstream.has_position && matches!(preset, "page" | "education") == upstream.is_numbered);
+        // Without an argument for paging, or with another one than the preset's, the tool is not one of the pushdown's: its calls are
+        // forwarded.
+        let is_of_preset = matches!(preset, "page" | "education") == upstream.is_numbered;
+        prop_assume!(if upstream.has_position { is_of_preset } else { upstream.has_limit });
         if earlier && upstream.calls.is_none() {
             // What is remembered of one call changes no other one for the worse.
             talk.call("list_rows", &json!({"other": true}));
