@@ -36,7 +36,7 @@ use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants
 use received::Received;
 
 /// Controls that may be the API's own parameters where nothing says which it has.
-const API_CONTROLS: [&str; 7] = ["limit", "page", "offset", "sort", "fields", "path", "section"];
+const API_CONTROLS: [&str; 5] = ["limit", "page", "offset", "sort", "fields"];
 /// Those of them that select a page.
 const POSITION_CONTROLS: [&str; 2] = ["page", "offset"];
 
@@ -194,12 +194,15 @@ impl<'a> Exchange<'a> {
         let is_ours = |cursor: &&str| !is_own_cursor || gateway.has_issued(&self.caller.scope, cursor);
         if let Some(cursor) = self.query.cursor().filter(is_ours) {
             let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
-            let link = opened.upstream_link();
+            let mut link = opened.upstream_link();
             let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
                 _ if opened.endpoint().is_some_and(|of| !self.is_route_of(of)) => {
                     opened.refuse(Fault::cursor_invalid("it belongs to another path", Some(&self.endpoint)))
                 }
-                Ok(request) => opened.answer(request).await,
+                Ok(request) => {
+                    link = link.filter(|_| request.is_next_page());
+                    opened.answer(request).await
+                }
                 Err(error) => opened.refuse(error.into()),
             };
             let ends_page = matches!(&reply, Reply::Portion(portion) if portion.next_cursor().is_none());
@@ -318,11 +321,16 @@ impl<'a> Exchange<'a> {
                 return self.local_response(reply);
             }
         }
+        let may_select = self.query.has_control("fields") || self.query.has_control("sort");
+        let first_items =
+            if may_select && self.may_be_of_api() { PagedCall::list_items(&payload) } else { None };
         let mut reply = self.answer(payload, request.clone(), reuse).await;
         // A result without a list is one of the API's pages, and a parameter that changes the result is the API's.
         let is_page = lacks_pages(&reply);
         if (is_page || lacks_selection(&reply))
-            && let Some(own) = self.own_page().await.filter(|own| is_page || own.wire != wire)
+            && let Some(own) = self.own_page().await
+            && (is_page
+                || PagedCall::list_items(&own.payload).is_some_and(|items| first_items != Some(items)))
         {
             (head, wire) = (own.head, own.wire);
             let request = Request { max_tokens: request.max_tokens, ..Request::default() };
@@ -384,8 +392,8 @@ fn takes_controls(caller: &Caller, method: &Method, route: &ResolvedRoute) -> bo
 
 /// Returns true for the fault of a request for what a result has not.
 fn lacks_selection(reply: &Reply) -> bool {
-    use ErrorCode::{FieldUnknown, PathUnknown, SectionUnknown, SortInvalid};
-    matches!(reply, Reply::Fault(fault) if matches!(fault.code, FieldUnknown | PathUnknown | SectionUnknown | SortInvalid))
+    use ErrorCode::{FieldUnknown, SortInvalid};
+    matches!(reply, Reply::Fault(fault) if matches!(fault.code, FieldUnknown | SortInvalid))
 }
 
 /// Returns true for the fault of a request for a page of a result that has none.

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::name::SecretKind;
+use super::name::{SecretKind, is_in};
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, value_after};
 use super::value::is_secret_value;
@@ -34,7 +34,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
-            && !value.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+            && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
             && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(text, start, end));
         if is_value {
             found.hide(flag, start..end);

@@ -66,6 +66,7 @@ mod yaml_property;
 pub use edit::REDACTED;
 use edit::{BYTE_ORDER_MARK, Findings, TextEdit, add_name, apply_edits};
 use json::JsonFindings;
+use numbered::NumberedLines;
 use rules::NameMatch;
 pub use rules::{RedactError, RedactionRules};
 use view::plain_view;
@@ -130,9 +131,15 @@ impl RedactionRules {
         if self.patterns.is_empty() && !may_hold() {
             return None;
         }
-        if let Some(redacted) = numbered::redact(text, |content| self.redact_within(content, strings)) {
-            return redacted;
+        if let Some(lines) = NumberedLines::parse(text) {
+            let (shown, names) = self.redact_content(&lines.content(), strings)?;
+            return Some((lines.number(&shown), names));
         }
+        self.redact_content(text, strings)
+    }
+
+    /// Redacts a text whose lines have no numbers.
+    fn redact_content(&self, text: &str, strings: usize) -> Redacted {
         redact_after_mark(text, |text| {
             let json = json::redact(self, text, strings);
             if json.is_json && !self.is_quoted_table(text) {
@@ -163,7 +170,7 @@ impl RedactionRules {
             Some(text) => (text.as_str(), plain_view(text)),
             None => (text, view),
         };
-        let found = text::redact(self, &view, (&ranges, &complete));
+        let found = text::redact(self, &view, (text, &ranges, &complete));
         let shown = apply_edits(text, found.edits, &mut []);
         // Data have told the path of a name.
         let is_new = |name: &&String| !is_redacted_field(&names, name);
@@ -192,7 +199,7 @@ impl RedactionRules {
     /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.
     pub fn redact_name(&self, name: &str) -> Option<String> {
         let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
-        may_contain.then(|| apply_edits(name, text::redact(self, name, (&[], &[])).edits, &mut []))?
+        may_contain.then(|| apply_edits(name, text::redact(self, name, (name, &[], &[])).edits, &mut []))?
     }
 
     /// Returns the names of redacted fields as they are reported: without secrets in them.

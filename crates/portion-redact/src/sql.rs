@@ -7,9 +7,8 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 
 use super::columns::Columns;
-use super::name::SecretKind;
+use super::name::is_in;
 use super::text_value::item_len;
-use super::value::{Form, is_secret_value};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a list of columns, and of its columns.
@@ -107,33 +106,47 @@ impl Statements<'_, '_> {
         start
     }
 
-    /// Redacts the password after `IDENTIFIED`, with or without a plugin and quotes, and returns its end.
+    /// Redacts the password after `IDENTIFIED`, with or without a plugin, and returns its end. Without quotes it is one in a statement
+    /// about users alone.
     fn redact_identified(&mut self, start: usize) -> usize {
         let near = &self.text[start..self.text.floor_char_boundary(start + MAX_PASSWORD_BYTES)];
-        let Some(len) = near.to_ascii_lowercase().find("by ").filter(|len| !near[..*len].contains(';'))
-        else {
-            return start;
+        let words: Vec<&str> = near.split_whitespace().take(4).collect();
+        let is = |at: usize, words_there: &str| {
+            words.get(at).is_some_and(|word| is_in(words_there, &word.to_ascii_lowercase()))
         };
-        let from = start + len + "by ".len();
-        let value = &self.text[from..];
-        if value.starts_with('\'') {
-            return self.redact_literal(from + 1);
+        let by = if is(0, "by") { 0 } else { 2 };
+        if !(by == 0 || is(0, "with via") && is(2, "by as using")) {
+            return start;
         }
-        let len = value.find(|c: char| c == ';' || c.is_whitespace()).unwrap_or(value.len());
-        if self.rules.hides_secrets && is_secret_value(SecretKind::Password, "", &value[..len], Form::Data) {
-            self.found.hide("password", from..from + len);
+        let at = by + 1 + usize::from(is(by + 1, "values password"));
+        let Some(value) = words.get(at) else { return start };
+        let from = value.as_ptr().addr() - self.text.as_ptr().addr();
+        if let Some(quote) = ["'", "\""].into_iter().find(|quote| value.starts_with(quote)) {
+            let literal = &self.text[from + 1..start + near.len()];
+            let len = literal.find([quote.chars().next().unwrap_or_default(), '\n']).unwrap_or(literal.len());
+            return self.hide_password(from + 1, from + 1 + len);
         }
-        from + len
+        let before =
+            &self.text[self.text.ceil_char_boundary(start.saturating_sub(MAX_PASSWORD_BYTES))..start];
+        let statement = before.rsplit(';').next().unwrap_or_default().to_ascii_lowercase();
+        if !["create user", "alter user", "grant "].iter().any(|words| statement.contains(words)) {
+            return start;
+        }
+        self.hide_password(from, from + value.trim_end_matches(';').len())
+    }
+
+    fn hide_password(&mut self, start: usize, end: usize) -> usize {
+        if self.rules.hides_secrets && !matches!(&self.text[start..end], "" | REDACTED) {
+            self.found.hide("password", start..end);
+        }
+        end
     }
 
     /// Redacts the literal whose quote ends at `start`, and returns its end.
     fn redact_literal(&mut self, start: usize) -> usize {
         let near = &self.text[start..self.text.floor_char_boundary(start + MAX_PASSWORD_BYTES)];
         let len = near.find(['\'', '\n']).unwrap_or(near.len());
-        if self.rules.hides_secrets && !matches!(&near[..len], "" | REDACTED) {
-            self.found.hide("password", start..start + len);
-        }
-        start + len
+        self.hide_password(start, start + len)
     }
 
     /// Returns the columns that stand in parentheses before the keyword at `at`, or those of the table that is named there;

@@ -23,12 +23,12 @@ use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, marku
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
-/// Finds what is hidden in a text. In the ranges `json`, containers are left to the rules for JSON, and in those of complete JSON,
-/// all members.
+/// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
+/// complete JSON, all members. `raw`: the text as written.
 pub(super) fn redact(
     rules: &RedactionRules,
     text: &str,
-    (json, complete): (&[Range<usize>], &[bool]),
+    (raw, json, complete): (&str, &[Range<usize>], &[bool]),
 ) -> Findings {
     let facts = TextFacts::new(text);
     let mut settings = Settings {
@@ -44,10 +44,11 @@ pub(super) fn redact(
         if at >= done {
             let index = json.partition_point(|range| range.end <= at);
             let range = json.get(index).filter(|range| range.contains(&at));
-            done = match range {
-                Some(range) if complete.get(index) == Some(&true) => range.end,
-                _ => settings.redact_setting(at, range.is_some()).unwrap_or(done),
-            };
+            // A separator that only the view has is none to the rules for JSON.
+            let is_written = raw.as_bytes().get(at) == text.as_bytes().get(at);
+            if range.is_none() || !is_written || complete.get(index) != Some(&true) {
+                done = settings.redact_setting(at, range.is_some()).unwrap_or(done);
+            }
         }
     }
     let Settings { aliases, mut found, .. } = settings;

@@ -73,6 +73,7 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
             || is_part_of_sentence(kind, value, separator, after)
             || is_code(name, value, separator, after)
             || is_package_tag(value, separator)
+            || is_rule_of_grammar(value, separator)
             || separator == ":" && secret_kind(value).is_some() && is_plain_secret_name(value))
     {
         return false;
@@ -195,14 +196,8 @@ fn is_address(value: &str) -> bool {
     })
 }
 
-/// Returns true for the name of a type: `string`, `Option<String>`, `varchar(255)`, `string | null`, `1*tchar` of a grammar.
+/// Returns true for the name of a type: `string`, `Option<String>`, `varchar(255)`, `string | null`.
 fn is_type(value: &str) -> bool {
-    let repeated = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
-    if repeated
-        .is_some_and(|rule| rule.len() > 2 && rule.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
-    {
-        return true;
-    }
     let plain = value.trim_start_matches(['&', '*', '?']).trim_end_matches([',', ';', '?', '!']);
     let end = plain.find(['(', '<', '[', ' ', '|']).unwrap_or(plain.len());
     let rest = plain[end..].trim_start();
@@ -230,6 +225,14 @@ fn is_version(value: &str) -> bool {
             && number.chars().all(|c| c.is_ascii_alphanumeric() || ".-+*".contains(c))
     };
     value.len() <= 64 && value.split([',', '|']).map(str::trim).filter(|one| !one.is_empty()).all(is_one)
+}
+
+/// Returns true for a repetition in a grammar: `token = 1*tchar`.
+fn is_rule_of_grammar(value: &str, separator: &str) -> bool {
+    let repeated = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
+    separator == " = "
+        && repeated
+            .is_some_and(|rule| rule.len() > 2 && rule.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
 }
 
 fn is_package_tag(value: &str, separator: &str) -> bool {

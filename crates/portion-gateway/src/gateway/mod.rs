@@ -293,11 +293,11 @@ impl Gateway {
             return None;
         }
         let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
-        if self.is_beyond_fetch(&caller, &held, request) || has_other_page_size(&caller, &held, request) {
-            return None;
-        }
         let opening_count = held.snapshot.upstream_list().and_then(|list| list.opening_count);
         let request = sized(request.clone(), opening_count, &caller.effective_policy.policy);
+        if self.is_beyond_fetch(&caller, &held, &request) || has_other_page_size(&caller, &held, &request) {
+            return None;
+        }
         let need = Need::of_follow_up(&request, Position::default(), &held, &caller);
         let held = self.with_needed_items(&caller, held, need).await.ok()?;
         let context = RequestContext {

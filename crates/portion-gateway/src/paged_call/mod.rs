@@ -123,7 +123,7 @@ impl PagedCall {
         let is_given = |name: &str| value_of(name).is_some();
         let has_other =
             self.names.page.as_deref().is_some_and(is_given) || is_given("page") || is_given("cursor");
-        if has_other || !value_of("offset").is_some_and(|offset| offset.parse::<usize>().is_ok()) {
+        if has_other || value_of("offset").is_none_or(|offset| offset.parse::<usize>().is_err()) {
             return self;
         }
         let offset: Arc<str> = "offset".into();

@@ -100,9 +100,14 @@ impl Fetches {
         let mut list = PagedList::begin(call, upstream.clone(), page)?;
         let request = call.request_in_list(request, list.skipped(), list.len());
         let request = sized(request, list.opening_count, policy);
-        if !call.is_own_page()
-            && let Some(wanted) = Need::wanted_items(&request, policy)
-        {
+        let from_start = || match (&call.first, request.limit) {
+            (FirstPage::Plain { .. }, Some(limit)) if !request.selects_from_whole() => {
+                Some(0..limit as usize)
+            }
+            _ => None,
+        };
+        let wanted = Need::wanted_items(&request, policy).or_else(from_start);
+        if let Some(wanted) = wanted.filter(|_| !call.is_own_page()) {
             list.extend_to(&wanted);
         }
         self.was_used.store(true, Ordering::Relaxed);

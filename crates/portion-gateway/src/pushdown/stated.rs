@@ -88,12 +88,19 @@ impl PagedCall {
 
     /// Returns true if a result is another page than the first one.
     pub fn is_another_page(&self, first: &Payload, second: &Payload) -> bool {
-        let items = |page: &Payload| {
-            let found = FoundPage::find_primary(page, &self.pushdown).filter(|_| !page.is_error)?;
-            (!found.page.items.is_empty()).then(|| found.page.list.slice(&found.text).to_owned())
-        };
-        items(second).is_some_and(|second| items(first) != Some(second))
+        items_of(second, &self.pushdown)
+            .is_some_and(|second| items_of(first, &self.pushdown).as_ref() != Some(&second))
     }
+
+    /// Returns the items of the list of a result, as written; `None` if there are none.
+    pub fn list_items(result: &Payload) -> Option<String> {
+        items_of(result, &Pushdown::default())
+    }
+}
+
+fn items_of(page: &Payload, pushdown: &Pushdown) -> Option<String> {
+    let found = FoundPage::find_primary(page, pushdown).filter(|_| !page.is_error)?;
+    (!found.page.items.is_empty()).then(|| found.page.list.slice(&found.text).to_owned())
 }
 
 /// Returns the paging by an argument that has the number of a page or an offset. Its name tells which of them.

@@ -65,9 +65,11 @@ impl JsonRedactor<'_, '_> {
 fn may_hide(quoted: &str, first: usize) -> bool {
     let has_key = || EARLY_KEY_PARTS.iter().any(|part| quoted.contains(part));
     // A character that is written as `\u003d` may be any.
-    quoted.contains(['{', '<', '|', '│', '┃', '║', '：', '＝'])
+    quoted.contains(['{', '<', '|', '&', '│', '┃', '║', '：', '＝'])
         || quoted.contains('[') && quoted.contains("\\\"")
-        || ["--", "\\u", "\\n", "\\r", " '", "ENV "].iter().any(|mark| quoted.contains(mark))
+        || ["--", "\\u", "\\n", "\\r", " '", "ENV ", "env ", "set -", "#define ", "password "]
+            .iter()
+            .any(|mark| quoted.contains(mark))
         || quoted[first..].contains([':', '='])
         || quoted.contains([':', '=']) && has_key()
         || quoted.contains('(') && ["alues", "ALUES"].iter().any(|rows| quoted.contains(rows))

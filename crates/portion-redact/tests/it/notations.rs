@@ -25,8 +25,10 @@ fn check(text: &str) {
 
 /// Writes a text as a JSON string in ASCII.
 fn as_ascii_json(text: &str) -> String {
-    let escaped =
-        |c: char| c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+    let escaped = |c: char| match c.encode_utf16(&mut [0; 2]) {
+        [unit] => format!("\\u{unit:04x}"),
+        units => format!("\\u{:04x}\\u{:04x}", units[0], units[1]),
+    };
     serde_json::Value::from(text)
         .to_string()
         .chars()

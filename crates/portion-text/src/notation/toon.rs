@@ -1,5 +1,5 @@
 //! Reads TOON (Token-Oriented Object Notation) that holds records: `users[2]{id,name}:` and a row on each line, or `users[2]:` and an item
-//! at each dash. An array must have as many items as it states. Source: the specification of TOON 3.
+//! at each dash. An array has at most as many items as it states, and fewer where the text is cut off. Source: the specification of TOON 3.
 
 use std::fmt::Write as _;
 
@@ -18,8 +18,9 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         return None;
     }
     let mut reader = Reader { begins: Some(Container::Object), ..Reader::default() };
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        reader.read_line(line)?;
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
+    while let Some(line) = lines.next() {
+        reader.read_line(line, lines.peek().is_none())?;
     }
     let out = reader.finish()?;
     // An array without a name is the whole.
@@ -47,7 +48,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn read_line(&mut self, line: &str) -> Option<()> {
+    /// Reads a line. The last one may be cut off.
+    fn read_line(&mut self, line: &str, is_last: bool) -> Option<()> {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let is_inner = self.open.last().is_none_or(|(_, outer)| indent > *outer);
         if let Some(container) = self.begins.take_if(|_| is_inner) {
@@ -71,8 +73,9 @@ impl Reader {
             }
             Container::Table { missing, delimiter, fields } => {
                 *missing = missing.checked_sub(1)?;
-                let values = cells(line, *delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
-                (values.len() == fields.len()).then_some(())?;
+                let value = |cell| scalar(cell).or_else(|| is_last.then(|| quote(cell)));
+                let values = cells(line, *delimiter).map(value).collect::<Option<Vec<_>>>()?;
+                (values.len() == fields.len() || is_last && values.len() < fields.len()).then_some(())?;
                 let members = fields.iter().zip(values);
                 let members: Vec<String> =
                     members.map(|(name, value)| format!("{}:{value}", quote(name))).collect();
@@ -88,11 +91,11 @@ impl Reader {
         self.open.push((container, indent));
     }
 
-    /// Closes the innermost container. Returns `None` if it has less than it states.
+    /// Closes the innermost container.
     fn close(&mut self) -> Option<()> {
         let (container, _) = self.open.pop()?;
         self.out.push(if matches!(container, Container::Object) { '}' } else { ']' });
-        container.is_complete().then_some(())
+        Some(())
     }
 
     /// Writes the container that the line before began, and that has nothing in it.
@@ -157,12 +160,6 @@ impl Reader {
             self.close()?;
         }
         self.has_records.then_some(self.out)
-    }
-}
-
-impl Container {
-    fn is_complete(&self) -> bool {
-        matches!(self, Self::Object | Self::List { missing: 0 } | Self::Table { missing: 0, .. })
     }
 }
 
@@ -279,6 +276,15 @@ mod tests {
     }
 
     #[test]
+    fn tables_that_are_cut_off_are_read() {
+        check(
+            "u[9]{id,name}:\n  1,Ann\n  2,\"Bo",
+            Some(r#"{"u":[{"id":1,"name":"Ann"},{"id":2,"name":"\"Bo"}]}"#),
+        );
+        check("u[9]{id,name}:\n  1,Ann\n  2", Some(r#"{"u":[{"id":1,"name":"Ann"},{"id":2}]}"#));
+    }
+
+    #[test]
     fn lists_are_read() {
         check(
             "total: 2\nusers[2]:\n  - id: 1\n    name: ana\n    keys[2]{id,v}:\n      1,a\n      2,b\n    tags[2]: x,y\n  - id: 2\n    at:\n      zone: utc\n",
@@ -297,7 +303,7 @@ mod tests {
         check("title: x\nbody: y\n", None);
         check("a[1]{x}:\n  1,2\n", None);
         check("a[1]{x}:\n  1\nItems[2]:\n  - x\n", None);
-        check("a[2]{x}:\n  1\n", None);
+        check("a[1]{x}:\n  1\n  2\n", None);
         check("Steps[2]:\n- one: 1\n- two: 2\n", None);
         check("Steps[2]:\n  one: 1\n  two: 2\n", None);
         check("words[2]:\n  - a\n  - b\n", None);
