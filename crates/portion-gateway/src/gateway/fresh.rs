@@ -192,16 +192,11 @@ impl Gateway {
         ReplySource { payload, request, fetch, need, reuse }
     }
 
-    /// Returns true if a result in which the paging finds no list has pages by number: a list beside words, or data that are cut.
-    /// A message has none.
+    /// Returns true if a result in which the paging finds no list is a list beside words, which has pages by number.
     async fn has_pages(&self, context: &RequestContext, page: &Payload) -> bool {
         let Ok(snapshot) = self.capture_fresh(context, page.clone()).await else { return false };
         let main = snapshot.main_part().and_then(|main| snapshot.parts().get(main)?.indexed_text());
-        main.is_some_and(|main| match &main.structure {
-            Structure::List(_) => true,
-            Structure::Object(_) => false,
-            Structure::Text(_) => main.text.trim_start().starts_with(['[', '{']),
-        })
+        main.is_some_and(|main| matches!(main.structure, Structure::List(_)))
     }
 
     /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns it with the root view;

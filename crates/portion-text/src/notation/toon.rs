@@ -302,7 +302,7 @@ mod tests {
     fn other_texts_are_no_tables() {
         check("title: x\nbody: y\n", None);
         check("a[1]{x}:\n  1,2\n", None);
-        check("a[1]{x}:\n  1\nItems[2]:\n  - x\n", None);
+        check("a[1]{x}:\n  1\nItems[1]:\n  - x\n  - y\n", None);
         check("a[1]{x}:\n  1\n  2\n", None);
         check("Steps[2]:\n- one: 1\n- two: 2\n", None);
         check("Steps[2]:\n  one: 1\n  two: 2\n", None);
