@@ -137,6 +137,12 @@ fn settings_with_keywords_as_names_are_settings() {
         "CREATE USER 'a'@'%' IDENTIFIED BY 'Kx9hunter2'",
         "ALTER USER a IDENTIFIED WITH mysql_native_password BY 'Kx9hunter2';",
         "CREATE USER scott IDENTIFIED BY Kx9hunter2;",
+        "ALTER USER a IDENTIFIED BY \"my secret Kx9hunter2\"",
+        "CREATE USER a IDENTIFIED BY VALUES 'S:Kx9hunter2'",
+        "mysql --password Kx9hunter2",
+        "users[9]{id,name,password}:\n  1,Ann,Kx9hunter2\n  2,\"Bob, B\",Kx9hunter2\n  3,\"Ca",
+        "see {\"note\":\"machine h login ann password Kx9hunter2\"} ok",
+        "1→secrets:\n2→- Kx9hunter2\n3→- Kx9hunter2b\n4→password: [\n5→  \"Kx9hunter2c\"\n6→]\n7→port: 80\n",
         "setenv API_KEY Kx9hunter2\nset -x API_KEY Kx9hunter2\n#define API_KEY \"Kx9hunter2\"",
         r#"{"url":"https://b.example/k?X-Amz-Expires=900&X-Amz-Signature=Kx9hunter2"}"#,
         r#"<a href="https://b.example/k?x=1&amp;X-Amz-Signature=Kx9hunter2">a</a>"#,
@@ -155,6 +161,8 @@ fn harmless_forms_stay() {
         "Authorization: Bearer <token>",
         "python3-jwt:all 2.6.0-1",
         "  --token FILE   file with the token",
+        "The leak was identified by the scanner, and identified by user_id, in all nearby systems.",
+        "identified in PR-1234 was fixed by commit",
         r#"builder.Configuration["Jwt:Secret"]"#,
         r#"{"meta":{"pagination_token":"7140dibdnow9c7btw4827kxa"}}"#,
     ] {
@@ -166,4 +174,12 @@ fn check_secrets_of(text: &str, secret: &str) {
     let (shown, _) =
         RedactionRules::default_secrets().redact(text).unwrap_or_else(|| panic!("shown: {text}"));
     assert!(!shown.contains(secret), "{shown}");
+    // Other lines keep their numbers.
+    assert_eq!(shown.contains("7→port: 80"), text.contains("7→port: 80"), "{shown}");
+}
+
+#[test]
+fn numbers_before_a_line_are_read_once() {
+    let lines = |number: usize| format!("{}password: Kx9hunter2\n", format!("{number}\t").repeat(20_000));
+    check_secrets_of(&format!("{}{}", lines(1), lines(2)), "Kx9hunter2");
 }
