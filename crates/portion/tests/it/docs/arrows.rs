@@ -24,7 +24,6 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
     ("portion-config", &["core", "json", "policy", "text", "tokens"]),
     ("portion-dashboard", &["core", "json", "telemetry", "text", "tokens"]),
     ("portion-gateway", &["core", "json", "net", "policy", "sql", "text", "tokens"]),
-    ("portion-redis", &["core", "gateway"]),
     ("portion-mcp", &["auth", "core", "gateway", "json", "net", "policy", "text", "tokens"]),
     ("portion-rest", &["core", "gateway", "json", "mcp", "net", "policy", "text", "tokens"]),
     ("portion-client", &["core", "json", "mcp", "policy", "text", "tokens"]),
@@ -42,7 +41,6 @@ const CRATE_ARROWS: &[(&str, &[&str])] = &[
             "mcp",
             "net",
             "policy",
-            "redis",
             "rest",
             "telemetry",
             "text",
@@ -64,7 +62,7 @@ const FORBIDDEN_PACKAGES: &[(&[&str], &[&str])] = &[
         ],
         &["getrandom", "hyper", "rusqlite", "rustix", "rustls", "tokio", "tracing"],
     ),
-    (&["portion-gateway"], &["hyper", "hyper-rustls", "hyper-util", "rustls"]),
+    (&["portion-gateway"], &["hyper", "hyper-rustls", "hyper-util"]),
     (&["portion-config"], &["hyper", "hyper-rustls", "hyper-util", "rusqlite", "rustls", "tokio"]),
 ];
 

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use portion_gateway::store::{CLAIM_TIME, FieldName, OwnerId, SnapshotKey};
 use redis::{Pipeline, pipe};
 
-use crate::failure::Failure;
-use crate::names::SnapshotNames;
-use crate::operations::{Shared, millis, read, use_time};
+use super::failure::Failure;
+use super::names::SnapshotNames;
+use super::operations::{Shared, millis, read, use_time};
+use crate::store::{CLAIM_TIME, FieldName, OwnerId, SnapshotKey};
 
 /// Time to live of a hash that waits to replace another. It is shorter than [`CLAIM_TIME`].
 const DRAFT_TTL: Duration = Duration::from_secs(3);

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use portion_gateway::store::split_at_credentials;
 use thiserror::Error;
+
+use crate::store::split_at_credentials;
 
 /// Prefix of the names of all keys, unless the URL has another.
 const DEFAULT_PREFIX: &str = "portion";
@@ -89,12 +90,12 @@ impl StoreUrl {
     /// Parses a URL.
     ///
     /// ```
-    /// use portion_redis::StoreUrl;
+    /// use portion_gateway::store::redis::StoreUrl;
     ///
     /// let url = StoreUrl::parse("redis+cluster://:secret@10.0.0.1:7000,10.0.0.2:7000?prefix=bookings")?;
     /// assert_eq!(url.to_string(), "redis+cluster://10.0.0.1:7000,10.0.0.2:7000");
     /// assert!(StoreUrl::parse("http://127.0.0.1").is_err());
-    /// # Ok::<(), portion_redis::UrlError>(())
+    /// # Ok::<(), portion_gateway::store::redis::UrlError>(())
     /// ```
     ///
     /// # Errors

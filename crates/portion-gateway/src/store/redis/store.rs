@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
-use portion_gateway::call::ReuseKey;
-use portion_gateway::store::{
-    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
-    StoreWriteError,
-};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use crate::connection::Connector;
-use crate::failure::Failure;
-use crate::keeper::Keeper;
-use crate::names::KeyNames;
-use crate::operations::{Shared, use_time};
-use crate::url::{StoreUrl, UrlError};
+use super::connection::Connector;
+use super::failure::Failure;
+use super::keeper::Keeper;
+use super::names::KeyNames;
+use super::operations::{Shared, use_time};
+use super::url::{StoreUrl, UrlError};
+use crate::reuse_key::ReuseKey;
+use crate::store::{
+    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
+    StoreWriteError,
+};
 /// Longest time for writing a snapshot.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time for reading a snapshot.
@@ -62,7 +62,7 @@ impl RedisStore {
     /// # Errors
     /// If the client refuses the URL, or the file of its certificates cannot be read.
     pub fn check(url: &StoreUrl) -> Result<(), UrlError> {
-        Connector::new(url, crate::RESPONSE_TIMEOUT).map(drop)
+        Connector::new(url, super::RESPONSE_TIMEOUT).map(drop)
     }
 
     /// Opens a store, and begins to connect.
@@ -71,7 +71,7 @@ impl RedisStore {
     /// If the settings are invalid. A store that does not answer is no error.
     pub fn open(settings: RedisSettings) -> Result<Self, OpenError> {
         let RedisSettings { url, secrets, namespace, server, ttl } = settings;
-        let connector = Connector::new(&url, crate::RESPONSE_TIMEOUT)?;
+        let connector = Connector::new(&url, super::RESPONSE_TIMEOUT)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("portion-redis")

@@ -9,7 +9,7 @@
 //! Names of keys are keyed hashes. They reveal neither ids nor scopes, and nobody can compute them who does not have
 //! the keys of the cursors.
 //!
-//! Connections belong to a thread of this crate. A task there probes the store once a second, and connects again if it
+//! Connections belong to a thread of their own. A task there probes the store once a second, and connects again if it
 //! is lost. After the store has refused a result, the probes write as much, until it accepts that or the time to live of
 //! results is over. While it is lost, every operation fails at once, so that no reply waits for it. While it is slow, the
 //! first operation waits [`RESPONSE_TIMEOUT`] at most.
@@ -17,7 +17,7 @@
 //! ```no_run
 //! use std::time::Duration;
 //!
-//! use portion_redis::{RedisSettings, RedisStore, StoreUrl};
+//! use portion_gateway::store::redis::{RedisSettings, RedisStore, StoreUrl};
 //!
 //! let store = RedisStore::open(RedisSettings {
 //!     url: StoreUrl::parse("rediss://user:password@redis.example.com/0")?,
@@ -44,7 +44,7 @@ mod connection;
 mod failure;
 mod keeper;
 #[cfg(test)]
-#[path = "../../portion-gateway/tests/it/samples/lines.rs"]
+#[path = "../../../tests/it/samples/lines.rs"]
 mod lines;
 mod names;
 mod operations;

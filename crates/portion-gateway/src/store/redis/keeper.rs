@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use portion_gateway::store::BackendStatus;
 use redis::{Pipeline, Value};
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::connection::{Connection, Connector};
-use crate::failure::Failure;
+use super::connection::{Connection, Connector};
+use super::failure::Failure;
+use crate::store::BackendStatus;
 
 /// Longest wait for an answer of the store.
 pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -305,8 +305,8 @@ impl Keeper {
 mod tests {
     use std::time::{Duration, Instant};
 
+    use super::super::lines::Lines;
     use super::{Failure, Keeper, MAX_PROBE_BYTES, RefusedWrite};
-    use crate::lines::Lines;
 
     const TTL: Duration = Duration::from_mins(10);
 

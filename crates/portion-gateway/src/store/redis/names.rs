@@ -1,8 +1,9 @@
 //! Names of keys and fields.
 
 use portion_core::cursor::Scope;
-use portion_gateway::call::ReuseKey;
-use portion_gateway::store::SnapshotKey;
+
+use crate::reuse_key::ReuseKey;
+use crate::store::SnapshotKey;
 
 /// Bytes of a keyed hash in a name.
 const HASH_BYTES: usize = 16;

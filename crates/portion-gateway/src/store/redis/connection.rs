@@ -11,7 +11,7 @@ use redis::{
     Value,
 };
 
-use crate::url::{StoreUrl, Topology, UrlError};
+use super::url::{StoreUrl, Topology, UrlError};
 
 /// An open connection, which any number of tasks can use.
 #[derive(Clone)]

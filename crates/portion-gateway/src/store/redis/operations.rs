@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
-use portion_gateway::call::ReuseKey;
-use portion_gateway::store::{FieldName, SnapshotKey, StoreReadError};
 use redis::{Pipeline, Value, pipe};
 use tokio::time::sleep;
 
-use crate::failure::Failure;
-use crate::keeper::Keeper;
-use crate::names::{KeyNames, SnapshotNames};
+use super::failure::Failure;
+use super::keeper::Keeper;
+use super::names::{KeyNames, SnapshotNames};
+use crate::reuse_key::ReuseKey;
+use crate::store::{FieldName, SnapshotKey, StoreReadError};
 
 /// Largest number of views of a snapshot that were added later.
 const MAX_VIEWS: i64 = 64;
