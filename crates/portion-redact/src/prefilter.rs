@@ -32,7 +32,7 @@ fn search() -> Option<&'static Search> {
     static SEARCH: OnceLock<Option<Search>> = OnceLock::new();
     let build = || {
         let token = |entry: &'static str| {
-            entry.rsplit_once(':').and_then(|(start, least)| Some((start, least.parse().ok()?)))
+            entry.rsplit_once(':').and_then(|(start, min)| Some((start, min.parse().ok()?)))
         };
         let tokens: Vec<_> = TOKENS.split('|').filter_map(token).collect();
         let words: Vec<_> = NAME_PARTS.split(' ').chain(SPELLINGS.split('|')).collect();
@@ -87,9 +87,9 @@ pub(super) fn places_in(places: &[Place], start: u32, end: u32) -> &[Place] {
 pub(super) fn tokens_in(text: &str) -> Vec<(usize, &'static str, usize)> {
     let found = search().into_iter().flat_map(|search| {
         search.automaton.find_overlapping_iter(text).filter_map(|found| {
-            let (beginning, least) =
+            let (beginning, min) =
                 *search.tokens.get(found.pattern().as_usize().checked_sub(search.first_token)?)?;
-            text[found.start()..].starts_with(beginning).then_some((found.start(), beginning, least))
+            text[found.start()..].starts_with(beginning).then_some((found.start(), beginning, min))
         })
     });
     let twilio = twilio_keys(text).map(|at| (at, TWILIO_KEY, TWILIO_DIGITS));

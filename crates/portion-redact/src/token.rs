@@ -44,7 +44,7 @@ pub(super) fn may_be_of_password_file(line: &str) -> bool {
 fn redact_tokens(text: &str, found: &mut Findings) {
     // End of the last run of characters of tokens, and of the last token.
     let (mut run_end, mut done) = (0, 0);
-    for (at, beginning, least) in tokens_in(text) {
+    for (at, beginning, min) in tokens_in(text) {
         let start = at + beginning.len();
         if at < done {
             continue;
@@ -67,11 +67,11 @@ fn redact_tokens(text: &str, found: &mut Findings) {
             // "Bearer authentication" is no token.
             "Bearer " | "bearer " => token.len() > 24 || has_digit || is_mixed(token),
             JWT_START => near.split('.').take(2).filter(|part| part.len() >= MIN_JWT_PART_BYTES).count() == 2,
-            TWILIO_KEY => token.len() == least && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            TWILIO_KEY => token.len() == min && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
             "sk-" | "npm_" | "hf_" | "hvs." => has_digit,
             _ => true,
         };
-        if token.len() >= least && has_shape {
+        if token.len() >= min && has_shape {
             let is_web_token = beginning == JWT_START;
             let len = token.find(['~', '+', '/', '=']).filter(|_| is_web_token).unwrap_or(token.len());
             done = start + len;

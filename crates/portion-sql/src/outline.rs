@@ -74,12 +74,12 @@ pub fn outline_tables(
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns a table with its columns, within about `most` bytes, and the distance of its nearest column.
+/// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column.
 fn outline_table(
     table: &VirtualTable,
     missing: &str,
     deadline: &QueryDeadline,
-    most: usize,
+    max: usize,
 ) -> (usize, String) {
     let name = &table.name;
     let mut text = quote_identifier(name);
@@ -100,7 +100,7 @@ fn outline_table(
     columns.sort_by_key(|column| (distance(column), rank(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
-        if at > 0 && text.len() > most {
+        if at > 0 && text.len() > max {
             let _ = write!(text, ", {}", counted(columns.len() - at, "more column"));
             break;
         }

@@ -24,9 +24,9 @@ pub(crate) fn limits_from_environment() -> ClientLimits {
         return ClientLimits::UNKNOWN;
     };
     let room = ResultLimit::Tokens(tokens).reply_room();
-    let least = 2 * MIN_BUDGET;
-    if room.max_tokens < Some(least) {
-        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {least}");
+    let min = 2 * MIN_BUDGET;
+    if room.max_tokens < Some(min) {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {min}");
     }
     room
 }

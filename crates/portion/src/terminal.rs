@@ -96,9 +96,9 @@ fn columns_of(size: Option<(Width, Height)>) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Returns the columns of the terminal on stdout; `most` at the most, and where stdout is no terminal.
-pub(crate) fn columns(most: usize) -> usize {
-    width().unwrap_or(most).min(most)
+/// Returns the columns of the terminal on stdout; `max` at the most, and where stdout is no terminal.
+pub(crate) fn columns(max: usize) -> usize {
+    width().unwrap_or(max).min(max)
 }
 
 /// Prints what a command waits for, if a person can read it.

@@ -188,13 +188,13 @@ impl<'a> NumberedWalk<'a> {
             return Some(Unshown::exact(self.unshown_by_first(previous)));
         };
         // With the longest notice it shows least.
-        let most = self.largest_unshown(previous);
-        let at_most_unshown = self.unshown_by(previous, Some(&most))?;
+        let max = self.largest_unshown(previous);
+        let at_most_unshown = self.unshown_by(previous, Some(&max))?;
         let charged = match self.previous(earlier) {
             None => self.unshown_by_first(earlier),
-            Some(_) => self.unshown_by(earlier, Some(&self.largest_unshown(earlier))).map(|_| most.clone()),
+            Some(_) => self.unshown_by(earlier, Some(&self.largest_unshown(earlier))).map(|_| max.clone()),
         };
-        let told = if charged.as_ref() == Some(&most) {
+        let told = if charged.as_ref() == Some(&max) {
             Some(at_most_unshown)
         } else {
             self.unshown_by(previous, charged.as_ref())

@@ -163,12 +163,12 @@ impl<'a> PartWalk<'a> {
         let place = if resumed { from.offset } else { PartOffset::default() };
         // Records fill the budget. If the notice turns out larger than estimated, both forms are rendered
         // again.
-        let most = room.with_max_tokens(room.tokens - room.tokens / 10);
+        let max = room.with_max_tokens(room.tokens - room.tokens / 10);
         let whole = |room: &RemainingBudget<'_>| self.render_unabridged(subject, (at, place), room);
         let whole = |room: &RemainingBudget<'_>| {
             if part.enclosing_string().is_some() { render_in_string(part, room, whole) } else { whole(room) }
         };
-        let rendering = whole(&most).or_else(|| whole(room))?;
+        let rendering = whole(&max).or_else(|| whole(room))?;
         let next = rendering.next.map(|place| {
             if resumed {
                 self.position_after(at, place)
@@ -212,9 +212,7 @@ impl<'a> PartWalk<'a> {
     ) -> StructuredForm<'a> {
         match text.table_items() {
             None => StructuredForm::SameAsText(shape),
-            Some(most) => {
-                StructuredForm::TextVariant(Box::new(self.without_tables(most).render(room)), shape)
-            }
+            Some(max) => StructuredForm::TextVariant(Box::new(self.without_tables(max).render(room)), shape),
         }
     }
 }

@@ -210,8 +210,8 @@ fn nearest_field<'a>(name: &str, paths: &'a [String]) -> Option<&'a str> {
     let depth = |path: &str| path.split('.').count();
     let ends = |path: &&str| path.strip_suffix(name).is_some_and(|outer| outer.ends_with('.'));
     let found = || paths.iter().map(String::as_str).filter(ends);
-    let least = found().map(depth).min()?;
-    let mut nearest = found().filter(|path| depth(path) == least);
+    let min = found().map(depth).min()?;
+    let mut nearest = found().filter(|path| depth(path) == min);
     nearest.next().filter(|_| nearest.next().is_none())
 }
 

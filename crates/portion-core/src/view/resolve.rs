@@ -149,7 +149,7 @@ pub fn resolve(
     let tokens = token_budget(&view, request, media::reply_budget(media, snapshot, policy), policy);
     let sized = request.max_tokens.is_some() || view.limit.is_some();
     let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
-    let roomy = count.is_none() && request.max_tokens.is_some_and(|most| most > policy.reply_target);
+    let roomy = count.is_none() && request.max_tokens.is_some_and(|max| max > policy.reply_target);
     let goes_on = base.is_some_and(|(_, at)| at == from && !at.offset.is_start());
     Ok(ResolvedRequest {
         view,

@@ -316,8 +316,8 @@ async fn replies_get_smaller_as_the_session_fills() {
     for _ in 0..60 {
         costs.push(portion(fixture.fresh(list_bookings(), bookings(5_000)).await).tokens());
     }
-    let most: usize = costs[..40].iter().sum();
-    assert!(most <= 20_000 + 20 * 300, "{most} {costs:?}");
+    let max: usize = costs[..40].iter().sum();
+    assert!(max <= 20_000 + 20 * 300, "{max} {costs:?}");
     assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
     assert!(costs[0] > 900 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
     assert_eq!(fixture.session.served_tokens(), costs.iter().sum::<usize>());

@@ -249,13 +249,13 @@ mod tests {
     use super::super::walk::{self, Splice};
     use super::{Excess, LimitOutcome, MemberLimiter, non_media_bytes};
 
-    fn check(json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
-        check_excess(Excess::Mark, json, most, expect, becomes);
+    fn check(json: &str, max: usize, expect: LimitOutcome, becomes: &str) {
+        check_excess(Excess::Mark, json, max, expect, becomes);
     }
 
-    fn check_excess(excess: Excess, json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
+    fn check_excess(excess: Excess, json: &str, max: usize, expect: LimitOutcome, becomes: &str) {
         let redact = RedactionRules::default_secrets();
-        let bound = MemberLimiter { max_bytes: most, redact: Some(&redact), excess };
+        let bound = MemberLimiter { max_bytes: max, redact: Some(&redact), excess };
         let mut splice = Splice::new(json);
         let members = walk::members_except(json, walk::document_span(json), &["kept"]);
         assert_eq!(bound.limit_members(json, &members, &mut splice), expect, "{json}");

@@ -82,9 +82,9 @@ impl ValueCounts {
                     counts.numbers += 1;
                     counts.plain += usize::from(text.trim().parse::<f64>().is_ok());
                     let is_digits = text.bytes().all(|b| b.is_ascii_digit());
-                    let (least, most) = counts.digits.unwrap_or((usize::MAX, 0));
-                    let least = least.min(if is_digits { text.len() } else { 0 });
-                    counts.digits = Some((least, most.max(text.len())));
+                    let (min, max) = counts.digits.unwrap_or((usize::MAX, 0));
+                    let min = min.min(if is_digits { text.len() } else { 0 });
+                    counts.digits = Some((min, max.max(text.len())));
                 }
                 Cell::Text(text) => {
                     counts.texts += 1;
@@ -139,7 +139,7 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
         ));
     }
     // Digits of one length are sorted alike as texts and as numbers.
-    if !is_computed && counts.digits.is_some_and(|(least, most)| least == most) {
+    if !is_computed && counts.digits.is_some_and(|(min, max)| min == max) {
         return None;
     }
     // Sums read them as numbers.

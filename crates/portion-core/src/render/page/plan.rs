@@ -166,13 +166,14 @@ impl<'a> Planner<'a> {
         let is_fixed = page.fixed_count.is_some() || page.target.view.limit.is_some();
         let main = self.order().main_count.max(1);
         let fields = |count, elision, item_count| Choice { field_count: Some(count), elision, item_count };
-        let least = if is_fixed || fits(fields(main, 0, wanted)) { wanted } else { wanted.min(MIN_RECORDS) };
+        let min_count =
+            if is_fixed || fits(fields(main, 0, wanted)) { wanted } else { wanted.min(MIN_RECORDS) };
         // The main fields of the least number of records, then more fields, then more records.
         for elision in elisions.clone() {
-            if fits(fields(main, elision, least)) {
+            if fits(fields(main, elision, min_count)) {
                 let useful = self.order().useful_count.max(main);
-                let choice = self.most_fields(fields(main, elision, least), useful, as_table);
-                return Some(self.most_items(choice, least, as_table));
+                let choice = self.most_fields(fields(main, elision, min_count), useful, as_table);
+                return Some(self.most_items(choice, min_count, as_table));
             }
         }
         let shortest = *elisions.end();
@@ -183,7 +184,8 @@ impl<'a> Planner<'a> {
             let fewer = || self.most_items(fields(1, shortest, wanted), 0, as_table);
             return Some(choice.unwrap_or_else(fewer)).filter(|choice| choice.item_count > 0);
         }
-        let mut fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
+        let mut fewer =
+            elisions.map(|elision| self.most_items(fields(main, elision, min_count), 0, as_table));
         fewer.find(|choice| choice.item_count > 0)
     }
 
@@ -200,16 +202,16 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Returns the choice with as many more fields as fit, at most `most`.
-    fn most_fields(&self, choice: Choice, most: usize, as_table: bool) -> Choice {
+    /// Returns the choice with as many more fields as fit, at most `max`.
+    fn most_fields(&self, choice: Choice, max: usize, as_table: bool) -> Choice {
         let with = |count| Choice { field_count: Some(count), ..choice };
-        with(largest(choice.field_count.unwrap_or(0)..most + 1, |count| self.fits(with(count), as_table)))
+        with(largest(choice.field_count.unwrap_or(0)..max + 1, |count| self.fits(with(count), as_table)))
     }
 
-    /// Returns the choice with as many records as fit, of which `least` are known to.
-    fn most_items(&self, choice: Choice, least: usize, as_table: bool) -> Choice {
+    /// Returns the choice with as many records as fit, of which `min` are known to.
+    fn most_items(&self, choice: Choice, min: usize, as_table: bool) -> Choice {
         let with = |item_count| Choice { item_count, ..choice };
-        with(largest(least..self.page.wanted_count + 1, |count| self.fits(with(count), as_table)))
+        with(largest(min..self.page.wanted_count + 1, |count| self.fits(with(count), as_table)))
     }
 
     fn fits(&self, choice: Choice, as_table: bool) -> bool {

@@ -175,14 +175,14 @@ impl Session {
                 _ => 1 + part.text().matches('\n').count(),
             }
         });
-        let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes();
+        let max = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes();
         let mut replies = vec![reply];
         while replies.len() <= far
             && let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next()?)))
         {
             let reply = self.read(view, next, &Request::default()).expect("nothing new is asked");
             replies.push(reply);
-            assert!(replies.len() <= most, "no end after {most} replies: {:?}", replies.last());
+            assert!(replies.len() <= max, "no end after {max} replies: {:?}", replies.last());
         }
         replies
     }
@@ -259,10 +259,10 @@ impl Session {
         let always = plain && self.policy.render_options.metadata == MetadataMode::Always;
         let threshold = self.policy.token_budget_threshold;
         // A small payload may cost up to the threshold, and media as much as they need.
-        let most = if always { threshold.max(asked.token_budget) } else { asked.token_budget };
+        let max = if always { threshold.max(asked.token_budget) } else { asked.token_budget };
         let twice = fresh && self.snapshot.structured_part().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
-        let most = most.min(share);
+        let max = max.min(share);
         let notice = portion.notice();
         let (mut tokens, mut bytes) = (0, ENVELOPE + notice.len());
         if let Some(notice) = portion.separate_notice() {
@@ -292,12 +292,12 @@ impl Session {
             tokens += cost;
             bytes += size;
         }
-        assert!(tokens <= most, "{tokens} tokens of {most}: {portion:?}");
+        assert!(tokens <= max, "{tokens} tokens of {max}: {portion:?}");
         assert!(tokens <= portion.tokens(), "{tokens} tokens, {} told", portion.tokens());
         let free = self.snapshot.structured_part().is_some_and(is_free);
         if let Some(structured) = portion.structured().filter(|_| !free) {
             let tokens = self.counter.count(&minified(structured));
-            assert!(tokens <= most, "structured: {tokens} tokens of {most}: {portion:?}");
+            assert!(tokens <= max, "structured: {tokens} tokens of {max}: {portion:?}");
             bytes += structured.len();
         }
         // The limit has a minimum.

@@ -170,14 +170,14 @@ impl SnapshotCache {
     }
 
     fn to_write(&self, count: usize) -> Vec<SnapshotKey> {
-        let (mut kept, most) = (0, self.limits.memory_bytes / 2);
-        if self.bytes <= most {
+        let (mut kept, max) = (0, self.limits.memory_bytes / 2);
+        if self.bytes <= max {
             return Vec::new();
         }
         let entries = self.by_last_use.values().rev().filter_map(|id| self.entries.get(id));
         let exceeds = |entry: &&CacheEntry| {
             kept += entry.bytes;
-            kept > most
+            kept > max
         };
         let beyond: Vec<&CacheEntry> =
             entries.filter(|entry| !entry.writes.are_done()).filter(exceeds).collect();

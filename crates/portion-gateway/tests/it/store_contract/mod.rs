@@ -203,20 +203,20 @@ async fn a_list_that_grows_is_still_recalled(trial: &mut Trial<'_>) {
 
 async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("time"), Arc::new(drawers(3)));
-    let (root, most) = (View::root(), trial.ttl * 3 / 4);
+    let (root, wait) = (View::root(), trial.ttl * 3 / 4);
     trial.put(&scope, 6, &snapshot, root.clone()).await;
-    trial.wait(most);
+    trial.wait(wait);
     trial.find(&scope, 6, &root).await.expect("its time is not over");
-    trial.wait(most);
+    trial.wait(wait);
     let now = trial.now();
     trial
         .store
         .put_view(&scope, named(6), (&snapshot, drawer(&snapshot, 0)), now)
         .await
         .expect("it was found since");
-    trial.wait(most);
+    trial.wait(wait);
     assert_eq!(trial.recall(&scope).await, Some(named(6)));
-    trial.wait(most);
+    trial.wait(wait);
     trial.find(&scope, 6, &root).await.expect("it was recalled since");
     trial.wait(trial.ttl);
     assert_eq!(trial.recall(&scope).await, None);

@@ -255,9 +255,9 @@ fn resource_uri(text: &str, object: Option<&ObjectNode>) -> Option<String> {
     short_string_member(text, object?, "uri", MAX_BLOCK_FRAME_BYTES)
 }
 
-/// Returns a string member, unless it is longer than `most`.
-fn short_string_member(text: &str, object: &ObjectNode, name: &str, most: usize) -> Option<String> {
-    let value = object.string_member(text, name).filter(|value| value.len() <= most)?;
+/// Returns a string member, unless it is longer than `max`.
+fn short_string_member(text: &str, object: &ObjectNode, name: &str, max: usize) -> Option<String> {
+    let value = object.string_member(text, name).filter(|value| value.len() <= max)?;
     Some(unescape(value.slice(text)))
 }
 

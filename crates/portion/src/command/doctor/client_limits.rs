@@ -33,8 +33,8 @@ pub(super) fn check(servers: &[ClientServer], config: &Config, findings: &mut Ve
             grouped(policy.hard_cap as u64),
         );
         let room = client.reply_room();
-        let fits = room.max_bytes.is_none_or(|most| policy.hard_byte_limit <= most)
-            && room.max_tokens.is_none_or(|most| policy.hard_cap <= most);
+        let fits = room.max_bytes.is_none_or(|max| policy.hard_byte_limit <= max)
+            && room.max_tokens.is_none_or(|max| policy.hard_cap <= max);
         let finding = |level, message| Finding::new(level, "client-limits", client.title, message);
         let fix = config.top().get("preset").and_then(|set| origin_command(config.file(), &set.origin));
         findings.push(match (fits, fix) {

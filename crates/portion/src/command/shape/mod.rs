@@ -262,17 +262,17 @@ fn read_text(options: &Options, limit: usize) -> Result<(String, usize), ShapeEr
 fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     let file = || options.path().display().to_string();
     let unreadable = |why| ShapeError::Unreadable { file: file(), source: why };
-    let most = limit as u64 + 1;
+    let max = limit as u64 + 1;
     let mut bytes = Vec::new();
     let is_stdin = options.path().as_os_str() == "-";
     let is_file = !is_stdin && std::fs::metadata(options.path()).map_err(unreadable)?.is_file();
     // A pipe may have no writer, and a terminal waits for input.
     let waiting = (!is_file).then(|| SlowReadHint::start(file()));
     if is_stdin {
-        std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        std::io::stdin().lock().take(max).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
         let opened = std::fs::File::open(options.path()).map_err(unreadable)?;
-        opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        opened.take(max).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     drop(waiting);
     if bytes.len() > limit {
