@@ -37,11 +37,11 @@ impl Gateway {
     pub(super) async fn answer_query(
         &self,
         context: RequestContext,
-        (held, position): (StoredSnapshot, Position),
+        (stored, position): (StoredSnapshot, Position),
         request: Request,
         (ask, handle): (SnapshotQuery, QueriedHandle),
     ) -> Reply {
-        let caller = Caller { repeatable_arguments: held.arguments.clone(), ..context.caller };
+        let caller = Caller { repeatable_arguments: stored.arguments.clone(), ..context.caller };
         let context = RequestContext { caller, ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {
             let fault =
@@ -52,14 +52,14 @@ impl Gateway {
             Ok(joined) => joined,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let held = match handle {
-            QueriedHandle::None => held,
-            _ => match self.with_needed_items(&context.caller, held, Need::All).await {
-                Ok(held) => held,
+        let stored = match handle {
+            QueriedHandle::None => stored,
+            _ => match self.with_needed_items(&context.caller, stored, Need::All).await {
+                Ok(stored) => stored,
                 Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
             },
         };
-        let StoredSnapshot { id, snapshot, view, .. } = held;
+        let StoredSnapshot { id, snapshot, view, .. } = stored;
         let queried_snapshot = (!context.is_follow_up).then(|| Arc::clone(&snapshot));
         let context = RequestContext { queried_snapshot, ..context };
         let (caller, base) = (context.caller.clone(), Some((view, position)));
@@ -113,7 +113,7 @@ impl Gateway {
         }
     }
 
-    /// Answers a request for fields or an order of a text that has a table, as a query on the table. `held`: the snapshot
+    /// Answers a request for fields or an order of a text that has a table, as a query on the table. `stored`: the snapshot
     /// of the job.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Gateway {
         &self,
         context: &RequestContext,
         job: &Arc<RenderJob>,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         error: ViewError,
     ) -> Result<Reply, ViewError> {
         if !job.caller.effective_policy.policy.render_options.techniques.query {
@@ -130,15 +130,15 @@ impl Gateway {
         }
         let query_job = Arc::clone(job);
         let written = offload(job.snapshot.payload_bytes(), move || query_job.query_for_text(error)).await?;
-        let mut held = held.clone();
-        let context = context.clone().with_source(held.endpoint.clone(), Some(held.origin_snapshot));
+        let mut stored = stored.clone();
+        let context = context.clone().with_source(stored.endpoint.clone(), Some(stored.origin_snapshot));
         let request = Request { fields: None, sort: None, ..job.request.clone() };
-        if let Err(fault) = self.read_missing_blocks(&context, &mut held).await {
+        if let Err(fault) = self.read_missing_blocks(&context, &mut stored).await {
             return Ok(self.fault_reply(fault, &request, context.request_info()));
         }
         let position = job.base.as_ref().map(|(_, position)| *position).unwrap_or_default();
         let handle = if request.cursor.is_none() { QueriedHandle::New } else { QueriedHandle::Known };
-        Ok(self.answer_query(context, (held, position), request, (written, handle)).await)
+        Ok(self.answer_query(context, (stored, position), request, (written, handle)).await)
     }
 
     /// Looks up the other results of a query, by the rules of every cursor.
@@ -149,15 +149,15 @@ impl Gateway {
     ) -> Result<Vec<JoinedSnapshot>, UnresolvedCursor> {
         let mut joined = Vec::new();
         for (name, cursor) in ask.joined_cursors() {
-            let (held, _) = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await?;
-            let own = self.with_snapshot_rule(caller.clone(), &held);
+            let (stored, _) = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await?;
+            let own = self.with_snapshot_rule(caller.clone(), &stored);
             if !own.effective_policy.policy.render_options.techniques.query {
-                let fault = Fault::query_disabled(held.endpoint.as_deref(), own.read_call.to_follow_up());
-                let (endpoint, origin_snapshot) = (held.endpoint.clone(), Some(held.origin_snapshot));
+                let fault = Fault::query_disabled(stored.endpoint.as_deref(), own.read_call.to_follow_up());
+                let (endpoint, origin_snapshot) = (stored.endpoint.clone(), Some(stored.origin_snapshot));
                 return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
             }
-            let held = self.with_needed_items(&own, held, Need::All).await?;
-            joined.push(JoinedSnapshot { name: name.clone(), snapshot: held.snapshot, view: held.view });
+            let stored = self.with_needed_items(&own, stored, Need::All).await?;
+            joined.push(JoinedSnapshot { name: name.clone(), snapshot: stored.snapshot, view: stored.view });
         }
         Ok(joined)
     }

@@ -129,15 +129,15 @@ impl CachedStore {
         let Some(behind) = self.in_use() else { return found };
         let key = SnapshotKey { scope: *scope, id };
         match found {
-            Ok(held) if !held.snapshot.is_partial() => {
-                self.touch_later(behind, scope, &held);
-                Ok(held)
+            Ok(stored) if !stored.snapshot.is_partial() => {
+                self.touch_later(behind, scope, &stored);
+                Ok(stored)
             }
-            Ok(held) if extent == Extent::Page && held.view.is_of_everything() => {
-                behind.touch_later(key, &held, &self.memory);
+            Ok(stored) if extent == Extent::Page && stored.view.is_of_everything() => {
+                behind.touch_later(key, &stored, &self.memory);
                 // Other replies from it need other blocks.
-                let snapshot = Arc::new(held.snapshot.without_needs());
-                Ok(StoredSnapshot { snapshot, ..held })
+                let snapshot = Arc::new(stored.snapshot.without_needs());
+                Ok(StoredSnapshot { snapshot, ..stored })
             }
             Ok(_) => self.load(behind, key, (view, extent), now).await,
             // A view of a list that grows may be of a later version.
@@ -190,14 +190,14 @@ impl CachedStore {
     pub async fn read_blocks(
         &self,
         scope: &Scope,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         blocks: Vec<u32>,
     ) -> Result<Arc<Snapshot>, StoreLookupError> {
         // Without a store, no block is missing.
         let Some(behind) = self.in_use() else { return Err(StoreLookupError::Unknown) };
-        let key = SnapshotKey { scope: *scope, id: held.id };
-        let snapshot = load::read_blocks(behind, key, &held.snapshot, blocks).await?;
-        self.memory.complete(scope, held.id, &snapshot);
+        let key = SnapshotKey { scope: *scope, id: stored.id };
+        let snapshot = load::read_blocks(behind, key, &stored.snapshot, blocks).await?;
+        self.memory.complete(scope, stored.id, &snapshot);
         Ok(snapshot)
     }
 
@@ -272,9 +272,9 @@ impl CachedStore {
     }
 
     /// Restarts the time to live of a snapshot in the store. What a temporary file has not got is not written for that.
-    fn touch_later(&self, behind: &WriteBehind, scope: &Scope, held: &StoredSnapshot) {
-        if behind.is_shared || !self.memory.is_only_copy(scope, held.id) {
-            behind.touch_later(SnapshotKey { scope: *scope, id: held.id }, held, &self.memory);
+    fn touch_later(&self, behind: &WriteBehind, scope: &Scope, stored: &StoredSnapshot) {
+        if behind.is_shared || !self.memory.is_only_copy(scope, stored.id) {
+            behind.touch_later(SnapshotKey { scope: *scope, id: stored.id }, stored, &self.memory);
         }
     }
 

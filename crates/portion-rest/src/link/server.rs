@@ -92,13 +92,13 @@ fn answer_text(api: &Arc<RestApi>, text: &str, incoming: &mpsc::Sender<LinkEvent
 /// Sends a response as soon as it is complete, unless the request is cancelled.
 fn spawn(response: ResponseFuture, id: Option<&str>, incoming: &mpsc::Sender<LinkEvent>, running: &Running) {
     let incoming = incoming.clone();
-    let (key, held) = (id.map(str::to_owned), Arc::clone(running));
+    let (key, shared) = (id.map(str::to_owned), Arc::clone(running));
     // The lock is held until the task is known, so that the task cannot end before.
     let mut tasks = lock(running);
     let task = tokio::spawn(async move {
         let frame = response.await;
         if let Some(key) = key {
-            lock(&held).take(&key);
+            lock(&shared).take(&key);
         }
         let _ = incoming.send(LinkEvent::Frame(frame)).await;
     });

@@ -203,10 +203,10 @@ impl SnapshotCache {
         let now = self.expire(now);
         let id = self.usage.find_reusable(scope, reuse)?;
         let slot = self.entries.get(&id)?;
-        let held = slot.to_stored(slot.views.root().clone());
+        let stored = slot.to_stored(slot.views.root().clone());
         self.touch(id, now);
         self.uncounted.insert(id);
-        Some(held)
+        Some(stored)
     }
 
     /// Returns the reuse key of a snapshot, unless a later one has taken it over.
@@ -400,7 +400,7 @@ impl SnapshotCache {
 #[cfg(test)]
 impl SnapshotCache {
     /// Returns the bytes of a scope.
-    pub(super) fn held(&self, scope: &Scope) -> usize {
+    pub(super) fn used(&self, scope: &Scope) -> usize {
         self.usage.bytes(scope)
     }
 

@@ -91,7 +91,7 @@ impl MemoryStore {
             cache.put_view(scope, id, view, now)?;
             cache
                 .find(scope, id, view_id, now)
-                .map(|held| held.view)
+                .map(|stored| stored.view)
                 .map_err(|_| StoreWriteError::SnapshotGone)
         })
     }

@@ -82,8 +82,8 @@ impl MemoryStore {
         let (view, created) = self.with_cache(|cache| {
             let view_id = view.id();
             cache.put_view(scope, id, view, now)?;
-            let held = cache.find(scope, id, view_id, now).map_err(|_| StoreWriteError::SnapshotGone)?;
-            Ok::<_, StoreWriteError>((held.view, cache.begin_write(scope, id)?))
+            let stored = cache.find(scope, id, view_id, now).map_err(|_| StoreWriteError::SnapshotGone)?;
+            Ok::<_, StoreWriteError>((stored.view, cache.begin_write(scope, id)?))
         })?;
         Ok((view, self.queued_write(scope, id, created)))
     }
@@ -94,7 +94,7 @@ impl MemoryStore {
             let is_older = cache.has_failed_writes(scope, read.id)
                 && cache
                     .find(scope, read.id, ViewId::default(), now)
-                    .is_ok_and(|held| !held.snapshot.is_partial());
+                    .is_ok_and(|stored| !stored.snapshot.is_partial());
             if !is_older {
                 let _ = cache.put(scope, read.clone().into(), now);
             }
@@ -126,10 +126,10 @@ impl MemoryStore {
     pub(in crate::store) fn mark_rewritten(
         &self,
         scope: &Scope,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         last_used: UseTick,
     ) -> bool {
-        self.with_cache(|cache| cache.mark_rewritten(scope, held, last_used))
+        self.with_cache(|cache| cache.mark_rewritten(scope, stored, last_used))
     }
 
     fn queued_write(self: &Arc<Self>, scope: &Scope, id: SnapshotId, created: UseTick) -> QueuedWrite {
@@ -210,9 +210,9 @@ impl SnapshotCache {
         }
     }
 
-    fn mark_rewritten(&mut self, scope: &Scope, held: &StoredSnapshot, last_used: UseTick) -> bool {
-        let entry = self.entry_mut(scope, held.id);
-        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &held.snapshot)) else {
+    fn mark_rewritten(&mut self, scope: &Scope, stored: &StoredSnapshot, last_used: UseTick) -> bool {
+        let entry = self.entry_mut(scope, stored.id);
+        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &stored.snapshot)) else {
             return false;
         };
         entry.writes.has_failed = false;
@@ -268,13 +268,13 @@ mod tests {
         let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
         drop(memory.put_unwritten(&scope, deposit(1), now));
         assert!(memory.put(&scope, deposit(2), now).is_err());
-        let held = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
-        memory.mark_rewritten(&Scope::from_principal("bob"), &held, 0);
+        let stored = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
+        memory.mark_rewritten(&Scope::from_principal("bob"), &stored, 0);
         assert!(memory.put(&scope, deposit(2), now).is_err(), "another caller's");
         let last_used = memory.whole(&scope, [1; 6]).expect("it is kept").last_used;
-        assert!(!memory.mark_rewritten(&scope, &held, last_used));
+        assert!(!memory.mark_rewritten(&scope, &stored, last_used));
         assert!(has(&memory, &scope, 1));
-        assert!(memory.mark_rewritten(&scope, &held, last_used), "it was used since");
+        assert!(memory.mark_rewritten(&scope, &stored, last_used), "it was used since");
         assert!(memory.put(&scope, deposit(2), now).is_ok());
     }
 

@@ -85,17 +85,17 @@ async fn instances_share_what_they_store() {
     put(&here, &scope, 1, &snapshot).await.expect("there is room");
     here.put_view(&scope, named(1), (&snapshot, first.clone()), Instant::now()).await.expect("it is small");
     flush(&here);
-    let held = there.find(&scope, named(1), first.id(), Instant::now()).await.expect("it is stored");
-    assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text());
-    assert_eq!(held.view.encode(&held.snapshot), first.encode(&snapshot));
-    assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+    let stored = there.find(&scope, named(1), first.id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(stored.snapshot.parts()[0].text(), snapshot.parts()[0].text());
+    assert_eq!(stored.view.encode(&stored.snapshot), first.encode(&snapshot));
+    assert_eq!(stored.endpoint.as_deref(), Some(&list_bookings()));
     there
-        .put_view(&scope, named(1), (&held.snapshot, second.clone()), Instant::now())
+        .put_view(&scope, named(1), (&stored.snapshot, second.clone()), Instant::now())
         .await
         .expect("it is small");
     flush(&there);
-    let held = here.find(&scope, named(1), second.id(), Instant::now()).await.expect("it is stored");
-    assert_eq!(held.view.id(), second.id());
+    let stored = here.find(&scope, named(1), second.id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(stored.view.id(), second.id());
 }
 
 /// A view that another instance is still writing is waited for, whether the snapshot is in memory or not.
@@ -304,8 +304,8 @@ async fn damage_is_noticed() {
     let lengths = [0, 10, 1_000, whole.len() / 2, whole.len() - 1];
     for (number, damaged) in damages.chain(lengths.map(|len| whole[..len].to_vec())).enumerate() {
         fs::write(&path, damaged).expect("it can be written");
-        if let Ok(held) = find().await {
-            assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "damage {number}");
+        if let Ok(stored) = find().await {
+            assert_eq!(stored.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "damage {number}");
         } else {
             put(&store(root.path(), 0), &scope, 1, &snapshot).await.expect("it is written again");
             find().await.expect("it is whole again");

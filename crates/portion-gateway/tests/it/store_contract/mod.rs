@@ -73,7 +73,7 @@ impl Trial<'_> {
 
     async fn recall(&mut self, scope: &Scope) -> Option<SnapshotId> {
         let now = self.now();
-        self.store.find_reusable(scope, key("{}"), now).await.map(|held| held.id)
+        self.store.find_reusable(scope, key("{}"), now).await.map(|stored| stored.id)
     }
 }
 
@@ -103,11 +103,11 @@ async fn what_was_put_is_found(trial: &mut Trial<'_>) {
     let (root, first) = (View::root(), drawer(&snapshot, 0));
     trial.put(&scope, 1, &snapshot, first.clone()).await;
     for view in [&root, &first] {
-        let held = trial.find(&scope, 1, view).await.expect("it was put");
-        assert_eq!(held.id, named(1));
-        assert_eq!(held.view.id(), view.id());
-        assert_eq!(held.snapshot.payload_bytes(), snapshot.payload_bytes());
-        assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+        let stored = trial.find(&scope, 1, view).await.expect("it was put");
+        assert_eq!(stored.id, named(1));
+        assert_eq!(stored.view.id(), view.id());
+        assert_eq!(stored.snapshot.payload_bytes(), snapshot.payload_bytes());
+        assert_eq!(stored.endpoint.as_deref(), Some(&list_bookings()));
     }
 }
 

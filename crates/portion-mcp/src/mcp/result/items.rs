@@ -177,9 +177,9 @@ impl ResultOutline<'_> {
         if !object.members.iter().any(is_extra) {
             return;
         }
-        let held = self.sequences.len();
+        let sequence = self.sequences.len();
         for (i, member) in object.members.iter().enumerate().filter(|(_, member)| is_extra(member)) {
-            extras.add(*member, (held, i), address);
+            extras.add(*member, (sequence, i), address);
         }
         self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
     }
