@@ -70,7 +70,7 @@ fn may_rank(
     let view = &request.view;
     let is_whole_list = match &view.target {
         Target::Everything => true,
-        Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
+        Target::Value(value) => value.pointer.is_empty() && value.field_subset.is_none(),
     };
     let keeps_order = view.order.is_some() || view.raw || view.range.is_some() || request.is_continuation;
     // The order of an answer is that of its query.

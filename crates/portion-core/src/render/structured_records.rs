@@ -45,7 +45,7 @@ impl<'a> PartWalk<'a> {
         // A page by number, or another order, selects the whole of one part.
         let is_payload = match &view.target {
             Target::Everything => true,
-            Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
+            Target::Value(value) => value.pointer.is_empty() && value.field_subset.is_none(),
         };
         let plain =
             view.field_selection == RequestedFields::Auto && !view.raw && view.range.is_none() && is_payload;
@@ -71,7 +71,8 @@ impl<'a> PartWalk<'a> {
             DuplicateForm::Blocks(span) => Placement::Blocks(span),
         };
         let is_raw = self.request.view.raw;
-        let is_inside = matches!(&self.request.view.target, Target::Value(node) if !node.pointer.is_empty());
+        let is_inside =
+            matches!(&self.request.view.target, Target::Value(value) if !value.pointer.is_empty());
         if let Some(DuplicateForm::Blocks(span)) = part.duplicate.map(|twin| twin.form)
             && !is_raw
             && !is_inside
@@ -79,11 +80,11 @@ impl<'a> PartWalk<'a> {
         {
             return Some(StructuredForm::SameAsText(Placement::Blocks(span)));
         }
-        if let Target::Value(node) = &self.request.view.target {
-            let shown = usize::from(node.part);
+        if let Target::Value(value) = &self.request.view.target {
+            let shown = usize::from(value.part);
             let itself = (shown == at).then_some(Placement::Root);
             let shape = itself.or(part.duplicate.filter(|twin| twin.part == shown).map(twin));
-            let shape = shape.filter(|_| node.pointer.is_empty());
+            let shape = shape.filter(|_| value.pointer.is_empty());
             let Some(shape) = shape else {
                 return Some(self.twin_form(Placement::UnderPortion, text, room));
             };

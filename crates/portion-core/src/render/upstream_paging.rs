@@ -146,12 +146,13 @@ pub(super) fn note_gap(walk: &PartWalk<'_>, content: &mut ReplyContent<'_>) {
 
 /// Returns true if the main list, or what contains it, is selected.
 fn shows_main_list(walk: &PartWalk<'_>) -> bool {
-    let Target::Value(node) = &walk.request.view.target else { return true };
-    let part = walk.main_part.filter(|at| *at == usize::from(node.part)).map(|at| &walk.snapshot.parts()[at]);
+    let Target::Value(value) = &walk.request.view.target else { return true };
+    let part =
+        walk.main_part.filter(|at| *at == usize::from(value.part)).map(|at| &walk.snapshot.parts()[at]);
     let Some(Structure::List(list)) = part.and_then(Part::indexed_text).map(|text| &text.structure) else {
         return false;
     };
-    let inside = list.pointer.strip_prefix(node.pointer.as_str());
+    let inside = list.pointer.strip_prefix(value.pointer.as_str());
     inside.is_some_and(|inside| inside.is_empty() || inside.starts_with('/'))
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn select_fields(
         return Ok(RequestedFields::All);
     }
     let subjects: Vec<&IndexedText> = match &view.target {
-        Target::Value(node) => vec![&node.subject],
+        Target::Value(value) => vec![&value.subject],
         Target::Everything => snapshot.parts().iter().filter_map(|part| part.indexed_text()).collect(),
     };
     let json: Vec<&IndexedText> = subjects.into_iter().filter(|subject| subject.is_json()).collect();

@@ -136,7 +136,7 @@ impl<'a> PartWalk<'a> {
     /// Renders what the request selects.
     pub(super) fn render(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let mut content = match &self.request.view.target {
-            Target::Value(node) => self.render_value(node, room),
+            Target::Value(value) => self.render_value(value, room),
             Target::Everything => self.render_everything(room),
         };
         upstream_paging::note_upstream_step(self, &mut content);
