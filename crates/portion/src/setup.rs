@@ -105,12 +105,12 @@ impl LoadedConfig {
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
         let rules = EndpointRules::new(Arc::clone(&config) as _, client_limits);
-        let settings = GatewayParts {
+        let parts = GatewayParts {
             observer: Arc::clone(&observer),
             earlier_cursor_secrets,
             ..GatewayParts::new(rules, store, cursor_secret)
         };
-        let gateway = Arc::new(Gateway::new(settings));
+        let gateway = Arc::new(Gateway::new(parts));
         let (live_gateway, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
         let factories: Arc<Mutex<Vec<McpProcessorFactory>>> = Arc::default();
         let listed_factories = Arc::clone(&factories);

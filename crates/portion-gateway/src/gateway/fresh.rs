@@ -209,7 +209,7 @@ impl Gateway {
         reuse: Option<ReuseKey>,
         fetch: Option<&Arc<Fetch>>,
     ) -> Option<StoredSnapshot> {
-        let deposit = NewSnapshot {
+        let new = NewSnapshot {
             id: job.snapshot_id,
             snapshot: Arc::clone(&job.snapshot),
             view,
@@ -221,12 +221,12 @@ impl Gateway {
             origin_snapshot: context.origin_snapshot.unwrap_or(job.snapshot_id),
         };
         // An equal, later call may have taken over the reuse key when the fetch ends.
-        let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
-        let stored = StoredSnapshot::from(deposit.clone());
+        let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..new.clone() });
+        let stored = StoredSnapshot::from(new.clone());
         if fetch.is_some() {
-            self.fetches.claim_later(&job.caller.scope, deposit.id);
+            self.fetches.claim_later(&job.caller.scope, new.id);
         }
-        if !is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await) {
+        if !is_stored(&self.store.put(&job.caller.scope, new, self.now()).await) {
             return None;
         }
         if job.snapshot.answer().is_none() {

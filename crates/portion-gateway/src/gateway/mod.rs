@@ -141,9 +141,9 @@ impl RequestContext {
 
 impl Gateway {
     /// Creates a gateway from its parts.
-    pub fn new(settings: GatewayParts) -> Self {
+    pub fn new(parts: GatewayParts) -> Self {
         let GatewayParts { rules, cursor_secret: secret, earlier_cursor_secrets, store, clock, observer } =
-            settings;
+            parts;
         let keyring = Keyring::new(&secret).with_earlier(&earlier_cursor_secrets);
         let renderer = Arc::new(Renderer { keyring });
         let accounts = Arc::new(Accounting::new(observer, Arc::clone(&clock)));

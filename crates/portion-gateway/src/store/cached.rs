@@ -53,21 +53,16 @@ impl CachedStore {
     ///
     /// # Errors
     /// If neither the memory nor the store can keep it.
-    pub async fn put(
-        &self,
-        scope: &Scope,
-        deposit: NewSnapshot,
-        now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    pub async fn put(&self, scope: &Scope, new: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
         if let Some(temporary) = &self.temporary {
-            return self.put_spilling(temporary, scope, deposit, now).await;
+            return self.put_spilling(temporary, scope, new, now).await;
         }
-        let Some(behind) = &self.behind else { return self.memory.put(scope, deposit, now) };
-        let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
+        let Some(behind) = &self.behind else { return self.memory.put(scope, new, now) };
+        let (key, reuse) = (SnapshotKey { scope: *scope, id: new.id }, new.reuse_key);
         behind.wait_for_room().await;
-        match self.memory.put_unwritten(scope, deposit.clone(), now) {
-            Ok(write) => behind.put_later(key, deposit, write),
-            Err(_) => behind.put_in_turn(key, deposit, &self.memory).await?,
+        match self.memory.put_unwritten(scope, new.clone(), now) {
+            Ok(write) => behind.put_later(key, new, write),
+            Err(_) => behind.put_in_turn(key, new, &self.memory).await?,
         }
         if let Some(reuse) = reuse {
             behind.set_reusable_later(*scope, reuse, Some(key.id)).await;

@@ -63,19 +63,19 @@ impl CachedStore {
     pub(crate) async fn replace(
         &self,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         owner: OwnerId,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        let Some(behind) = &self.behind else { return self.put(scope, deposit, now).await };
-        let key = SnapshotKey { scope: *scope, id: deposit.id };
-        let written = behind.replace(key, owner, deposit.clone()).await;
+        let Some(behind) = &self.behind else { return self.put(scope, new, now).await };
+        let key = SnapshotKey { scope: *scope, id: new.id };
+        let written = behind.replace(key, owner, new.clone()).await;
         if written == Err(StoreWriteError::Claimed) {
             self.memory.discard(scope, key.id);
             return written;
         }
         // If the store fails, the memory goes on alone.
-        let Ok(write) = self.memory.put_unwritten(scope, deposit, now) else {
+        let Ok(write) = self.memory.put_unwritten(scope, new, now) else {
             if written.is_ok() {
                 self.memory.discard(scope, key.id);
             }

@@ -71,10 +71,10 @@ impl WriteBehind {
     }
 
     /// Stores a snapshot later.
-    pub(super) fn put_later(&self, key: SnapshotKey, deposit: NewSnapshot, write: QueuedWrite) {
-        let bytes = deposit.snapshot.heap_bytes();
+    pub(super) fn put_later(&self, key: SnapshotKey, new: NewSnapshot, write: QueuedWrite) {
+        let bytes = new.snapshot.heap_bytes();
         self.submit(JobPriority::Required, bytes, async move |store| {
-            finish(&*store, write, &store.put(key, record::encode(&deposit)).await);
+            finish(&*store, write, &store.put(key, record::encode(&new)).await);
         });
         // Another instance may be asked for the rest at once.
         self.worker.wake();
@@ -85,12 +85,12 @@ impl WriteBehind {
     pub(super) async fn put_in_turn(
         &self,
         key: SnapshotKey,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         memory: &Arc<MemoryStore>,
     ) -> Result<(), StoreWriteError> {
-        let (memory, bytes) = (Arc::clone(memory), deposit.snapshot.heap_bytes());
+        let (memory, bytes) = (Arc::clone(memory), new.snapshot.heap_bytes());
         self.write_in_turn(bytes, async move |store| {
-            store.put(key, record::encode(&deposit)).await?;
+            store.put(key, record::encode(&new)).await?;
             memory.discard(&key.scope, key.id);
             Ok(())
         })
@@ -115,12 +115,11 @@ impl WriteBehind {
         &self,
         key: SnapshotKey,
         owner: OwnerId,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
     ) -> Result<(), StoreWriteError> {
-        let bytes = deposit.snapshot.heap_bytes();
-        let write = async move |store: Arc<dyn SnapshotStore>| {
-            store.replace(key, owner, record::encode(&deposit)).await
-        };
+        let bytes = new.snapshot.heap_bytes();
+        let write =
+            async move |store: Arc<dyn SnapshotStore>| store.replace(key, owner, record::encode(&new)).await;
         let outcome = self.write_in_turn(bytes, write).await;
         log_failure(&*self.store, &outcome);
         outcome

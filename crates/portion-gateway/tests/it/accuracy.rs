@@ -54,8 +54,8 @@ impl Scene {
         let log = tracing::subscriber::set_default(lines.clone());
         let heard = Arc::new(RecordedEvents::default());
         let observer = Arc::clone(&heard) as Arc<dyn Observer>;
-        let settings = GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]);
-        Self { gateway: Gateway::new(GatewayParts { observer, ..settings }), heard, lines, _log: log }
+        let parts = GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]);
+        Self { gateway: Gateway::new(GatewayParts { observer, ..parts }), heard, lines, _log: log }
     }
 
     fn by(tokenizer: Tokenizer, percent: f64) -> Self {

@@ -31,11 +31,11 @@ struct GatewayFixture {
 impl GatewayFixture {
     fn under(policy_source: impl PolicySource + 'static) -> Self {
         let observer = Arc::new(RecordingObserver::default());
-        let settings = GatewayParts {
+        let parts = GatewayParts {
             observer: Arc::clone(&observer) as Arc<dyn Observer>,
             ..GatewayParts::new(rules(policy_source), Arc::new(MemoryStore::default()), [7; 32])
         };
-        Self { gateway: Gateway::new(settings), observer, session: ClientSession::with_id(ada(), "one") }
+        Self { gateway: Gateway::new(parts), observer, session: ClientSession::with_id(ada(), "one") }
     }
 
     /// Returns a caller under the current rules.

@@ -60,14 +60,14 @@ fn check_with_transport(
     let snapshot =
         capture(Payload { blocks, paging_arguments: paging, transport_page, ..Payload::default() });
     let counter = Tokenizer::Chars4.counter();
-    let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+    let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
     let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let (read_call, query_tool, read_uri) = ("portion_read".into(), None, None);
     let cx = Context { policy: &policy, counter, issue_cursor: &mint, read_call, query_tool, read_uri };
-    let FirstReply::Portion(portion) = first_reply(&snapshot, &asked, &cx) else {
+    let FirstReply::Portion(portion) = first_reply(&snapshot, &resolved, &cx) else {
         panic!("untouched: {payload}")
     };
     let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
@@ -124,8 +124,8 @@ fn the_next_step_is_named_whatever_is_shown() {
         let next = Some(NextPage::Call("portion_read(cursor=c)".into()));
         let transport_page = TransportPage { next, total: None }.into_field();
         let snapshot = capture(Payload { blocks, transport_page, ..Payload::default() });
-        let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
-        let FirstReply::Portion(portion) = super::reply(&snapshot, &asked, &policy) else {
+        let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+        let FirstReply::Portion(portion) = super::reply(&snapshot, &resolved, &policy) else {
             panic!("untouched: {texts:?}")
         };
         let notice = portion.separate_notice().expect("a notice");

@@ -105,8 +105,8 @@ impl Trial {
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
-                let deposit = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
-                let made = self.made_room(*principal, |cache, scope| cache.put(scope, deposit, now));
+                let new = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
+                let made = self.made_room(*principal, |cache, scope| cache.put(scope, new, now));
                 if made {
                     self.used(id, *principal);
                 }

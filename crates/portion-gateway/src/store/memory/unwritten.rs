@@ -57,12 +57,12 @@ impl MemoryStore {
     pub(in crate::store) fn put_unwritten(
         self: &Arc<Self>,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<QueuedWrite, StoreWriteError> {
-        let id = deposit.id;
+        let id = new.id;
         let created = self.with_cache(|cache| {
-            cache.put(scope, deposit, now)?;
+            cache.put(scope, new, now)?;
             cache.begin_write(scope, id)
         })?;
         Ok(self.queued_write(scope, id, created))
@@ -189,12 +189,12 @@ impl SnapshotCache {
     pub(super) fn put_by_share(
         &mut self,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         self.gives_way = true;
-        let id = deposit.id;
-        let stored = self.put(scope, deposit, now);
+        let id = new.id;
+        let stored = self.put(scope, new, now);
         self.gives_way = false;
         stored?;
         if let Some(entry) = self.entry_mut(scope, id) {
@@ -226,12 +226,12 @@ mod tests {
 
     use portion_core::cursor::{Scope, ViewId};
 
-    use super::super::tests::{bytes_of, deposit};
+    use super::super::tests::{bytes_of, new_snapshot};
     use super::*;
     use crate::store::StoreLimits;
 
     fn memory(entries: usize) -> Arc<MemoryStore> {
-        let memory_bytes = entries * bytes_of(deposit(1), &[]);
+        let memory_bytes = entries * bytes_of(new_snapshot(1), &[]);
         Arc::new(MemoryStore::new(StoreLimits { memory_bytes, ..StoreLimits::default() }))
     }
 
@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn what_the_store_has_is_evicted_first() {
         let (memory, scope, now) = (memory(2), Scope::from_principal("ada"), Instant::now());
-        let lost = memory.put_unwritten(&scope, deposit(1), now).expect("there is room");
-        memory.put_unwritten(&scope, deposit(2), now).expect("there is room").succeed();
+        let lost = memory.put_unwritten(&scope, new_snapshot(1), now).expect("there is room");
+        memory.put_unwritten(&scope, new_snapshot(2), now).expect("there is room").succeed();
         drop(lost);
-        memory.put_unwritten(&scope, deposit(3), now).expect("the second is evicted").succeed();
+        memory.put_unwritten(&scope, new_snapshot(3), now).expect("the second is evicted").succeed();
         assert!(has(&memory, &scope, 1) && !has(&memory, &scope, 2) && has(&memory, &scope, 3));
     }
 
@@ -253,39 +253,40 @@ mod tests {
     fn the_only_copy_stays_and_the_new_one_is_refused() {
         let (memory, ada, bob) = (memory(2), Scope::from_principal("ada"), Scope::from_principal("bob"));
         let now = Instant::now();
-        let queued = [1, 2].map(|id| memory.put_unwritten(&ada, deposit(id), now).expect("there is room"));
+        let queued =
+            [1, 2].map(|id| memory.put_unwritten(&ada, new_snapshot(id), now).expect("there is room"));
         for scope in [&ada, &bob] {
-            assert!(memory.put_unwritten(scope, deposit(3), now).is_err());
-            assert!(memory.put(scope, deposit(3), now).is_err());
+            assert!(memory.put_unwritten(scope, new_snapshot(3), now).is_err());
+            assert!(memory.put(scope, new_snapshot(3), now).is_err());
         }
         assert!(has(&memory, &ada, 1) && has(&memory, &ada, 2));
         queued.into_iter().for_each(QueuedWrite::succeed);
-        assert!(memory.put(&bob, deposit(3), now).is_ok(), "now the store has both");
+        assert!(memory.put(&bob, new_snapshot(3), now).is_ok(), "now the store has both");
     }
 
     #[test]
     fn a_failed_write_counts_until_the_snapshot_is_written_again() {
         let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
-        drop(memory.put_unwritten(&scope, deposit(1), now));
-        assert!(memory.put(&scope, deposit(2), now).is_err());
+        drop(memory.put_unwritten(&scope, new_snapshot(1), now));
+        assert!(memory.put(&scope, new_snapshot(2), now).is_err());
         let stored = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
         memory.mark_rewritten(&Scope::from_principal("bob"), &stored, 0);
-        assert!(memory.put(&scope, deposit(2), now).is_err(), "another caller's");
+        assert!(memory.put(&scope, new_snapshot(2), now).is_err(), "another caller's");
         let last_used = memory.whole(&scope, [1; 6]).expect("it is kept").last_used;
         assert!(!memory.mark_rewritten(&scope, &stored, last_used));
         assert!(has(&memory, &scope, 1));
         assert!(memory.mark_rewritten(&scope, &stored, last_used), "it was used since");
-        assert!(memory.put(&scope, deposit(2), now).is_ok());
+        assert!(memory.put(&scope, new_snapshot(2), now).is_ok());
     }
 
     #[test]
     fn a_write_of_an_earlier_version_does_not_count_for_the_later() {
         let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
-        let earlier = memory.put_unwritten(&scope, deposit(1), now).expect("there is room");
-        let later = memory.put_unwritten(&scope, deposit(1), now).expect("it replaces the earlier");
+        let earlier = memory.put_unwritten(&scope, new_snapshot(1), now).expect("there is room");
+        let later = memory.put_unwritten(&scope, new_snapshot(1), now).expect("it replaces the earlier");
         earlier.succeed();
-        assert!(memory.put(&scope, deposit(2), now).is_err());
+        assert!(memory.put(&scope, new_snapshot(2), now).is_err());
         later.succeed();
-        assert!(memory.put(&scope, deposit(2), now).is_ok());
+        assert!(memory.put(&scope, new_snapshot(2), now).is_ok());
     }
 }

@@ -65,11 +65,11 @@ pub(super) async fn put(
     id: u8,
     snapshot: &Arc<Snapshot>,
 ) -> Result<(), StoreWriteError> {
-    let deposit = NewSnapshot {
+    let new = NewSnapshot {
         endpoint: Some(Arc::new(list_bookings())),
         ..NewSnapshot::new(named(id), Arc::clone(snapshot))
     };
-    store.put(scope, deposit, Instant::now()).await
+    store.put(scope, new, Instant::now()).await
 }
 
 fn flush(store: &CachedStore) {
@@ -262,8 +262,8 @@ async fn a_burst_of_results_is_written() {
     let here = store(root.path(), 1 << 30);
     let id = |number: u32| std::array::from_fn(|at| number.to_be_bytes().get(at).copied().unwrap_or(1));
     for number in 0..RESULTS {
-        let deposit = NewSnapshot::new(id(number), Arc::clone(&snapshot));
-        here.put(&scope, deposit, Instant::now()).await.expect("there is room");
+        let new = NewSnapshot::new(id(number), Arc::clone(&snapshot));
+        here.put(&scope, new, Instant::now()).await.expect("there is room");
         for earlier in number.saturating_sub(3)..=number {
             here.find(&scope, id(earlier), View::root().id(), Instant::now()).await.expect("it is in memory");
         }

@@ -56,14 +56,14 @@ impl Trial<'_> {
     }
 
     async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
-        let deposit = NewSnapshot {
+        let new = NewSnapshot {
             view,
             endpoint: Some(Arc::new(list_bookings())),
             reuse_key: Some(key("{}")),
             ..NewSnapshot::new(named(id), Arc::clone(snapshot))
         };
         let now = self.now();
-        self.store.put(scope, deposit, now).await.expect("there is room");
+        self.store.put(scope, new, now).await.expect("there is room");
     }
 
     async fn find(&mut self, scope: &Scope, id: u8, view: &View) -> Result<StoredSnapshot, StoreLookupError> {
@@ -227,13 +227,13 @@ async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
 async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("gone"), Arc::new(drawers(3)));
     let now = trial.now();
-    let deposit = NewSnapshot {
+    let new = NewSnapshot {
         endpoint: Some(Arc::new(create_order())),
         arguments: Some("{\"table\":7}".into()),
         origin_snapshot: named(6),
         ..NewSnapshot::new(named(7), Arc::clone(&snapshot))
     };
-    trial.store.put(&scope, deposit, now).await.expect("there is room");
+    trial.store.put(&scope, new, now).await.expect("there is room");
     trial.wait(trial.ttl);
     match trial.find(&scope, 7, &View::root()).await {
         Err(StoreLookupError::SnapshotGone { endpoint, arguments, origin_snapshot: origin }) => {
@@ -251,15 +251,15 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
 #[test]
 fn an_eviction_is_logged_with_its_size() {
     let (scope, now) = (Scope::from_principal("ada"), Instant::now());
-    let deposit = |id| NewSnapshot::new(named(id), Arc::new(drawers(3)));
+    let new_snapshot = |id| NewSnapshot::new(named(id), Arc::new(drawers(3)));
     let roomy = MemoryStore::default();
-    roomy.put(&scope, deposit(1), now).expect("there is room");
+    roomy.put(&scope, new_snapshot(1), now).expect("there is room");
     let memory_bytes = roomy.stats(now).bytes;
     let store = MemoryStore::new(StoreLimits { memory_bytes, ..StoreLimits::default() });
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     for id in 1..3 {
-        store.put(&scope, deposit(id), now).expect("there is room");
+        store.put(&scope, new_snapshot(id), now).expect("there is room");
     }
     drop(guard);
     let log = lines.text();

@@ -149,7 +149,7 @@ impl HttpServer {
                     }
                     return match self.admit(request, None, false).await {
                         Ok(admitted) => {
-                            self.response_or_unavailable(admitted, |asked| backend.handle_stranger(asked))
+                            self.response_or_unavailable(admitted, |request| backend.handle_stranger(request))
                                 .await
                         }
                         Err(refusal) => refusal.into(),
@@ -158,7 +158,7 @@ impl HttpServer {
             };
             return match self.admit(request, identity, backend.accepts_json_rpc()).await {
                 Ok(admitted) => {
-                    self.response_or_unavailable(admitted, |asked| Some(backend.handle(asked))).await
+                    self.response_or_unavailable(admitted, |request| Some(backend.handle(request))).await
                 }
                 Err(refusal) => refusal.into(),
             };
@@ -174,7 +174,8 @@ impl HttpServer {
         {
             return match self.admit(request, None, false).await {
                 Ok(admitted) => {
-                    self.response_or_unavailable(admitted, |asked| backend.well_known(asked, question)).await
+                    self.response_or_unavailable(admitted, |request| backend.well_known(request, question))
+                        .await
                 }
                 Err(refusal) => refusal.into(),
             };
