@@ -6,7 +6,6 @@ mod sign_in;
 
 use std::future::ready;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
@@ -14,7 +13,7 @@ use hyper::{Method, Response, StatusCode};
 use portion_auth::Authenticator;
 use portion_config::user_dirs;
 use portion_mcp::front::http::{
-    Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument,
+    Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture,
 };
 use portion_mcp::http::body::{self, Body};
 use portion_mcp::once::OneShotFlag;
@@ -118,14 +117,6 @@ impl Backend for AdminPage {
 
     fn accepts_json_rpc(&self) -> bool {
         false
-    }
-
-    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-        None
-    }
-
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(ready(()))
     }
 }
 

@@ -292,7 +292,6 @@ impl HttpServer {
 #[cfg(test)]
 mod tests {
     use std::future::ready;
-    use std::pin::Pin;
 
     use hyper::header::{HeaderMap, HeaderValue};
 
@@ -307,14 +306,6 @@ mod tests {
             let mut response = Response::new(crate::http::body::empty());
             response.headers_mut().insert("x-name", HeaderValue::from_static(self.0));
             Box::pin(ready(response))
-        }
-
-        fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-            None
-        }
-
-        fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-            Box::pin(ready(()))
         }
     }
 
