@@ -43,12 +43,10 @@ impl<'a> PartWalk<'a> {
         let Self { request, is_whole: whole, .. } = self;
         let view = &request.view;
         // A page by number, or another order, selects the whole of one part.
-        let is_payload = match &view.target {
-            Target::Everything => true,
-            Target::Value(value) => value.pointer.is_empty() && value.field_subset.is_none(),
-        };
-        let plain =
-            view.field_selection == RequestedFields::Auto && !view.raw && view.range.is_none() && is_payload;
+        let plain = view.field_selection == RequestedFields::Auto
+            && !view.raw
+            && view.range.is_none()
+            && view.target.is_whole();
         !self.cx.policy.render_options.structured.is_view_of_text() && plain && !whole
     }
 

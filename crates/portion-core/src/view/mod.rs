@@ -76,6 +76,14 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Returns true for the whole of one part, or of all.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Value(value) => value.pointer.is_empty() && value.field_subset.is_none(),
+        }
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Everything, Self::Everything) => true,
@@ -260,11 +268,7 @@ impl View {
 
     /// Returns true if a whole part is shown from its beginning, with automatic selection and in its own order.
     pub(crate) fn is_whole_list(&self) -> bool {
-        let is_whole_part = match &self.target {
-            Target::Everything => true,
-            Target::Value(value) => value.pointer.is_empty() && value.field_subset.is_none(),
-        };
-        is_whole_part
+        self.target.is_whole()
             && self.field_selection == RequestedFields::Auto
             && self.limit.is_none()
             && self.range.is_none()
