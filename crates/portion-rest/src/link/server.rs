@@ -1,21 +1,20 @@
 //! Answers MCP messages of one link.
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_json::scan::quote;
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
-
-use super::RestApi;
-use super::exchange::CallResult;
 use portion_mcp::frame::{DroppedLine, Frame};
 use portion_mcp::mcp::error_code::{
     INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, json_rpc_error,
 };
 use portion_mcp::mcp::{MessageKind, MessageView, NEXT_PAGE_KEY, ParsedBatch, RequestIdMap};
 use portion_mcp::upstream::link::{LinkEvent, LinkTransport};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::RestApi;
+use super::exchange::CallResult;
 
 /// Revisions with `initialize`, the newest first.
 const STATEFUL_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
