@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::report::{Proof, milliseconds};
 use super::tour::{RecordsPage, ReplyNotice, TourError, cost, split_notice};
-use crate::stdio_client::{Client, ToolResponse};
+use crate::run::stdio_client::{Client, ToolResponse};
 
 /// Time after which a walk shows its progress.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);

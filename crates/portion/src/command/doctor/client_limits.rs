@@ -11,7 +11,7 @@ use portion_telemetry::show::grouped;
 use super::clients::ClientServer;
 use super::configuration::origin_command;
 use super::finding::{Finding, Level};
-use crate::environment::limits_from_environment;
+use crate::run::environment::limits_from_environment;
 
 /// Reports the limits of each client that has a server behind Portion.
 pub(super) fn check(servers: &[ClientServer], config: &Config, findings: &mut Vec<Finding>) {

@@ -10,7 +10,7 @@ use portion_install::{Change, Outcome};
 use portion_text::display::{counted, printable_lines, printable_name};
 use serde_json::{Value, json};
 
-use crate::terminal::{folded, print_stdout};
+use crate::cli::terminal::{folded, print_stdout};
 
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();

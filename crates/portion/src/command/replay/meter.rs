@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::strings::{StringFinder, StringId, StringTable, UsedLine};
 use super::transcript::{Event, Session, Tool};
-use crate::shaper::{Shaped, Shaper, ToolName};
+use crate::run::shaper::{Shaped, Shaper, ToolName};
 
 /// Name of the row with the cost of what Portion adds to the list of tools.
 pub(super) const LISTING: &str = "(tools of Portion)";

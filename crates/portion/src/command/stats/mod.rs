@@ -18,9 +18,9 @@ use portion_telemetry::show::{self, Format, Output, grouped};
 use portion_telemetry::timestamp::{self, readable};
 
 use super::CommandResult;
-use crate::environment::EndpointRuleLookup;
-use crate::options::FILE_HELP;
-use crate::terminal::{folded, for_stdout, reported, width};
+use crate::cli::options::FILE_HELP;
+use crate::cli::terminal::{folded, for_stdout, reported, width};
+use crate::run::environment::EndpointRuleLookup;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         &retention,
         StatsResult { requested: &filter, effective: &of, uses_records: single, is_empty: empty },
     ) {
-        crate::terminal::print_stderr!("portion: {note}");
+        crate::cli::terminal::print_stderr!("portion: {note}");
     }
     reported(written, None, ExitCode::SUCCESS)
 }
@@ -155,7 +155,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
         walks.add(&record);
     })?;
     if read == MAX_ADVICE_REQUESTS {
-        crate::terminal::print_stderr!(
+        crate::cli::terminal::print_stderr!(
             "portion: the advice uses the newest {} requests, since {}",
             grouped(read as u64),
             readable(oldest)

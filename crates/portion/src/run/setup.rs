@@ -25,13 +25,13 @@ use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
 
-use crate::environment::limits_from_environment;
-use crate::observers::{self, Observers};
-use crate::options::{ConfigOptions, KeyGroups};
-use crate::server::ServerIds;
-use crate::start_error::StartCheck;
-use crate::storage::{self, Storage};
-use crate::terminal;
+use crate::cli::options::{ConfigOptions, KeyGroups};
+use crate::cli::terminal;
+use crate::run::environment::limits_from_environment;
+use crate::run::observers::{self, Observers};
+use crate::run::server::ServerIds;
+use crate::run::start_error::StartCheck;
+use crate::run::storage::{self, Storage};
 
 /// Longest time of a shutdown for the recount of the last replies.
 const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);

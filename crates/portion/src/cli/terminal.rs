@@ -18,7 +18,7 @@ use tracing_subscriber::{Layer as _, fmt};
 
 /// Prints a line to stderr.
 macro_rules! print_stderr {
-    ($($argument:tt)*) => { $crate::terminal::write_stderr(format_args!($($argument)*)) };
+    ($($argument:tt)*) => { $crate::cli::terminal::write_stderr(format_args!($($argument)*)) };
 }
 pub(crate) use print_stderr;
 

@@ -14,7 +14,7 @@ use portion_mcp::front::http::{Backend, InboundRequest, RequestBody, ResponseFut
 use portion_mcp::http::body::{self, Body};
 use portion_policy::query_string::decode_component;
 
-use crate::dashboard::DashboardBackend;
+use crate::run::dashboard::DashboardBackend;
 
 /// Path of the form.
 const PATH: &str = "/sign-in";

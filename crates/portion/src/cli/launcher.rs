@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use portion_text::display::hex;
 use sha2::{Digest as _, Sha512};
 
-use crate::terminal::print_stderr;
+use crate::cli::terminal::print_stderr;
 
 /// Time between two lines about an installation.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);

@@ -20,8 +20,8 @@ use portion_mcp::once::OneShotFlag;
 use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
-use crate::dashboard::DashboardBackend;
-use crate::setup::Setup;
+use crate::run::dashboard::DashboardBackend;
+use crate::run::setup::Setup;
 pub(crate) use metrics::export_metrics;
 use sign_in::SignIn;
 
@@ -47,7 +47,7 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
         }
     };
     let Ok(address) = listener.local_addr() else { return };
-    crate::terminal::print_stderr!("portion: dashboard at http://{address}/");
+    crate::cli::terminal::print_stderr!("portion: dashboard at http://{address}/");
     let page = |path: &str, kind, write: Render, write_bare: Option<Render>| {
         let setup = Arc::clone(setup);
         let page: Arc<dyn Backend> =

@@ -19,10 +19,11 @@ use portion_policy::listing::ListingStyle;
 use portion_rest::link::RestConnector;
 use portion_text::display::hex;
 
-use crate::failure::UsageError;
-use crate::remote::{RemoteArgs, RemoteServer};
-use crate::rest::{self, RestServer};
-use crate::{oauth, process};
+use crate::cli::failure::UsageError;
+use crate::cli::oauth;
+use crate::cli::remote::{RemoteArgs, RemoteServer};
+use crate::cli::rest::{self, RestServer};
+use crate::run::process;
 
 /// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
 const MESSAGE_LIMIT: usize = 256 << 20;

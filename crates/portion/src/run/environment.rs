@@ -32,16 +32,16 @@ pub(crate) fn limits_from_environment() -> ClientLimits {
 }
 
 /// Rules of recorded endpoints under a configuration.
-pub(super) struct EndpointRuleLookup(EndpointRules);
+pub(crate) struct EndpointRuleLookup(EndpointRules);
 
 impl EndpointRuleLookup {
     /// Creates the rules of a configuration.
-    pub(super) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config) -> Self {
         Self(EndpointRules::new(Arc::new(config), limits_from_environment()))
     }
 
     /// Returns the rule of an endpoint.
-    pub(super) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
+    pub(crate) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
         let kind = EndpointKind::from_name(&endpoint.kind).unwrap_or_default();
         self.0.rule_for(EndpointTarget { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name })
     }
