@@ -203,6 +203,18 @@ fn pages_of_the_upstream_are_reported() {
         "9 repeat the call with page=1",
     );
     check(r#"{"items":[$],"page":1,"pages":4}"#, "page", "- repeat the call with page=2");
+    check(
+        r#"{"content":[$],"totalElements":9,"number":0,"size":3,"last":false}"#,
+        "page size",
+        "9 repeat the call with page=1",
+    );
+    check(r#"{"items":[$],"page":0,"total_pages":3}"#, "page", "- repeat the call with page=1");
+    // The arguments of the tool are unknown.
+    check(
+        r#"{"issues":[$],"startAt":0,"maxResults":3,"total":9}"#,
+        "",
+        "9 the upstream has more, from startAt=3 on",
+    );
     check(r#"{"items":[$],"nextPageToken":"abc"}"#, "pageToken", "- repeat the call with pageToken=abc");
     check(
         r#"{"items":[$],"pagination":{"total":77,"next-page":2}}"#,
@@ -277,6 +289,8 @@ fn payloads_that_are_not_pages() {
         r#"{"items":[$],"total":3,"page":1,"pages":1}"#,
         r#"{"items":[$],"total":129.5,"limit":9}"#,
         r#"{"items":[$],"has_more":false}"#,
+        r#"{"items":[$],"number":7}"#,
+        r#"{"items":[$],"number":2,"size":3,"last":true}"#,
         r#"{"items":[$],"next":null,"nextCursor":""}"#,
         r#"{"items":[$],"stats":{"count":900,"next":"x"}}"#,
         "[$]",
