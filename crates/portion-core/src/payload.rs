@@ -71,14 +71,19 @@ pub enum NextPage {
 impl Payload {
     /// Returns the URL of the upstream's next page, where the transport names it.
     pub fn next_link(&self) -> Option<&str> {
-        match self.transport_page.as_ref()?.next.as_ref()? {
-            NextPage::Link(link) => Some(link),
-            NextPage::Call(_) => None,
-        }
+        self.transport_page.as_ref()?.next_link()
     }
 }
 
 impl TransportPage {
+    /// Returns the URL of the next page.
+    pub fn next_link(&self) -> Option<&str> {
+        match self.next.as_ref()? {
+            NextPage::Link(link) => Some(link),
+            NextPage::Call(_) => None,
+        }
+    }
+
     /// Returns the facts as a field of a payload; `None` if there are none.
     pub fn into_field(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))

@@ -107,7 +107,7 @@ fn age(time: Duration) -> String {
 
 /// Returns the number of records or lines of the main part.
 fn record_count(snapshot: &Snapshot) -> Option<(&'static str, usize)> {
-    match &snapshot.parts().get(snapshot.main_part()?)?.indexed_text()?.structure {
+    match &snapshot.main_text()?.structure {
         Structure::List(list) => Some(("records", list.len())),
         Structure::Text(index) => Some(("lines", index.line_count())),
         Structure::Object(_) => None,

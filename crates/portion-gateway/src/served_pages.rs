@@ -40,7 +40,7 @@ struct Recorded {
 impl ServedPage {
     /// Describes a first reply. Returns `None` if it is not about a list.
     pub(crate) fn from_reply(reply: &Reply, snapshot: &Snapshot) -> Option<Self> {
-        let main = snapshot.parts().get(snapshot.main_part()?)?.indexed_text()?;
+        let main = snapshot.main_text()?;
         let Structure::List(list) = &main.structure else { return None };
         let received = list.len();
         match reply {

@@ -321,17 +321,8 @@ impl<'a> Exchange<'a> {
                 return self.local_response(reply);
             }
         }
-        let may_select = self.query.has_control("fields") || self.query.has_control("sort");
-        let first_items =
-            if may_select && self.may_be_of_api() { PagedCall::list_items(&payload) } else { None };
         let mut reply = self.answer(payload, request.clone(), reuse).await;
-        // A result without a list is one of the API's pages, and a parameter that changes the result is the API's.
-        let is_page = lacks_pages(&reply);
-        if (is_page || lacks_selection(&reply))
-            && let Some(own) = self.own_page().await
-            && (is_page
-                || PagedCall::list_items(&own.payload).is_some_and(|items| first_items != Some(items)))
-        {
+        if let Some(own) = self.own_result(&reply, (&head, &wire)).await {
             (head, wire) = (own.head, own.wire);
             let request = Request { max_tokens: request.max_tokens, ..Request::default() };
             reply = self.answer(own.payload, request, None).await;
@@ -388,12 +379,6 @@ fn session_of(scope: Scope, headers: &HeaderMap) -> Arc<ClientSession> {
 fn takes_controls(caller: &Caller, method: &Method, route: &ResolvedRoute) -> bool {
     let configured = caller.rule.controls(caller.shaping_mode);
     configured.unwrap_or_else(|| method.is_safe() || route.knows_parameters())
-}
-
-/// Returns true for the fault of a request for what a result has not.
-fn lacks_selection(reply: &Reply) -> bool {
-    use ErrorCode::{FieldUnknown, SortInvalid};
-    matches!(reply, Reply::Fault(fault) if matches!(fault.code, FieldUnknown | SortInvalid))
 }
 
 /// Returns true for the fault of a request for a page of a result that has none.

@@ -30,6 +30,14 @@ impl TextEdit {
     }
 }
 
+/// A part of a text that was read as JSON.
+#[derive(Clone, Debug)]
+pub(super) struct JsonRange {
+    pub range: Range<usize>,
+    /// False if it is cut off or faulty.
+    pub is_complete: bool,
+}
+
 /// The hidden parts of a text: the edits, and the names of the hidden fields, each once, in order.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
@@ -60,18 +68,15 @@ pub(super) fn add_name(names: &mut Vec<String>, name: &str) {
 /// Applies edits to a text, or returns `None` if there are none. Of overlapping edits, the replacement of
 /// the one that begins first counts, then of the longer one; all their ranges are removed. Adapts `ranges`
 /// of the text, which are in order, to the result.
-pub(super) fn apply_edits(
-    text: &str,
-    mut edits: Vec<TextEdit>,
-    ranges: &mut [Range<usize>],
-) -> Option<String> {
+pub(super) fn apply_edits(text: &str, mut edits: Vec<TextEdit>, ranges: &mut [JsonRange]) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
     edits.sort_by_key(TextEdit::order);
     let mut out = String::with_capacity(text.len() + edits.len() * REDACTED.len());
     let mut done = 0;
-    let mut bounds = ranges.iter_mut().flat_map(|range| [&mut range.start, &mut range.end]).peekable();
+    let mut bounds =
+        ranges.iter_mut().flat_map(|json| [&mut json.range.start, &mut json.range.end]).peekable();
     for TextEdit { range: Range { start, end }, replacement } in edits {
         if let Some(kept) = text.get(done..start) {
             while let Some(bound) = bounds.next_if(|bound| **bound <= start) {

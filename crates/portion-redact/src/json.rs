@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use portion_json::containers::{COLUMN_KEYS, ROW_KEYS};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
-use super::edit::{REDACTED_STRING, Replacement, add_name};
+use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::PairRole;
 use super::prefilter::Place;
@@ -36,16 +35,14 @@ pub(super) struct JsonFindings {
     /// True if the text is JSON as a whole.
     pub is_json: bool,
     /// Ranges of other texts that were read as JSON, in order.
-    pub ranges: Vec<Range<usize>>,
-    /// For each range, true if it is complete JSON.
-    pub complete: Vec<bool>,
+    pub ranges: Vec<JsonRange>,
 }
 
 /// Finds what is hidden in a JSON text, in several concatenated values, or in the JSON that a text contains, including JSON
 /// that is cut off or faulty.
 pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> JsonFindings {
     let mut walk = JsonRedactor::new(rules, text, strings);
-    let (mut ranges, mut complete) = (Vec::new(), Vec::new());
+    let mut ranges = Vec::new();
     let is_json = walk.walk_values().is_ok();
     if !is_json {
         walk.reset(0);
@@ -53,8 +50,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
         while let Some(start) = fragment::next_start(text, at) {
             let end = walk.walk_complete(start);
             at = end.unwrap_or_else(|| walk.walk_fragment(start));
-            ranges.push(start..at);
-            complete.push(end.is_some());
+            ranges.push(JsonRange { range: start..at, is_complete: end.is_some() });
         }
     }
     let mut found = Findings::default();
@@ -62,7 +58,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
         names.iter().for_each(|name| add_name(&mut found.names, name));
         found.edits.push(edit);
     }
-    JsonFindings { found, is_json, ranges, complete }
+    JsonFindings { found, is_json, ranges }
 }
 
 struct NamedEdit {

@@ -152,7 +152,7 @@ impl RedactionRules {
     /// Redacts a text in four steps: the JSON in it, what it holds as data of another notation, the cells of its tables, and all
     /// else.
     fn redact_around_json(&self, text: &str, json: JsonFindings, strings: usize) -> Redacted {
-        let JsonFindings { found, mut ranges, complete, .. } = json;
+        let JsonFindings { found, mut ranges, .. } = json;
         let without_json = apply_edits(text, found.edits, &mut ranges);
         let text = without_json.as_deref().unwrap_or(text);
         let mut data = Findings { edits: Vec::new(), names: found.names };
@@ -170,7 +170,7 @@ impl RedactionRules {
             Some(text) => (text.as_str(), plain_view(text)),
             None => (text, view),
         };
-        let found = text::redact(self, &view, (text, &ranges, &complete));
+        let found = text::redact(self, &view, (text, &ranges));
         let shown = apply_edits(text, found.edits, &mut []);
         // Data have told the path of a name.
         let is_new = |name: &&String| !is_redacted_field(&names, name);
@@ -199,7 +199,7 @@ impl RedactionRules {
     /// Redacts the name of a member if it contains a secret, such as `password=…`; `None` if it contains none.
     pub fn redact_name(&self, name: &str) -> Option<String> {
         let may_contain = name.contains(['=', ':']) || self.hides_secrets && token::may_contain(name);
-        may_contain.then(|| apply_edits(name, text::redact(self, name, (name, &[], &[])).edits, &mut []))?
+        may_contain.then(|| apply_edits(name, text::redact(self, name, (name, &[])).edits, &mut []))?
     }
 
     /// Returns the names of redacted fields as they are reported: without secrets in them.

@@ -2,14 +2,14 @@
 
 /// Minimum lines of a numbered text.
 const MIN_LINES: usize = 2;
-/// What may stand between the number of a line and the line.
+/// Marks between the number of a line and the line.
 const MARKS: [char; 2] = ['\t', '→'];
 
 /// The lines of a text, each split into its number with the mark behind it and its content.
 pub(super) struct NumberedLines<'t> {
     numbers: Vec<&'t str>,
     contents: Vec<&'t str>,
-    /// What follows the last line.
+    /// Line break at the end of the text, if there is one.
     end: &'t str,
 }
 

@@ -40,7 +40,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             1 => statements.redact_rows(start, end),
             2 => statements.redact_copy(start),
             4 => statements.redact_identified(end),
-            _ => statements.redact_literal(end),
+            _ => statements.redact_literal(end, '\''),
         };
     }
 }
@@ -121,10 +121,8 @@ impl Statements<'_, '_> {
         let at = by + 1 + usize::from(is(by + 1, "values password"));
         let Some(value) = words.get(at) else { return start };
         let from = value.as_ptr().addr() - self.text.as_ptr().addr();
-        if let Some(quote) = ["'", "\""].into_iter().find(|quote| value.starts_with(quote)) {
-            let literal = &self.text[from + 1..start + near.len()];
-            let len = literal.find([quote.chars().next().unwrap_or_default(), '\n']).unwrap_or(literal.len());
-            return self.hide_password(from + 1, from + 1 + len);
+        if let Some(quote @ ('\'' | '"')) = value.chars().next() {
+            return self.redact_literal(from + 1, quote);
         }
         let before =
             &self.text[self.text.ceil_char_boundary(start.saturating_sub(MAX_PASSWORD_BYTES))..start];
@@ -142,10 +140,10 @@ impl Statements<'_, '_> {
         end
     }
 
-    /// Redacts the literal whose quote ends at `start`, and returns its end.
-    fn redact_literal(&mut self, start: usize) -> usize {
+    /// Redacts the literal in quotes whose first quote ends at `start`, and returns its end.
+    fn redact_literal(&mut self, start: usize, quote: char) -> usize {
         let near = &self.text[start..self.text.floor_char_boundary(start + MAX_PASSWORD_BYTES)];
-        let len = near.find(['\'', '\n']).unwrap_or(near.len());
+        let len = near.find([quote, '\n']).unwrap_or(near.len());
         self.hide_password(start, start + len)
     }
 

@@ -9,6 +9,7 @@ use foldhash::fast::FixedState;
 use memchr::memchr2_iter;
 
 use super::code::TextFacts;
+use super::edit::JsonRange;
 use super::name::{SecretKind, secret_kind};
 use super::pair::{PairRole, is_phrase_name, last_two_names};
 use super::setting_path::path_before;
@@ -27,11 +28,7 @@ const MAX_CACHED_NAMES: usize = 1_024;
 
 /// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
 /// complete JSON, all members. `raw`: the text as written.
-pub(super) fn redact(
-    rules: &RedactionRules,
-    text: &str,
-    (raw, json, complete): (&str, &[Range<usize>], &[bool]),
-) -> Findings {
+pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[JsonRange])) -> Findings {
     let facts = TextFacts::new(text);
     let mut settings = Settings {
         rules,
@@ -44,12 +41,12 @@ pub(super) fn redact(
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at >= done {
-            let index = json.partition_point(|range| range.end <= at);
-            let range = json.get(index).filter(|range| range.contains(&at));
+            let around = json.get(json.partition_point(|json| json.range.end <= at));
+            let around = around.filter(|json| json.range.contains(&at));
             // A separator that only the view has is none to the rules for JSON.
             let is_written = raw.as_bytes().get(at) == text.as_bytes().get(at);
-            if range.is_none() || !is_written || complete.get(index) != Some(&true) {
-                done = settings.redact_setting(at, range.is_some()).unwrap_or(done);
+            if !(is_written && around.is_some_and(|json| json.is_complete)) {
+                done = settings.redact_setting(at, around.is_some()).unwrap_or(done);
             }
         }
     }

@@ -91,8 +91,7 @@ fn find_secrets(observation: &Observation) -> Vec<String> {
 /// Returns the fields that tell most about a record.
 fn summary_fields(observation: &Observation, secrets: &[String]) -> Vec<String> {
     let snapshot = capture(observation.payload());
-    let Some(part) = snapshot.main_part().and_then(|at| snapshot.parts().get(at)) else { return Vec::new() };
-    let Some(indexed) = part.indexed_text() else { return Vec::new() };
+    let Some(indexed) = snapshot.main_text() else { return Vec::new() };
     let fields = match &indexed.structure {
         Structure::List(list) => list.profile.fields.clone(),
         Structure::Object(_) => ListProfile::record_fields(indexed.span().slice(&indexed.text)),

@@ -19,8 +19,7 @@ pub struct UpstreamRest {
 /// Returns what the upstream has beyond the main list of a snapshot, or `None` if nothing says that it has more. A list that
 /// is fetched page by page has an extent of its own.
 pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
-    let part = snapshot.main_part().and_then(|at| snapshot.parts().get(at))?;
-    let subject = part.indexed_text().filter(|_| snapshot.upstream_list().is_none())?;
+    let subject = snapshot.main_text().filter(|_| snapshot.upstream_list().is_none())?;
     let Structure::List(list) = &subject.structure else { return None };
     let page = list.upstream_page(&subject.text, selects_pages(snapshot.paging()));
     let transport = snapshot.transport_page();

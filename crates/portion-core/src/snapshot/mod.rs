@@ -351,6 +351,11 @@ impl Snapshot {
         of(false).or_else(|| of(true))
     }
 
+    /// Returns the text of the main part.
+    pub fn main_text(&self) -> Option<&IndexedText> {
+        self.parts.get(self.main_part()?)?.indexed_text()
+    }
+
     /// Returns the part at each address, or the main part at an empty one. Fast for very many parts.
     pub fn parts_at<'a>(&self, addresses: impl Iterator<Item = &'a str>) -> Vec<Option<&Part>> {
         let mut places: HashMap<&str, &Part> =

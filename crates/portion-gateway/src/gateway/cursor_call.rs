@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
-use portion_core::payload::NextPage;
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 
@@ -65,10 +64,7 @@ impl CursorCall<'_> {
     pub fn upstream_link(&self) -> Option<String> {
         let (held, _) = self.target.as_ref().ok()?;
         let page = held.snapshot.transport_page().filter(|_| held.snapshot.upstream_list().is_none())?;
-        match page.next.as_ref()? {
-            NextPage::Link(link) => Some(link.to_string()),
-            NextPage::Call(_) => None,
-        }
+        page.next_link().map(str::to_owned)
     }
 
     /// Returns a fault as the reply, because the rest of the request is invalid. The record names the source of the

@@ -8,7 +8,7 @@ use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use crate::call::{Caller, Fault, Reply, SnapshotQuery};
-use crate::pushdown::{Need, sized};
+use crate::pushdown::{Need, sized_as_opened};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
 use crate::store::{Extent, StoreLookupError, StoredSnapshot};
 
@@ -64,8 +64,7 @@ impl CursorCall<'_> {
         };
         let policy = &context.caller.effective_policy.policy;
         let is_sized = held.view.page_size().is_some_and(|size| (size as usize) < policy.default_page_size);
-        let opening_count = held.snapshot.upstream_list().and_then(|list| list.opening_count);
-        let request = sized(request, opening_count.filter(|_| !is_sized), policy);
+        let request = if is_sized { request } else { sized_as_opened(request, &held.snapshot, policy) };
         let need = Need::of_follow_up(&request, position, &held, &context.caller);
         let held = match gateway.with_needed_items(&context.caller, held, need).await {
             Ok(held) => held,

@@ -195,8 +195,7 @@ impl Gateway {
     /// Returns true if a result in which the paging finds no list is a list beside words, which has pages by number.
     async fn has_pages(&self, context: &RequestContext, page: &Payload) -> bool {
         let Ok(snapshot) = self.capture_fresh(context, page.clone()).await else { return false };
-        let main = snapshot.main_part().and_then(|main| snapshot.parts().get(main)?.indexed_text());
-        main.is_some_and(|main| matches!(main.structure, Structure::List(_)))
+        snapshot.main_text().is_some_and(|main| matches!(main.structure, Structure::List(_)))
     }
 
     /// Stores a snapshot with the view of its first reply, and again as the fetch adds items. Returns it with the root view;
@@ -333,8 +332,7 @@ impl Gateway {
 /// Returns the number of items of a result that is a page which the caller selected by arguments of the tool: the next of these pages
 /// begins behind the last item.
 fn own_page_size(snapshot: &Snapshot, policy: &Policy) -> Option<u32> {
-    let main = snapshot.parts().get(snapshot.main_part()?)?.indexed_text()?;
-    let Structure::List(list) = &main.structure else { return None };
+    let Structure::List(list) = &snapshot.main_text()?.structure else { return None };
     let is_larger = policy.default_page_size < list.len() && list.len() <= policy.max_page_size;
     is_larger.then_some(list.len() as u32)
 }

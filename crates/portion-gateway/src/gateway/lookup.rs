@@ -164,8 +164,8 @@ impl Gateway {
         let held = self.store.find_reusable(&caller.scope, *reuse, self.now()).await;
         let (Some(wanted), Some(held)) = (wanted, held) else { return false };
         let snapshot = &held.snapshot;
-        let main = snapshot.main_part().and_then(|part| snapshot.parts().get(part)?.indexed_text());
-        let Some((Structure::List(list), text)) = main.map(|main| (&main.structure, &main.text)) else {
+        let main = snapshot.main_text().map(|main| (&main.structure, &main.text));
+        let Some((Structure::List(list), text)) = main else {
             return false;
         };
         let goes_on = list.upstream_page(text, false).is_some_and(|page| page.has_more != Some(false));

@@ -67,7 +67,7 @@ use crate::gateway_parts::{Clock, GatewayParts};
 use crate::issued_cursors::IssuedCursors;
 use crate::kept_results::KeptResults;
 use crate::pass_through::PassThroughRelay;
-use crate::pushdown::{Fetches, Need, sized};
+use crate::pushdown::{Fetches, Need, sized_as_opened};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
 use crate::rules::EndpointRules;
 use crate::served_pages::{ServedPage, ServedPages};
@@ -293,8 +293,7 @@ impl Gateway {
             return None;
         }
         let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
-        let opening_count = held.snapshot.upstream_list().and_then(|list| list.opening_count);
-        let request = sized(request.clone(), opening_count, &caller.effective_policy.policy);
+        let request = sized_as_opened(request.clone(), &held.snapshot, &caller.effective_policy.policy);
         if self.is_beyond_fetch(&caller, &held, &request) || has_other_page_size(&caller, &held, &request) {
             return None;
         }

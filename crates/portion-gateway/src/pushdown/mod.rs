@@ -26,5 +26,5 @@ mod stated;
 
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
-pub(crate) use need::{Need, sized};
+pub(crate) use need::{Need, sized_as_opened};
 pub(crate) use sharing::{Turn, is_growing, note_pending};

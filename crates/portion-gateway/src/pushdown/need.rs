@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use portion_core::cursor::{PartOffset, Position};
 use portion_core::policy::Policy;
+use portion_core::snapshot::Snapshot;
 use portion_core::view::Request;
 use portion_policy::pushdown::PagingStyle;
 
@@ -26,6 +27,11 @@ pub(crate) fn sized(request: Request, opening_count: Option<usize>, policy: &Pol
     let size = opening_count.filter(|count| (1..policy.default_page_size).contains(count));
     let is_unsized = request.limit.is_none() && request.page.is_some_and(|page| page > 1);
     Request { limit: size.filter(|_| is_unsized).map(|size| size as u32).or(request.limit), ..request }
+}
+
+/// Returns a request for a page by number with the size of that page, which the first reply from a kept list had.
+pub(crate) fn sized_as_opened(request: Request, snapshot: &Snapshot, policy: &Policy) -> Request {
+    sized(request, snapshot.upstream_list().and_then(|list| list.opening_count), policy)
 }
 
 impl Need {

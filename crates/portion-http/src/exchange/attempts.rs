@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http::response::Parts;
 use http::{Response, StatusCode};
+use portion_core::error_code::ErrorCode;
 use portion_core::paging::PagingRole;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
-use portion_gateway::call::{Fault, ReuseKey};
+use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
 use portion_json::scan::quote;
 
 use super::Exchange;
 use super::received::Received;
-use crate::body::Body;
+use crate::body::{Body, full};
 use crate::paging::{base_arguments, name_of, rate_limited, value_of};
 
 impl Exchange<'_> {
@@ -81,11 +84,25 @@ impl Exchange<'_> {
         Some(call)
     }
 
-    /// Returns the response to the client's own query, if that was not sent, and may have parameters of the API.
-    pub(super) async fn own_page(&self) -> Option<Received> {
+    /// Returns the response to the client's own query, if the reply is a fault that a parameter of the API explains: a result
+    /// without a list is one of the API's pages, and a parameter that changes the list is the API's. `before`: the response to the
+    /// query without controls.
+    pub(super) async fn own_result(&self, reply: &Reply, before: (&Parts, &Bytes)) -> Option<Received> {
+        let Reply::Fault(fault) = reply else { return None };
+        let is_page = fault.code == ErrorCode::PageInvalid;
+        if !is_page && !matches!(fault.code, ErrorCode::FieldUnknown | ErrorCode::SortInvalid) {
+            return None;
+        }
         let pages = self.pages.as_ref().filter(|_| self.may_be_of_api())?;
         let arguments = base_arguments(&self.target.path, &self.own_query);
-        self.read(pages.send(&arguments).await.ok()?).await.ok()
+        let own = self.read(pages.send(&arguments).await.ok()?).await.ok()?;
+        if is_page {
+            return Some(own);
+        }
+        let items = PagedCall::list_items(&own.payload)?;
+        let (head, wire) = before;
+        let before = self.read(Response::from_parts(head.clone(), full(wire.clone()))).await.ok()?;
+        (PagedCall::list_items(&before.payload) != Some(items)).then_some(own)
     }
 
     /// Returns the size of a page that a parameter of the API has.

@@ -98,20 +98,26 @@ fn parse_unicode_escape(bytes: &[u8]) -> (char, usize, bool) {
     }
 }
 
+/// Skips the blocks of plain bytes from an offset on. Returns the byte at the new offset, which may need an escape or end a string.
+#[inline]
+fn special_byte(bytes: &[u8], at: &mut usize) -> Option<u8> {
+    while let Some(block) = bytes.get(*at..*at + BLOCK_BYTES) {
+        let plain = plain_prefix_len(block);
+        *at += plain;
+        if plain < BLOCK_BYTES {
+            break;
+        }
+    }
+    bytes.get(*at).copied()
+}
+
 /// Appends text as the inside of a JSON string. Escapes only the characters that require it.
 pub fn escape_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
     let mut done = 0;
     let mut i = 0;
-    while i < bytes.len() {
-        if let Some(block) = bytes.get(i..i + BLOCK_BYTES) {
-            let plain = plain_prefix_len(block);
-            i += plain;
-            if plain == BLOCK_BYTES {
-                continue;
-            }
-        }
-        let short = match bytes[i] {
+    while let Some(byte) = special_byte(bytes, &mut i) {
+        let short = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
             b'\n' => "\\n",
@@ -129,8 +135,8 @@ pub fn escape_into(text: &str, out: &mut String) {
         if short.is_empty() {
             const HEX: &[u8; 16] = b"0123456789abcdef";
             out.push_str("\\u00");
-            out.push(HEX[usize::from(bytes[i] >> 4)] as char);
-            out.push(HEX[usize::from(bytes[i] & 15)] as char);
+            out.push(HEX[usize::from(byte >> 4)] as char);
+            out.push(HEX[usize::from(byte & 15)] as char);
         } else {
             out.push_str(short);
         }
@@ -208,15 +214,8 @@ pub fn minified(json: &str) -> String {
 /// Returns the offset after the string that begins at `start`, in valid JSON.
 pub fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut i = start + 1;
-    while i < bytes.len() {
-        if let Some(block) = bytes.get(i..i + BLOCK_BYTES) {
-            let plain = plain_prefix_len(block);
-            i += plain;
-            if plain == BLOCK_BYTES {
-                continue;
-            }
-        }
-        match bytes[i] {
+    while let Some(byte) = special_byte(bytes, &mut i) {
+        match byte {
             b'"' => return i + 1,
             b'\\' => i += 2,
             _ => i += 1,

@@ -68,18 +68,12 @@ pub async fn relay<L: MessageProcessor + 'static>(
 }
 
 async fn run_to_end<L: MessageProcessor + 'static>(session: &Session<L>, child: &mut Child) -> RelayOutcome {
-    let server_reader_gone = async {
-        match &session.server {
-            ServerInput::Pipe { writer, .. } => writer.reader_gone.wait().await,
-            ServerInput::None | ServerInput::Link(_) => std::future::pending().await,
-        }
-    };
     tokio::select! {
         () = session.client_done.wait() => on_client_left(session, child).await,
         () = session.client.reader_gone.wait() => on_client_left(session, child).await,
         () = child.wait_exited() => on_server_left(session, child).await,
         () = session.server_done.wait() => on_server_left(session, child).await,
-        () = server_reader_gone => on_server_left(session, child).await,
+        () = session.server.wait_reader_gone() => on_server_left(session, child).await,
     }
 }
 

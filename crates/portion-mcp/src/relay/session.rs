@@ -120,6 +120,14 @@ impl ServerInput {
         }
     }
 
+    /// Waits until the server does not read any more, which only a pipe tells.
+    pub(super) async fn wait_reader_gone(&self) {
+        match self {
+            Self::Pipe { writer, .. } => writer.reader_gone.wait().await,
+            Self::None | Self::Link(_) => std::future::pending().await,
+        }
+    }
+
     /// Returns true once a link gets no more messages.
     pub(super) fn is_closed_link(&self) -> bool {
         matches!(self, Self::Link(outbox) if outbox.lock().unwrap_or_else(PoisonError::into_inner).is_none())

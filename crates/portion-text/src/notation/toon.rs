@@ -8,7 +8,7 @@ use portion_json::span::Span;
 
 /// Levels of objects and lists.
 const MAX_DEPTH: usize = 64;
-/// What a list item begins with. The other members of an object are below its first one, behind the dash.
+/// Beginning of a list item. The other members of an object are below its first one, behind the dash.
 const DASH: &str = "- ";
 
 /// Reads a text of TOON that holds records or arrays of values.
@@ -30,7 +30,6 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
 }
 
 /// A container of which lines are the members, items or rows.
-#[derive(Clone)]
 enum Container {
     Object,
     List { missing: usize },
@@ -58,9 +57,9 @@ impl Reader {
             (self.open.len() < MAX_DEPTH && (indent == 0 || !self.open.is_empty())).then_some(())?;
             self.enter(container, indent);
         } else {
-            self.close_empty()?;
+            self.close_empty();
             while self.open.last().is_some_and(|(_, inner)| indent < *inner) {
-                self.close()?;
+                self.close();
             }
             self.open.last().filter(|(_, inner)| *inner == indent)?;
             self.out.push(',');
@@ -91,20 +90,23 @@ impl Reader {
         self.open.push((container, indent));
     }
 
-    /// Closes the innermost container.
-    fn close(&mut self) -> Option<()> {
-        let (container, _) = self.open.pop()?;
-        self.out.push(if matches!(container, Container::Object) { '}' } else { ']' });
-        Some(())
+    /// Closes the innermost container. Returns false if none is open.
+    fn close(&mut self) -> bool {
+        let container = self.open.pop().map(|(container, _)| container);
+        self.out.push_str(match container {
+            Some(Container::Object) => "}",
+            Some(Container::List { .. } | Container::Table { .. }) => "]",
+            None => "",
+        });
+        container.is_some()
     }
 
     /// Writes the container that the line before began, and that has nothing in it.
-    fn close_empty(&mut self) -> Option<()> {
+    fn close_empty(&mut self) {
         if let Some(container) = self.begins.take() {
             self.enter(container, 0);
-            self.close()?;
+            self.close();
         }
-        Some(())
     }
 
     /// Reads a list item from what follows its dash.
@@ -141,10 +143,10 @@ impl Reader {
     fn array(&mut self, header: Header, value: &str) -> Option<()> {
         let Header { length, delimiter, fields } = header;
         if value.is_empty() {
-            let missing = length;
-            self.begins = Some(match fields {
-                fields if fields.is_empty() => Container::List { missing },
-                fields => Container::Table { missing, delimiter, fields },
+            self.begins = Some(if fields.is_empty() {
+                Container::List { missing: length }
+            } else {
+                Container::Table { missing: length, delimiter, fields }
             });
             return Some(());
         }
@@ -156,10 +158,8 @@ impl Reader {
 
     /// Returns the JSON of all lines, if they hold data.
     fn finish(mut self) -> Option<String> {
-        self.close_empty()?;
-        while !self.open.is_empty() {
-            self.close()?;
-        }
+        self.close_empty();
+        while self.close() {}
         self.holds_data.then_some(self.out)
     }
 }
