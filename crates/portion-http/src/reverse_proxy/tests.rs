@@ -236,7 +236,7 @@ async fn an_upstream_that_speaks_only_http2_without_tls_is_reached() {
         let (stream, _) = upstream.accept().await.expect("a connection");
         let service = hyper::service::service_fn(|request: Request<hyper::body::Incoming>| async move {
             let body = format!("{:?} {} {}", request.version(), request.method(), request.uri());
-            Ok::<_, std::convert::Infallible>(http::Response::new(full(body)))
+            Ok::<_, std::convert::Infallible>(Response::new(full(body)))
         });
         let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
         connection.serve_connection(TokioIo::new(stream), service).await.expect("HTTP/2");
