@@ -203,18 +203,6 @@ fn pages_of_the_upstream_are_reported() {
         "9 repeat the call with page=1",
     );
     check(r#"{"items":[$],"page":1,"pages":4}"#, "page", "- repeat the call with page=2");
-    check(
-        r#"{"content":[$],"totalElements":9,"number":0,"size":3,"last":false}"#,
-        "page size",
-        "9 repeat the call with page=1",
-    );
-    check(r#"{"items":[$],"page":0,"total_pages":3}"#, "page", "- repeat the call with page=1");
-    // The arguments of the tool are unknown.
-    check(
-        r#"{"issues":[$],"startAt":0,"maxResults":3,"total":9}"#,
-        "",
-        "9 the upstream has more, from startAt=3 on",
-    );
     check(r#"{"items":[$],"nextPageToken":"abc"}"#, "pageToken", "- repeat the call with pageToken=abc");
     check(
         r#"{"items":[$],"pagination":{"total":77,"next-page":2}}"#,
@@ -269,6 +257,22 @@ fn pages_of_the_upstream_are_reported() {
         r#"{"items":[$],"@odata.count":50,"@odata.nextLink":"https://a/b"}"#,
         "",
         "50 @odata.nextLink: https://a/b",
+    );
+}
+
+#[test]
+fn bodies_say_where_their_page_begins() {
+    check(
+        r#"{"content":[$],"totalElements":9,"number":0,"size":3,"last":false}"#,
+        "page size",
+        "9 repeat the call with page=1",
+    );
+    check(r#"{"items":[$],"page":0,"total_pages":3}"#, "page", "- repeat the call with page=1");
+    // The arguments of the tool are unknown.
+    check(
+        r#"{"issues":[$],"startAt":0,"maxResults":3,"total":9}"#,
+        "",
+        "9 the upstream has more, from startAt=3 on",
     );
 }
 
