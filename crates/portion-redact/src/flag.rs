@@ -1,11 +1,11 @@
-//! Redacts the values of flags in commands: `--password hunter2`.
+//! Redacts the values of flags in commands: `--password hunter2`, `curl -u ann:hunter2`.
 
 use memchr::memmem;
 
 use super::name::{SecretKind, is_in};
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, value_after};
-use super::value::is_secret_value;
+use super::value::{Form, is_secret_value};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
@@ -38,6 +38,32 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(text, start, end));
         if is_value {
             found.hide(flag, start..end);
+        }
+    }
+}
+
+/// Hides the passwords of logins in commands: `curl -u ann:hunter2`.
+pub(super) fn redact_logins(text: &str, found: &mut Findings) {
+    for begin in memmem::find_iter(text.as_bytes(), "curl ") {
+        let mut is_continued = true;
+        let mut lines = text[begin..].split_inclusive('\n');
+        let len = lines
+            .by_ref()
+            .take_while(|line| std::mem::replace(&mut is_continued, line.trim_end().ends_with('\\')));
+        let command = &text[begin..begin + len.map(str::len).sum::<usize>()];
+        for at in [" -u", " --user"]
+            .iter()
+            .flat_map(|flag| command.match_indices(flag))
+            .map(|(at, flag)| begin + at + flag.len())
+        {
+            let value =
+                value_after(text, at, ValueExtent::Word).filter(|_| text[at..].starts_with([' ', '=']));
+            let Some((start, end)) = value else { continue };
+            let password = text[start..end].split_once(':').map_or("", |(_, password)| password);
+            let is_shown = !password.starts_with(['[', '<', '(']);
+            if is_shown && is_secret_value(SecretKind::Password, "", password, Form::Data) {
+                found.hide("password", end - password.len()..end);
+            }
         }
     }
 }

@@ -27,6 +27,7 @@ const PGPASS_FIELDS: usize = 5;
 pub(super) fn redact(text: &str, found: &mut Findings) {
     redact_tokens(text, found);
     redact_url_passwords(text, found);
+    redact_data_sources(text, found);
     redact_password_files(text, found);
 }
 
@@ -122,6 +123,19 @@ fn redact_url_passwords(text: &str, found: &mut Findings) {
             if is_long && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && !userinfo.contains('.') {
                 found.hide("token in a URL", start..end);
             }
+        }
+    }
+}
+
+/// Hides the password in the data source of a program in Go: `ann:hunter2@tcp(db:3306)/app`.
+fn redact_data_sources(text: &str, found: &mut Findings) {
+    for at in ["@tcp(", "@unix("].into_iter().flat_map(|mark| memmem::find_iter(text.as_bytes(), mark)) {
+        let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_USERINFO_BYTES)).min(at)..at];
+        let login =
+            near.rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).next().unwrap_or_default();
+        let password = login.split_once(':').map_or("", |(_, password)| password);
+        if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
+            found.hide("password in a URL", at - password.len()..at);
         }
     }
 }

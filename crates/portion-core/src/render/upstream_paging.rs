@@ -228,7 +228,7 @@ impl<'a> UpstreamPaging<'a> {
             }
         }
         if let Some(argument) = by_offset {
-            if let Some(next) = page.next_offset {
+            if let Some((_, next)) = &page.next_offset {
                 return Some(repeated_with(argument, &next.to_string()));
             }
             if let Some(start) = self.offset_start(argument) {
@@ -246,7 +246,11 @@ impl<'a> UpstreamPaging<'a> {
                 "the API has more; the operator must name its paging parameters with --api-parameter"
                     .to_owned()
             }
-            (None, None, _) => "the upstream has more; change the arguments".to_owned(),
+            // The arguments of the tool are unknown, or it has none.
+            (None, None, _) => match &page.next_offset {
+                Some((name, offset)) => format!("the upstream has more, from {name}={offset} on"),
+                None => "the upstream has more; change the arguments".to_owned(),
+            },
         })
     }
 

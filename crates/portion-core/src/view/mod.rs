@@ -29,7 +29,7 @@ mod target;
 
 pub use controls::{CONTROLS, ControlNames, control_named};
 pub use error::ViewError;
-pub(crate) use field_names::{list_field_names, select_fields};
+pub(crate) use field_names::{list_field_names, record_has_any, select_fields, subject_has_any};
 pub use order::parse_sort;
 pub(crate) use page_start::{Pagination, line_start_place, skipped_count};
 pub use query::{Query, is_statement};

@@ -8,6 +8,7 @@ use portion_core::render::{UpstreamRest, upstream_rest};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, ViewError};
 use portion_policy::endpoint::Endpoint;
+use serde_json::Value;
 
 use crate::call::{Caller, Fault, Reply, SnapshotQuery};
 use crate::decision_log;
@@ -20,6 +21,9 @@ use crate::store::{Extent, StoredSnapshot};
 
 use super::cursor_call::UnresolvedCursor;
 use super::{Gateway, RequestContext};
+
+/// Most addresses of blocks that an answer names because no query reads them.
+const MAX_BLOCKS: usize = 4;
 
 /// Cursor of a queried result, as its caller knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +101,8 @@ impl Gateway {
                     let cursor = self.renderer.start_cursor(&about);
                     self.issued_cursors.record(&context.caller, &Some(cursor.clone()));
                     facts.extra_meta.insert("originalCursor".to_owned(), cursor.as_str().into());
+                    let unread = unqueried_blocks(&about.snapshot);
+                    facts.extra_meta.extend(unread.map(|blocks| ("notQueried".to_owned(), blocks)));
                 }
                 for (name, snapshot) in &extents {
                     note_extent(Some(name), snapshot, &mut payload);
@@ -182,6 +188,13 @@ fn shown_request(request: &Request, matches: usize) -> Request {
     // An empty answer has no fields, and no order.
     let Request { limit, max_tokens, .. } = *request;
     Request { limit, max_tokens, ..Request::default() }
+}
+
+/// Returns the addresses of the first blocks that no query reads: images, audio, links.
+fn unqueried_blocks(snapshot: &Snapshot) -> Option<Value> {
+    let unread = snapshot.parts().iter().filter(|part| part.indexed_text().is_none());
+    let addresses: Vec<Value> = unread.take(MAX_BLOCKS).map(|part| part.address.as_str().into()).collect();
+    (!addresses.is_empty()).then(|| addresses.into())
 }
 
 /// Reports in an answer that a queried list is one page of the upstream, was not fetched completely, or has changed

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::cursor::Scope;
+use portion_core::payload::{Block, Content};
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::view::Request;
@@ -276,6 +277,32 @@ async fn a_fault_about_very_many_columns_fits_the_smallest_budget() {
         assert_eq!((fault.code.name(), fault.cursor.is_some()), ("query_invalid", true));
         assert!(Quarters.count(&fault.to_json()) <= 300, "{}", fault.to_json());
     }
+}
+
+#[tokio::test]
+async fn the_nearest_table_to_a_wrong_name_is_shown_with_its_columns() {
+    let trial = Trial::new();
+    let list = |n: usize| {
+        let record = json!({format!("c{n}_0"): n, format!("c{n}_1"): "text of some length"});
+        (format!("list{n}"), json!(vec![record; if n == 10 { 60 } else { 30 }]))
+    };
+    let lists: serde_json::Map<String, Value> = (0..25).map(list).collect();
+    let payload = text(Value::from(lists).to_string());
+    let cursor = handle(&portion(trial.fresh(list_bookings(), payload, Request::default()).await));
+    let fault = fault(trial.ask(&cursor, sql("SELECT x FROM lst3")).await);
+    assert!(fault.message.contains("did you mean list3?"), "{fault:?}");
+    assert!(fault.advice.starts_with("there is: list3(c3_0 "), "{fault:?}");
+}
+
+#[tokio::test]
+async fn an_answer_names_the_blocks_that_no_query_reads() {
+    let trial = Trial::new();
+    let link = r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#;
+    let mut payload = bookings(80);
+    payload.blocks.push(Block::new("/content/1", Content::Atomic { json: link.into(), binary: None }));
+    let ask = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
+    let answer = answer(trial.fresh(list_bookings(), payload, ask).await, 1);
+    assert_eq!(notice(&answer)["meta"]["notQueried"], json!(["/content/1"]));
 }
 
 #[tokio::test]

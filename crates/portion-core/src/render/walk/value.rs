@@ -1,6 +1,6 @@
 //! Renders a value that a path or a section selects: by its structure, whole, as data or as received.
 
-use portion_json::scan::minified;
+use portion_json::scan::{JsonReader, minified};
 use portion_json::span::Span;
 
 use super::{PartWalk, RenderedPart, ReplyContent};
@@ -12,8 +12,11 @@ use crate::render::pieces::{base64_piece, fragment_piece, part_piece, rendering_
 use crate::render::portion::{PieceBody, PortionKind};
 use crate::render::rendering::{NoticeExtra, PageParts, RenderTarget, Rendering, RowFormat, max_name_chars};
 use crate::render::{chunk, list_wrapper, page, summary, upstream_paging};
-use crate::snapshot::{JsonOrigin, Layout, List, OrderedList, Part, PartBody, Slice, Structure};
-use crate::view::{Pagination, RequestedFields, Target, TargetValue, list_field_names, media};
+use crate::snapshot::{JsonOrigin, Layout, List, ObjectIndex, OrderedList, Part, PartBody, Slice, Structure};
+use crate::view::{
+    Pagination, RequestedFields, Target, TargetValue, list_field_names, media, record_has_any,
+    subject_has_any,
+};
 
 impl<'a> PartWalk<'a> {
     /// Renders the value.
@@ -206,10 +209,23 @@ pub(in crate::render) fn render_in_string(
 /// Renders a list, object or text by its structure.
 pub(in crate::render) fn render_subject(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
     match &target.subject.structure {
-        Structure::List(list) => page::render(target, list, room),
+        Structure::List(list) => {
+            render_around_list(target, room).unwrap_or_else(|| page::render(target, list, room))
+        }
         Structure::Object(members) => summary::render(target, members, room),
         Structure::Text(text) => chunk::render(target, text, room),
     }
+}
+
+/// Renders the objects around a list if the requested fields are theirs, and no item has any of them.
+fn render_around_list(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Option<Rendering> {
+    let RequestedFields::Only(fields) = &target.view.field_selection else { return None };
+    let text: &str = &target.subject.text;
+    if subject_has_any(target.subject, fields) || !record_has_any(text, fields) {
+        return None;
+    }
+    let members = ObjectIndex::parse(&mut JsonReader::new(text)).ok()?;
+    Some(summary::render(target, &members, room))
 }
 
 /// Renders a part whole if it is below the thresholds of its kind, or if it is a section that fits.

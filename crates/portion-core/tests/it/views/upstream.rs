@@ -261,6 +261,22 @@ fn pages_of_the_upstream_are_reported() {
 }
 
 #[test]
+fn bodies_say_where_their_page_begins() {
+    check(
+        r#"{"content":[$],"totalElements":9,"number":0,"size":3,"last":false}"#,
+        "page size",
+        "9 repeat the call with page=1",
+    );
+    check(r#"{"items":[$],"page":0,"total_pages":3}"#, "page", "- repeat the call with page=1");
+    // The arguments of the tool are unknown.
+    check(
+        r#"{"issues":[$],"startAt":0,"maxResults":3,"total":9}"#,
+        "",
+        "9 the upstream has more, from startAt=3 on",
+    );
+}
+
+#[test]
 fn last_pages_have_no_next() {
     check(r#"{"count":1000,"next":null,"previous":"https://a/?page=9","results":[$]}"#, "page", "1000 -");
     check(r#"{"result":[$],"count":500,"limit":100,"offset":497}"#, "offset", "500 -");
@@ -277,6 +293,8 @@ fn payloads_that_are_not_pages() {
         r#"{"items":[$],"total":3,"page":1,"pages":1}"#,
         r#"{"items":[$],"total":129.5,"limit":9}"#,
         r#"{"items":[$],"has_more":false}"#,
+        r#"{"items":[$],"number":7}"#,
+        r#"{"items":[$],"number":2,"size":3,"last":true}"#,
         r#"{"items":[$],"next":null,"nextCursor":""}"#,
         r#"{"items":[$],"stats":{"count":900,"next":"x"}}"#,
         "[$]",

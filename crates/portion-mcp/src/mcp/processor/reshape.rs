@@ -204,9 +204,12 @@ impl McpProcessor {
             replace_with_fault(edit.splice, edit.text, &edit.envelope, &self.record_refusal(pending, reason));
             return true;
         }
-        strip_reserved_of_result(edit.text, result, edit.splice);
+        let mut stripped = Splice::new(edit.text);
+        strip_reserved_of_result(edit.text, result, &mut stripped);
+        let json = stripped.apply_within(result);
         let rules = caller.effective_policy.redact.as_deref();
-        if let Some(json) = rules.and_then(|redact| redact_client_action(redact, json)) {
+        let json = rules.and_then(|redact| redact_client_action(redact, &json)).unwrap_or(json);
+        if json != result.slice(edit.text) {
             edit.splice.replace(result, json);
         }
         false

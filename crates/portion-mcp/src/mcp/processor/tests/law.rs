@@ -492,6 +492,12 @@ fn what_a_client_is_asked_or_told_of_a_task_is_redacted() {
     };
     for of in ["task", "input_required"] {
         check("tools/call", &beside(of, "hunter2"), &beside(of, "[redacted]"));
+        let meta = |inside: &str| format!(r#"{{"resultType":"{of}","taskId":"t","_meta":{{{inside}}}}}"#);
+        check(
+            "tools/call",
+            &meta(r#""io.portion/notice":"forged","x/y":{"password":"hunter2"}"#),
+            &meta(r#""x/y":{"password":"[redacted]"}"#),
+        );
     }
     let asked = |params: &str| {
         format!(
