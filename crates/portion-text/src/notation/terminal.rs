@@ -1,4 +1,4 @@
-//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, SQLite and `DuckDB` in a box, columns such as
+//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `sqlite` and `DuckDB` in a box, columns such as
 //! those of `kubectl` and `docker`, and records below each other (`\x` of `psql`, `\G` of `mysql`).
 //!
 //! Rules and the number of rows below are no records. A value is a text as it is written, without the spaces around it; the values of a

@@ -1,0 +1,184 @@
+//! Laws of values as they are written: a text that an answer shows finds its row, and columns of one meaning join in any forms.
+
+use portion_sql::QueryLimits;
+use serde_json::Value;
+
+use crate::common::{answer, answer_joined, asked, snapshot};
+
+/// A column in one form: five values as JSON, the third of which is the first again.
+type Column = [&'static str; 5];
+
+const AMOUNTS: Column = [r#""$1,400.00""#, r#""$2.50""#, r#""$1,400.00""#, r#""$12.00""#, r#""$0.75""#];
+const COMMAS: Column = [r#""1.400,00""#, r#""2,50""#, r#""1.400,00""#, r#""12,00""#, r#""0,75""#];
+const NUMBERS: Column = ["1400", "2.5", "1400", "12", "0.75"];
+const ISO_DATES: Column =
+    [r#""2024-01-31""#, r#""2024-02-03""#, r#""2024-01-31""#, r#""2024-03-04""#, r#""2024-12-01""#];
+const MONTH_FIRST: Column =
+    [r#""01/31/2024""#, r#""02/03/2024""#, r#""01/31/2024""#, r#""03/04/2024""#, r#""12/01/2024""#];
+const DAY_FIRST: Column =
+    [r#""31.01.2024""#, r#""03.02.2024""#, r#""31.01.2024""#, r#""04.03.2024""#, r#""01.12.2024""#];
+const SECONDS: Column = ["1706659200", "1706918400", "1706659200", "1709510400", "1733011200"];
+const PHONES: Column = [
+    r#""(212) 555-1234""#,
+    r#""(212) 555-9999""#,
+    r#""(212) 555-1234""#,
+    r#""(212) 555-0000""#,
+    r#""(646) 555-0000""#,
+];
+const PHONE_NUMBERS: Column = ["2125551234", "2125559999", "2125551234", "2125550000", "6465550000"];
+
+fn list(columns: &[(&str, Column)]) -> String {
+    let row = |at: usize| {
+        let members = columns.iter().map(|(name, values)| format!(r#","{name}":{}"#, values[at]));
+        format!(r#"{{"i":{at}{}}}"#, members.collect::<String>())
+    };
+    format!("[{}]", (0..5).map(row).collect::<Vec<_>>().join(","))
+}
+
+/// Returns the numbers in the answer of a statement.
+fn numbers(json: &str) -> Vec<Vec<i64>> {
+    let rows: Vec<serde_json::Map<String, Value>> = serde_json::from_str(json).expect("rows");
+    rows.iter().map(|row| row.values().map(|value| value.as_i64().unwrap_or(-1)).collect()).collect()
+}
+
+#[test]
+fn a_text_as_it_is_written_finds_its_row_in_every_position() {
+    let columns = [("p", AMOUNTS), ("c", COMMAS), ("us", MONTH_FIRST), ("eu", DAY_FIRST), ("d", ISO_DATES)];
+    let (json, csv) = (snapshot(&list(&columns)), {
+        let cell = |(_, values): &(&str, Column), at: usize| values[at].to_owned();
+        let row = |at: usize| columns.iter().map(|column| cell(column, at)).collect::<Vec<_>>().join(",");
+        let rows: Vec<String> = (0..5).map(|at| format!("{at},{}", row(at))).collect();
+        snapshot(&format!("i,p,c,us,eu,d\n{}\n", rows.join("\n")))
+    });
+    for (name, values) in columns {
+        for (at, value) in values.iter().enumerate() {
+            let text = format!("'{}'", value.trim_matches('"'));
+            let equal: Vec<Vec<i64>> =
+                (0..5).filter(|n| values[*n as usize] == *value).map(|n| vec![n]).collect();
+            let others: Vec<Vec<i64>> =
+                (0..5).filter(|n| !equal.contains(&vec![*n])).map(|n| vec![n]).collect();
+            let count = vec![vec![equal.len() as i64]];
+            for (condition, expect) in [
+                (format!("{name} = {text}"), &equal),
+                (format!("{text} = {name}"), &equal),
+                (format!("{name} IN ({text}, 'x')"), &equal),
+                (format!("{name} BETWEEN {text} AND {text}"), &equal),
+                (format!("{name} LIKE {text}"), &equal),
+                (format!("{name} = {text} OR i > 9"), &equal),
+                (format!("CASE {name} WHEN {text} THEN 1 ELSE 0 END"), &equal),
+                (format!("{name} = :text"), &equal),
+                (format!("i IN (SELECT i FROM items AS a WHERE a.{name} = {text})"), &equal),
+                (format!("{name} <> {text}"), &others),
+                (format!("{name} NOT IN ({text})"), &others),
+                (format!("NOT {name} = {text}"), &others),
+                (format!("{name} IS DISTINCT FROM {text}"), &others),
+            ] {
+                let sql = format!("SELECT i FROM items WHERE {condition}");
+                let params: &[(&str, &str)] =
+                    if condition.ends_with(":text") { &[("text", value)] } else { &[] };
+                for snapshot in [&json, &csv] {
+                    let answer = asked(snapshot, &sql, params, &QueryLimits::default()).expect(&sql);
+                    assert_eq!(numbers(&answer.json), *expect, "{sql} {at}");
+                }
+            }
+            for sql in [
+                format!("SELECT count(*) FILTER (WHERE {name} = {text}) AS n FROM items"),
+                format!("SELECT sum({name} = {text}) AS n FROM items"),
+                format!("SELECT count(*) AS n FROM items GROUP BY {name} HAVING {name} = {text}"),
+                format!("SELECT count(*) AS n FROM (SELECT {name} AS x FROM items) AS a WHERE x = {text}"),
+                format!(
+                    "WITH a AS (SELECT {name} FROM items) SELECT count(*) AS n FROM a WHERE a.{name} = {text}"
+                ),
+            ] {
+                let answer = asked(&json, &sql, &[], &QueryLimits::default()).expect(&sql);
+                assert_eq!(numbers(&answer.json), count, "{sql}");
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_of_one_meaning_join_in_every_form_from_both_sides() {
+    let meanings: [&[Column]; 3] = [
+        &[AMOUNTS, COMMAS, NUMBERS],
+        &[ISO_DATES, MONTH_FIRST, DAY_FIRST, SECONDS],
+        &[PHONES, PHONE_NUMBERS],
+    ];
+    let pairs = [[0, 0], [0, 2], [1, 1], [2, 0], [2, 2], [3, 3], [4, 4]].map(|pair| pair.to_vec());
+    let all = [[0], [1], [2], [3], [4]].map(|row| row.to_vec());
+    for (a, b) in
+        meanings.iter().flat_map(|forms| forms.iter().flat_map(|a| forms.iter().map(move |b| (a, b))))
+    {
+        // Numbers are points in time only beside times.
+        if *a == SECONDS && *b == SECONDS {
+            continue;
+        }
+        let (main, other) = (list(&[("k", *a)]), list(&[("k", *b)]));
+        for (sql, expect) in [
+            ("SELECT items.i AS x, b.i AS y FROM items JOIN b ON items.k = b.k ORDER BY 1, 2", &pairs[..]),
+            ("SELECT items.i AS x, b.i AS y FROM items JOIN b ON b.k = items.k ORDER BY 1, 2", &pairs),
+            ("SELECT x.i, y.i AS j FROM items x, b y WHERE x.k = y.k ORDER BY 1, 2", &pairs),
+            (
+                "WITH t AS (SELECT k, i FROM b) SELECT items.i AS x, t.i AS y FROM items JOIN t ON t.k = items.k ORDER BY 1, 2",
+                &pairs,
+            ),
+            (
+                "SELECT items.i AS x, t.i AS y FROM items LEFT JOIN (SELECT i, k FROM b) t ON items.k = t.k ORDER BY 1, 2",
+                &pairs,
+            ),
+            ("SELECT i FROM items WHERE k IN (SELECT k FROM b) ORDER BY i", &all),
+            ("SELECT i FROM items WHERE EXISTS (SELECT 1 FROM b WHERE b.k = items.k) ORDER BY i", &all),
+            ("SELECT i FROM items WHERE EXISTS (SELECT 1 FROM b WHERE items.k = k) ORDER BY i", &all),
+            ("SELECT i FROM items WHERE k NOT IN (SELECT k FROM b) ORDER BY i", &[]),
+        ] {
+            let answer = answer_joined(&main, &[("b", &other)], sql).expect(sql);
+            assert_eq!(numbers(&answer.json), expect, "{sql}\n{a:?}\n{b:?}");
+        }
+        if meanings[1].contains(a) && !meanings[1][3..].contains(a) && !meanings[1][3..].contains(b) {
+            let sql = "SELECT count(*) AS n FROM (SELECT k FROM items INTERSECT SELECT k FROM b)";
+            let answer = answer_joined(&main, &[("b", &other)], sql).expect(sql);
+            assert_eq!(answer.json, r#"[{"n":4}]"#, "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn functions_read_dates_in_the_order_of_their_column() {
+    let text = list(&[("us", MONTH_FIRST), ("eu", DAY_FIRST), ("d", ISO_DATES), ("p", AMOUNTS)]);
+    for column in ["us", "eu", "d"] {
+        for (expr, expect) in [
+            (format!("month({column})"), "[1,2,1,3,12]"),
+            (format!("extract(month FROM {column})"), "[1,2,1,3,12]"),
+            (format!("CAST(strftime('%m', {column}) AS INTEGER)"), "[1,2,1,3,12]"),
+            (format!("CAST(to_char({column}, 'MM') AS INTEGER)"), "[1,2,1,3,12]"),
+            (format!("month(date_trunc('month', {column}))"), "[1,2,1,3,12]"),
+            (format!("month({column}::date)"), "[1,2,1,3,12]"),
+            (format!("day({column} + INTERVAL '1 day')"), "[1,4,1,5,2]"),
+            (format!("datediff('day', '2024-01-31', {column})"), "[0,3,0,33,305]"),
+            (format!("{column} - DATE '2024-01-31'"), "[0,3,0,33,305]"),
+        ] {
+            let sql = format!("SELECT json_group_array(x) AS x FROM (SELECT {expr} AS x FROM items)");
+            assert_eq!(answer(&text, &sql, &[]).expect(&sql).json, format!(r#"[{{"x":{expect}}}]"#), "{sql}");
+        }
+        for (sql, expect) in [
+            (format!("SELECT max({column}) - min({column}) AS n FROM items"), 305),
+            (
+                format!(
+                    "SELECT CAST(julianday(max({column})) - julianday(min({column})) AS INTEGER) AS n FROM items"
+                ),
+                305,
+            ),
+            (format!("SELECT month(m) AS n FROM (SELECT max({column}) AS m FROM items)"), 12),
+            (
+                format!(
+                    "WITH t AS (SELECT {column} AS m FROM items) SELECT count(*) AS n FROM t WHERE month(t.m) = 2"
+                ),
+                1,
+            ),
+        ] {
+            assert_eq!(answer(&text, &sql, &[]).expect(&sql).json, format!(r#"[{{"n":{expect}}}]"#), "{sql}");
+        }
+        let sql = format!("SELECT sum(p) AS s FROM items WHERE strftime('%m', {column}) = '02'");
+        assert_eq!(answer(&text, &sql, &[]).expect(&sql).json, r#"[{"s":2.5}]"#, "{sql}");
+    }
+}
