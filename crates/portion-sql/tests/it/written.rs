@@ -182,3 +182,48 @@ fn functions_read_dates_in_the_order_of_their_column() {
         assert_eq!(answer(&text, &sql, &[]).expect(&sql).json, r#"[{"s":2.5}]"#, "{sql}");
     }
 }
+
+#[test]
+fn a_hint_has_a_statement_only_if_it_is_right_for_all_values() {
+    let column = |values: &[&str]| {
+        let rows = values.iter().map(|value| format!(r#"{{"v":"{value}"}}"#)).collect::<Vec<_>>();
+        format!("[{}]", rows.join(","))
+    };
+    for (values, expect) in [
+        (&["1,400 ms", "20 ms"][..], Some("[1400,20]")),
+        (&["USD 1,400.50", "USD 20.00"], Some("[1400.5,20.0]")),
+        (&["12 kg", "3 kg", "N/A"], Some("[12,3,null]")),
+        (&["-5 °C", "20 °C"], Some("[-5,20]")),
+        (&["CHF 1'400.50", "CHF 20.00"], None),
+        (&["10,5%", "9%"], None),
+        (&["10 MB", "9 MB", "1.5 GB", "800 KB"], None),
+        (&["1m30s", "45s"], None),
+        (&["1/2", "3/4"], None),
+        (&["0x10", "0x0F"], None),
+        (&["1'400", "20'000"], None),
+        (&["1.5k", "2M", "300"], None),
+        (&["$5", "€3", "$10"], None),
+    ] {
+        let text = column(values);
+        let hints = hints(&text, "SELECT sum(v) FROM items");
+        let statement =
+            hints.first().and_then(|hint| hint.split_once(": use ")).map(|(_, statement)| statement);
+        let read = statement.map(|call| {
+            let sql = format!("SELECT json_group_array({call}) AS x FROM items");
+            answer(&text, &sql, &[]).expect(&sql).json
+        });
+        assert_eq!(read, expect.map(|expect| format!(r#"[{{"x":{expect}}}]"#)), "{values:?} {hints:?}");
+    }
+    let units =
+        "v has values of several units ('10 MB', '800 KB'): GROUP BY regexp_extract(v, '[^-0-9., ]+')";
+    assert_eq!(hints(&column(&["10 MB", "800 KB", "9 MB"]), "SELECT max(v) FROM items"), [units]);
+    let order = hints(&column(&["USD 100", "USD 20"]), "SELECT v FROM items ORDER BY v");
+    assert_eq!(
+        order,
+        ["v sorts as text ('USD 100' before 'USD 20'): use regexp_extract(v, '-?[0-9.]+')::numeric"]
+    );
+    assert!(hints(&column(&["INV-100", "INV-20"]), "SELECT v FROM items ORDER BY v").is_empty());
+}
+fn hints(text: &str, sql: &str) -> Vec<String> {
+    answer(text, sql, &[]).expect(sql).type_hints
+}
