@@ -232,7 +232,17 @@ impl QueryRun<'_> {
         let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
         let columns = rows.iter().flat_map(|rows| rows.columns().iter());
         let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
-        equivalent_name(name, visible).map(str::to_owned)
+        // Names that differ in case only are numbered.
+        let is_variant = |column: &&str| {
+            let stem = column.rsplit_once('_').filter(|(_, number)| number.parse::<usize>().is_ok());
+            stem.is_some_and(|(stem, _)| stem.eq_ignore_ascii_case(name))
+        };
+        let variants: Vec<&str> = visible.clone().filter(is_variant).collect();
+        let mut exact = variants.iter().filter(|column| column.starts_with(name));
+        match (variants.len(), exact.next(), exact.next()) {
+            (2.., Some(column), None) => Some((*column).to_owned()),
+            _ => equivalent_name(name, visible).map(str::to_owned),
+        }
     }
 
     fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {

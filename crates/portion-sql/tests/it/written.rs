@@ -224,6 +224,25 @@ fn a_hint_has_a_statement_only_if_it_is_right_for_all_values() {
     );
     assert!(hints(&column(&["INV-100", "INV-20"]), "SELECT v FROM items ORDER BY v").is_empty());
 }
+
+#[test]
+fn names_that_differ_in_case_are_read_as_they_are_written() {
+    for text in ["Id,ID,Name\n1,7,b\n2,8,d\n3,9,f\n", r#"[{"Id":1,"ID":7},{"Id":2,"ID":8},{"Id":3,"ID":9}]"#]
+    {
+        for (name, column) in [("ID", "ID_2"), ("ID_2", "ID_2"), ("Id", "Id_1")] {
+            let sql = format!("SELECT max({name}) AS n FROM items WHERE Id_1 = 2");
+            let expect = if column == "ID_2" { 8 } else { 2 };
+            assert_eq!(
+                answer(text, &sql, &[]).expect(&sql).json,
+                format!(r#"[{{"n":{expect}}}]"#),
+                "{text} {sql}"
+            );
+        }
+        let error = answer(text, "SELECT id FROM items", &[]).expect_err("an ambiguous name").to_string();
+        assert!(error.contains("no such column: id"), "{error}");
+    }
+}
+
 fn hints(text: &str, sql: &str) -> Vec<String> {
     answer(text, sql, &[]).expect(sql).type_hints
 }
