@@ -243,6 +243,39 @@ fn names_that_differ_in_case_are_read_as_they_are_written() {
     }
 }
 
+#[test]
+fn a_text_in_a_member_has_its_tables() {
+    let csv = (0..600).map(|n| format!("{n},{}\n", n % 7)).collect::<Vec<_>>().concat();
+    let object = |text: &str| format!(r#"{{"exitCode":0,"stdout":{}}}"#, Value::from(text));
+    let csv = object(&format!("id,qty\n{csv}"));
+    assert_eq!(
+        answer(&csv, "SELECT count(*) AS n, max(qty) AS m FROM items", &[]).expect("rows").json,
+        r#"[{"n":600,"m":6}]"#
+    );
+    assert_eq!(answer(&csv, "SELECT count(*) AS n FROM lines", &[]).expect("rows").json, r#"[{"n":601}]"#);
+    assert_eq!(answer(&csv, "SELECT exitCode AS n FROM record", &[]).expect("a row").json, r#"[{"n":0}]"#);
+    let line = |n: usize| {
+        format!(
+            "2024-05-01T10:00:{:02}Z {} x={n}\n",
+            n % 60,
+            if n.is_multiple_of(7) { "ERROR" } else { "INFO" }
+        )
+    };
+    let log = object(&(0..600).map(line).collect::<String>());
+    let levels = "SELECT count(*) AS n FROM entries WHERE level = 'ERROR'";
+    assert_eq!(answer(&log, levels, &[]).expect("rows").json, r#"[{"n":86}]"#);
+    assert_eq!(answer(&log, "SELECT exitCode AS n FROM items", &[]).expect("a row").json, r#"[{"n":0}]"#);
+}
+
+#[test]
+fn nested_lists_are_named_by_their_pattern() {
+    let talks = r#"{"days":[{"rooms":[{"talks":[{"t":1},{"t":2}]}]},{"rooms":[{"talks":[{"t":3}]},{"talks":[{"t":4}]}]}]}"#;
+    let error = answer(talks, "SELECT count(*) FROM talks", &[]).expect_err("no table").to_string();
+    assert!(error.contains("did you mean items('*/talks')?"), "{error}");
+    let rooms = "SELECT count(*) AS n FROM items('/days/*/rooms/*')";
+    assert_eq!(answer(talks, rooms, &[]).expect("rows").json, r#"[{"n":3}]"#);
+}
+
 fn hints(text: &str, sql: &str) -> Vec<String> {
     answer(text, sql, &[]).expect(sql).type_hints
 }
