@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytesize::ByteSize;
 use portion_core::policy::LimitValue;
-use portion_openapi::ToolDescription;
+use portion_policy::tool_description::ToolDescription;
 use portion_text::display::yaml_scalar;
 use serde_json::{Map, Value as Json};
 

@@ -13,7 +13,7 @@
 //! | `message_processor`, `shutdown_deadline` | the interface between loops and `mcp`; the deadline of a shutdown |
 //! | `http` | shared by both sides: bodies, server-sent events, compression, hop-by-hop fields |
 //! | `front` | connections from clients: `stdio`, `http`, and `signals` |
-//! | `upstream` | connections to servers: `stdio` runs a child process, `process_group` (on Windows: job objects) ends it with its descendants, also for callers without a runtime, `stderr` keeps its last lines, `http` sends requests, `link` is a message link over any of these; `link/rest` is a server in this process whose tools are operations of a REST API; its `content` joins the responses of several paths |
+//! | `upstream` | connections to servers: `stdio` runs a child process, `process_group` (on Windows: job objects) ends it with its descendants, also for callers without a runtime, `stderr` keeps its last lines, `http` sends requests, `link` is a message link over any of these |
 //! | `bridge` | the backend in front of a server with one message stream |
 //! | `proxy` | the backend in front of a server over streamable HTTP. `session_cache` keeps its sessions, in little memory while nothing uses them |
 //! | `once` | a flag that is set once and awaited by tasks; an attempt, such as a connection, that runs once for all callers that need it |

@@ -50,7 +50,7 @@ type Outcome<T> = watch::Receiver<Option<T>>;
 ///
 /// With a mutex held during the attempt, callers that wait for one that fails would repeat it one after the other, and the
 /// last of them would wait for the sum of all timeouts.
-pub(crate) struct SharedAttempt<T>(Mutex<Option<Outcome<T>>>);
+pub struct SharedAttempt<T>(Mutex<Option<Outcome<T>>>);
 
 impl<T> Default for SharedAttempt<T> {
     fn default() -> Self {
@@ -61,7 +61,7 @@ impl<T> Default for SharedAttempt<T> {
 impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
     /// Returns the outcome of the running attempt; starts one if none runs. It has a task of its own, so that it does not end
     /// with the caller that started it. Returns `None` if it panicked.
-    pub(crate) async fn join_or_start<F>(&self, start: impl FnOnce() -> F) -> Option<T>
+    pub async fn join_or_start<F>(&self, start: impl FnOnce() -> F) -> Option<T>
     where
         F: Future<Output = T> + Send + 'static,
     {

@@ -15,6 +15,7 @@
 //! | `page_names` | names by which a page of a list says its total and its next page |
 //! | `query_string` | the decoding of query strings |
 //! | `listing` | options for the list of tools: its style, the names of the tools that the gateway adds |
+//! | `tool_description`, `path_pattern` | tools for requests to a REST API that an operator describes, and their paths |
 //! | `upstream` | URL, headers and transport of a server over HTTP |
 //! | `access` | who may call a listener: hashes of tokens, requirements for JSON Web Tokens |
 //! | `web_origin` | hosts and origins of requests, and those that are allowed |
@@ -24,9 +25,11 @@ pub mod client;
 pub mod endpoint;
 pub mod listing;
 pub mod page_names;
+pub mod path_pattern;
 pub mod policy_source;
 pub mod pushdown;
 pub mod query_string;
 pub mod store_url;
+pub mod tool_description;
 pub mod upstream;
 pub mod web_origin;

@@ -10,9 +10,9 @@ use hyper::header::{
 use hyper::{Request, Response, StatusCode};
 use portion_auth::{Authenticator, PROTECTED_RESOURCE_PATH, requested_host};
 use portion_gateway::principal::PrincipalResolver;
-use portion_http::reverse_proxy::{denied_response, document_response, rejected_response};
-use portion_http::{Body, CallerIdentity, UnverifiedPreflight, is_preflight};
 use portion_mcp::front::http::OriginGuard;
+use portion_rest::reverse_proxy::{denied_response, document_response, rejected_response};
+use portion_rest::{Body, CallerIdentity, UnverifiedPreflight, is_preflight};
 
 /// Path of the API, as a resource whose metadata clients request.
 const RESOURCE_PATH: &str = "/";
@@ -90,9 +90,9 @@ mod tests {
     use hyper::{HeaderMap, Request};
     use portion_auth::Authenticator;
     use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
-    use portion_http::{CallerIdentity, UnverifiedPreflight};
     use portion_mcp::front::http::OriginGuard;
     use portion_policy::access::TokenHash;
+    use portion_rest::{CallerIdentity, UnverifiedPreflight};
 
     use super::ApiCallers;
 

@@ -8,9 +8,9 @@ use clap::Args;
 use portion_config::named_file::read_named_text;
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_config::{OAuthConfig, RestConfig};
-use portion_mcp::upstream::link::rest::{ClientCredentials, RestConnector, RestOptions};
-use portion_openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 use portion_policy::upstream::UpstreamTarget;
+use portion_rest::link::{ClientCredentials, RestConnector, RestOptions};
+use portion_rest::openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 
 use crate::failure::UsageError;
 
@@ -319,7 +319,7 @@ fn base64_encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use portion_openapi::ToolDescription;
+    use portion_policy::tool_description::ToolDescription;
 
     use super::{RestArgs, RestServer};
 

@@ -13,11 +13,11 @@ use portion_mcp::bridge::{self, Bridge};
 use portion_mcp::front::http::Backend;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::proxy::{Proxy, PublicResource};
-use portion_mcp::upstream::link::rest::RestConnector;
 use portion_mcp::upstream::link::sse::SseConnector;
 use portion_mcp::upstream::link::{ChildConnector, Connector, remote};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
 use portion_policy::listing::ListingStyle;
+use portion_rest::link::RestConnector;
 
 use crate::failure::UsageError;
 use crate::remote::{RemoteArgs, RemoteServer};

@@ -10,8 +10,8 @@ use portion_config::{Config, user_dirs};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::disk::{DiskLimits, DiskStore, load_or_create_secret};
+use portion_gateway::store::redis::{RedisSettings, RedisStore, StoreUrl};
 use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, StoreLimits};
-use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 
 use crate::cursor_keys::CursorKeys;
 use crate::failure::UsageError;

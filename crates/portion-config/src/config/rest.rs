@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use portion_openapi::ToolDescription;
 use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::EndpointTarget;
+use portion_policy::tool_description::ToolDescription;
 
 use super::Config;
 use crate::problem::Problem;

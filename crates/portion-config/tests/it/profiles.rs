@@ -208,10 +208,11 @@ fn numbers_of_a_body_stay_numbers() {
     let tool = "{description: d, request: POST /, body: {n: 5, text: '5', flag: true, version: 1.0.1}}";
     let config = config(&format!("upstreams: {{a: {{url: 'http://x/', tools: {{t: {tool}}}}}}}"));
     let ServerConfig::Rest(rest) = server(&config) else { panic!("{:?}", server(&config)) };
-    let tool = portion_openapi::Tool::from_description(&rest.tools[0], &[]).expect("valid");
-    let body = tool.request("{}").expect("a request").body.expect("a body");
-    let body = String::from_utf8(body.bytes).expect("text");
-    assert_eq!(body, r#"{"n":5,"text":"5","flag":true,"version":"1.0.1"}"#);
+    let body: serde_json::Map<_, _> = rest.tools[0].body.iter().cloned().collect();
+    assert_eq!(
+        serde_json::to_string(&body).expect("JSON"),
+        r#"{"n":5,"text":"5","flag":true,"version":"1.0.1"}"#
+    );
 }
 
 #[test]

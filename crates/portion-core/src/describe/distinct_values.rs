@@ -32,6 +32,8 @@ pub(super) struct ValueCount {
     pub count: usize,
     /// Span of the first occurrence.
     pub first_span: Span,
+    /// Number of the record of the first occurrence, from 1.
+    pub first_record: usize,
 }
 
 /// Hasher for keys that are hashes already.
@@ -63,15 +65,15 @@ impl Default for DistinctValues {
 }
 
 impl DistinctValues {
-    /// Counts a value. `remaining` is the number of hashes that all fields together may still hold.
+    /// Counts a value of this record. `remaining` is the number of hashes that all fields together may still hold.
     #[inline]
-    pub(super) fn add(&mut self, hash: u64, at: Span, remaining: &mut usize) {
+    pub(super) fn add(&mut self, hash: u64, at: Span, record: usize, remaining: &mut usize) {
         match self {
             Self::Counted(few) => {
                 if let Some(stored) = few.get_mut(&hash) {
                     stored.count += 1;
                 } else if few.len() < MAX_COUNTED_VALUES {
-                    few.insert(hash, ValueCount { count: 1, first_span: at });
+                    few.insert(hash, ValueCount { count: 1, first_span: at, first_record: record });
                 } else {
                     *self = Self::spill_to_hashes(few, hash, remaining);
                 }
@@ -173,7 +175,7 @@ pub(super) fn value_counts(field: &FieldStats, text: &str) -> Option<Vec<(String
     let mut stored: Vec<ValueCount> = few.values().copied().collect();
     stored.sort_by_key(|stored| (usize::MAX - stored.count, stored.first_span.start));
     let mut values = Vec::with_capacity(stored.len() + 2);
-    for ValueCount { count, first_span: at } in stored {
+    for ValueCount { count, first_span: at, .. } in stored {
         let value = display_value(at.slice(text));
         if value.chars().count() > MAX_QUOTED_CHARS {
             return None;

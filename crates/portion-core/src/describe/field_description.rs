@@ -84,7 +84,11 @@ pub(super) fn describe_field(
         (FieldRole::Other, case.describe_mixture())
     };
     let is_telling = match role {
-        FieldRole::Constant => field.numbers.count + field.string_count > 0,
+        // A long value cannot be shown.
+        FieldRole::Constant => {
+            field.numbers.count + field.string_count > 0
+                && distinct_values::value_counts(field, text).is_some()
+        }
         // Of items that are no records, there is nothing else to tell.
         FieldRole::Other => case.has_counts() || field.path == ITEMS_FIELD,
         _ => true,

@@ -157,6 +157,15 @@ impl FieldStats {
         )
     }
 
+    /// Returns the groups of records with equal texts or numbers, each as its first record and its number of records; `None`
+    /// if there are too many, or other values.
+    pub(super) fn groups(&self) -> Option<Vec<(usize, usize)>> {
+        let DistinctValues::Counted(values) = &self.tally else { return None };
+        let mut groups: Vec<_> = values.values().map(|value| (value.first_record, value.count)).collect();
+        groups.sort_unstable();
+        (self.true_count + self.false_count == 0).then_some(groups)
+    }
+
     /// Adds an array with this number of items.
     pub(super) fn add_array(&mut self, items: usize) {
         self.array_count += 1;
@@ -214,7 +223,8 @@ impl FieldStats {
     fn tally_number(&mut self, hash: u64, at: Span, remaining: &mut usize) {
         // The number of distinct quantities is useful only if it is small.
         let mut none = 0;
-        self.tally.add(hash, at, if self.is_code && self.counts_distinct { remaining } else { &mut none });
+        let remaining = if self.is_code && self.counts_distinct { remaining } else { &mut none };
+        self.tally.add(hash, at, self.last_record, remaining);
     }
 
     /// Adds a string of the text, with its quotes.
@@ -244,11 +254,8 @@ impl FieldStats {
         };
         let only_timestamps = matches!(self.timestamps, TimestampRange::Range(_));
         let mut none = 0;
-        self.tally.add(
-            hash,
-            at,
-            if self.counts_distinct && !only_timestamps { remaining } else { &mut none },
-        );
+        let remaining = if self.counts_distinct && !only_timestamps { remaining } else { &mut none };
+        self.tally.add(hash, at, self.last_record, remaining);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Facts about all records of a list, which answer questions without reading pages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use portion_json::projection::is_path_within;
@@ -48,8 +48,13 @@ impl ListFacts {
             .collect();
         let order = field_order(&fields, &descriptions, list.len());
         // Fields that only have a name and a type come last.
-        let (telling, other): (Vec<usize>, Vec<usize>) =
-            order.into_iter().partition(|i| descriptions[*i].is_telling);
+        // Of categories that group the records in the same way, such as a login and its URL, the first is told.
+        let mut known = HashSet::new();
+        let mut is_new = |field: &FieldStats| field.groups().is_none_or(|groups| known.insert(groups));
+        let (telling, other): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|i| {
+            let FieldDescription { role, is_telling, .. } = descriptions[*i];
+            is_telling && (role != FieldRole::Category || is_new(&fields[*i]))
+        });
         let telling_count = telling.len();
         let order: Vec<usize> = telling.into_iter().chain(other).collect();
         let types = order.iter().map(|i| fields[*i].field_type()).collect();

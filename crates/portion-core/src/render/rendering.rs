@@ -144,8 +144,6 @@ impl StrippedFields {
 
 /// An optional member of the notice that describes the content.
 pub(super) enum NoticeExtra {
-    /// Values of fields that the shown records lack.
-    Examples(Map<String, Value>),
     /// Fields of an object that are not shown.
     Condensed(NameList),
     /// Headings of a text.
@@ -158,7 +156,6 @@ impl NoticeExtra {
     /// Returns the key and the value in the notice.
     pub(super) fn member(&self) -> (&'static str, Value) {
         match self {
-            Self::Examples(values) => ("examples", values.clone().into()),
             Self::Condensed(fields) => ("condensed", fields.to_json()),
             Self::Headings(names) => ("sections", names.to_json()),
             Self::MimeType(mime) => ("mimeType", mime.as_str().into()),

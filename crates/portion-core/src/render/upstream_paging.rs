@@ -6,27 +6,41 @@ use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count, selects_pages};
 use crate::payload::{NextPage, TransportPage};
-use crate::snapshot::{List, Part, Snapshot, Structure, UpstreamPage};
+use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage};
 use crate::view::Target;
 
-/// The items of the upstream beyond the main list of a snapshot.
+/// What the upstream has beyond the list of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpstreamRest {
-    /// Number of items that the upstream has, if it states it.
-    pub total: Option<u64>,
+pub enum UpstreamRest {
+    /// It has this number of items in all.
+    Total(u64),
+    /// It has more items.
+    More,
+    /// It may have more: the list has as many items as were asked for.
+    Unknown,
 }
 
-/// Returns what the upstream has beyond the main list of a snapshot, or `None` if nothing says that it has more. A list that
-/// is fetched page by page has an extent of its own.
+/// Returns what the upstream has beyond the first list of a snapshot that is one of its pages, or `None` if there is none. A
+/// list that is fetched page by page has an extent of its own.
 pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
-    let subject = snapshot.main_text().filter(|_| snapshot.upstream_list().is_none())?;
-    let Structure::List(list) = &subject.structure else { return None };
-    let page = list.upstream_page(&subject.text, selects_pages(snapshot.paging()));
-    let transport = snapshot.transport_page();
-    let total = stated_total(list, page.as_ref(), transport);
-    let has_next = page.is_some_and(|page| page.has_more == Some(true))
-        || transport.is_some_and(|page| page.next.is_some());
-    (total.is_some() || has_next).then_some(UpstreamRest { total })
+    let rest = |subject: &IndexedText| {
+        let Structure::List(list) = &subject.structure else { return None };
+        let (arguments, transport) = (snapshot.paging(), snapshot.transport_page());
+        let page = list.upstream_page(&subject.text, selects_pages(arguments));
+        if let Some(total) = stated_total(list, page.as_ref(), transport) {
+            return Some(UpstreamRest::Total(total));
+        }
+        let has_more = page.as_ref().and_then(|page| page.has_more);
+        if has_more == Some(true) || transport.is_some_and(|page| page.next.is_some()) {
+            return Some(UpstreamRest::More);
+        }
+        let is_full = page.is_none() && requested_count(arguments) == Some(list.len() as u64);
+        let pages = |role| matches!(role, PagingRole::Offset | PagingRole::Page);
+        let may_go_on = || arguments.iter().filter_map(PagingArgument::role).any(pages);
+        (is_full && may_go_on()).then_some(UpstreamRest::Unknown)
+    };
+    let texts = snapshot.parts().iter().filter_map(Part::indexed_text);
+    texts.filter(|_| snapshot.upstream_list().is_none()).find_map(rest)
 }
 
 /// Returns the total of which a list is a page, as stated by the payload, or else by the transport.

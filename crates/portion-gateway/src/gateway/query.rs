@@ -189,15 +189,12 @@ fn shown_request(request: &Request, matches: usize) -> Request {
 fn note_extent(name: Option<&str>, snapshot: &Snapshot, answer: &mut Payload) {
     let Some(facts) = &mut answer.query_answer else { return };
     let key = |fact: &str| name.map_or_else(|| fact.to_owned(), |name| format!("{fact} of {name}"));
-    match upstream_rest(snapshot) {
-        Some(UpstreamRest { total: Some(total) }) => {
-            facts.extra_meta.insert(key("upstreamTotal"), total.into());
-        }
-        Some(UpstreamRest { total: None }) => {
-            facts.extra_meta.insert(key("upstream"), "this is one page; the upstream has more".into());
-        }
-        None => {}
-    }
+    let rest = upstream_rest(snapshot).map(|rest| match rest {
+        UpstreamRest::Total(total) => ("upstreamTotal", total.into()),
+        UpstreamRest::More => ("upstream", "this is one page; the upstream has more".into()),
+        UpstreamRest::Unknown => ("upstream", "this is a full page; the upstream may have more".into()),
+    });
+    facts.extra_meta.extend(rest.map(|(fact, value)| (key(fact), value)));
     let Some(list) = snapshot.upstream_list() else { return };
     if let Some(gap) = list.describe_gap() {
         facts.extra_meta.insert(key("upstream"), gap.into());

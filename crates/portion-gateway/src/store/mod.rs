@@ -1,7 +1,7 @@
 //! Stores snapshots between a reply and its follow-ups.
 //!
 //! [`CachedStore`] is what the gateway uses. It keeps decoded snapshots in a [`MemoryStore`], and writes them
-//! to a [`SnapshotStore`] behind it, if there is one: a [`DiskStore`], or a store over a network. What the
+//! to a [`SnapshotStore`] behind it, if there is one: a [`DiskStore`], or a store over a network (`redis`). What the
 //! memory has lost, or another process has stored, is read from there. To a temporary file it writes only what
 //! the memory may soon have no room for.
 //!
@@ -20,6 +20,8 @@ mod load;
 mod memory;
 mod packed;
 mod record;
+#[cfg(feature = "redis")]
+pub mod redis;
 mod temporary;
 mod write_behind;
 

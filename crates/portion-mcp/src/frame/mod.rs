@@ -65,7 +65,7 @@ pub struct DroppedMessage {
 
 impl DroppedLine {
     /// Returns a line of responses to the requests with these raw ids.
-    pub(crate) fn of_responses(ids: impl IntoIterator<Item = Box<str>>, bytes: u64) -> Self {
+    pub fn of_responses(ids: impl IntoIterator<Item = Box<str>>, bytes: u64) -> Self {
         let messages: Vec<_> = ids.into_iter().map(|id| DroppedMessage { id, has_method: false }).collect();
         let is_batch = messages.len() > 1;
         Self { messages, has_unidentified: false, is_batch, bytes }

@@ -112,7 +112,7 @@ where
 ///
 /// # Errors
 /// Returns [`ReadBodyError`] if it is larger or ends too early.
-pub(crate) async fn read_error(body: Body) -> Result<Vec<u8>, ReadBodyError> {
+pub async fn read_error(body: Body) -> Result<Vec<u8>, ReadBodyError> {
     read_all(body, MAX_ERROR_BODY_BYTES).await
 }
 

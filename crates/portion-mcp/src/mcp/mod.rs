@@ -46,4 +46,4 @@ pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
 pub use processor_factory::McpProcessorFactory;
 pub use request_headers::{HeaderArgument, HeaderParam};
 pub use request_id_map::RequestIdMap;
-pub(crate) use result::NEXT_PAGE_KEY;
+pub use result::NEXT_PAGE_KEY;

@@ -15,12 +15,12 @@ use portion_config::named_file::read_named_text;
 use portion_config::reference::{ProcessEnvironment, expand};
 use portion_core::view::ControlNames;
 use portion_gateway::overload::OverloadLimit;
-use portion_http::reverse_proxy::{self, ReverseProxy, ServerLimits};
-use portion_http::{HttpOptions, PortionLayer, Route, RouteTable, openapi};
 use portion_mcp::front::http::OriginGuard;
 use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_policy::upstream::{Transport, UpstreamTarget};
+use portion_rest::reverse_proxy::{self, ReverseProxy, ServerLimits};
+use portion_rest::{HttpOptions, PortionLayer, Route, RouteTable, document_routes};
 
 use super::CommandResult;
 use crate::access::{self, Upstreams};
@@ -181,7 +181,7 @@ impl Options {
         let Some(file) = &self.openapi else { return Ok(Vec::new()) };
         let named = |error: &dyn Display| format!("--openapi {}: {error}", file.display());
         let document = read_named_text(file, MAX_DOCUMENT_BYTES).map_err(|error| named(&error))?;
-        openapi::routes(&document).map_err(|error| named(&error))
+        document_routes(&document).map_err(|error| named(&error))
     }
 
     fn layer_options(&self, setup: &Arc<Setup>, routes: Vec<Route>, proxy: ReverseProxy) -> HttpOptions {

@@ -1,6 +1,8 @@
 //! Parses descriptions of tools.
 
-use portion_openapi::{ArgumentDescription, ArgumentPlace, BodyEncoding, METHODS, Tool, ToolDescription};
+use portion_policy::tool_description::{
+    ArgumentDescription, ArgumentPlace, BodyEncoding, METHODS, ToolDescription,
+};
 use serde_json::{Map, Value as Json};
 
 use super::InvalidValue;
@@ -104,7 +106,7 @@ fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
     for (argument, node) in parameters {
         tool.arguments.push(parse_argument(&tool, &argument.text, node)?);
     }
-    if let Err(error) = Tool::from_description(&tool, &[]) {
+    if let Err(error) = tool.path_pattern() {
         let fix = "name each argument of the path under parameters";
         return Err(invalid_tool(name, node, &error.to_string(), fix));
     }

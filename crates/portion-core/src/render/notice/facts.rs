@@ -64,7 +64,7 @@ impl Notice<'_> {
         let is_known = |extra: &&NoticeExtra| match extra {
             NoticeExtra::Headings(_) => outlined,
             NoticeExtra::Condensed(_) => audience == Audience::Model,
-            NoticeExtra::Examples(_) | NoticeExtra::MimeType(_) => false,
+            NoticeExtra::MimeType(_) => false,
         };
         members
             .extend(self.rendering.extras.iter().filter(|extra| !is_known(extra)).map(NoticeExtra::member));

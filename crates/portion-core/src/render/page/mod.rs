@@ -1,7 +1,6 @@
 //! Renders a page of a list.
 
 mod costs;
-mod examples;
 mod field_order;
 mod measured;
 mod plan;
@@ -16,7 +15,7 @@ use portion_json::projection::{FieldSelection, OmittedFields, is_path_within};
 use super::budget::RemainingBudget;
 use super::list_wrapper::ListWrapper;
 use super::portion::Plan;
-use super::rendering::{NoticeExtra, RenderTarget, Rendering, RowFormat};
+use super::rendering::{RenderTarget, Rendering, RowFormat};
 use super::summary::FittedRecord;
 use super::{chunk, summary, upstream_paging};
 use crate::cursor::PartOffset;
@@ -24,11 +23,10 @@ use crate::noise::NoiseFields;
 use crate::snapshot::{List, OrderedList};
 use crate::view::{Pagination, RequestedFields};
 
-/// Records of the page of a sample. Further records are shown beside it.
+/// Records of the page of a sample.
 const SAMPLE_ROWS: usize = 2;
-/// Parts of the reply target that the page of a sample takes, and the further records, as divisors.
+/// Part of the reply target that the page of a sample takes, as a divisor.
 const SAMPLE_SHARE: usize = 8;
-const EXAMPLES_SHARE: usize = 12;
 
 /// Renders the page that begins at the target.
 pub(super) fn render(target: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {
@@ -64,11 +62,7 @@ impl PageBuilder<'_> {
             return Some(self.finish(self.past_the_end(room), &self.requested_format(), room));
         }
         let (written, format) = self.planned(room)?;
-        let examples_room = whole_room.with_max_tokens(self.target.policy.reply_target / EXAMPLES_SHARE);
-        let examples =
-            if self.is_sample { self.examples(written.served_count, &format, &examples_room) } else { None };
         let mut rendering = self.finish(written, &format, room);
-        rendering.extras.extend(examples.map(NoticeExtra::Examples));
         if let Some(pagination) = rendering.pagination.as_mut().filter(|_| self.is_sample) {
             pagination.kept_fields = self.fields_after_sample(whole_room);
         }
@@ -251,7 +245,6 @@ fn new_page<'a>(
         must_hold_all,
         fixed_count,
         is_sample: false,
-        has_wrapper: true,
         noise: NoiseFields::default(),
         is_unabridged: false,
     }
@@ -311,8 +304,6 @@ struct PageBuilder<'a> {
     pub fixed_count: Option<usize>,
     /// True if it is a sample of the list.
     pub is_sample: bool,
-    /// True if the structure around the list is shown.
-    pub has_wrapper: bool,
     /// Fields stripped from every record.
     pub noise: NoiseFields,
     /// True if records are shown with all of their fields, and the structure around the list as well.

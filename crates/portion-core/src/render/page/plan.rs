@@ -168,23 +168,32 @@ impl<'a> Planner<'a> {
         let fields = |count, elision, item_count| Choice { field_count: Some(count), elision, item_count };
         let least = if is_fixed || fits(fields(main, 0, wanted)) { wanted } else { wanted.min(MIN_RECORDS) };
         // The main fields of the least number of records, then more fields, then more records.
-        for elision in elisions.clone() {
-            if fits(fields(main, elision, least)) {
-                let useful = self.order().useful_count.max(main);
-                let choice = self.most_fields(fields(main, elision, least), useful, as_table);
-                return Some(self.most_items(choice, least, as_table));
-            }
+        if let Some(elision) = elisions.clone().find(|elision| fits(fields(main, *elision, least))) {
+            let useful = if elision > 1 { main } else { self.order().useful_count.max(main) };
+            let most = |elision| self.most_fields(fields(main, elision, least), useful, as_table);
+            let whole = most(elision);
+            // Long strings are shortened for further fields, too, so that a larger budget never shows fewer. Main fields are
+            // only shortened to the first limit for that.
+            let main_cost = |elision| self.records_cost(fields(main, elision, least), false);
+            let may_shorten = |at: &usize| *at == 1 || main_cost(*at) == main_cost(0);
+            let may_gain = elision == 0 && whole.field_count < Some(useful);
+            let limits = elisions.skip(1).take_while(|at| may_gain && may_shorten(at)).map(most);
+            let choice =
+                limits.fold(whole, |best, next| if next.field_count > best.field_count { next } else { best });
+            return Some(self.most_items(choice, least, as_table));
         }
         let shortest = *elisions.end();
         if page.must_hold_all {
-            // As many of the main fields as fit for all records, down to the first.
-            let choice =
-                (1..main).rev().map(|count| fields(count, shortest, wanted)).find(|choice| fits(*choice));
-            let fewer = || self.most_items(fields(1, shortest, wanted), 0, as_table);
-            return Some(choice.unwrap_or_else(fewer)).filter(|choice| choice.item_count > 0);
+            // As many of the main fields as fit for all records. Identities alone are the last resort.
+            let mut all = (2..main).rev().map(|count| fields(count, shortest, wanted));
+            if let Some(choice) = all.find(|choice| fits(*choice)) {
+                return Some(choice);
+            }
         }
-        let mut fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
-        fewer.find(|choice| choice.item_count > 0)
+        let fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
+        let identities = || self.most_items(fields(1, shortest, wanted), 0, as_table);
+        let mut choices = fewer.chain(page.must_hold_all.then(identities));
+        choices.find(|choice| choice.item_count > 0)
     }
 
     /// Returns the fields to choose from. They are found in records of the whole list, which are read only if they are needed.

@@ -74,14 +74,13 @@ impl PageBuilder<'_> {
         served: Option<usize>,
         room: &RemainingBudget<'_>,
     ) -> Option<ListWrapper> {
-        if !self.has_wrapper {
-            return Some(ListWrapper::brackets_only(&self.rows.list.layout));
-        }
         let page = self.served_page(format, served);
         if self.is_unabridged {
             return list_wrapper::render_with_all_members(self.rows, page.as_ref(), room);
         }
-        Some(list_wrapper::render(self.rows, format, self.target.strip_rule(), page.as_ref(), room))
+        // A page that may be larger has the same members beside its items.
+        let usual = room.with_max_tokens(self.target.policy.token_budget_threshold);
+        Some(list_wrapper::render(self.rows, format, self.target.strip_rule(), page.as_ref(), &usual))
     }
 
     /// Describes the page with this number of items. Before it is known, a next page takes its place in the wrapper.

@@ -50,8 +50,7 @@ fn first(text: &str, tokens: usize, request: &Request) -> Option<Reply> {
 /// Returns the number of records, and of columns with the most for all of them.
 fn extent(reply: &Reply) -> Option<(usize, usize)> {
     let plan = reply.portion.plan()?;
-    let whole = plan.elide_above.is_none();
-    whole.then(|| (plan.item_count, plan.columns.as_ref().map_or(usize::MAX, Vec::len)))
+    Some((plan.item_count, plan.columns.as_ref().map_or(usize::MAX, Vec::len)))
 }
 
 fn check_growth(mut dice: Dice) -> TestCaseResult {
@@ -118,6 +117,46 @@ fn identities_are_not_shown_alone() {
             );
         }
     }
+}
+
+/// A long text is shortened if that makes room for it.
+#[test]
+fn long_texts_are_shown_shortened() {
+    let article = |id: usize| {
+        let body = "A sentence about the house. ".repeat(30 + id % 20);
+        format!(
+            "{{\"id\":{id},\"title\":\"Article {id}\",\"date\":\"2026-01-0{}\",\"body\":\"{body}\"}}",
+            id % 9 + 1
+        )
+    };
+    let text = format!("[{}]", (0..120).map(article).collect::<Vec<_>>().join(","));
+    let reply = first(&text, 4_000, &Request::default()).expect("shaped");
+    assert!(reply.text().contains("\"body\":\"A sentence"), "{}", reply.text());
+}
+
+/// A limit that does not fit with the main fields serves fewer records rather than identities.
+#[test]
+fn a_large_limit_does_not_show_identities_alone() {
+    let line = |n: usize| {
+        let (time, message) = (format!("2026-01-02T03:04:{:02}Z", n % 60), "took a while ".repeat(4));
+        format!("{{\"n\":{n},\"ts\":\"{time}\",\"level\":\"info\",\"msg\":\"{message}{n}\"}}")
+    };
+    let text = (0..400).map(line).collect::<Vec<_>>().join("\n");
+    let request = Request { limit: Some(200), ..Request::default() };
+    let reply = first(&text, 3_000, &request).expect("shaped");
+    assert!(reply.text().contains("\"ts\":"), "{}", reply.text());
+}
+
+/// A second list beside the one that is served is not repeated on its pages.
+#[test]
+fn a_page_with_a_limit_does_not_repeat_another_list() {
+    let records = |name: &str| {
+        (0..150).map(|n| format!("{{\"{name}\":{n},\"total\":{n}.5}}")).collect::<Vec<_>>().join(",")
+    };
+    let text = format!("{{\"orders\":[{}],\"refunds\":[{}]}}", records("order"), records("refund"));
+    let request = Request { limit: Some(7), ..Request::default() };
+    let reply = first(&text, 4_000, &request).expect("shaped");
+    assert!(reply.text().len() < 500, "{}", reply.text());
 }
 
 /// The records cost no more than planned, and little less.

@@ -10,11 +10,11 @@ use portion_core::policy::Policy;
 use portion_core::view::Request;
 use portion_gateway::call::ReuseKey;
 use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::store::redis::RedisStore;
 use portion_gateway::store::{
     BackendStatus, CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore, StoreFuture, StoreLimits,
     StoreReadError, StoreWriteError,
 };
-use portion_redis::RedisStore;
 use portion_tokens::{Factor, Tokenizer};
 
 use super::shared::RedisServer;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
 use portion_core::view::View;
+use portion_gateway::store::redis::{RedisSettings, RedisStore, StoreUrl};
 use portion_gateway::store::{
     CachedStore, FieldName, MemoryStore, SnapshotKey, SnapshotStore as _, StoreLimits, StoreLookupError,
     StoreReadError, StoreWriteError,
 };
-use portion_redis::{RedisSettings, RedisStore, StoreUrl};
 use tempfile::TempDir;
 
 use super::files::put;

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use portion_core::view::CONTROLS;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
-use portion_openapi::RETURNS_LIST_META_KEY;
 use portion_policy::client::TOOL_LIMIT_META_KEY;
 use portion_policy::listing::AdvertisePolicy;
+use portion_policy::tool_description::{CONTROL_MARK, RETURNS_LIST_META_KEY};
 use portion_text::names::matches_pattern;
 
 use super::super::request_headers::{self, HeaderParam};
@@ -27,8 +27,6 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
     "dependentSchemas",
     "dependencies",
 ];
-/// Member of a property's schema that marks it as a control of the gateway.
-const CONTROL_MARK: &str = "x-portion-control";
 /// Words of tool names that suggest a list: the first ones, or those after the name of a service.
 const LIST_NAME_WORDS: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
 /// First words of tool names that are no name of a service, of tools that may only read.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::payload::Payload;
+use portion_core::render::PortionKind;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
@@ -155,13 +156,13 @@ impl McpProcessor {
                 } else {
                     (**request).clone()
                 };
-                let is_query = request.query.is_given();
                 let payload =
                     Payload { paging_arguments: Arc::clone(paging), ..outline.payload(edit.invalid_utf8) };
                 let reply = answer(payload, request).await;
                 match &reply {
                     Reply::Untouched => outline.strip_reserved(edit.splice),
-                    Reply::Portion(portion) if is_query => {
+                    // An order of rows in text is a query, too.
+                    Reply::Portion(portion) if portion.kind() == PortionKind::Query => {
                         let structured = self.structured_form(caller, endpoint);
                         edit.splice.replace(result, tool_result(portion, structured, pending.is_stateless));
                     }

@@ -24,7 +24,7 @@ const NOTICE_KEY: &str = "io.portion/notice";
 /// `_meta` key for the notice of another Portion in front of the upstream, for programs.
 const UPSTREAM_NOTICE_KEY: &str = "io.portion/upstream";
 /// `_meta` key for the URL of the next page of a REST API, from its `Link` header.
-pub(crate) const NEXT_PAGE_KEY: &str = "io.portion/nextPage";
+pub const NEXT_PAGE_KEY: &str = "io.portion/nextPage";
 /// Prefix of the URIs that the gateway answers; a cursor follows.
 pub(super) const READ_URI_PREFIX: &str = "portion://read/";
 

@@ -6,11 +6,9 @@
 //! - `remote`: a server over HTTP; detects its transport, and answers pings while a person logs in
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
 //! - `message`: messages and pending requests, shared by both
-//! - `rest`: a REST API; the server of its tools runs in this process
 
 mod message;
 pub mod remote;
-pub mod rest;
 pub mod sse;
 mod streamable;
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use portion_core::view::CONTROLS;
-use portion_http::RESPONSE_HEADERS;
+use portion_rest::RESPONSE_HEADERS;
 use serde_json::Value;
 
 use super::{Outcome, check, page};

@@ -1,5 +1,0 @@
-//! Tests of the layer in front of real services.
-
-mod example;
-mod layer;
-mod pushdown;
