@@ -178,8 +178,8 @@ impl<'a> Planner<'a> {
             let may_shorten = |at: &usize| *at == 1 || main_cost(*at) == main_cost(0);
             let may_gain = elision == 0 && whole.field_count < Some(useful);
             let limits = elisions.skip(1).take_while(|at| may_gain && may_shorten(at)).map(most);
-            let choice =
-                limits.fold(whole, |best, next| if next.field_count > best.field_count { next } else { best });
+            let choice = limits
+                .fold(whole, |best, next| if next.field_count > best.field_count { next } else { best });
             return Some(self.most_items(choice, least, as_table));
         }
         let shortest = *elisions.end();

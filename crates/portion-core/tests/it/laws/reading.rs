@@ -138,7 +138,10 @@ fn json_in_a_string_stays_a_string() {
 
 #[test]
 fn lines_in_a_json_string_are_lines() {
-    let log: String = (0..900).map(|n| format!("2026-01-02 03:04:{:02} INFO step {n} ünïcode\n", n % 60)).collect();
+    let log = (0..900)
+        .map(|n| format!("2026-01-02 03:04:{:02} INFO step {n} ünïcode\n", n % 60))
+        .collect::<Vec<_>>()
+        .concat();
     let text = quote(&log);
     let session = Session::new(payload(&text), Policy::default(), Tokenizer::Chars4.counter());
     let first = session.call(&Request::default()).expect("plain").expect("long");
