@@ -191,7 +191,7 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceilin
     stdevp var_pop var_samp variance \
     adddate date_add date_diff date_format date_minus date_part date_plus date_shift date_sub date_trunc dateadd datediff datepart \
     datetime_diff datetime_trunc datetrunc day dayname epoch from_unixtime hour last_day minute month monthname quarter \
-    second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
+    read_as second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
     timezone to_integer to_number to_real to_timestamp unix_timestamp week year \
     array_join array_to_string charindex contains contains_substr ends_with endswith greatest initcap least left \
     list_contains locate lpad regexp_count regexp_extract regexp_full_match regexp_match regexp_matches regexp_replace \

@@ -126,6 +126,7 @@ impl QueryRun<'_> {
             .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))
             .or(unread)
+            .or_else(|| column_hints::written_hint(self, renamed))
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(|| hints::other_lists(sql, self.catalogue))

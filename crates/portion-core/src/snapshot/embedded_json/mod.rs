@@ -233,7 +233,7 @@ fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, J
 }
 
 /// Finds the text in a string that makes up most of an object: its pointer, and the text. Short ones are not looked at.
-pub(crate) fn main_text(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
+pub fn main_text(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
     let (pointer, value) = main_string(text, members).filter(|(_, value)| value.len() >= MIN_TEXT_BYTES)?;
     let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
     (is_majority(text, value) && matches!(subject.structure, Structure::Text(_)))
