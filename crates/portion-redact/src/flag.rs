@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::code::TextFacts;
 use super::name::{SecretKind, is_in};
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, value_after};
@@ -13,7 +14,7 @@ const MAX_FLAG_BYTES: usize = 64;
 const MARK: &str = "--";
 
 /// Hides the values of the flags in a text that follow after a space. Where `=` follows, the flag is a setting.
-pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
+pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, found: &mut Findings) {
     for at in memmem::find_iter(text.as_bytes(), MARK) {
         if text[..at].ends_with(|c: char| !c.is_whitespace() && !"\"'`([".contains(c)) {
             continue;
@@ -34,12 +35,19 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
+            && !text[end..].lines().next().is_some_and(begins_sentence)
             && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
-            && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(text, start, end));
+            && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(facts, text, start, end));
         if is_value {
             found.hide(flag, start..end);
         }
     }
+}
+
+/// Returns true if the words after a word are those of a sentence: `the --password option of …`.
+fn begins_sentence(rest: &str) -> bool {
+    let mut words = rest.trim_matches(['"', '\'']).split_whitespace().take(2);
+    words.any(|word| is_in("of can cannot can't instead is are may must to or via with for", word))
 }
 
 /// Returns the item below an item of YAML that is a flag.

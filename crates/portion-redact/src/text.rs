@@ -18,6 +18,7 @@ use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
+use super::value::is_random;
 use super::yaml::{alias_name, redact_anchors, redact_below};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
 
@@ -49,9 +50,9 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
         }
     }
     let Settings { aliases, mut found, .. } = settings;
-    redact_anchors(text, &aliases, &mut found);
+    redact_anchors(text, &facts, &aliases, &mut found);
     markup::redact(rules, &facts, text, &mut found);
-    flag::redact(rules, text, &mut found);
+    flag::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
         manifest::redact(text, &mut found);
@@ -89,7 +90,7 @@ impl<'t> Settings<'_, 't> {
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
-            && let Some(end) = redact_below(text, at, Setting { name, verdict }, &mut self.found)
+            && let Some(end) = redact_below(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
         {
             let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
             self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
@@ -116,7 +117,7 @@ impl<'t> Settings<'_, 't> {
         if !verdict.is_named && is_other() || is_closing_quote(text, at) {
             return Some(start);
         }
-        let end = found.hide(text, at, Setting { name, verdict }, &mut self.found);
+        let end = found.hide(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found);
         if self.found.edits.len() > first_edit {
             self.aliases.extend(alias_name(value).map(|alias| (alias, name)));
         }
@@ -145,17 +146,19 @@ impl<'t> Settings<'_, 't> {
     fn is_in_code(&self, at: usize, found: &SettingValue) -> bool {
         let (text, Range { start, end }) = (self.text, found.value.clone());
         let value = &text[start..end];
-        // Characters are compared with tokens.
-        let is_character = value.len() == 1 || value.starts_with('\\') && value.len() == 2;
         let is_string = if found.is_container {
-            value.contains(['"', '\''])
+            value.starts_with('[')
         } else {
-            text[..start].ends_with(['"', '\'', '`']) && !is_character
+            text[..start].ends_with(['"', '\'', '`']) && value.len() > 1
         };
         let ends = text[end..].starts_with([',', ';', ')']);
-        let is_variable = start == at + 1 && text.as_bytes()[at] == b'=' && !ends;
+        let is_shouted = || !line_before(text, at).ends_with(|c: char| c.is_lowercase() || c == ']');
+        let is_variable = start == at + 1
+            && text.as_bytes()[at] == b'='
+            && !ends
+            && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
         let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
-        !is_string && !is_variable && !is_in_string && self.facts.is_source_code()
+        !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
     }
 
     fn match_name(&mut self, name: &'t str) -> NameMatch {

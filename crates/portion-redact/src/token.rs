@@ -12,6 +12,8 @@ use super::value::{Form, is_secret_value};
 const JWT_START: &str = "eyJ";
 /// Minimum bytes of the header and of the claims of a JSON Web Token, without that.
 const MIN_JWT_PART_BYTES: usize = 9;
+/// Minimum bytes of a part of a private key among quotes.
+const MIN_KEY_BYTES: usize = 24;
 const PRIVATE_KEY: &str = "PRIVATE KEY";
 const AUTHORITY_START: &str = "://";
 /// Maximum bytes of a token whose shape is read, and of user and password in a URL; minimum bytes of a token in place of a user.
@@ -90,7 +92,10 @@ fn redact_private_key(text: &str, at: usize, found: &mut Findings) -> Option<usi
     near[near.rfind("-----")?..].strip_prefix("-----BEGIN")?;
     let len = memmem::find(inside.as_bytes(), b"-----END").unwrap_or(inside.len());
     let start = text.len() - inside.len();
-    if inside[..len].contains(|c: char| c.is_ascii_alphanumeric()) {
+    let is_key = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
+    let has_key = || inside[..len].split(|c| !is_key(c)).any(|run| run.len() >= MIN_KEY_BYTES);
+    // Between the marks in source code is source code.
+    if inside[..len].contains(is_key) && (!inside[..len].contains(['"', '\'']) || has_key()) {
         found.hide("private key", start..start + len);
     }
     Some(start + len)
@@ -113,7 +118,9 @@ fn redact_url_passwords(text: &str, found: &mut Findings) {
         let Some((userinfo, _)) = part.rsplit_once('@') else { continue };
         let end = start + userinfo.len();
         if let Some((_, password)) = userinfo.split_once(':') {
-            if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
+            if is_secret_value(SecretKind::Instructions, "", password, Form::Data)
+                && !matches!(password, "pass" | "passwd" | "password" | "secret")
+            {
                 found.hide("password in a URL", end - password.len()..end);
             }
         } else {

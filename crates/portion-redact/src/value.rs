@@ -42,6 +42,8 @@ const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel log
 pub(super) enum Form<'t> {
     /// As data: in quotes, in a cell, in an element.
     Data,
+    /// As a string in source code, perhaps as the argument of a call.
+    Literal { is_argument: bool },
     /// Without quotes in a text, which may be source code: with the separator before it and what follows it.
     Bare { separator: &'t str, after: &'t str },
 }
@@ -55,7 +57,8 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         let (scheme, secret) = value.split_once(' ').unwrap_or_default();
         is_in("bearer basic token", &scheme.to_ascii_lowercase()) && is_mask(secret)
     };
-    if value.is_empty()
+    if !value.contains(char::is_alphanumeric)
+        || is_date(value)
         || is_mask(value)
         || is_masked(value)
         || !has_digit && is_in(STATUS_WORDS, &lower(value))
@@ -78,6 +81,11 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     {
         return false;
     }
+    if let Form::Literal { is_argument } = form
+        && !(is_random(value) || !is_argument && may_be_literal(value))
+    {
+        return false;
+    }
     match kind {
         SecretKind::Instructions => true,
         SecretKind::Word => !is_word(value),
@@ -86,6 +94,41 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         }
         SecretKind::Token | SecretKind::Password => !is_message(value),
     }
+}
+
+/// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn.
+pub(super) fn is_random(value: &str) -> bool {
+    let is_token = |c: char| c.is_alphanumeric() || "_-.~+/=!#%^&@$".contains(c);
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
+    let turns = value.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    // `DOT11_AUTH_80211_PSK`, `x25519_private_key`
+    let is_name = is_identifier(value)
+        && value.contains('_')
+        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase));
+    value.len() >= 8
+        && digits >= 2
+        && turns >= 3
+        && value.chars().all(is_token)
+        && !is_name
+        && !value.starts_with("0x")
+}
+
+/// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
+fn may_be_literal(value: &str) -> bool {
+    let has = |is: fn(char) -> bool| value.contains(is);
+    let is_word = !value.contains(|c: char| c.is_whitespace() || "()[]{}\\|<>".contains(c));
+    let is_colour = value.starts_with('#') && value.len() <= 7;
+    is_word && !is_colour && has(|c| c.is_ascii_digit())
+}
+
+/// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.
+fn is_date(value: &str) -> bool {
+    let (date, time) = value.split_at_checked(10).unwrap_or_default();
+    let is_digit = |at: usize, byte: u8| matches!(at, 4 | 7) == (byte == b'-') && (byte == b'-' || byte.is_ascii_digit());
+    !date.is_empty()
+        && date.bytes().enumerate().all(|(at, byte)| is_digit(at, byte))
+        && time.chars().all(|c| c.is_ascii_digit() || "T:.+-Z ".contains(c))
 }
 
 /// Returns true if a string, as written in JSON, is a secret.
@@ -119,7 +162,7 @@ fn is_mask(value: &str) -> bool {
             !inside.is_empty() && inside.chars().all(|c| c.is_alphanumeric() || " _-.:'/*•".contains(c))
         })
     };
-    value.len() > 2 && value.chars().all(is_sign)
+    value.len() > 2 && (value.chars().all(is_sign) || value.chars().all(|c| value.starts_with(c)))
         || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
         || in_marks('<', '>')
         || in_marks('[', ']')
@@ -216,7 +259,7 @@ fn is_version(value: &str) -> bool {
         let core = number.split(['-', '+']).next().unwrap_or_default();
         let is_part = |part: &str| {
             matches!(part, "x" | "*")
-                || !part.is_empty() && part.len() <= 5 && part.bytes().all(|byte| byte.is_ascii_digit())
+                || !part.is_empty() && part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_digit())
         };
         let has_sign = number.len() < version.len();
         number.len() <= 32
@@ -281,6 +324,10 @@ fn is_message(value: &str) -> bool {
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         digits > 3 || digits > 0 && word.len() > 4 && word.chars().any(char::is_alphabetic)
     };
+    // A command with options.
+    if value.split_whitespace().skip(1).any(|word| word.len() > 1 && word.starts_with('-')) {
+        return true;
+    }
     let is_single = value.split_whitespace().nth(1).is_none();
     if is_single {
         return value.len() > 4
