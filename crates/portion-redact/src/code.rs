@@ -72,7 +72,7 @@ pub(super) fn is_source_code(text: &str) -> bool {
         // `Server=db;Password=x;` is a list of settings.
         let is_statement = begins_statement
             || first == "from" && line.contains(" import ")
-            || line.ends_with(';') && line.matches(';').count() == 1;
+            || line.ends_with(';') && line.matches(';').count() == 1 && line.contains(['(', '=']);
         let is_alike =
             is_statement || LINE_ENDS.iter().any(|end| line.ends_with(end)) || line.starts_with("#[");
         is_certain |= is_statement && !is_comment;

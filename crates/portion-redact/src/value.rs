@@ -82,7 +82,7 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         return false;
     }
     if let Form::Literal { is_argument } = form
-        && !(is_random(value) || !is_argument && may_be_literal(value))
+        && !(is_random(value) || !is_argument && may_be_literal(name, value))
     {
         return false;
     }
@@ -115,11 +115,14 @@ pub(super) fn is_random(value: &str) -> bool {
 }
 
 /// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
-fn may_be_literal(value: &str) -> bool {
-    let has = |is: fn(char) -> bool| value.contains(is);
+fn may_be_literal(name: &str, value: &str) -> bool {
     let is_word = !value.contains(|c: char| c.is_whitespace() || "()[]{}\\|<>".contains(c));
     let is_colour = value.starts_with('#') && value.len() <= 7;
-    is_word && !is_colour && has(|c| c.is_ascii_digit())
+    let is_password = || {
+        ["password", "passwd", "pwd", "passphrase"].iter().any(|end| name.to_lowercase().ends_with(end))
+            && value.chars().all(|c| c.is_alphabetic() || c == ' ')
+    };
+    is_word && !is_colour && value.contains(|c: char| c.is_ascii_digit()) || is_password()
 }
 
 /// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.
@@ -162,7 +165,7 @@ fn is_mask(value: &str) -> bool {
             !inside.is_empty() && inside.chars().all(|c| c.is_alphanumeric() || " _-.:'/*•".contains(c))
         })
     };
-    value.len() > 2 && (value.chars().all(is_sign) || value.chars().all(|c| value.starts_with(c)))
+    value.len() > 2 && value.chars().all(is_sign)
         || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
         || in_marks('<', '>')
         || in_marks('[', ']')
@@ -325,7 +328,10 @@ fn is_message(value: &str) -> bool {
         digits > 3 || digits > 0 && word.len() > 4 && word.chars().any(char::is_alphabetic)
     };
     // A command with options.
-    if value.split_whitespace().skip(1).any(|word| word.len() > 1 && word.starts_with('-')) {
+    let is_option = |word: &str| {
+        word.starts_with('-') && word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic())
+    };
+    if value.split_whitespace().skip(1).any(is_option) {
         return true;
     }
     let is_single = value.split_whitespace().nth(1).is_none();
