@@ -5,8 +5,8 @@ use memchr::memmem;
 use super::code::TextFacts;
 use super::name::{SecretKind, is_in};
 use super::setting_value::form;
-use super::text_value::{ValueExtent, line_before, value_after};
-use super::value::is_secret_value;
+use super::text_value::{ValueExtent, line_before, line_end, value_after};
+use super::value::{is_secret_value, is_word};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
@@ -35,7 +35,7 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
-            && !text[end..].lines().next().is_some_and(begins_sentence)
+            && !(is_word(value) && is_in_sentence(line_before(text, at), &text[end..line_end(text, end)]))
             && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
             && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(facts, text, start, end));
         if is_value {
@@ -44,10 +44,10 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
     }
 }
 
-/// Returns true if the words after a word are those of a sentence: `the --password option of …`.
-fn begins_sentence(rest: &str) -> bool {
-    let mut words = rest.trim_matches(['"', '\'']).split_whitespace().take(2);
-    words.any(|word| is_in("of can cannot can't instead is are may must to or via with for", word))
+/// Returns true for a flag in a sentence, given what stands before and after it and its next word: `the --password option of`.
+fn is_in_sentence(before: &str, after: &str) -> bool {
+    let mut words = before.split_whitespace().rev().take(1).chain(after.split_whitespace().take(2));
+    words.any(|word| is_in("and the of can cannot can't instead is are may must to or via with for", word))
 }
 
 /// Returns the item below an item of YAML that is a flag.

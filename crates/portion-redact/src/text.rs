@@ -78,7 +78,7 @@ impl<'t> Settings<'_, 't> {
         let (rules, text) = (self.rules, self.text);
         // `HeaderValue::from_static` is a path of source code.
         let is_path = text[at..].strip_prefix("::").is_some_and(|rest| !rest.starts_with([' ', '\t']));
-        let word = name_before(text, at).filter(|_| !is_path)?;
+        let word = name_before(text, at).filter(|word| !is_path && !is_user_of_url(text, at, word))?;
         let name = self.name_at(at, word);
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
@@ -110,6 +110,9 @@ impl<'t> Settings<'_, 't> {
         }
         let is_other = || {
             self.is_in_code(at, &found)
+                // `[text](address)`
+                || found.is_container && text[found.value.end..].starts_with('(')
+                || is_attribute_of_character(text, at, start, value)
                 || is_in_reference(text, at)
                 || is_named_argument(text, start, value)
                 || verdict.kind != SecretKind::Instructions && self.facts.is_label_of_catalogue(value)
@@ -120,6 +123,13 @@ impl<'t> Settings<'_, 't> {
         let end = found.hide(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found);
         if self.found.edits.len() > first_edit {
             self.aliases.extend(alias_name(value).map(|alias| (alias, name)));
+            // `"old" -> "new"` in a plan of changes.
+            let new = text[end..].strip_prefix("\" -> \"").and_then(|rest| rest.split(['"', '\n']).next());
+            if let Some(new) = new.filter(|new| !new.is_empty()) {
+                let start = end + "\" -> \"".len();
+                self.found.hide(name, start..start + new.len());
+                return Some(start + new.len());
+            }
         }
         Some(end)
     }
@@ -156,6 +166,7 @@ impl<'t> Settings<'_, 't> {
         let is_variable = start == at + 1
             && text.as_bytes()[at] == b'='
             && !ends
+            && !value.ends_with([',', ';', ')'])
             && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
         let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
         !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
@@ -184,11 +195,22 @@ fn is_short_password(text: &str, at: usize, word: &str) -> bool {
     value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
 }
 
+/// Returns true for the name of a user before the password in a URL: `https://x-access-token:…@`.
+fn is_user_of_url(text: &str, at: usize, word: &str) -> bool {
+    text.as_bytes()[at] == b':' && text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with("://"))
+}
+
 /// Returns true for the parameter of a URL that signs it: `?X-Amz-Signature=…`.
 fn is_signature(text: &str, at: usize, word: &str) -> bool {
     let lower = || word.to_ascii_lowercase();
     text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']) || lead.ends_with("&amp;"))
         && (lower() == "sig" || lower().ends_with("signature"))
+}
+
+/// Returns true for a single character in an attribute: `accesskey="n"`.
+fn is_attribute_of_character(text: &str, at: usize, start: usize, value: &str) -> bool {
+    let is_in_tag = || line_before(text, at).rfind('<') > line_before(text, at).rfind('>');
+    value.len() == 1 && start == at + 2 && text.as_bytes()[at] == b'=' && is_in_tag()
 }
 
 /// Returns true if a value begins with the mark of a hidden value.

@@ -16,6 +16,7 @@ const MIN_JWT_PART_BYTES: usize = 9;
 const MIN_KEY_BYTES: usize = 24;
 const PRIVATE_KEY: &str = "PRIVATE KEY";
 const AUTHORITY_START: &str = "://";
+const ORACLE_START: &str = ":oracle:thin:";
 /// Maximum bytes of a token whose shape is read, and of user and password in a URL; minimum bytes of a token in place of a user.
 const MAX_TOKEN_BYTES: usize = 512;
 const MAX_USERINFO_BYTES: usize = 256;
@@ -29,6 +30,7 @@ const PGPASS_FIELDS: usize = 5;
 pub(super) fn redact(text: &str, found: &mut Findings) {
     redact_tokens(text, found);
     redact_url_passwords(text, found);
+    redact_oracle_passwords(text, found);
     redact_password_files(text, found);
 }
 
@@ -129,6 +131,20 @@ fn redact_url_passwords(text: &str, found: &mut Findings) {
             if is_long && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && !userinfo.contains('.') {
                 found.hide("token in a URL", start..end);
             }
+        }
+    }
+}
+
+/// Hides the password in `jdbc:oracle:thin:user/password@host`.
+fn redact_oracle_passwords(text: &str, found: &mut Findings) {
+    for at in memmem::find_iter(text.as_bytes(), ORACLE_START) {
+        let start = at + ORACLE_START.len();
+        let near = &text[start..text.floor_char_boundary(start + MAX_USERINFO_BYTES)];
+        let near = near.split(|c: char| c.is_whitespace() || "\"'<>`".contains(c)).next().unwrap_or_default();
+        let password = near.rsplit_once('@').and_then(|(login, _)| login.split_once('/'));
+        if let Some((user, password)) = password.filter(|(_, password)| !password.is_empty()) {
+            let start = start + user.len() + 1;
+            found.hide("password in a URL", start..start + password.len());
         }
     }
 }

@@ -15,7 +15,7 @@ const MAX_READ_BYTES: usize = 512;
 /// Words that say that there is no value, what it has to be, or what became of it.
 const STATUS_WORDS: &str = "null none nil undefined true false n/a required optional missing invalid unset \
     hidden masked redacted filtered encrypted removed enabled disabled expired revoked blank absent unknown inherit include omit \
-    same-origin read write todo latest changed unchanged rejected accepted updated rotated refreshed";
+    same-origin read write todo value basic bearer latest changed unchanged rejected accepted updated rotated refreshed";
 /// Short words that say so where a value has no quotes.
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
@@ -59,6 +59,8 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     };
     if !value.contains(char::is_alphanumeric)
         || is_date(value)
+        || is_symbol(kind, name, value)
+        || form != Form::Data && value.len() > 2 && value.chars().all(|c| value.starts_with(c))
         || is_mask(value)
         || is_masked(value)
         || !has_digit && is_in(STATUS_WORDS, &lower(value))
@@ -102,10 +104,11 @@ pub(super) fn is_random(value: &str) -> bool {
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
     let turns = value.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    // `DOT11_AUTH_80211_PSK`, `x25519_private_key`
+    // `DOT11_AUTH_80211_PSK`, `x25519_private_key`, `ed25519.Ed25519PrivateKey`
     let is_name = is_identifier(value)
         && value.contains('_')
-        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase));
+        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase))
+        || value.contains('.') && value.split('.').all(is_identifier);
     value.len() >= 8
         && digits >= 2
         && turns >= 3
@@ -117,12 +120,22 @@ pub(super) fn is_random(value: &str) -> bool {
 /// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
 fn may_be_literal(name: &str, value: &str) -> bool {
     let is_word = !value.contains(|c: char| c.is_whitespace() || "()[]{}\\|<>".contains(c));
-    let is_colour = value.starts_with('#') && value.len() <= 7;
     let is_password = || {
         ["password", "passwd", "pwd", "passphrase"].iter().any(|end| name.to_lowercase().ends_with(end))
             && value.chars().all(|c| c.is_alphabetic() || c == ' ')
     };
-    is_word && !is_colour && value.contains(|c: char| c.is_ascii_digit()) || is_password()
+    is_word && value.contains(|c: char| c.is_ascii_digit()) || is_password()
+}
+
+/// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a colour.
+fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
+    let is_hex = |digits: &str| matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_of_digits = || ["pin", "cvv", "cvc"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+    kind == SecretKind::Token && value.len() <= 6 && value.bytes().all(|byte| byte.is_ascii_uppercase())
+        || value.strip_prefix('#').is_some_and(is_hex)
+        || value.starts_with(char::is_alphabetic)
+            && (value.len() < 5 && value.len() > 1 || value.bytes().all(|byte| byte.is_ascii_lowercase()))
+            && is_of_digits()
 }
 
 /// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.
@@ -138,6 +151,7 @@ fn is_date(value: &str) -> bool {
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
     let is_short = (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Word | SecretKind::Basic);
+    let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
     is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
 }
 
@@ -234,11 +248,10 @@ fn is_step(step: &str) -> bool {
 fn is_address(value: &str) -> bool {
     let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
     rest.is_some_and(|rest| {
-        !rest.contains(['@', '?', '#', '=', ' '])
-            && rest
-                .split('/')
-                .skip(1)
-                .all(|step| step.len() <= 24 && !step.bytes().any(|byte| byte.is_ascii_digit()))
+        let path = rest.split('#').next().unwrap_or_default();
+        let is_word = |step: &str| step.len() <= 8 || !step.bytes().any(|byte| byte.is_ascii_digit());
+        !rest.contains(['@', '?', '=', ' '])
+            && path.split('/').skip(1).all(|step| step.len() <= 24 && is_word(step))
     })
 }
 
