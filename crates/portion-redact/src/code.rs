@@ -65,6 +65,7 @@ fn text_of_line(line: &str) -> Option<&str> {
 pub(super) fn is_source_code(text: &str) -> bool {
     let (mut lines, mut alike, mut is_certain) = (0, 0, false);
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES) {
+        let line = line.strip_prefix("export ").unwrap_or(line);
         let first = line.split([' ', '(', '!', ':']).next().unwrap_or_default();
         let is_comment = ["//", "* ", "/*", "*/", "# "].iter().any(|mark| line.starts_with(mark));
         let is_setting = line[first.len()..].trim_start().starts_with(['=', ':']);

@@ -15,7 +15,7 @@ const MAX_READ_BYTES: usize = 512;
 /// Words that say that there is no value, what it has to be, or what became of it.
 const STATUS_WORDS: &str = "null none nil undefined true false n/a required optional missing invalid unset \
     hidden masked redacted filtered encrypted removed enabled disabled expired revoked blank absent unknown inherit include omit \
-    same-origin read write todo value basic bearer latest changed unchanged rejected accepted updated rotated refreshed";
+    same-origin read write todo value match pending basic bearer latest changed unchanged rejected accepted updated rotated refreshed";
 /// Short words that say so where a value has no quotes.
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
@@ -130,12 +130,13 @@ fn may_be_literal(name: &str, value: &str) -> bool {
 /// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a colour.
 fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
     let is_hex = |digits: &str| matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_of_digits = || ["pin", "cvv", "cvc"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+    let is_of_chip = || {
+        let number = value.trim_start_matches(|c: char| c.is_ascii_uppercase());
+        value.len() - number.len() == 1 && matches!(number.len(), 1 | 2) && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
     kind == SecretKind::Token && value.len() <= 6 && value.bytes().all(|byte| byte.is_ascii_uppercase())
         || value.strip_prefix('#').is_some_and(is_hex)
-        || value.starts_with(char::is_alphabetic)
-            && (value.len() < 5 && value.len() > 1 || value.bytes().all(|byte| byte.is_ascii_lowercase()))
-            && is_of_digits()
+        || name.eq_ignore_ascii_case("pin") && is_of_chip()
 }
 
 /// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.

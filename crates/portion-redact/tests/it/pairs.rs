@@ -39,7 +39,7 @@ fn pairs_in_json() {
         }
     }
     check(
-        r#"{"attributes":[{"key":"password","value":{"stringValue":"hunter2"}},{"key":"pin","value":{"intValue":12}},{"key":"tokens","values":["a"]},{"name":"secrets","values":["a","b"]}]}"#,
+        r#"{"attributes":[{"key":"password","value":{"stringValue":"hunter2"}},{"key":"pin","value":{"intValue":1234}},{"key":"tokens","values":["a"]},{"name":"secrets","values":["a","b"]}]}"#,
         r#"{"attributes":[{"key":"password","value":{"stringValue":"[redacted]"}},{"key":"pin","value":{}},{"key":"tokens","values":["a"]},{"name":"secrets"}]}"#,
         &["attributes.value.stringValue", "attributes.value.intValue", "attributes.values"],
     );
