@@ -37,7 +37,12 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
             && !value.starts_with(['-', '<', '|', '[', '('])
             && !(is_word(value) && is_in_sentence(line_before(text, at), &text[end..line_end(text, end)]))
             && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
-            && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(facts, text, start, end));
+            && is_secret_value(
+                SecretKind::Password,
+                &flag[MARK.len()..],
+                value,
+                form(facts, text, start, end),
+            );
         if is_value {
             found.hide(flag, start..end);
         }

@@ -63,8 +63,8 @@ mod view;
 mod yaml;
 mod yaml_property;
 
-pub use edit::REDACTED;
 use code::TextFacts;
+pub use edit::REDACTED;
 use edit::{BYTE_ORDER_MARK, Findings, TextEdit, add_name, apply_edits};
 use json::JsonFindings;
 use numbered::NumberedLines;

@@ -84,7 +84,8 @@ impl SettingValue {
         let value = &text[self.value.clone()];
         let quote = if self.is_container { quote_before(text, at) } else { "" };
         if self.is_container && holds_secrets(setting, value)
-            || !self.is_container && verdict.hides(name, value, form(facts, text, self.value.start, self.value.end))
+            || !self.is_container
+                && verdict.hides(name, value, form(facts, text, self.value.start, self.value.end))
         {
             found.replace(name, self.replaced.clone(), format!("{quote}{REDACTED}{quote}"));
         }

@@ -25,6 +25,9 @@ use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, marku
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
+/// Maximum bytes of a tag before one of its attributes.
+const MAX_TAG_BYTES: usize = 256;
+
 /// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
 /// complete JSON, all members. `raw`: the text as written.
 pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[JsonRange])) -> Findings {
@@ -90,7 +93,8 @@ impl<'t> Settings<'_, 't> {
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
-            && let Some(end) = redact_below(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
+            && let Some(end) =
+                redact_below(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
         {
             let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
             self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
@@ -209,7 +213,8 @@ fn is_signature(text: &str, at: usize, word: &str) -> bool {
 
 /// Returns true for a single character in an attribute: `accesskey="n"`.
 fn is_attribute_of_character(text: &str, at: usize, start: usize, value: &str) -> bool {
-    let is_in_tag = || line_before(text, at).rfind('<') > line_before(text, at).rfind('>');
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_TAG_BYTES)).min(at)..at];
+    let is_in_tag = || near.rfind('<') > near.rfind('>');
     value.len() == 1 && start == at + 2 && text.as_bytes()[at] == b'=' && is_in_tag()
 }
 

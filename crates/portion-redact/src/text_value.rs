@@ -18,7 +18,8 @@ const MAX_PREFIX_BYTES: usize = 2;
 /// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
 const MAX_CALLEE_BYTES: usize = 32;
 /// Commands that often follow a setting of their environment: `TOKEN=… npm publish`.
-const COMMANDS: &str = "bash cargo curl docker env git go java make node npm npx pg_dump pip psql python python3 sh";
+const COMMANDS: &str =
+    "bash cargo curl docker env git go java make node npm npx pg_dump pip psql python python3 sh";
 /// Words of expressions in source code.
 const CODE_WORDS: &str = "await else if new not return";
 /// Values that are no secrets.

@@ -34,6 +34,8 @@ const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: k
     npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
 /// Characters at least one of which each of these has.
 const REFERENCE_MARKS: [char; 11] = ['$', '{', '<', '#', '%', '@', '[', '!', ':', '/', '+'];
+/// Minimum words of a sentence after its first one.
+const MIN_SENTENCE_WORDS: usize = 4;
 /// Names of facts about a word of a text.
 const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
@@ -75,6 +77,7 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     }
     if let Form::Bare { separator, after } = form
         && (is_in(SHORT_STATUS_WORDS, &lower(value))
+            || value.len() < 3 && value.parse::<u8>().is_ok()
             || is_part_of_sentence(kind, value, separator, after)
             || is_code(name, value, separator, after)
             || is_package_tag(value, separator)
@@ -129,10 +132,13 @@ fn may_be_literal(name: &str, value: &str) -> bool {
 
 /// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a colour.
 fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
-    let is_hex = |digits: &str| matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex =
+        |digits: &str| matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_of_chip = || {
         let number = value.trim_start_matches(|c: char| c.is_ascii_uppercase());
-        value.len() - number.len() == 1 && matches!(number.len(), 1 | 2) && number.bytes().all(|byte| byte.is_ascii_digit())
+        value.len() - number.len() == 1
+            && matches!(number.len(), 1 | 2)
+            && number.bytes().all(|byte| byte.is_ascii_digit())
     };
     kind == SecretKind::Token && value.len() <= 6 && value.bytes().all(|byte| byte.is_ascii_uppercase())
         || value.strip_prefix('#').is_some_and(is_hex)
@@ -142,7 +148,9 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
 /// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.
 fn is_date(value: &str) -> bool {
     let (date, time) = value.split_at_checked(10).unwrap_or_default();
-    let is_digit = |at: usize, byte: u8| matches!(at, 4 | 7) == (byte == b'-') && (byte == b'-' || byte.is_ascii_digit());
+    let is_digit = |at: usize, byte: u8| {
+        matches!(at, 4 | 7) == (byte == b'-') && (byte == b'-' || byte.is_ascii_digit())
+    };
     !date.is_empty()
         && date.bytes().enumerate().all(|(at, byte)| is_digit(at, byte))
         && time.chars().all(|c| c.is_ascii_digit() || "T:.+-Z ".contains(c))
@@ -290,7 +298,8 @@ fn is_version(value: &str) -> bool {
 /// Returns true for a repetition in a grammar: `token = 1*tchar`.
 fn is_rule_of_grammar(value: &str, separator: &str) -> bool {
     let repeated = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
-    separator == " = "
+    separator.trim() == "="
+        && separator.starts_with(' ')
         && repeated
             .is_some_and(|rule| rule.len() > 2 && rule.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
 }
@@ -329,7 +338,10 @@ fn is_part_of_sentence(kind: SecretKind, value: &str, separator: &str, after: &s
     let begins = after.trim_start_matches([',', ' ']).starts_with(char::is_alphabetic)
         && after.starts_with([' ', ',']);
     let word = lower(value);
-    is_word && begins && (is_in(SENTENCE_WORDS, &word) || is_in("a an he it she we i", &word))
+    let is_sentence = || separator == ": " && after.split_whitespace().nth(MIN_SENTENCE_WORDS - 1).is_some();
+    is_word
+        && begins
+        && (is_in(SENTENCE_WORDS, &word) || is_in("a an he it she we i", &word) || is_sentence())
         || is_word && kind == SecretKind::Token && separator == ": " && (4..=12).contains(&value.len())
 }
 

@@ -23,8 +23,14 @@ const SPELLINGS: [(&str, u8); 3] = [
     ("＝|&equals;|&#61;|&#x3d;|&#x3D;|&#X3D;", b'='),
 ];
 /// Words at the beginning of a line before a name and its value, and what follows the name.
-const NAMING_WORDS: [(&str, &str); 6] =
-    [("ENV ", " "), ("setx ", " "), ("setenv ", " "), ("set -x ", " "), ("set -gx ", " "), ("#define ", " \"")];
+const NAMING_WORDS: [(&str, &str); 6] = [
+    ("ENV ", " "),
+    ("setx ", " "),
+    ("setenv ", " "),
+    ("set -x ", " "),
+    ("set -gx ", " "),
+    ("#define ", " \""),
+];
 /// Tags of marks around words.
 const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div label";
 

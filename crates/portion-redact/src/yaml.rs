@@ -38,7 +38,12 @@ pub(super) fn redact_below(
 }
 
 /// Hides the values of the anchors of aliases that are values of hidden settings, with the names of these.
-pub(super) fn redact_anchors(text: &str, facts: &TextFacts<'_>, aliases: &BTreeMap<&str, &str>, found: &mut Findings) {
+pub(super) fn redact_anchors(
+    text: &str,
+    facts: &TextFacts<'_>,
+    aliases: &BTreeMap<&str, &str>,
+    found: &mut Findings,
+) {
     let mut done = 0;
     for at in memchr_iter(b'&', text.as_bytes()).take_while(|_| !aliases.is_empty()) {
         let Some((end, name)) = anchor_end(text, at, aliases).filter(|_| at >= done) else { continue };

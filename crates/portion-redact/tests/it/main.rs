@@ -527,7 +527,8 @@ fn deep_and_long_input_needs_no_stack() {
 
 #[test]
 fn json_in_text_is_redacted() {
-    let (plain, hidden) = (r#"[{"n": 1,"pin": 7755},{"pin":"hunter2"}]"#, r#"[{"n": 1},{"pin":"[redacted]"}]"#);
+    let (plain, hidden) =
+        (r#"[{"n": 1,"pin": 7755},{"pin":"hunter2"}]"#, r#"[{"n": 1},{"pin":"[redacted]"}]"#);
     let quoted = |json: &str| portion_json::scan::quote(json);
     let held = |json: &str| format!(r#"{{"a":1, "data": {}}}"#, quoted(json));
     for around in [

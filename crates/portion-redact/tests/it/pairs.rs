@@ -190,7 +190,7 @@ fn settings_with_marks() {
     );
     check("`password`: `hunter2`, ok", "`password`: `[redacted]`, ok", &["password"]);
     check(
-        "- **Password:** hunter2\n- **Door code**: 4711 or 4712\n* __PIN__: 1\n_pin:_ 2 x",
+        "- **Password:** hunter2\n- **Door code**: 4711 or 4712\n* __PIN__: 1111\n_pin:_ 2 x",
         "- **Password:** [redacted]\n- **Door code**: [redacted]\n* __PIN__: [redacted]\n_pin:_ [redacted]",
         &["Password", "Door code", "__PIN__", "_pin"],
     );

@@ -30,7 +30,11 @@ fn strings_in_json_are_redacted_as_text() {
 #[test]
 fn secrets_in_names_are_redacted() {
     let check = |text: &str, expect: &str, named: &[&str]| check("secrets", text, expect, named);
-    check(r#"{"a":{"password=hunter2":1,"b":2}}"#, r#"{"a":{"password=[redacted]":1,"b":2}}"#, &["a.password=[redacted]"]);
+    check(
+        r#"{"a":{"password=hunter2":1,"b":2}}"#,
+        r#"{"a":{"password=[redacted]":1,"b":2}}"#,
+        &["a.password=[redacted]"],
+    );
     check(
         r#"{"x token: hunter2hunter2":{"b":1},"pin":7777,"see password=hunter2":{"c":1}}"#,
         r#"{"x token: [redacted]":{"b":1},"see password=[redacted]":{"c":1}}"#,
