@@ -125,7 +125,8 @@ fn holds_secrets(setting: Setting<'_>, container: &str) -> bool {
             false => Form::Bare { separator: " ", after: "" },
         };
         let key = key.trim().trim_matches(['"', '\'']);
-        Some((key, value.trim_matches(['"', '\'']), form))
+        // An expression in a program, or a path.
+        (is_quoted || !value.starts_with('/')).then(|| (key, value.trim_matches(['"', '\'']), form))
     });
     let describes = |key: &str| is_in(DESCRIBING_KEYS, key);
     let mut is_described = false;

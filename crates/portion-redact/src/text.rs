@@ -8,7 +8,7 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 use memchr::memchr2_iter;
 
-use super::code::TextFacts;
+use super::code::{TextFacts, is_identifier};
 use super::edit::JsonRange;
 use super::name::{SecretKind, secret_kind};
 use super::pair::{PairRole, is_phrase_name, last_two_names};
@@ -172,7 +172,11 @@ impl<'t> Settings<'_, 't> {
             && !ends
             && !value.ends_with([',', ';', ')'])
             && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
-        let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
+        // Quotes in a long line may be those of strings before it.
+        let is_in_string = !found.is_container
+            && open_quote(line_before(text, at)).is_some()
+            && !(text[..at].ends_with(']') && is_identifier(value))
+            && !value.starts_with("\\\n");
         !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
     }
 

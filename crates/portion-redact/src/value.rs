@@ -62,7 +62,9 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     if !value.contains(char::is_alphanumeric)
         || is_date(value)
         || is_symbol(kind, name, value)
-        || form != Form::Data && value.len() > 2 && value.chars().all(|c| value.starts_with(c))
+        || form != Form::Data
+            && value.len() > 2
+            && value.chars().all(|c| c.is_alphabetic() && value.starts_with(c))
         || is_mask(value)
         || is_masked(value)
         || !has_digit && is_in(STATUS_WORDS, &lower(value))
