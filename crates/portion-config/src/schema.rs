@@ -136,13 +136,13 @@ fn tools_schema() -> Json {
 
 fn value_schema(kind: ValueKind) -> Json {
     match kind {
-        ValueKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        ValueKind::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         ValueKind::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
         ValueKind::Percent => json!({ "type": "number", "minimum": 0, "maximum": 100 }),
         ValueKind::Factor => json!({ "type": "number", "minimum": Factor::MIN, "maximum": Factor::MAX }),
         ValueKind::Price => json!({ "type": "number", "minimum": 0 }),
-        ValueKind::Size(least, most) => json!({ "anyOf": [
-            { "type": "integer", "minimum": least, "maximum": most },
+        ValueKind::Size(min, max) => json!({ "anyOf": [
+            { "type": "integer", "minimum": min, "maximum": max },
             { "type": "string", "pattern": SIZE_PATTERN }
         ] }),
         ValueKind::Duration(..) => json!({ "type": "string", "pattern": DURATION_PATTERN }),

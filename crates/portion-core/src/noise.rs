@@ -240,8 +240,8 @@ impl MinorFields {
 
     /// Returns the paths of those that are noise.
     fn into_noise(self) -> impl Iterator<Item = String> {
-        let most = self.record_bytes / 2;
-        let is_minor = move |share: &MinorShare| !share.is_only_name && share.bytes <= most;
+        let max = self.record_bytes / 2;
+        let is_minor = move |share: &MinorShare| !share.is_only_name && share.bytes <= max;
         self.shares.into_iter().filter(move |(_, share)| is_minor(share)).map(|(path, _)| path)
     }
 }

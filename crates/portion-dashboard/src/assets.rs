@@ -1,8 +1,8 @@
 //! Static files of the pages. Each path contains a hash of the content, so browsers may cache it forever.
 
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use portion_text::display::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
@@ -42,11 +42,7 @@ impl Asset {
         static PATHS: LazyLock<[String; 5]> = LazyLock::new(|| {
             Asset::ALL.map(|asset| {
                 let (name, end, _, body) = asset.parts();
-                let mut hash = String::new();
-                for byte in &Sha256::digest(body)[..8] {
-                    let _ = write!(hash, "{byte:02x}");
-                }
-                format!("/assets/{name}.{hash}.{end}")
+                format!("/assets/{name}.{}.{end}", hex(&Sha256::digest(body)[..8]))
             })
         });
         &PATHS[self as usize]

@@ -56,7 +56,7 @@ fn recorded() -> (tempfile::TempDir, Site) {
     ])
 }
 
-fn asked(site: &Site, target: &str) -> Answer {
+fn response(site: &Site, target: &str) -> Answer {
     let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
     site.answer(path, query, None, now())
 }
@@ -72,7 +72,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
 #[test]
 fn every_question_has_a_status() {
     let (_folder, site) = recorded();
-    let check = |target: &str, status: u16| assert_eq!(asked(&site, target).status, status, "{target}");
+    let check = |target: &str, status: u16| assert_eq!(response(&site, target).status, status, "{target}");
     for target in
         ["/", "/?since=7d", "/?sort=errors&order=up", "/requests?only=errors&limit=5", "/experiments"]
     {
@@ -115,12 +115,12 @@ fn names_are_names_whatever_they_say() {
     let mut targets =
         ["/requests", "/changes", "/sessions", "/sessions/0000000000000009"].map(str::to_owned).to_vec();
     targets.push("/requests/00000000000000000000000000000008".to_owned());
-    let overview = body(&asked(&site, "/"));
+    let overview = body(&response(&site, "/"));
     let of = overview.split("href=\"/endpoints/").nth(1).and_then(|rest| rest.split('"').next());
     targets.push(format!("/endpoints/{}", of.expect("it has a page").replace("&amp;", "&")));
     targets.push("/".to_owned());
     for target in targets {
-        let page = body(&asked(&site, &target));
+        let page = body(&response(&site, &target));
         assert!(page.contains("onerror=alert(1)"), "{target} tells it");
         assert!(!page.contains("<img"), "{target} does not obey it");
         assert!(
@@ -133,7 +133,7 @@ fn names_are_names_whatever_they_say() {
 #[test]
 fn records_have_the_names_that_are_promised() {
     let (_folder, site) = recorded();
-    let answer = asked(&site, "/api/records");
+    let answer = response(&site, "/api/records");
     let answer: serde_json::Value = serde_json::from_slice(&answer.body).expect("it is JSON");
     for name in [
         "requestId",
@@ -187,12 +187,12 @@ fn an_endpoint_has_its_own_page_and_list() {
         ]
         .map(|served| Event::RequestServed(Arc::new(served))),
     );
-    let overview = body(&asked(&site, "/"));
+    let overview = body(&response(&site, "/"));
     for (page, requests) in
         [("/endpoints/tool/list", 2), ("/endpoints/tool/z/list", 1), ("/endpoints/prompt/list", 1)]
     {
         assert!(overview.contains(&format!("href=\"{page}?since=24h\"")), "{page} is not linked");
-        let page = body(&asked(&site, page));
+        let page = body(&response(&site, page));
         assert_eq!(between(&page, "Requests</abbr></dt><dd title=\"", "\"")[0], requests.to_string());
     }
     // What stands out leads to the requests of one, these to one of them, and that back to them.
@@ -201,10 +201,10 @@ fn an_endpoint_has_its_own_page_and_list() {
         .find(|href| href.starts_with("/requests?") && href.contains("upstream=z"))
         .expect("it stands out")
         .replace("&amp;", "&");
-    let list = body(&asked(&site, &standing));
+    let list = body(&response(&site, &standing));
     let request = between(&list, "<th scope=\"row\"><a href=\"", "\"");
     let [request] = &request[..] else { panic!("one of them: {request:?}") };
-    let request = body(&asked(&site, &request.replace("&amp;", "&")));
+    let request = body(&response(&site, &request.replace("&amp;", "&")));
     assert!(request.contains(&standing.replace('&', "&amp;")), "no way back to {standing}");
 }
 
@@ -230,7 +230,7 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
             .map(|served| Event::RequestServed(Arc::new(served)))
     };
     let (_folder, site) = holding(events(first(5, Outcome::Unshaped)));
-    let page = body(&asked(&site, "/"));
+    let page = body(&response(&site, "/"));
     assert!(page.contains("1 oversized payload, not shaped"), "{page}");
     assert!(page.contains("unknown endpoint"), "links have a text");
     let every_second = |number: u64| Some(if number.is_multiple_of(2) { 10 } else { 9_000 });
@@ -238,9 +238,9 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
         |number| RequestServed { original_tokens: every_second(number), ..first(number, Outcome::Unshaped) };
     let many = (5..205).map(|number| Event::RequestServed(Arc::new(unshaped(number))));
     let (_folder, site) = holding(events(first(205, Outcome::Paginated)).chain(many));
-    assert!(body(&asked(&site, "/")).contains("50 of the last 100 unshaped payloads were oversized"));
+    assert!(body(&response(&site, "/")).contains("50 of the last 100 unshaped payloads were oversized"));
     let (_folder, site) = holding(events(first(5, Outcome::Paginated)));
-    assert!(!body(&asked(&site, "/")).contains("not shaped</span>"), "all that is large was shaped");
+    assert!(!body(&response(&site, "/")).contains("not shaped</span>"), "all that is large was shaped");
 }
 
 #[test]
@@ -263,14 +263,14 @@ fn a_request_leads_to_the_change_that_it_was_served_by() {
         configured(AT + 1, "a.yaml"),
         request,
     ]);
-    let page = body(&asked(&site, "/requests/00000000000000000000000000000007"));
+    let page = body(&response(&site, "/requests/00000000000000000000000000000007"));
     let links: Vec<_> = between(&page, "<a href=\"/changes?", "</a>");
     let links: Vec<_> = links.iter().filter(|link| link.contains("#v2-")).collect();
     for (link, (source, at)) in links.iter().zip([("a.yaml", AT - 2 * DAY), ("b.yaml", AT - 3 * DAY)]) {
         assert!(link.ends_with(&format!("version 2 of {source}")), "{link}");
         let (target, mark) = link.split('"').next().and_then(|href| href.split_once('#')).expect("a mark");
         assert_eq!(mark, format!("v2-{at}"));
-        let changes = body(&asked(&site, &format!("/changes?{}", target.replace("&amp;", "&"))));
+        let changes = body(&response(&site, &format!("/changes?{}", target.replace("&amp;", "&"))));
         assert_eq!(changes.matches(&format!("id=\"{mark}\"")).count(), 1, "{changes}");
         assert!(changes.contains(source), "{changes}");
     }
@@ -282,7 +282,7 @@ fn what_was_left_out_is_told_without_any_step() {
     let check = |served: RequestServed, expect: &str| {
         let served = RequestServed { request: 7, at: AT, ..served };
         let (_folder, site) = holding([Event::RequestServed(Arc::new(served))]);
-        let page = body(&asked(&site, "/requests/00000000000000000000000000000007"));
+        let page = body(&response(&site, "/requests/00000000000000000000000000000007"));
         let told = between(&page, "Processing steps</h2><p>", "</p>");
         assert_eq!(told, [expect]);
     };
@@ -308,7 +308,7 @@ fn what_was_left_out_is_told_without_any_step() {
 #[test]
 fn a_time_that_cannot_be_can_be_mended() {
     let (_folder, site) = recorded();
-    let page = body(&asked(&site, "/requests?since=soon&until=09:30&outcome=expired"));
+    let page = body(&response(&site, "/requests?since=soon&until=09:30&outcome=expired"));
     for part in [
         "action=\"/requests\"",
         "type=\"hidden\" name=\"outcome\" value=\"expired\"",
@@ -317,7 +317,7 @@ fn a_time_that_cannot_be_can_be_mended() {
     ] {
         assert!(page.contains(part), "{part} is not in {page}");
     }
-    assert!(!body(&asked(&site, "/requests?limit=x")).contains("name=\"since\""), "the time is right");
+    assert!(!body(&response(&site, "/requests?limit=x")).contains("name=\"since\""), "the time is right");
 }
 
 /// Returns the change at which the alert on oversized calls was raised.
@@ -341,13 +341,13 @@ fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
         |count: u64| (0..count).map(|number| Event::AlertChanged(Arc::new(raised_alert(AT + number))));
     let (_folder, site) = holding(alerts(200));
     let changes = "/changes?since=2d";
-    assert!(!body(&asked(&site, changes)).contains("The newest 200"), "these are all of them");
+    assert!(!body(&response(&site, changes)).contains("The newest 200"), "these are all of them");
     // Whatever time a page is about, an alert that stands now is about now.
-    let page = body(&asked(&site, "/?since=2d&until=1d"));
+    let page = body(&response(&site, "/?since=2d&until=1d"));
     let since = rfc3339(AT + 199 - 300_000_000).replace(':', "%3A");
     assert!(page.contains(&format!("href=\"/requests?since={since}&amp;only=oversized\"")), "{page}");
     let (_folder, site) = holding(alerts(201));
-    let page = body(&asked(&site, changes));
+    let page = body(&response(&site, changes));
     assert!(page.contains("The newest 200 of each kind"), "{page}");
     assert_eq!(page.matches("<li class=\"alert\">").count(), 200);
 }
@@ -364,7 +364,7 @@ fn all_that_goes_back_to_a_result_is_shown() {
         };
         Event::RequestServed(Arc::new(served))
     }));
-    let page = body(&asked(&site, "/requests/00000000000000000000000000000003"));
+    let page = body(&response(&site, "/requests/00000000000000000000000000000003"));
     assert!(page.contains("250 follow-ups were made"), "{page}");
     assert_eq!(page.matches("aria-current=\"true\"").count(), 1, "it is among them");
     assert!(page.contains("/requests/00000000000000000000000000000000"), "and so is the first call");
@@ -396,7 +396,7 @@ fn a_follow_up_is_about_what_was_counted_when_it_came() {
         ..first.clone()
     };
     let (_folder, site) = holding([first, next].map(|it| Event::RequestServed(Arc::new(it))));
-    let page = body(&asked(&site, &format!("/requests/{:032x}", 2)));
+    let page = body(&response(&site, &format!("/requests/{:032x}", 2)));
     let about = between(&page, "Result it reads from", "Served to the model");
     assert!(about[0].contains("<strong>9,000</strong> tokens, 36.0 kB, 500 items"), "{about:?}");
 }
@@ -420,7 +420,7 @@ fn sessions_are_listed_and_paged() {
         Event::RequestServed(Arc::new(served))
     });
     let (_folder, site) = holding(events);
-    let (first, second) = (body(&asked(&site, "/sessions")), body(&asked(&site, "/sessions?page=2")));
+    let (first, second) = (body(&response(&site, "/sessions")), body(&response(&site, "/sessions?page=2")));
     let shown = |page: &str| between(page, "href=\"/sessions/", "?").join(" ");
     assert!(shown(&first).starts_with("000000000000001d 000000000000001c "), "{}", shown(&first));
     assert!(first.contains("1 expired") && first.contains("1 upstream error"), "{first}");
@@ -432,9 +432,9 @@ fn sessions_are_listed_and_paged() {
 fn no_time_is_too_long_to_be_shown() {
     let (_folder, site) = recorded();
     let ever = "since=1970-01-01&until=9999-12-31";
-    let page = body(&asked(&site, &format!("/?{ever}")));
+    let page = body(&response(&site, &format!("/?{ever}")));
     assert!(page.len() < 50_000, "it has {} bytes", page.len());
-    let answer = asked(&site, &format!("/api/series?{ever}"));
+    let answer = response(&site, &format!("/api/series?{ever}"));
     let answer: serde_json::Value = serde_json::from_slice(&answer.body).expect("it is JSON");
     assert_eq!(answer["slots"][0]["requests"], 2);
 }
@@ -442,7 +442,7 @@ fn no_time_is_too_long_to_be_shown() {
 #[test]
 fn pages_forbid_what_they_do_not_need() {
     let (_folder, site) = recorded();
-    let page = asked(&site, "/");
+    let page = response(&site, "/");
     let policy = header(&page, "content-security-policy");
     for rule in ["default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'"] {
         assert!(policy.contains(rule), "{policy}");
@@ -453,7 +453,7 @@ fn pages_forbid_what_they_do_not_need() {
     let assets: Vec<&str> = text.split('"').filter(|part| part.starts_with("/assets/")).collect();
     assert_eq!(assets.len(), 5, "{assets:?}");
     for asset in assets {
-        let answer = asked(&site, asset);
+        let answer = response(&site, asset);
         assert_eq!((answer.status, header(&answer, "x-content-type-options")), (200, "nosniff"));
         assert!(header(&answer, "cache-control").contains("immutable"), "{asset}");
     }
@@ -462,7 +462,7 @@ fn pages_forbid_what_they_do_not_need() {
 #[test]
 fn without_records_it_says_what_to_do() {
     let check = |site: &Site, path: &str, status: u16, told: &str| {
-        let answer = asked(site, path);
+        let answer = response(site, path);
         assert_eq!(answer.status, status, "{path}");
         assert!(body(&answer).contains(told), "{path}: {}", body(&answer));
     };
@@ -503,18 +503,18 @@ fn codes_clients_and_costs_are_shown() {
         .map(|served| Event::RequestServed(Arc::new(served))),
     );
     // A code in a list leads to all requests with it, and the code stays in the form.
-    let list = body(&asked(&site, "/requests?error=limit_too_large"));
+    let list = body(&response(&site, "/requests?error=limit_too_large"));
     assert_eq!(list.matches("<th scope=\"row\">").count(), 1, "{list}");
     assert!(list.contains("name=\"error\" value=\"limit_too_large\""), "{list}");
     assert!(list.contains("error=limit_too_large\" title="), "{list}");
     for page in ["/requests", "/sessions", "/sessions/0000000000000009"] {
-        assert!(body(&asked(&site, page)).contains("desktop &amp; co"), "{page} names the client");
+        assert!(body(&response(&site, page)).contains("desktop &amp; co"), "{page} names the client");
     }
-    let refused = body(&asked(&site, &format!("/requests/{:032x}", 2)));
+    let refused = body(&response(&site, &format!("/requests/{:032x}", 2)));
     assert!(refused.contains("no result"), "it was not sent to the server: {refused}");
-    assert!(!body(&asked(&site, "/")).contains("Saved</abbr></dt>"), "no price is known");
+    assert!(!body(&response(&site, "/")).contains("Saved</abbr></dt>"), "no price is known");
     let site = Site::new(Records::At(folder.path().join("telemetry.db"))).with_token_price(Some(3.0));
-    let page = body(&asked(&site, "/"));
+    let page = body(&response(&site, "/"));
     assert!(page.contains("Saved</abbr></dt><dd>$6.00</dd>"), "2 million tokens: {page}");
     assert!(page.contains("$0.0030 spent on replies"), "{page}");
 }
@@ -532,7 +532,7 @@ fn servers_of_unknown_cursors_are_named() {
     };
     let events = [refused(1, None), refused(2, Some("a")), refused(3, Some("b"))];
     let (_folder, site) = holding(events.map(|served| Event::RequestServed(Arc::new(served))));
-    let page = body(&asked(&site, "/"));
+    let page = body(&response(&site, "/"));
     for name in ["unknown endpoint<", "unknown endpoint of a<", "unknown endpoint of b<"] {
         assert!(page.contains(name), "{name}");
     }
@@ -554,23 +554,24 @@ fn servers_and_clients_are_chosen_and_saved_as_csv() {
     };
     let events = [served(1, "docs", "codex"), served(2, "docs", "claude"), served(3, "mail", "codex")];
     let (_folder, site) = holding(events.map(|served| Event::RequestServed(Arc::new(served))));
-    let rows =
-        |query: &str| body(&asked(&site, &format!("/requests{query}"))).matches("<th scope=\"row\">").count();
+    let rows = |query: &str| {
+        body(&response(&site, &format!("/requests{query}"))).matches("<th scope=\"row\">").count()
+    };
     let counts = ["", "?server=docs", "?client=codex", "?server=docs&client=codex", "?server=none"].map(rows);
     assert_eq!(counts, [3, 2, 2, 1, 0]);
     let kept = |query: &str| {
-        let page = body(&asked(&site, &format!("/{query}")));
+        let page = body(&response(&site, &format!("/{query}")));
         between(&page, "Tokens kept out</abbr></dt><dd title=\"", "\"").concat()
     };
     assert_eq!(["", "?server=docs", "?client=claude"].map(kept), ["120,000", "80,000", "40,000"]);
-    let page = body(&asked(&site, "/?client=codex&sort=errors"));
+    let page = body(&response(&site, "/?client=codex&sort=errors"));
     assert!(page.contains("<option value=\"codex\" selected>"), "the choice stays: {page}");
     assert!(page.contains("since=7d&amp;client=codex"), "other times keep it: {page}");
-    let answer = asked(&site, "/api/records?format=csv&server=docs");
+    let answer = response(&site, "/api/records?format=csv&server=docs");
     assert_eq!(header(&answer, "content-type"), "text/csv; charset=utf-8");
     assert!(header(&answer, "content-disposition").starts_with("attachment"));
     assert_eq!(body(&answer).lines().count(), 3, "a head and two records");
-    assert_eq!(asked(&site, "/api/records?format=xml").status, 400);
+    assert_eq!(response(&site, "/api/records?format=xml").status, 400);
 }
 
 #[test]
@@ -588,7 +589,7 @@ fn a_result_above_the_budget_is_no_warning() {
     let oversized = |alerts: Vec<Event>| {
         let (_folder, site) =
             holding([Event::RequestServed(Arc::new(served.clone()))].into_iter().chain(alerts));
-        between(&body(&asked(&site, "/")), "Oversized</abbr></dt><dd", ">").concat()
+        between(&body(&response(&site, "/")), "Oversized</abbr></dt><dd", ">").concat()
     };
     assert_eq!(oversized(Vec::new()), "");
     assert_eq!(oversized(vec![Event::AlertChanged(Arc::new(raised_alert(AT)))]), " class=\"warning\"");
@@ -597,10 +598,10 @@ fn a_result_above_the_budget_is_no_warning() {
 #[test]
 fn bars_differ_from_their_ground_in_light_and_dark() {
     let (_folder, site) = recorded();
-    let page = body(&asked(&site, "/"));
+    let page = body(&response(&site, "/"));
     let assets = between(&page, "href=\"/assets/portion", "\"");
     let style = assets.iter().find(|path| path.contains(".css")).expect("a style sheet");
-    let style = body(&asked(&site, &format!("/assets/portion{style}")));
+    let style = body(&response(&site, &format!("/assets/portion{style}")));
     let luminance = |colour: &str| {
         let part =
             |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("hexadecimal")) / 255.0;

@@ -147,8 +147,8 @@ impl Fault {
     }
 
     /// Too many queries in one session.
-    pub fn too_many_queries(most: usize) -> Self {
-        let message = format!("this session already has {most} pending queries");
+    pub fn too_many_queries(max: usize) -> Self {
+        let message = format!("this session already has {max} pending queries");
         Self::new(ErrorCode::QueryTooCostly, message, "retry when some of them finish".into())
     }
 

@@ -77,15 +77,15 @@ impl KeptResults {
 
 impl KeptResult {
     /// Returns the result as it is listed.
-    pub(crate) fn to_json(&self, held: &StoredSnapshot, cursor: &CursorToken, now: Instant) -> Value {
+    pub(crate) fn to_json(&self, stored: &StoredSnapshot, cursor: &CursorToken, now: Instant) -> Value {
         let mut listed = Map::new();
         listed.insert("cursor".into(), cursor.as_str().into());
-        listed.insert("tool".into(), Endpoint::log_name(held.endpoint.as_deref()).into());
-        let arguments = held.arguments.as_deref().filter(|arguments| *arguments != "{}");
+        listed.insert("tool".into(), Endpoint::log_name(stored.endpoint.as_deref()).into());
+        let arguments = stored.arguments.as_deref().filter(|arguments| *arguments != "{}");
         listed.extend(arguments.map(|arguments| ("arguments".into(), short_arguments(arguments))));
         listed.insert("age".into(), age(now.saturating_duration_since(self.kept_at)).into());
-        listed.extend(record_count(&held.snapshot).map(|(name, count)| (name.into(), count.into())));
-        listed.insert("bytes".into(), held.snapshot.payload_bytes().into());
+        listed.extend(record_count(&stored.snapshot).map(|(name, count)| (name.into(), count.into())));
+        listed.insert("bytes".into(), stored.snapshot.payload_bytes().into());
         listed.insert("read".into(), format!("{} %", self.read).into());
         listed.into()
     }

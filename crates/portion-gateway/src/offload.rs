@@ -96,13 +96,13 @@ mod tests {
     fn the_number_of_concurrent_computations_is_limited() {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().expect("a runtime");
-        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (running, max) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         // No computation ends before as many run as may.
         let barrier = Arc::new(Barrier::new(MAX_CONCURRENT));
         let compute = || {
-            let (running, most, barrier) = (Arc::clone(&running), Arc::clone(&most), Arc::clone(&barrier));
+            let (running, max, barrier) = (Arc::clone(&running), Arc::clone(&max), Arc::clone(&barrier));
             runtime.spawn(offload(INLINE_MAX_BYTES + 1, move || {
-                most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                max.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 barrier.wait();
                 running.fetch_sub(1, Ordering::SeqCst);
             }))
@@ -111,7 +111,7 @@ mod tests {
         for one in all {
             runtime.block_on(one).expect("nothing panics");
         }
-        assert_eq!(most.load(Ordering::SeqCst), MAX_CONCURRENT);
+        assert_eq!(max.load(Ordering::SeqCst), MAX_CONCURRENT);
         assert!(queue_load().completed >= 10 * MAX_CONCURRENT);
     }
 }

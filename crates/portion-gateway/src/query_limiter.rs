@@ -109,21 +109,21 @@ mod tests {
 
     #[tokio::test]
     async fn running_and_queued_queries_are_limited() {
-        let questions = QueryLimiter::default();
+        let limiter = QueryLimiter::default();
         let mut places = Vec::new();
         for _ in 0..MAX_CONCURRENT_QUERIES {
-            places.push(questions.acquire().await.expect("there is room"));
+            places.push(limiter.acquire().await.expect("there is room"));
         }
-        let mut waiting: Vec<_> = (0..MAX_WAITING_QUERIES).map(|_| Box::pin(questions.acquire())).collect();
+        let mut waiting: Vec<_> = (0..MAX_WAITING_QUERIES).map(|_| Box::pin(limiter.acquire())).collect();
         for next in &mut waiting {
             let mut context = Context::from_waker(Waker::noop());
             assert!(next.as_mut().poll(&mut context).is_pending());
         }
-        assert!(questions.acquire().await.is_none());
+        assert!(limiter.acquire().await.is_none());
         places.pop();
         assert!(waiting.remove(0).await.is_some());
         drop(waiting);
-        assert!(questions.acquire().await.is_some(), "who waits no longer takes no place");
+        assert!(limiter.acquire().await.is_some(), "who waits no longer takes no place");
     }
 
     #[test]

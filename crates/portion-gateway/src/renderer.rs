@@ -126,11 +126,11 @@ pub(crate) fn capture(
     }
     let items = payload.list_path.clone();
     // In JSON, text can take twice its bytes, and more only if it is hardly text.
-    let most = effective_policy.policy.fallback_byte_limit / 2;
+    let max = effective_policy.policy.fallback_byte_limit / 2;
     // Secrets cannot be recognized here, so payloads with redaction rules show nothing.
     let visible = payload.blocks.iter().filter(|_| payload.redaction_rules.is_none());
     let first = visible.map(|block| content_text(&block.content)).find(|text| !text.is_empty());
-    let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
+    let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(max)].to_owned());
     let snapshot = catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload)));
     if let Some(items) = items.filter(|_| snapshot.as_ref().is_ok_and(Snapshot::has_missing_list_path)) {
         warn_items_missing(&items);

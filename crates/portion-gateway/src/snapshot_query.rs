@@ -198,9 +198,7 @@ fn run_sql(
         .map(|JoinedSnapshot { name, snapshot, view }| portion_sql::JoinedResult { name, snapshot, view })
         .collect();
     let answer = portion_sql::query_joined(snapshot, view, &others, &question, &limits).map_err(|error| {
-        let outline = error
-            .missing_name()
-            .and_then(|missing| portion_sql::outline_tables(snapshot, view, &others, (sql, missing)));
+        let outline = portion_sql::outline_tables(snapshot, view, &others, sql, &error);
         match (outline, error) {
             (Some(outline), error @ QueryError::Invalid { .. }) => unknown_name_fault(&error, &outline),
             (_, error) => error.into(),

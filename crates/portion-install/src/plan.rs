@@ -13,7 +13,7 @@ use crate::invocation::Target;
 use crate::splice::quote;
 use crate::{diff, install, uninstall};
 
-/// Length from which a value may be a secret, in bytes.
+/// Length from which a value is hidden wherever it stands, in bytes. Shorter ones are hidden behind their names.
 const MIN_HIDDEN_BYTES: usize = 6;
 /// Text in place of a value in a diff.
 const HIDDEN: &str = "…";
@@ -198,12 +198,12 @@ impl FilePlan {
         self.new != self.old.bytes
     }
 
-    /// Returns the edit as a unified diff, without the values of variables and headers.
-    pub fn diff(&self) -> String {
+    /// Returns the edit as a unified diff, without the values of variables and headers. `redact` hides other secrets of a file.
+    pub fn diff(&self, redact: impl Fn(String) -> String) -> String {
         let name = self.file.path.display().to_string();
         let masked = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
-            without_values(&text, self.file.format)
+            redact(without_values(&text, self.file.format))
         };
         diff::unified(&name, &masked(&self.old.bytes), &masked(&self.new))
     }
@@ -216,14 +216,21 @@ fn without_values(text: &str, format: Format) -> String {
             Launch::Remote(remote) => remote.headers.as_slice(),
             Launch::Command(_) | Launch::Unsupported(_) => &[],
         };
-        entry.env.iter().chain(headers).map(|(_, value)| value)
+        entry.env.iter().chain(headers)
     });
-    let mut values: Vec<&String> =
-        values.filter(|value| value.len() >= MIN_HIDDEN_BYTES && !value.contains("${")).collect();
-    // A value may be the beginning of another.
-    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    let hidden = quote(HIDDEN, format.syntax);
-    values
-        .into_iter()
-        .fold(text.to_owned(), |text, value| text.replace(&quote(value, format.syntax), &hidden))
+    let hidden = values.filter(|(_, value)| !value.is_empty() && !value.contains("${"));
+    hidden.fold(text.to_owned(), |text, (name, value)| {
+        let quoted = quote(value, format.syntax);
+        let mut parts = text.split(quoted.as_str());
+        let mut shown = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let key = shown.trim_end().strip_suffix([':', '=']);
+            let is_value =
+                key.is_some_and(|key| key.trim_end().trim_end_matches(['"', '\'']).ends_with(name));
+            let is_hidden = is_value || value.len() >= MIN_HIDDEN_BYTES;
+            shown.push_str(&if is_hidden { quote(HIDDEN, format.syntax) } else { quoted.clone() });
+            shown.push_str(part);
+        }
+        shown
+    })
 }

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{Request, Response, StatusCode};
 use http_body::Body;
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use thiserror::Error as ThisError;
@@ -113,6 +116,29 @@ where
         // Sends a request again only if none of it was written.
         .retry_canceled_requests(true)
         .build(connector))
+}
+
+/// Sends a request. A connection is not used again after a response that has a body where HTTP has none (204, 304): the body
+/// would be read as the next response.
+///
+/// # Errors
+/// Returns [`Error`] if there is no response.
+pub async fn send<B>(client: &Client<B>, mut request: Request<B>) -> Result<Response<Incoming>, Error>
+where
+    B: Body + Send + Unpin + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let connection = capture_connection(&mut request);
+    let response = client.request(request).await?;
+    let headers = response.headers();
+    let has_body = || {
+        headers.contains_key(TRANSFER_ENCODING) || headers.get(CONTENT_LENGTH).is_some_and(|size| size != "0")
+    };
+    if matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) && has_body() {
+        connection.connection_metadata().as_ref().inspect(|connection| connection.poison());
+    }
+    Ok(response)
 }
 
 /// Returns a client that opens a connection for each request, and needs no task between two of them.

@@ -357,11 +357,9 @@ impl ArgumentName {
     }
 }
 
-fn number(key: &str, text: &str, least: usize, most: usize) -> Result<usize, InvalidPushdown> {
-    let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| {
-        invalid(key, "is out of range", format!("write a whole number from {least} to {most}"))
-    })
+fn number(key: &str, text: &str, min: usize, max: usize) -> Result<usize, InvalidPushdown> {
+    let number = text.trim().parse().ok().filter(|number| (min..=max).contains(number));
+    number.ok_or_else(|| invalid(key, "is out of range", format!("write a whole number from {min} to {max}")))
 }
 
 /// Parses a number of bytes, with an optional unit: `64MiB`.

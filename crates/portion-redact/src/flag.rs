@@ -1,4 +1,4 @@
-//! Redacts the values of flags in commands: `--password hunter2`.
+//! Redacts the values of flags in commands: `--password hunter2`, `curl -u ann:hunter2`.
 
 use memchr::memmem;
 
@@ -6,7 +6,7 @@ use super::code::TextFacts;
 use super::name::{SecretKind, is_in};
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, line_end, value_after};
-use super::value::{is_secret_value, is_word};
+use super::value::{Form, is_secret_value, is_word};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
@@ -53,6 +53,32 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
 fn is_in_sentence(before: &str, after: &str) -> bool {
     let mut words = before.split_whitespace().rev().take(1).chain(after.split_whitespace().take(2));
     words.any(|word| is_in("and the of can cannot can't instead is are may must to or via with for", word))
+}
+
+/// Hides the passwords of logins in commands: `curl -u ann:hunter2`.
+pub(super) fn redact_logins(text: &str, found: &mut Findings) {
+    for begin in memmem::find_iter(text.as_bytes(), "curl ") {
+        let mut is_continued = true;
+        let mut lines = text[begin..].split_inclusive('\n');
+        let len = lines
+            .by_ref()
+            .take_while(|line| std::mem::replace(&mut is_continued, line.trim_end().ends_with('\\')));
+        let command = &text[begin..begin + len.map(str::len).sum::<usize>()];
+        for at in [" -u", " --user"]
+            .iter()
+            .flat_map(|flag| command.match_indices(flag))
+            .map(|(at, flag)| begin + at + flag.len())
+        {
+            let value =
+                value_after(text, at, ValueExtent::Word).filter(|_| text[at..].starts_with([' ', '=']));
+            let Some((start, end)) = value else { continue };
+            let password = text[start..end].split_once(':').map_or("", |(_, password)| password);
+            let is_shown = !password.starts_with(['[', '<', '(']);
+            if is_shown && is_secret_value(SecretKind::Password, "", password, Form::Data) {
+                found.hide("password", end - password.len()..end);
+            }
+        }
+    }
 }
 
 /// Returns the item below an item of YAML that is a flag.

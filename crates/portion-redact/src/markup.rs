@@ -171,7 +171,10 @@ impl<'t> MarkupWalk<'t, '_> {
             let local = local_name(open.name);
             let is_hidden = |name: &&str| self.rules.match_pair_name(name).is_hidden();
             let attributes = names_in(open.attributes).map(|(_, name)| name);
+            let around = || self.open[..first].iter().rev().map(|open| local_name(open.name).to_owned());
+            let is_at_path = |name: &&str| self.rules.matches_path_within(name, around);
             let own = [local].into_iter().chain(attributes).find(is_hidden);
+            let own = own.or_else(|| Some(local).filter(is_at_path));
             let is_part = ITEM_ELEMENTS.contains(&local) || role_of(local).is_some_and(PairRole::is_value);
             if own.is_some() || !is_part || first == 0 {
                 break own;
@@ -185,7 +188,9 @@ impl<'t> MarkupWalk<'t, '_> {
     }
 
     fn hide(&mut self, range: Range<usize>, name: &str) {
-        let verdict = self.rules.match_pair_name(name);
+        let mut verdict = self.rules.match_pair_name(name);
+        // A path of the operator.
+        verdict.is_named |= !verdict.is_hidden();
         let value = &self.text[range.clone()];
         if verdict.hides(name, value, Form::Data)
             && (verdict.is_named || !self.facts.is_label_of_catalogue(value))

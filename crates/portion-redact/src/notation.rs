@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use portion_json::scan::unescape;
+use portion_json::scan::{JsonReader, unescape};
 use portion_text::notation::{self, FoundData};
 
 use super::RedactionRules;
@@ -16,20 +16,32 @@ const MIN_VALUE_BYTES: usize = 4;
 /// Values that are looked for at once.
 const MAX_VALUES: usize = 20_000;
 
+/// Returns the strings that an edit of JSON hides whole: one, or the items of an array.
+fn strings_of(json: &str, edit: &TextEdit) -> Vec<String> {
+    let Range { start, end } = edit.range;
+    let is_inside = edit.replacement == REDACTED;
+    let quotes = if is_inside { json.get(start.wrapping_sub(1)..=end) } else { None };
+    let is_whole = quotes.is_some_and(|quoted| quoted.starts_with('"') && quoted.ends_with('"'));
+    if is_inside && !is_whole || json[start..end].contains('{') {
+        return Vec::new();
+    }
+    let (mut at, mut strings) = (start - usize::from(is_inside), Vec::new());
+    while let Some(begin) = json[at..end].find('"').map(|offset| at + offset)
+        && let Ok(string) = JsonReader::resume(json, begin).skip()
+    {
+        at = string.end as usize;
+        let is_key = json[at..].trim_start().starts_with(':');
+        strings.extend((!is_key).then(|| unescape(string.slice(json))));
+        at = at.min(end);
+    }
+    strings
+}
+
 /// Finds the secrets in a text that is data of a notation. `strings`: levels of strings that are searched for JSON.
 pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize, found: &mut Findings) {
     let Some(FoundData { notation, json, .. }) = notation::read(text) else { return };
     let hidden = json::redact(rules, &json, strings).found;
-    let whole_string = |edit: &TextEdit| {
-        let Range { start, end } = edit.range;
-        let quoted = if edit.replacement == REDACTED {
-            json.get(start.checked_sub(1)?..end + 1)?
-        } else {
-            &json[start..end]
-        };
-        (quoted.starts_with('"') && quoted.ends_with('"')).then(|| unescape(quoted))
-    };
-    let values: HashSet<String> = hidden.edits.iter().filter_map(whole_string).collect();
+    let values: HashSet<String> = hidden.edits.iter().flat_map(|edit| strings_of(&json, edit)).collect();
     let values: Vec<String> = values.into_iter().filter(|value| value.len() >= MIN_VALUE_BYTES).collect();
     if !values.is_empty() {
         hidden.names.iter().for_each(|name| add_name(&mut found.names, name));

@@ -10,7 +10,7 @@ use memchr::memmem;
 const NAME_PARTS: &str = "pass pw secret token key cred auth cookie code pin otp ssn cvv cvc bearer jwt psk mnemonic phrase conn card \
     kennwort contrase wachtwoord wifi wlan wireless instruction combination combo lock";
 /// Spellings that may hide such a part, and the beginnings of secrets in URLs and lines, between bars.
-const SPELLINGS: &str = "identified |signature=|wi-fi|wi fi|wi_fi|pick-up|cc number|cc_number|cc-number|ccnumber|://|:oracle:thin:|sig=|:5432:|\u{200b}|\u{200c}|\u{200d}|\u{2060}|\u{feff}|\u{ad}|%6|%7|\\u00";
+const SPELLINGS: &str = "identified |signature=|wi-fi|wi fi|wi_fi|pick-up|cc number|cc_number|cc-number|ccnumber|://|:oracle:thin:|sig=|:5432:|curl |@tcp(|@unix(|\u{200b}|\u{200c}|\u{200d}|\u{2060}|\u{feff}|\u{ad}|%6|%7|\\u00";
 /// Beginnings of tokens, or words before them, and the minimum characters of the rest, between bars.
 const TOKENS: &str = "AKIA:16|ASIA:16|ghp_:30|gho_:30|ghs_:30|ghu_:30|ghr_:30|github_pat_:30|glpat-:20|xoxb-:20|xoxp-:20|xoxa-:20|xoxs-:20|\
     AIza:30|GOCSPX-:20|ya29.:20|sk-ant-:20|sk-proj-:20|sk-:40|sk_live_:16|rk_live_:16|sk_test_:16|whsec_:20|npm_:36|pypi-AgE:16|\
@@ -32,7 +32,7 @@ fn search() -> Option<&'static Search> {
     static SEARCH: OnceLock<Option<Search>> = OnceLock::new();
     let build = || {
         let token = |entry: &'static str| {
-            entry.rsplit_once(':').and_then(|(start, least)| Some((start, least.parse().ok()?)))
+            entry.rsplit_once(':').and_then(|(start, min)| Some((start, min.parse().ok()?)))
         };
         let tokens: Vec<_> = TOKENS.split('|').filter_map(token).collect();
         let words: Vec<_> = NAME_PARTS.split(' ').chain(SPELLINGS.split('|')).collect();
@@ -55,6 +55,7 @@ pub(super) fn may_hold(text: &str) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub offset: u32,
+    /// True for the beginning of a token, and for the end of a login.
     pub is_token: bool,
     /// True for the beginning of the authority of a URL.
     pub is_url: bool,
@@ -69,7 +70,10 @@ pub(super) fn places(text: &str) -> Vec<Place> {
     };
     let all = search().into_iter().flat_map(|search| {
         let found = search.automaton.find_overlapping_iter(text);
-        found.map(|found| place(found.start(), found.pattern().as_usize() >= search.first_token))
+        found.map(|found| {
+            let is_token = found.pattern().as_usize() >= search.first_token;
+            place(found.start(), is_token || text[found.start()..].starts_with('@'))
+        })
     });
     let mut places: Vec<_> = all.chain(twilio_keys(text).map(|at| place(at, true))).collect();
     places.sort_unstable_by_key(|place| place.offset);
@@ -87,9 +91,9 @@ pub(super) fn places_in(places: &[Place], start: u32, end: u32) -> &[Place] {
 pub(super) fn tokens_in(text: &str) -> Vec<(usize, &'static str, usize)> {
     let found = search().into_iter().flat_map(|search| {
         search.automaton.find_overlapping_iter(text).filter_map(|found| {
-            let (beginning, least) =
+            let (beginning, min) =
                 *search.tokens.get(found.pattern().as_usize().checked_sub(search.first_token)?)?;
-            text[found.start()..].starts_with(beginning).then_some((found.start(), beginning, least))
+            text[found.start()..].starts_with(beginning).then_some((found.start(), beginning, min))
         })
     });
     let twilio = twilio_keys(text).map(|at| (at, TWILIO_KEY, TWILIO_DIGITS));

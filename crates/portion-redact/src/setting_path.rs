@@ -20,6 +20,9 @@ impl RedactionRules {
         // Nothing is around a setting at the margin but a section, which a file of settings names first.
         let own = text[..at].rsplit('\n').next().unwrap_or_default();
         let (mut names, mut is_complete) = (Vec::new(), at <= MAX_LOOKBACK_BYTES || indent_of(own) == 0);
+        // An attribute is a setting of its element.
+        let tag = own.rsplit_once('<').map(|(_, tag)| tag).filter(|tag| !tag.contains('>'));
+        names.extend(tag.and_then(|tag| tag.split_whitespace().next()).map(str::to_owned));
         for line in lines_around(text, at) {
             is_complete |= indent_of(line) == 0;
             if let Some(section) = section_of(line) {

@@ -22,6 +22,8 @@ use super::value::is_random;
 use super::yaml::{alias_name, redact_anchors, redact_below};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
 
+/// Maximum bytes of a digest in a header field.
+const MAX_DIGEST_BYTES: usize = 512;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
@@ -58,6 +60,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
     flag::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
+        flag::redact_logins(text, &mut found);
         manifest::redact(text, &mut found);
     }
     found
@@ -208,8 +211,12 @@ fn is_user_of_url(text: &str, at: usize, word: &str) -> bool {
     text.as_bytes()[at] == b':' && text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with("://"))
 }
 
-/// Returns true for the parameter of a URL that signs it: `?X-Amz-Signature=…`.
+/// Returns true for the parameter of a URL that signs it, `?X-Amz-Signature=…`, and for that of `Authorization: Digest …`.
 fn is_signature(text: &str, at: usize, word: &str) -> bool {
+    if word == "response" {
+        let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_DIGEST_BYTES)).min(at)..at];
+        return near.rsplit('\n').next().is_some_and(|line| line.contains("Digest "));
+    }
     let lower = || word.to_ascii_lowercase();
     text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']) || lead.ends_with("&amp;"))
         && (lower() == "sig" || lower().ends_with("signature"))

@@ -8,7 +8,8 @@ const MAX_NAME_BYTES: usize = 64;
 /// Returns the word before a separator, with or without quotes, emphasis and closing tags after it.
 pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 16)).min(at)..at];
-    let near = near.trim_end_matches([' ', '\t']);
+    // Leaders: `Password ....: …`.
+    let near = near.trim_end_matches([' ', '\t', '.']);
     let tag = if near.ends_with('>') { near.rfind("</") } else { None };
     let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
     // Brackets in forms: `user%5Bpassword%5D=…`.

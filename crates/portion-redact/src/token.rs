@@ -31,6 +31,7 @@ pub(super) fn redact(text: &str, found: &mut Findings) {
     redact_tokens(text, found);
     redact_url_passwords(text, found);
     redact_oracle_passwords(text, found);
+    redact_data_sources(text, found);
     redact_password_files(text, found);
 }
 
@@ -48,7 +49,7 @@ pub(super) fn may_be_of_password_file(line: &str) -> bool {
 fn redact_tokens(text: &str, found: &mut Findings) {
     // End of the last run of characters of tokens, and of the last token.
     let (mut run_end, mut done) = (0, 0);
-    for (at, beginning, least) in tokens_in(text) {
+    for (at, beginning, min) in tokens_in(text) {
         let start = at + beginning.len();
         if at < done {
             continue;
@@ -71,11 +72,11 @@ fn redact_tokens(text: &str, found: &mut Findings) {
             // "Bearer authentication" is no token.
             "Bearer " | "bearer " => token.len() > 24 || has_digit || is_mixed(token),
             JWT_START => near.split('.').take(2).filter(|part| part.len() >= MIN_JWT_PART_BYTES).count() == 2,
-            TWILIO_KEY => token.len() == least && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            TWILIO_KEY => token.len() == min && token.bytes().all(|byte| byte.is_ascii_hexdigit()),
             "sk-" | "npm_" | "hf_" | "hvs." => has_digit,
             _ => true,
         };
-        if token.len() >= least && has_shape {
+        if token.len() >= min && has_shape {
             let is_web_token = beginning == JWT_START;
             let len = token.find(['~', '+', '/', '=']).filter(|_| is_web_token).unwrap_or(token.len());
             done = start + len;
@@ -145,6 +146,19 @@ fn redact_oracle_passwords(text: &str, found: &mut Findings) {
         if let Some((user, password)) = password.filter(|(_, password)| !password.is_empty()) {
             let start = start + user.len() + 1;
             found.hide("password in a URL", start..start + password.len());
+        }
+    }
+}
+
+/// Hides the password in the data source of a program in Go: `ann:hunter2@tcp(db:3306)/app`.
+fn redact_data_sources(text: &str, found: &mut Findings) {
+    for at in ["@tcp(", "@unix("].into_iter().flat_map(|mark| memmem::find_iter(text.as_bytes(), mark)) {
+        let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_USERINFO_BYTES)).min(at)..at];
+        let login =
+            near.rsplit(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).next().unwrap_or_default();
+        let password = login.split_once(':').map_or("", |(_, password)| password);
+        if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
+            found.hide("password in a URL", at - password.len()..at);
         }
     }
 }

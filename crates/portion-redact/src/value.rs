@@ -25,8 +25,8 @@ const TYPES: &str = "string str text number int integer float boolean bool bytes
 const PACKAGE_TAGS: &str = "all any native noarch amd64 arm64 armhf armel i386 i686 x86 x64 x86_64 aarch64 ppc64el s390x riscv64 \
     mips64el latest stable edge alpine slim next";
 /// Words of sentences that no secret of several words has.
-const SENTENCE_WORDS: &str = "about already and any are as at be been before but by can cannot cannot could did do does doesn't don't \
-    enter few for forgot from had has have here how if in incorrect insert invalid is isn't least may missing must need needs no not \
+const SENTENCE_WORDS: &str = "about already and any are as at be been before but by can cannot cannot characters could did digits do does doesn't don't \
+    enter few for forgot from had has have here how if in incorrect insert invalid is isn't least letters may missing must need needs no not \
     of on only or our please provide required see shall should than that the their them then there these they this those to too \
     type unless until upon use used using want was were what when where which while who why will with without would wrong you your";
 /// Beginnings of references to a value elsewhere.
@@ -203,6 +203,14 @@ fn is_mask(value: &str) -> bool {
 
 /// Returns true for a value that stands elsewhere: a variable, the name of a resource, a path.
 fn is_reference(value: &str) -> bool {
+    // `${PASSWORD:-hunter2}` says what the value is where the variable has none.
+    let default = value.strip_prefix("${").and_then(|variable| variable.split_once(":-"));
+    if let Some(default) = default.map(|(_, default)| default.trim_end_matches('}'))
+        && !default.is_empty()
+        && !default.starts_with('$')
+    {
+        return false;
+    }
     let is_variable = |name: &str| {
         let is_constant = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         !name.is_empty()

@@ -20,7 +20,7 @@ const MAX_LEAD_BYTES: usize = 96;
 const SPELLINGS: [(&str, u8); 3] = [
     ("\u{a0}|\u{202f}|\u{2007}|\u{3000}|&nbsp;|&NBSP;|&#160;|&#xa0;|&#xA0;|&#XA0;|<![CDATA[|]]>", b' '),
     ("：|&colon;|&#58;|&#x3a;|&#x3A;|&#X3A;", b':'),
-    ("＝|&equals;|&#61;|&#x3d;|&#x3D;|&#X3D;", b'='),
+    ("＝|&equals;|&#61;|&#x3d;|&#x3D;|&#X3D;| <- ", b'='),
 ];
 /// Words at the beginning of a line before a name and its value, and what follows the name.
 const NAMING_WORDS: [(&str, &str); 6] = [

@@ -1,6 +1,6 @@
 //! An axum server whose large responses are served in portions.
 //!
-//! Run it with `cargo run -p portion-http --example axum`, then:
+//! Run it with `cargo run -p portion-rest --example axum`, then:
 //!
 //!     curl 'http://127.0.0.1:3000/bookings'
 //!     curl 'http://127.0.0.1:3000/bookings?fields=id,status&limit=10'

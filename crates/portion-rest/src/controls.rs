@@ -130,17 +130,17 @@ impl SplitQuery {
 /// because it is known that the API has no such parameter.
 pub(crate) fn has_query(parameters: &str, names: &ControlNames, takes_any: bool) -> bool {
     let Some(name) = names.query() else { return false };
-    let (mut query, mut has_cursor) = (None, false);
+    let (mut query, mut names_result) = (None, false);
     for parameter in parameters.split('&') {
         let (given, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let given = decode_component(given);
-        has_cursor |= names.listed("cursor") == Some(&*given);
+        names_result |= ["cursor", "with"].iter().any(|control| names.listed(control) == Some(&*given));
         if query.is_none() && given == name {
             query = Some(decode_component(value));
         }
     }
-    // The API does not see a request with a cursor.
-    query.is_some_and(|query| takes_any || has_cursor || reads_kept_result(&query))
+    // The API does not see a request that names a kept result.
+    query.is_some_and(|query| takes_any || names_result || reads_kept_result(&query))
 }
 
 /// Names of tables that only a result kept by the gateway has.
@@ -217,6 +217,7 @@ mod tests {
         check("from+items", false);
         check("/items/", false);
         check("x&cursor=abc", true);
+        check("SELECT+*+FROM+b&with=%7B%22b%22:%22abc%22%7D", true);
         assert!(!has_query("q=SELECT+1+FROM+items", &ControlNames::default(), false));
         assert!(has_query("query=x", &ControlNames::default(), true));
     }

@@ -139,13 +139,13 @@ impl QueryError {
     }
 }
 
-fn column_list(table: &TableColumns, most: usize) -> String {
+fn column_list(table: &TableColumns, max: usize) -> String {
     let mut text = String::new();
     for (i, name) in table.columns.iter().enumerate() {
         if i > 0 {
             text.push_str(", ");
         }
-        if text.len() + name.len() > most {
+        if text.len() + name.len() > max {
             let _ = write!(text, "… {} more: SELECT name FROM fields", table.columns.len() - i);
             break;
         }

@@ -132,6 +132,13 @@ pub fn query_joined(
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
     let result = engine::run_query(&catalogue, &renamed, question.sql, limits);
     catalogue::settle(snapshot, joined);
-    let result = result.or_else(query_result::without_columns)?;
+    let mut result = result.or_else(query_result::without_columns);
+    if let Err(QueryError::Invalid { message, nearest, .. }) = &mut result
+        && let Some(name) = outline::missing_name(message, "no such table: ")
+        && let Some(lists) = catalogue::nested_lists(snapshot, view, name)
+    {
+        *nearest = Some(format!("items('{lists}')"));
+    }
+    let result = result?;
     Ok(query_result::leave_out(result, question.sql))
 }

@@ -35,14 +35,18 @@ pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str>
     Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
-/// Returns the tables of a result with their columns and types, the nearest to a missing name first:
-/// `items(state text, id integer, +12 more); leaves(path, key, value, type)`.
+/// Returns the tables of a result with their columns and types, the nearest to the missing name of an error first:
+/// `items(state text, id integer, +12 more); leaves(path, key, value, type)`. Returns `None` if no name is missing.
 pub fn outline_tables(
     snapshot: &Snapshot,
     view: &View,
     joined: &[JoinedResult<'_>],
-    (sql, missing): (&str, &str),
+    sql: &str,
+    error: &QueryError,
 ) -> Option<String> {
+    let (QueryError::Invalid { nearest, .. }, Some(missing)) = (error, error.missing_name()) else {
+        return None;
+    };
     let names: Vec<&str> = joined.iter().map(|other| other.name).collect();
     let paths = dialect::name_tables(sql, &names).paths;
     let catalogue = catalogue::build(snapshot, view, &paths, joined).ok()?;
@@ -51,12 +55,17 @@ pub fn outline_tables(
     let tables = catalogue.tables.split_last()?.1;
     let missing = missing.rsplit('.').next().unwrap_or(missing).to_lowercase();
     let words: Vec<&str> = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
-    let is_read = |table: &VirtualTable| words.iter().any(|word| word.eq_ignore_ascii_case(&table.name));
+    let is_meant = |table: &VirtualTable| {
+        words.iter().any(|word| word.eq_ignore_ascii_case(&table.name))
+            || nearest.as_ref() == Some(&quote_identifier(&table.name))
+    };
     let shown = tables.len().min(MAX_TABLES);
+    let mut by_need: Vec<&VirtualTable> = tables.iter().map(AsRef::as_ref).collect();
+    by_need.sort_by_key(|table| !is_meant(table));
     let mut outlined: Vec<((bool, usize), String)> = Vec::new();
-    for table in &tables[..shown] {
+    for table in by_need.into_iter().take(shown) {
         let (distance, text) = outline_table(table, &missing, &deadline, MAX_BYTES / shown.min(2));
-        outlined.push(((!is_read(table), distance), text));
+        outlined.push(((!is_meant(table), distance), text));
     }
     outlined.sort_by_key(|(order, _)| *order);
     let mut text = String::new();
@@ -74,12 +83,12 @@ pub fn outline_tables(
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns a table with its columns, within about `most` bytes, and the distance of its nearest column.
+/// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column.
 fn outline_table(
     table: &VirtualTable,
     missing: &str,
     deadline: &QueryDeadline,
-    most: usize,
+    max: usize,
 ) -> (usize, String) {
     let name = &table.name;
     let mut text = quote_identifier(name);
@@ -100,7 +109,7 @@ fn outline_table(
     columns.sort_by_key(|column| (distance(column), rank(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
-        if at > 0 && text.len() > most {
+        if at > 0 && text.len() > max {
             let _ = write!(text, ", {}", counted(columns.len() - at, "more column"));
             break;
         }

@@ -312,15 +312,15 @@ impl OpenTable {
         written
     }
 
-    /// Calls `find` with the values of a column in the first `most` rows, until it returns a value.
+    /// Calls `find` with the values of a column in the first `max` rows, until it returns a value.
     pub(crate) fn find_in_column<T>(
         &self,
         column: usize,
-        most: usize,
+        max: usize,
         mut find: impl FnMut(Cell<'_>) -> Option<T>,
     ) -> Option<T> {
         let mut row: RowBuffer = self.rows.new_row(ColumnSet::of(column));
-        (0..self.len().min(most)).find_map(|at| {
+        (0..self.len().min(max)).find_map(|at| {
             self.rows.read_row(at, &mut row);
             find(self.cell(self.rows.cell(&row, column), column).0)
         })
@@ -330,11 +330,11 @@ impl OpenTable {
     pub(crate) fn find_written(
         &self,
         column: usize,
-        most: usize,
+        max: usize,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Option<String> {
         let mut row = self.rows.new_row(ColumnSet::of(column));
-        (0..self.len().min(most)).find_map(|at| {
+        (0..self.len().min(max)).find_map(|at| {
             self.rows.read_row(at, &mut row);
             match self.rows.written_cell(&row, column) {
                 Cell::Text(text) if !text.is_empty() && is_wanted(&text) => Some(text.into_owned()),

@@ -110,21 +110,21 @@ impl ColumnBuilder {
 
     fn pack(&mut self) -> Values {
         let (mut integers, mut reals, mut texts) = (0, 0, 0);
-        let (mut least, mut most) = (i64::MAX, i64::MIN);
+        let (mut min, mut max) = (i64::MAX, i64::MIN);
         for value in &self.values {
             match value {
                 Value::Null => {}
                 Value::Integer(n) => {
                     integers += 1;
-                    (least, most) = (least.min(*n), most.max(*n));
+                    (min, max) = (min.min(*n), max.max(*n));
                 }
                 Value::Real(_) => reals += 1,
                 Value::Text(_) => texts += 1,
             }
         }
-        let fits = |min: i64, max: i64| least > min && most <= max;
+        let fits = |lower: i64, upper: i64| min > lower && max <= upper;
         let integer = |value: &Value| if let Value::Integer(n) = value { Some(*n) } else { None };
-        if texts == 0 && reals == 0 && least > i64::MIN {
+        if texts == 0 && reals == 0 && min > i64::MIN {
             let values = self.values.iter();
             return if integers == 0 || fits(i64::from(i16::MIN), i64::from(i16::MAX)) {
                 Values::Small(values.map(|v| integer(v).map_or(i16::MIN, |n| n as i16)).collect())
@@ -134,8 +134,7 @@ impl ColumnBuilder {
                 Values::Large(values.map(|v| integer(v).unwrap_or(i64::MIN)).collect())
             };
         }
-        let are_exact =
-            integers == 0 || least.unsigned_abs() <= MAX_EXACT && most.unsigned_abs() <= MAX_EXACT;
+        let are_exact = integers == 0 || min.unsigned_abs() <= MAX_EXACT && max.unsigned_abs() <= MAX_EXACT;
         if texts == 0 && are_exact {
             let mut are_integers =
                 vec![0_u64; if integers == 0 { 0 } else { self.values.len().div_ceil(64) }];
@@ -162,7 +161,7 @@ impl ColumnBuilder {
 
     /// Keeps equal texts once, if there are few distinct ones.
     fn distinct_texts(&mut self) -> Option<Values> {
-        let most = MAX_DISTINCT.min(self.values.len() / 4);
+        let max = MAX_DISTINCT.min(self.values.len() / 4);
         let mut numbers: HashMap<&str, u16> = HashMap::new();
         let mut texts = Vec::new();
         let mut codes = Vec::with_capacity(self.values.len());
@@ -174,7 +173,7 @@ impl ColumnBuilder {
             let next = texts.len();
             let code = *numbers.entry(text_at(&self.source, &self.heap, *place)).or_insert(next as u16);
             if usize::from(code) == next {
-                if next >= most {
+                if next >= max {
                     return None;
                 }
                 texts.push(*place);

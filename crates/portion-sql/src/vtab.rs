@@ -400,8 +400,8 @@ pub(crate) fn release_memory() {
         /// Use of memory from which it is given back.
         const MIN_RELEASED_BYTES: i64 = 16 << 20;
         // SAFETY: takes a number and returns one; may be called at any time.
-        let most = unsafe { ffi::sqlite3_memory_highwater(1) };
-        if most >= MIN_RELEASED_BYTES {
+        let max = unsafe { ffi::sqlite3_memory_highwater(1) };
+        if max >= MIN_RELEASED_BYTES {
             // SAFETY: takes a number and returns one; may be called at any time, from any thread.
             unsafe { libc::malloc_trim(0) };
         }

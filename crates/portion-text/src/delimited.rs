@@ -127,13 +127,12 @@ impl DelimitedFormat {
 
     /// Returns the unique names of the columns; those without a name in the first row are numbered.
     pub fn column_names(self, first: &DelimitedRow) -> Vec<String> {
-        let mut names = UniqueNames::default();
         let cells = first.cells().take(MAX_COLUMNS).enumerate();
         let mut columns: Vec<String> = cells
             .map(|(at, name)| {
                 let name = name.trim().trim_start_matches('\u{feff}');
                 let is_named = self.has_header && !name.is_empty();
-                names.unique(&if is_named { name.to_owned() } else { format!("column_{}", at + 1) })
+                if is_named { name.to_owned() } else { format!("column_{}", at + 1) }
             })
             .collect();
         // A delimiter at the end of every row begins no column.
@@ -141,7 +140,9 @@ impl DelimitedFormat {
         if self.has_header && first.len() == columns.len() && has_empty_end {
             columns.pop();
         }
-        columns
+        UniqueNames::number_variants(&mut columns);
+        let mut names = UniqueNames::default();
+        columns.iter().map(|name| names.unique(name)).collect()
     }
 }
 

@@ -10,6 +10,14 @@ use unicode_width::UnicodeWidthStr as _;
 /// Mark of an omission, one column wide.
 const ELLIPSIS: char = '…';
 
+/// Returns bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
 /// Returns the columns of a line.
 ///
 /// ```

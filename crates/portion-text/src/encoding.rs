@@ -64,11 +64,11 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     let sample = &bytes[..bytes.len().min(SAMPLE_BYTES)];
     let zeros = |parity: usize| sample.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
-    let most = |count: usize| count * 5 > sample.len();
-    if most(odd) && even * 20 < odd {
+    let is_majority = |count: usize| count * 5 > sample.len();
+    if is_majority(odd) && even * 20 < odd {
         return utf16(bytes, "UTF-16LE");
     }
-    if most(even) && odd * 20 < even {
+    if is_majority(even) && odd * 20 < even {
         return utf16(bytes, "UTF-16BE");
     }
     let is_control = |byte: &&u8| matches!(byte, 0..=8 | 11 | 14..=26 | 28..=31 | 127);

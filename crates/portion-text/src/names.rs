@@ -11,6 +11,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use strsim::generic_levenshtein;
+
 /// Returns the name closest to `given` by edit distance, ignoring case, if it is close enough to be a
 /// typing error.
 pub fn closest_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -19,7 +21,7 @@ pub fn closest_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -
     let scored = names.into_iter().filter_map(|name| {
         let chars: Vec<char> = name.to_lowercase().chars().take(64).collect();
         let part = chars.len() > 2 && wanted.len() > 2 && is_substring(&chars, &wanted);
-        let edits = edit_distance(&wanted, &chars);
+        let edits = generic_levenshtein(&wanted, &chars);
         let distance = if part { 1 } else { edits };
         // Of two names that contain `given`, the one within the edit distance is the more likely one.
         (distance <= slack).then_some(((distance, edits > slack), name))
@@ -37,7 +39,7 @@ pub fn closest_within<'a>(
     let chars = |text: &str| text.chars().collect::<Vec<char>>();
     let wanted = chars(given);
     let near = words.into_iter().filter(|word| word.len().abs_diff(given.len()) <= max_edits);
-    let scored = near.map(|word| (edit_distance(&wanted, &chars(word)), word));
+    let scored = near.map(|word| (generic_levenshtein(&wanted, &chars(word)), word));
     scored.filter(|(edits, _)| *edits <= max_edits).min_by_key(|(edits, _)| *edits).map(|(_, word)| word)
 }
 
@@ -58,21 +60,6 @@ fn is_substring(a: &[char], b: &[char]) -> bool {
     long.windows(short.len()).any(|window| window == short)
 }
 
-/// Levenshtein distance.
-fn edit_distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// Returns the word that `given` misspells: they differ only in case, or by one edit in five letters or
 /// two in seven.
 ///
@@ -81,7 +68,8 @@ pub fn find_misspelled<'a>(given: &str, words: impl IntoIterator<Item = &'a str>
     let chars = |text: &str| text.to_lowercase().chars().take(64).collect::<Vec<char>>();
     let wanted = chars(given);
     words.into_iter().find(|word| {
-        *word != given && edit_distance(&wanted, &chars(word)) <= word.chars().count().saturating_sub(3) / 2
+        *word != given
+            && generic_levenshtein(&wanted, &chars(word)) <= word.chars().count().saturating_sub(3) / 2
     })
 }
 

@@ -39,8 +39,8 @@ impl Factor {
 
     /// Returns the largest count that is at most `limit` when multiplied.
     fn unscale_limit(self, limit: usize) -> usize {
-        let most = limit as u128 * u128::from(THOUSANDTHS) / u128::from(self.0);
-        usize::try_from(most).unwrap_or(usize::MAX)
+        let max = limit as u128 * u128::from(THOUSANDTHS) / u128::from(self.0);
+        usize::try_from(max).unwrap_or(usize::MAX)
     }
 }
 

@@ -276,9 +276,9 @@ fn next_piece(text: &str, start: usize) -> TextPiece {
     }
 }
 
-/// Returns the first offset from `least` to `most` (bytes, inclusive) where no token spans.
-pub(crate) fn find_boundary(text: &str, least: usize, most: usize) -> Option<usize> {
-    (least..=most.min(text.len().saturating_sub(1))).find(|at| is_token_boundary(text, *at))
+/// Returns the first offset from `min` to `max` (bytes, inclusive) where no token spans.
+pub(crate) fn find_boundary(text: &str, min: usize, max: usize) -> Option<usize> {
+    (min..=max.min(text.len().saturating_sub(1))).find(|at| is_token_boundary(text, *at))
 }
 
 /// Returns true if both patterns split at `at` every text that has the same bytes before it and the same

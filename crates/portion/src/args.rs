@@ -6,12 +6,12 @@ use std::io::{self, Write as _};
 use clap::{Arg, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
 use portion_config::key::Key;
 
+use crate::cli::failure::Failure;
+use crate::cli::json_option;
 use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, replay,
     serve, shape, stats, token, top, try_tools, wrap,
 };
-use crate::failure::Failure;
-use crate::json_option;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -82,14 +82,14 @@ impl Args {
 /// its reader has gone.
 fn end_with(error: &Error) -> ! {
     if error.use_stderr() {
-        crate::terminal::write_styled_stderr(&error.render().ansi().to_string());
+        crate::cli::terminal::write_styled_stderr(&error.render().ansi().to_string());
         std::process::exit(error.exit_code());
     }
     let written = error.print().and_then(|()| io::stdout().flush());
     if let Err(failure) = written
         && failure.kind() != io::ErrorKind::BrokenPipe
     {
-        crate::terminal::print_stderr!("portion: stdout cannot be written: {failure}");
+        crate::cli::terminal::print_stderr!("portion: stdout cannot be written: {failure}");
         std::process::exit(1);
     }
     std::process::exit(error.exit_code())

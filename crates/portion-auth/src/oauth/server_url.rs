@@ -3,6 +3,7 @@
 use std::fmt;
 
 use oauth2::url::{Host, Url};
+use portion_text::display::hex;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -65,12 +66,7 @@ impl ServerUrl {
 
     /// Returns the name of the files for this server.
     pub(crate) fn file_stem(&self) -> String {
-        let digest = Sha256::digest(self.0.as_str().as_bytes());
-        digest.iter().take(16).fold(String::new(), |mut name, byte| {
-            use fmt::Write as _;
-            let _ = write!(name, "{byte:02x}");
-            name
-        })
+        hex(&Sha256::digest(self.0.as_str().as_bytes())[..16])
     }
 
     /// Returns true if `resource` names this server, or a part of its origin that contains it.

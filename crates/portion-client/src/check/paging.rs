@@ -271,7 +271,7 @@ impl<'a> PagingCheck<'a> {
     }
 
     fn small_size(&self) -> usize {
-        self.limit_bound("minimum").map_or(SMALL_PAGE, |least| least.max(SMALL_PAGE))
+        self.limit_bound("minimum").map_or(SMALL_PAGE, |min| min.max(SMALL_PAGE))
     }
 
     fn page_size(&self) -> usize {
@@ -281,7 +281,7 @@ impl<'a> PagingCheck<'a> {
 
     /// Returns the number of items that Portion would ask for.
     fn largest_page(&self) -> usize {
-        self.limit_bound("maximum").map_or(PAGE_SIZE, |most| most.clamp(1, PAGE_SIZE))
+        self.limit_bound("maximum").map_or(PAGE_SIZE, |max| max.clamp(1, PAGE_SIZE))
     }
 
     fn limit_bound(&self, key: &str) -> Option<usize> {

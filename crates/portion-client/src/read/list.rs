@@ -277,13 +277,13 @@ pub(super) fn at_path(value: &Located, path: &str, names: &FieldNames) -> Option
 }
 
 /// Returns the values of an object as an array, if all are objects and at least some are chunks.
-fn chunks_by_key(members: &[(String, &str)], names: &FieldNames, least: usize) -> Option<Located> {
+fn chunks_by_key(members: &[(String, &str)], names: &FieldNames, min: usize) -> Option<Located> {
     let is_object = |value: &str| JsonKind::of_value(value) == JsonKind::Object;
     if members.is_empty() || !members.iter().all(|(_, value)| is_object(value)) {
         return None;
     }
     let has_chunk = |value: &str| json::members(value).is_some_and(|members| is_chunk(&members, names));
-    if members.iter().filter(|(_, value)| has_chunk(value)).count() < least {
+    if members.iter().filter(|(_, value)| has_chunk(value)).count() < min {
         return None;
     }
     let values: Vec<&str> = members.iter().map(|(_, value)| *value).collect();

@@ -6,6 +6,7 @@ use portion_policy::upstream::{UpstreamTarget, UpstreamTargetError, without_secr
 use portion_policy::web_origin::{ANY, can_match_host, can_match_origin};
 
 use super::Config;
+use super::values::TypedValues as _;
 use crate::problem::Problem;
 use crate::read::ConfigReader;
 use crate::value::Value;
@@ -68,8 +69,8 @@ impl Config {
                 AccessPolicy::Jwt(JwtPolicy {
                     issuer: issuer.to_owned(),
                     audience: audience.to_owned(),
-                    jwks_url: parse_jwks_url(self.url_text("jwksUrl").unwrap_or_default())?,
-                    scopes: self.names("jwtScopes"),
+                    jwks_url: parse_jwks_url(self.revealed("jwksUrl").unwrap_or_default())?,
+                    scopes: self.names("jwtScopes").unwrap_or_default(),
                 })
             }
             Some("passthrough") => AccessPolicy::Passthrough,
@@ -84,7 +85,7 @@ impl Config {
 
     /// Returns the URL under which clients reach the listener.
     pub fn public_url(&self) -> Option<Uri> {
-        self.url_text("publicUrl")?.parse().ok()
+        self.revealed("publicUrl")?.parse().ok()
     }
 
     /// Checks that the keys of authentication fit together.
@@ -125,7 +126,7 @@ impl Config {
     fn check_allow_lists(&self, reader: &mut ConfigReader) {
         for AllowList { key, can_match, fix, risk, risk_fix } in ALLOW_LISTS {
             let Some(set) = self.top.get(key) else { continue };
-            for entry in self.names(key) {
+            for entry in self.names(key).unwrap_or_default() {
                 if entry == ANY {
                     let message = format!("{key} has `{ANY}`: {risk}");
                     reader.warnings.push(Problem::new(set.origin.clone(), message, risk_fix));
@@ -151,7 +152,7 @@ impl Config {
 
     /// Finds an invalid URL. A URL with references that were not followed cannot be checked.
     fn invalid_access_url(&self, key: &str, check: impl Fn(&str) -> Result<(), String>) -> Option<Problem> {
-        let url = self.url_text(key).filter(|url| !url.contains('$'))?;
+        let url = self.revealed(key).filter(|url| !url.contains('$'))?;
         let problem = check(url).err()?;
         let set = self.top.get(key)?;
         Some(Problem::new(set.origin.clone(), problem, "write the whole URL"))
@@ -159,21 +160,7 @@ impl Config {
 
     fn token_hashes(&self, key: &str) -> Vec<TokenHash> {
         // The entries were checked when they were read.
-        self.names(key).iter().filter_map(|entry| entry.parse().ok()).collect()
-    }
-
-    fn text(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn url_text(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(Value::Reference(url)) => Some(url.reveal()),
-            _ => None,
-        }
+        self.names(key).unwrap_or_default().iter().filter_map(|entry| entry.parse().ok()).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use portion_policy::upstream::UpstreamTarget;
 
 use super::Config;
+use super::values::TypedValues as _;
 use crate::read::ConfigReader;
 use crate::settings::Origin;
 use crate::value::Value;
@@ -41,20 +42,14 @@ impl Config {
     /// Returns the settings of alerts.
     pub fn alerts(&self) -> AlertSettings {
         AlertSettings {
-            counts_every_call: matches!(self.value("alertOn"), Some(Value::Choice(EVERY))),
+            counts_every_call: self.choice("alertOn") == Some(EVERY),
             oversized_percent: match self.value("alertOversized") {
                 Some(Value::Choice(_)) => None,
                 Some(Value::Number(percent)) => Some(*percent),
                 _ => Some(5.0),
             },
-            window: match self.value("alertWindow") {
-                Some(Value::Duration(window)) => *window,
-                _ => Duration::from_mins(5),
-            },
-            webhook_url: match self.value("alertWebhook") {
-                Some(Value::Reference(url)) => Some(url.reveal().to_owned()),
-                _ => None,
-            },
+            window: self.duration("alertWindow").unwrap_or(Duration::from_mins(5)),
+            webhook_url: self.revealed("alertWebhook").map(str::to_owned),
         }
     }
 

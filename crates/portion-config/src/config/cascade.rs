@@ -9,6 +9,7 @@ use portion_core::policy::{ClientLimits, Policy, PolicyProfile};
 use portion_policy::policy_source::EndpointTarget;
 use serde_json::Value as Json;
 
+use super::values::TypedValues;
 use super::{Config, Upstream, global_salt};
 use crate::key::Key;
 use crate::pattern::Pattern;
@@ -114,6 +115,12 @@ impl Config {
     fn upstream(&self, name: Option<&str>) -> Option<&Upstream> {
         let name = name?;
         self.upstreams.iter().find(|upstream| &*upstream.name == name)
+    }
+}
+
+impl TypedValues for Cascade<'_> {
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.get(key).map(|(set, _)| &set.value)
     }
 }
 

@@ -17,6 +17,7 @@ use portion_text::names::split_name;
 use portion_tokens::Factor;
 
 use super::Cascade;
+use super::values::TypedValues as _;
 use crate::value::Value;
 
 impl Cascade<'_> {

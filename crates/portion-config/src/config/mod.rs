@@ -26,6 +26,7 @@ pub use alerts::AlertSettings;
 pub(crate) use cascade::{Cascade, PatternRule};
 pub use rest::{OAuthConfig, RestConfig};
 pub use upstream::{LoginConfig, ServerConfig, Upstream};
+use values::TypedValues;
 
 /// One version of the configuration.
 #[derive(Debug)]
@@ -121,15 +122,12 @@ impl Config {
 
     /// Returns how long a payload is kept after its last cursor was issued, if it is configured.
     pub fn snapshot_ttl(&self) -> Option<Duration> {
-        match self.value("snapshotTtl") {
-            Some(Value::Duration(time)) => Some(*time),
-            _ => None,
-        }
+        self.duration("snapshotTtl")
     }
 
     /// Returns the memory for stored payloads, in bytes.
     pub fn snapshot_memory(&self) -> usize {
-        self.size("snapshotMemory", 512 << 20)
+        self.size("snapshotMemory").unwrap_or(512 << 20)
     }
 
     /// Returns true if payloads are also kept in files.
@@ -139,44 +137,35 @@ impl Config {
 
     /// Returns the URL of the store that several instances share, with references followed.
     pub fn shared_store(&self) -> Option<&str> {
-        match self.value("store") {
-            Some(Value::Reference(url)) => Some(url.reveal()),
-            _ => None,
-        }
+        self.revealed("store")
     }
 
     /// Returns the file with the keys of cursors, or the keys, with references followed.
     pub fn cursor_keys(&self) -> Option<&str> {
-        match self.value("cursorKeys") {
-            Some(Value::Reference(keys)) => Some(keys.reveal()),
-            _ => None,
-        }
+        self.revealed("cursorKeys")
     }
 
     /// Returns the disk space for stored payloads, in bytes; 0 if it is off.
     pub fn snapshot_disk(&self) -> usize {
         match self.value("snapshotDisk") {
             Some(Value::Choice(_)) => 0,
-            _ => self.size("snapshotDisk", 2 << 30),
+            _ => self.size("snapshotDisk").unwrap_or(2 << 30),
         }
     }
 
     /// Returns the maximum size of a message from a server, in bytes.
     pub fn upstream_message_limit(&self) -> usize {
-        self.size("upstreamMessageLimit", 256 << 20)
+        self.size("upstreamMessageLimit").unwrap_or(256 << 20)
     }
 
     /// Returns the maximum size of a message from a client, in bytes.
     pub fn client_message_limit(&self) -> usize {
-        self.size("clientMessageLimit", 64 << 20)
+        self.size("clientMessageLimit").unwrap_or(64 << 20)
     }
 
     /// Returns how long running requests may take to finish after a termination signal.
     pub fn drain_timeout(&self) -> Duration {
-        match self.value("drainTimeout") {
-            Some(Value::Duration(time)) => *time,
-            _ => Duration::from_secs(30),
-        }
+        self.duration("drainTimeout").unwrap_or(Duration::from_secs(30))
     }
 
     /// Returns the address to listen at, or a default.
@@ -200,22 +189,22 @@ impl Config {
 
     /// Returns additional host names that requests may use.
     pub fn allow_hosts(&self) -> Vec<String> {
-        self.names("allowHosts")
+        self.names("allowHosts").unwrap_or_default()
     }
 
     /// Returns origins whose pages may send requests.
     pub fn allow_origins(&self) -> Vec<String> {
-        self.names("allowOrigins")
+        self.names("allowOrigins").unwrap_or_default()
     }
 
     /// Returns true if Portion may listen where other machines can connect without authentication.
     pub fn insecure(&self) -> bool {
-        matches!(self.value("insecure"), Some(Value::Boolean(true)))
+        self.boolean("insecure") == Some(true)
     }
 
     /// Returns the headers that carry credentials, if they are configured.
     pub fn principal_headers(&self) -> Option<Vec<String>> {
-        self.value("principalHeaders").map(|_| self.names("principalHeaders"))
+        self.value("principalHeaders").map(|_| self.names("principalHeaders").unwrap_or_default())
     }
 
     /// Returns the log level, if it is configured.
@@ -258,10 +247,7 @@ impl Config {
 
     /// Returns the price of a million input tokens, in US dollars.
     pub fn token_price(&self) -> Option<f64> {
-        match self.value("tokenPrice") {
-            Some(Value::Number(price)) => Some(*price),
-            _ => None,
-        }
+        self.number("tokenPrice")
     }
 
     /// Returns the destination of metrics and traces.
@@ -273,37 +259,14 @@ impl Config {
         }
     }
 
-    fn value(&self, key: &str) -> Option<&Value> {
-        self.top.get(key).map(|set| &set.value)
-    }
-
-    fn choice(&self, key: &str) -> Option<&'static str> {
-        match self.value(key) {
-            Some(Value::Choice(word)) => Some(word),
-            _ => None,
-        }
-    }
-
-    fn size(&self, key: &str, default: u64) -> usize {
-        let size = match self.value(key) {
-            Some(Value::Size(size)) => *size,
-            _ => default,
-        };
-        usize::try_from(size).unwrap_or(usize::MAX)
-    }
-
     fn address(&self, key: &str) -> Option<SocketAddr> {
-        match self.value(key) {
-            Some(Value::Text(address)) => address.parse().ok(),
-            _ => None,
-        }
+        self.text(key)?.parse().ok()
     }
+}
 
-    fn names(&self, key: &str) -> Vec<String> {
-        match self.value(key) {
-            Some(Value::Names(names)) => names.clone(),
-            _ => Vec::new(),
-        }
+impl TypedValues for Config {
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.top.value(key)
     }
 }
 

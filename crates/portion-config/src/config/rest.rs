@@ -7,9 +7,9 @@ use portion_policy::policy_source::EndpointTarget;
 use portion_policy::tool_description::ToolDescription;
 
 use super::Config;
+use super::values::TypedValues as _;
 use crate::problem::Problem;
 use crate::read::{ConfigReader, UpstreamLayer};
-use crate::reference::Secret;
 use crate::settings::Settings;
 use crate::value::Value;
 
@@ -70,24 +70,18 @@ impl ConfigReader {
             "command, or url without openapi",
         );
         let lines =
-            secrets(settings, "headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-        let query = secrets(settings, "queryParameters").iter();
+            settings.secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
+        let query = settings.secrets("queryParameters").iter();
         let basic = self.members(name, settings, "basicAuth", ["user", "password"], []);
         let oauth = self.members(name, settings, "oauth", ["url", "clientId", "clientSecret"], ["scope"]);
         RestConfig {
-            document: match settings.get("openapi").map(|set| &set.value) {
-                Some(Value::Text(document)) => Some(document.clone()),
-                _ => None,
-            },
-            tools: match settings.get("tools").map(|set| &set.value) {
+            document: settings.text("openapi").map(str::to_owned),
+            tools: match settings.value("tools") {
                 Some(Value::Tools(tools)) => tools.tools.clone(),
                 _ => Vec::new(),
             },
             unresolved: Vec::new(),
-            url: match settings.get("url").map(|set| &set.value) {
-                Some(Value::Reference(url)) => Some(url.reveal().to_owned()),
-                _ => None,
-            },
+            url: settings.revealed("url").map(str::to_owned),
             headers: lines.collect(),
             query: query.map(|(name, secret)| (name.clone(), secret.reveal().to_owned())).collect(),
             basic: basic.map(|([user, password], [])| (user, password)),
@@ -97,12 +91,9 @@ impl ConfigReader {
                 client_secret,
                 scope,
             }),
-            include: names(settings, "include"),
-            exclude: names(settings, "exclude"),
-            timeout: match settings.get("callTimeout").map(|set| &set.value) {
-                Some(Value::Duration(time)) => *time,
-                _ => DEFAULT_CALL_TIMEOUT,
-            },
+            include: settings.names("include").unwrap_or_default(),
+            exclude: settings.names("exclude").unwrap_or_default(),
+            timeout: settings.duration("callTimeout").unwrap_or(DEFAULT_CALL_TIMEOUT),
         }
     }
 
@@ -116,7 +107,7 @@ impl ConfigReader {
         optional: [&str; M],
     ) -> Option<([String; N], [Option<String>; M])> {
         let origin = settings.get(key)?.origin.clone();
-        let given = secrets(settings, key);
+        let given = settings.secrets(key);
         let value = |name: &str| {
             given.iter().find(|(other, _)| other == name).map(|(_, secret)| secret.reveal().to_owned())
         };
@@ -146,19 +137,5 @@ impl Config {
     /// Returns true if the style of the tool list is configured.
     pub fn has_listing_style(&self, upstream: Option<&str>) -> bool {
         self.base_cascade(upstream).choice("catalog").is_some()
-    }
-}
-
-fn secrets<'a>(settings: &'a Settings, key: &str) -> &'a [(String, Secret)] {
-    match settings.get(key).map(|set| &set.value) {
-        Some(Value::Secrets(secrets)) => secrets,
-        _ => &[],
-    }
-}
-
-fn names(settings: &Settings, key: &str) -> Vec<String> {
-    match settings.get(key).map(|set| &set.value) {
-        Some(Value::Names(names)) => names.clone(),
-        _ => Vec::new(),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portion_policy::upstream::{Transport, UpstreamTarget, UpstreamTargetError};
 
 use super::rest::{REST_KEYS, RestConfig};
+use super::values::TypedValues as _;
 use super::{PatternRule, cascade};
 use crate::problem::Problem;
 use crate::read::{ConfigReader, PatternSettings, UpstreamLayer};
@@ -122,11 +123,7 @@ impl ConfigReader {
 
     fn resolve_server(&mut self, name: &str, served: &UpstreamLayer) -> Option<ServerConfig> {
         let UpstreamLayer { origin, settings, .. } = served;
-        let value = |key: &str| settings.get(key).map(|set| &set.value);
-        let secrets = |key: &str| match value(key) {
-            Some(Value::Secrets(secrets)) => secrets.as_slice(),
-            _ => &[],
-        };
+        let value = |key: &str| settings.value(key);
         let is_rest = value("openapi").is_some() || value("tools").is_some();
         if is_rest && value("command").is_none() {
             let rest = self.resolve_rest(name, served);
@@ -161,8 +158,10 @@ impl ConfigReader {
             (Some(Value::Reference(url)), None) => {
                 self.reject_unused_keys(name, settings, &["env"], "command");
                 let login = Box::new(self.resolve_login(name, settings));
-                let lines =
-                    secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
+                let lines = settings
+                    .secrets("headers")
+                    .iter()
+                    .map(|(name, secret)| format!("{name}: {}", secret.reveal()));
                 let (url, headers) = (url.reveal().to_owned(), lines.collect::<Vec<_>>());
                 self.check_target(name, Some(&url), &headers, settings);
                 Some(ServerConfig::Url {
@@ -178,7 +177,7 @@ impl ConfigReader {
             }
             (_, Some(Value::Command(words))) => {
                 self.reject_unused_keys(name, settings, &["headers", "transport", "login"], "url");
-                let environment = secrets("env");
+                let environment = settings.secrets("env");
                 Some(ServerConfig::Command {
                     argv: words.iter().map(|word| word.reveal().to_owned()).collect(),
                     environment: environment

@@ -1,23 +1,32 @@
 //! Typed access to the values in force.
 
+use std::time::Duration;
+
 use portion_core::policy::LimitValue;
 
-use super::Cascade;
+use crate::reference::Secret;
+use crate::settings::Settings;
 use crate::value::Value;
 
-impl Cascade<'_> {
-    pub(super) fn value(&self, key: &str) -> Option<&Value> {
-        self.get(key).map(|(set, _)| &set.value)
+impl TypedValues for Settings {
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.get(key).map(|set| &set.value)
     }
+}
 
-    pub(super) fn integer(&self, key: &str) -> Option<usize> {
+/// Values by key. Each method returns `None` for a key without a value of its type.
+pub(crate) trait TypedValues {
+    /// Returns the value of a key.
+    fn value(&self, key: &str) -> Option<&Value>;
+
+    fn integer(&self, key: &str) -> Option<usize> {
         match self.value(key) {
             Some(Value::Integer(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
             _ => None,
         }
     }
 
-    pub(super) fn size(&self, key: &str) -> Option<usize> {
+    fn size(&self, key: &str) -> Option<usize> {
         match self.value(key) {
             Some(Value::Size(bytes)) => Some(usize::try_from(*bytes).unwrap_or(usize::MAX)),
             _ => None,
@@ -25,7 +34,7 @@ impl Cascade<'_> {
     }
 
     /// Returns the configured value of a limit.
-    pub(super) fn limit_value(&self, key: &str) -> Option<LimitValue> {
+    fn limit_value(&self, key: &str) -> Option<LimitValue> {
         match self.value(key)? {
             Value::Integer(_) => self.integer(key).map(LimitValue::Count),
             Value::Size(_) => self.size(key).map(LimitValue::Bytes),
@@ -35,37 +44,59 @@ impl Cascade<'_> {
         }
     }
 
-    pub(super) fn number(&self, key: &str) -> Option<f64> {
+    fn number(&self, key: &str) -> Option<f64> {
         match self.value(key) {
             Some(Value::Number(number)) => Some(*number),
             _ => None,
         }
     }
 
-    pub(super) fn boolean(&self, key: &str) -> Option<bool> {
+    fn boolean(&self, key: &str) -> Option<bool> {
         match self.value(key) {
             Some(Value::Boolean(truth)) => Some(*truth),
             _ => None,
         }
     }
 
-    pub(super) fn choice(&self, key: &str) -> Option<&'static str> {
+    fn choice(&self, key: &str) -> Option<&'static str> {
         match self.value(key) {
             Some(Value::Choice(word)) => Some(word),
             _ => None,
         }
     }
 
-    pub(super) fn text(&self, key: &str) -> Option<&str> {
+    fn text(&self, key: &str) -> Option<&str> {
         match self.value(key) {
             Some(Value::Text(text)) => Some(text),
             _ => None,
         }
     }
 
-    pub(super) fn names(&self, key: &str) -> Option<Vec<String>> {
+    fn names(&self, key: &str) -> Option<Vec<String>> {
         match self.value(key) {
             Some(Value::Names(names)) => Some(names.clone()),
+            _ => None,
+        }
+    }
+
+    fn duration(&self, key: &str) -> Option<Duration> {
+        match self.value(key) {
+            Some(Value::Duration(time)) => Some(*time),
+            _ => None,
+        }
+    }
+
+    fn secrets(&self, key: &str) -> &[(String, Secret)] {
+        match self.value(key) {
+            Some(Value::Secrets(secrets)) => secrets,
+            _ => &[],
+        }
+    }
+
+    /// Returns a text with its references followed, which may be secret.
+    fn revealed(&self, key: &str) -> Option<&str> {
+        match self.value(key) {
+            Some(Value::Reference(secret)) => Some(secret.reveal()),
             _ => None,
         }
     }

@@ -24,11 +24,11 @@
 mod restore;
 mod version_file;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use portion_text::display::hex;
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
 use thiserror::Error;
@@ -318,10 +318,7 @@ impl HistoryError {
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
 fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex(&Sha256::digest(text))
 }
 
 fn describe_available(oldest: Option<u64>, newest: Option<u64>) -> String {

@@ -9,6 +9,9 @@ use crate::document::{Node, NodeValue, yaml};
 /// Fewest tools by which a server is recognised, if a profile has as many.
 const MIN_TOOLS: usize = 2;
 
+/// Fewest letters of a word that is abbreviated.
+const MIN_ABBREVIATION: usize = 3;
+
 /// A tool as a server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedTool {
@@ -46,7 +49,11 @@ impl Profile {
 
     fn is_mentioned(&self, word: &str) -> bool {
         let (name, words) = (split_name(self.name), split_name(word));
-        let has_name = words.windows(name.len()).any(|part| part == name);
+        // Names of several words are abbreviated: `edu-data`.
+        let is_word = |(word, own): (&String, &String)| {
+            word == own || name.len() > 1 && word.len() >= MIN_ABBREVIATION && own.starts_with(word.as_str())
+        };
+        let has_name = words.windows(name.len()).any(|part| part.iter().zip(&name).all(is_word));
         has_name || self.hosts().iter().any(|host| word.contains(host.as_str()))
     }
 
@@ -154,6 +161,8 @@ mod tests {
         };
         check(&["npx", "-y", "@acme/hostaway-mcp"], Some("hostaway"));
         check(&["uv", "run", "education_data_server.py"], Some("education-data"));
+        check(&["uvx", "edu-data-mcp-server"], Some("education-data"));
+        check(&["npx", "host-mcp"], None);
         check(&["proxy", "https://api.hostaway.com/v1"], Some("hostaway"));
         check(&["data", "education"], None);
         check(&["hostawaylike"], None);

@@ -67,13 +67,13 @@ pub(crate) fn texts(table: &mut Table) {
 /// Adds what it takes to resolve and to render a request.
 fn time(table: &mut Table, what: &str, snapshot: &Snapshot, request: &Request) {
     let policy = Policy::default();
-    let Ok(asked) = resolve(snapshot, None, request, &policy) else {
+    let Ok(resolved) = resolve(snapshot, None, request, &policy) else {
         table.add(what, "", "refused".into());
         return;
     };
-    let portion = with_context(&policy, |cx| follow_up_reply(snapshot, &asked, cx));
+    let portion = with_context(&policy, |cx| follow_up_reply(snapshot, &resolved, cx));
     let resolving = median_of(RUNS, || resolve(snapshot, None, request, &policy));
-    let rendering = with_context(&policy, |cx| median_of(RUNS, || follow_up_reply(snapshot, &asked, cx)));
+    let rendering = with_context(&policy, |cx| median_of(RUNS, || follow_up_reply(snapshot, &resolved, cx)));
     let what = format!("{what}, {} tokens", portion.tokens());
     table.add(&what, "", told(resolving + rendering));
 }

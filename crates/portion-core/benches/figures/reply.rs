@@ -48,10 +48,10 @@ pub(crate) fn make(kind: &str, count: usize) {
             let (snapshot, policy) = (capture(payload(schools(12 << 20))), Policy::default());
             for at in 0..count {
                 let offset = Some(50 * at as u32 % 8_000);
-                if let Ok(asked) =
+                if let Ok(resolved) =
                     resolve(&snapshot, None, &Request { offset, ..Request::default() }, &policy)
                 {
-                    black_box(with_context(&policy, |cx| follow_up_reply(&snapshot, &asked, cx)));
+                    black_box(with_context(&policy, |cx| follow_up_reply(&snapshot, &resolved, cx)));
                 }
             }
         }

@@ -42,8 +42,9 @@ fn measure_first_replies(table: &mut Table, limits: &str, policy: &Policy, token
         let copy = text.clone();
         once(|| {
             let snapshot = capture(payload(copy));
-            let asked = resolve(&snapshot, None, request, policy).ok();
-            let reply = asked.map(|asked| with(policy, tokenizer, |cx| first_reply(&snapshot, &asked, cx)));
+            let resolved = resolve(&snapshot, None, request, policy).ok();
+            let reply =
+                resolved.map(|resolved| with(policy, tokenizer, |cx| first_reply(&snapshot, &resolved, cx)));
             (snapshot, reply)
         })
     };

@@ -149,7 +149,7 @@ pub(super) fn describe_common(field: &FieldStats, text: &str) -> Option<String> 
 }
 
 /// Describes the most common values with their counts, if some occur more than once.
-fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Option<String> {
+fn describe_counts(field: &FieldStats, text: &str, max: usize) -> Option<String> {
     let values = value_counts(field, text)?;
     if values.len() > 1 && values.len() >= field.present_count() {
         return None;
@@ -157,7 +157,7 @@ fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Option<String
     let once = values.iter().filter(|(_, count)| *count == 1).count();
     let several = values.len() - once;
     // Values that occur once each are listed if there are at most two.
-    let shown = if once > 2 { several.min(most) } else { values.len().min(most) };
+    let shown = if once > 2 { several.min(max) } else { values.len().min(max) };
     let listed: Vec<String> =
         values.iter().take(shown).map(|(value, count)| format!("{value}={count}")).collect();
     let mut words = listed.join(", ");

@@ -140,19 +140,19 @@ impl FieldDescriber<'_> {
         let numbers = &field.numbers;
         let meaningful = field_names::importance(&field.path) > 0;
         // A few integers under a meaningless name are codes.
-        let least = if meaningful || !numbers.all_integers() {
+        let min = if meaningful || !numbers.all_integers() {
             MIN_QUANTITY_VALUES
         } else {
             MAX_CATEGORY_VALUES.min(field.present_count() / 4) + 1
         };
-        let few = self.distinct_count.is_some_and(|distinct| distinct < least);
+        let few = self.distinct_count.is_some_and(|distinct| distinct < min);
         if numbers.count < field.present_count() || field.is_code || few || self.describe_epoch().is_some() {
             return None;
         }
         let mut words = self.describe_range()?;
-        let greatest = numbers.max.as_ref()?;
-        if greatest.record_count == 1
-            && let Some(holder) = (self.record_label)(greatest.first_record)
+        let max = numbers.max.as_ref()?;
+        if max.record_count == 1
+            && let Some(holder) = (self.record_label)(max.first_record)
         {
             let _ = write!(words, " (max at {holder})");
         }
@@ -197,11 +197,11 @@ impl FieldDescriber<'_> {
         if numbers.count < self.field.present_count() || !field_names::is_timestamp(&self.field.path) {
             return None;
         }
-        let (least, greatest) = numbers.bounds_as_f64()?;
-        let within = |unit: f64| least >= EPOCH_BOUNDS[0] * unit && greatest <= EPOCH_BOUNDS[1] * unit;
+        let (min, max) = numbers.bounds_as_f64()?;
+        let within = |unit: f64| min >= EPOCH_BOUNDS[0] * unit && max <= EPOCH_BOUNDS[1] * unit;
         let unit = [1.0, 1e3].into_iter().find(|unit| within(*unit))?;
         let date = |float: f64| number_stats::format_timestamp((float / unit).floor() as i64);
-        Some(format!("{} ({}…{})", self.describe_range()?, date(least), date(greatest)))
+        Some(format!("{} ({}…{})", self.describe_range()?, date(min), date(max)))
     }
 
     /// Returns true if a field without values to show has numbers, or an exact number of distinct texts.
@@ -216,8 +216,8 @@ impl FieldDescriber<'_> {
         match self.field.item_count_range.unwrap_or_default() {
             (0, 0) => "empty arrays".to_owned(),
             (1, 1) => "arrays of 1 item".to_owned(),
-            (fewest, most) if fewest == most => format!("arrays of {most} items"),
-            (fewest, most) => format!("arrays of {fewest}–{most} items"),
+            (min, max) if min == max => format!("arrays of {max} items"),
+            (min, max) => format!("arrays of {min}–{max} items"),
         }
     }
 

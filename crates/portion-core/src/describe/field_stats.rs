@@ -169,8 +169,8 @@ impl FieldStats {
     /// Adds an array with this number of items.
     pub(super) fn add_array(&mut self, items: usize) {
         self.array_count += 1;
-        let (fewest, most) = self.item_count_range.unwrap_or((items, items));
-        self.item_count_range = Some((fewest.min(items), most.max(items)));
+        let (min, max) = self.item_count_range.unwrap_or((items, items));
+        self.item_count_range = Some((min.min(items), max.max(items)));
     }
 
     /// Adds a number as written. `remaining` is the number of hashes that may still be held.

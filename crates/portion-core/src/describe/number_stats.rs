@@ -240,12 +240,9 @@ mod tests {
         }
         assert_eq!(stats.sum().unwrap_or_default(), sum, "{numbers:?}");
         let floats = || numbers.iter().map(|number| number.parse::<f64>().expect("a number"));
-        let (least, greatest) = stats.bounds_as_f64().expect("some");
-        assert!(floats().all(|float| least <= float && float <= greatest), "{numbers:?}");
-        assert!(
-            floats().any(|float| least >= float) && floats().any(|float| greatest <= float),
-            "{numbers:?}"
-        );
+        let (min, max) = stats.bounds_as_f64().expect("some");
+        assert!(floats().all(|float| min <= float && float <= max), "{numbers:?}");
+        assert!(floats().any(|float| min >= float) && floats().any(|float| max <= float), "{numbers:?}");
     }
 
     #[test]

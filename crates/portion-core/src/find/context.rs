@@ -161,11 +161,11 @@ enum ContextLimit {
 /// Returns the end of the context after a line.
 fn context_end(text: &str, end: usize, until: ContextLimit) -> usize {
     let (mut at, mut shown_lines) = (end, 0);
-    let (most, room) = match until {
+    let (max, room) = match until {
         ContextLimit::Lines(lines) => (lines, MAX_CONTEXT_CHARS / 2),
         ContextLimit::Extended { room, .. } => (MAX_EXTENDED_CONTEXT.1, room),
     };
-    for _ in 0..most {
+    for _ in 0..max {
         // Skips the line break.
         if at >= text.len() {
             break;
@@ -283,8 +283,8 @@ fn excerpt_end(text: &str, found: usize, end: usize, chars: usize) -> usize {
     // A sentence may be a third longer.
     let far = advance_chars(text, near, end, chars / 3);
     let shown = &text[found..far];
-    let least = (near - found) / 2;
-    if let Some(sentence) = sentence_starts(shown).into_iter().rfind(|at| *at >= least) {
+    let min = (near - found) / 2;
+    if let Some(sentence) = sentence_starts(shown).into_iter().rfind(|at| *at >= min) {
         return found + shown[..sentence].trim_end().len();
     }
     let shown = &text[found..near];

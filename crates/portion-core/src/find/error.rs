@@ -14,12 +14,12 @@ pub enum FindError {
     #[error("find is empty; it must be text or a /regular expression/")]
     Empty,
     /// The pattern is too long.
-    #[error("find has {given} bytes; the maximum is {most}")]
+    #[error("find has {given} bytes; the maximum is {max}")]
     TooLong {
         /// Length in bytes.
         given: usize,
         /// Largest length in bytes.
-        most: usize,
+        max: usize,
     },
     /// The regular expression is malformed.
     #[error("find is an invalid regex: {why} at `{place}`")]

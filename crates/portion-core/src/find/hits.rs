@@ -20,8 +20,8 @@ pub(super) struct Hits {
 }
 
 impl Hits {
-    pub(super) fn new(most: usize) -> Self {
-        Self { exact: Vec::new(), partial: Vec::new(), match_count: 0, exact_match_count: 0, max_items: most }
+    pub(super) fn new(max_items: usize) -> Self {
+        Self { exact: Vec::new(), partial: Vec::new(), match_count: 0, exact_match_count: 0, max_items }
     }
 
     /// Counts a match, and keeps its item up to the limit.

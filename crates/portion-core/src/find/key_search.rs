@@ -27,7 +27,7 @@ pub(super) fn search(
     search_columns(list, matcher, hits, fuel)?;
     let mut field_indices: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<MatchedField> = Vec::new();
-    let most = hits.remaining_capacity();
+    let max = hits.remaining_capacity();
     let mut candidates = Candidates::with_positions(matcher, nearest);
     records.for_each_candidate(&mut candidates, fuel, &mut |record, candidates, fuel| {
         let mut leaves = LeafTokens::new(text, record.value, &[]);
@@ -37,7 +37,7 @@ pub(super) fn search(
             && matcher.find(&name, 0, fuel)?.is_some()
         {
             let mut item = JsonObjectWriter::default();
-            if found.len() < most {
+            if found.len() < max {
                 item.add_text("path", &records.path_to(&record));
                 add_value_after(text, key, &mut item);
             }
@@ -62,7 +62,7 @@ pub(super) fn search(
                 continue;
             }
             let mut item = JsonObjectWriter::default();
-            if found.len() < most {
+            if found.len() < max {
                 // The path ends at the record: a field further inside may have a duplicate name before it.
                 item.add_text("path", &records.path_to(&record));
                 item.add_text("in", &field);
@@ -72,7 +72,7 @@ pub(super) fn search(
         }
         Ok(())
     })?;
-    add_fields(found, most, hits);
+    add_fields(found, max, hits);
     Ok(())
 }
 
@@ -97,10 +97,10 @@ fn search_columns(
     Ok(())
 }
 
-/// Adds the fields that were found; only the first `most` are written.
-fn add_fields(found: Vec<MatchedField>, most: usize, hits: &mut Hits) {
+/// Adds the fields that were found; only the first `max` are written.
+fn add_fields(found: Vec<MatchedField>, max: usize, hits: &mut Hits) {
     for (at, MatchedField { is_exact, count, writer: mut item }) in found.into_iter().enumerate() {
-        if at >= most {
+        if at >= max {
             hits.add_all(1, Vec::new());
             continue;
         }

@@ -39,7 +39,7 @@ impl<'a> Pattern<'a> {
     /// Returns an error if the pattern is empty or too long.
     pub(super) fn parse(text: &'a str) -> Result<Self, FindError> {
         if text.len() > MAX_PATTERN_BYTES {
-            return Err(FindError::TooLong { given: text.len(), most: MAX_PATTERN_BYTES });
+            return Err(FindError::TooLong { given: text.len(), max: MAX_PATTERN_BYTES });
         }
         let literal = Literal::new(text).ok_or(FindError::Empty)?;
         Ok(Self { text, literal })

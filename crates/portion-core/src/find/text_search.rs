@@ -42,7 +42,7 @@ pub(super) struct TextPlace<'a> {
 pub(super) fn find_matches(
     text: &str,
     matcher: &mut Matcher,
-    most: usize,
+    max: usize,
     fuel: &mut Fuel<'_>,
 ) -> Result<TextMatches, FindError> {
     let every = matcher.counts_occurrences();
@@ -58,7 +58,7 @@ pub(super) fn find_matches(
         places.occurrence_count += 1;
         if found.start >= counted {
             places.match_count += 1;
-            if places.ranges.len() < most {
+            if places.ranges.len() < max {
                 places.ranges.push(found.clone());
             }
             let line = LineRange::at(text, found.start);

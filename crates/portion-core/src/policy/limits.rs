@@ -51,7 +51,7 @@ macro_rules! convert {
 /// Defines [`Policy`] and [`LimitOverrides`] from rows of
 /// `field: type = default, kind "key"`, and `at least` a minimum if there is one.
 macro_rules! limits {
-    ($($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $kind:ident $key:literal $(at least $least:expr)?;)+) => {
+    ($($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $kind:ident $key:literal $(at least $min:expr)?;)+) => {
         /// The limits on the replies of an endpoint. Tokens are counted by the configured counter.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Policy {
@@ -87,7 +87,7 @@ macro_rules! limits {
 
             /// Returns the limits that have a minimum: key, value and minimum.
             pub(super) fn minimums(&self) -> Vec<(&'static str, usize, usize)> {
-                vec![$($(($key, self.$field, $least),)?)+]
+                vec![$($(($key, self.$field, $min),)?)+]
             }
         }
 
@@ -221,13 +221,12 @@ impl LimitOverrides {
     pub fn resolve(&self, client: ClientLimits) -> Policy {
         let base = Policy::default();
         let tokens =
-            |limit: usize, least: usize| client.max_tokens.map_or(limit, |most| limit.min(most.max(least)));
-        let bytes =
-            |limit: usize, least: usize| client.max_bytes.map_or(limit, |most| limit.min(most.max(least)));
+            |limit: usize, min: usize| client.max_tokens.map_or(limit, |max| limit.min(max.max(min)));
+        let bytes = |limit: usize, min: usize| client.max_bytes.map_or(limit, |max| limit.min(max.max(min)));
 
-        let least = self.reply_target.max(self.ranked_target).unwrap_or(0).max(MIN_BUDGET);
+        let min = self.reply_target.max(self.ranked_target).unwrap_or(0).max(MIN_BUDGET);
         let threshold =
-            self.token_budget_threshold.unwrap_or_else(|| tokens(base.token_budget_threshold, least));
+            self.token_budget_threshold.unwrap_or_else(|| tokens(base.token_budget_threshold, min));
         let wide = Policy {
             token_budget_threshold: threshold,
             reply_target: threshold,
@@ -244,8 +243,8 @@ impl LimitOverrides {
         let is_sized = self.token_budget_threshold.or(self.reply_target).is_some() || self.fill.is_some();
         let ranked_target =
             if is_sized { self.reply_target.unwrap_or(reply_target) } else { base.ranked_target };
-        let least = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);
-        let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, least));
+        let min = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);
+        let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, min));
         let media_byte_limit = base.media_byte_limit.min(client.max_media_bytes.unwrap_or(usize::MAX));
         self.or(Policy {
             token_budget_threshold: threshold,
@@ -272,12 +271,12 @@ mod tests {
         assert_eq!(given.resolve(client), *expect, "{given:?} {client:?}");
     }
 
-    fn tokens(most: usize) -> ClientLimits {
-        ClientLimits { max_tokens: Some(most), ..ClientLimits::UNKNOWN }
+    fn tokens(max: usize) -> ClientLimits {
+        ClientLimits { max_tokens: Some(max), ..ClientLimits::UNKNOWN }
     }
 
-    fn bytes(most: usize) -> ClientLimits {
-        ClientLimits { max_bytes: Some(most), ..ClientLimits::UNKNOWN }
+    fn bytes(max: usize) -> ClientLimits {
+        ClientLimits { max_bytes: Some(max), ..ClientLimits::UNKNOWN }
     }
 
     #[test]

@@ -30,14 +30,14 @@ pub const MIN_BYTE_LIMIT: usize = 4096;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PolicyError {
     /// A limit is below what a reply needs.
-    #[error("{key} is {given}; it must be at least {least}")]
+    #[error("{key} is {given}; it must be at least {min}")]
     TooSmall {
         /// The configuration key.
         key: &'static str,
         /// The given value.
         given: usize,
         /// The smallest valid value.
-        least: usize,
+        min: usize,
     },
     /// Two limits contradict each other.
     #[error("{lower} is {low}, above {upper} ({high}); raise {upper} or lower {lower}")]
@@ -154,14 +154,14 @@ impl Policy {
 
     /// Yields all violations of the limits.
     pub fn violations(&self) -> impl Iterator<Item = PolicyError> {
-        let small = self.minimums().into_iter().filter(|(_, given, least)| given < least);
+        let small = self.minimums().into_iter().filter(|(_, given, min)| given < min);
         let count = |key| self.limit(key).and_then(LimitValue::as_count).unwrap_or_default();
         let ordered =
             Self::ORDERED.into_iter().map(move |(lower, upper)| (lower, count(lower), upper, count(upper)));
         let crossed = ordered.filter(|(_, low, _, high)| low > high);
         let share = Some(self.warn_at).filter(|share| !(*share > 0.0 && *share <= 1.0));
         small
-            .map(|(key, given, least)| PolicyError::TooSmall { key, given, least })
+            .map(|(key, given, min)| PolicyError::TooSmall { key, given, min })
             .chain(crossed.map(|(lower, low, upper, high)| PolicyError::Contradictory {
                 lower,
                 low,

@@ -271,8 +271,8 @@ pub fn smoothed_scores(texts: &[&str], scores: &[f64]) -> Vec<f64> {
             if weights > 0.0 { sum / weights } else { 0.0 }
         })
         .collect();
-    let most = support.iter().copied().fold(0.0, f64::max);
-    let share = |support: f64| if most > 0.0 { support / most } else { 0.0 };
+    let max = support.iter().copied().fold(0.0, f64::max);
+    let share = |support: f64| if max > 0.0 { support / max } else { 0.0 };
     let both = scaled.iter().zip(&support);
     both.map(|(score, support)| (1.0 - SIMILARITY_WEIGHT) * score + SIMILARITY_WEIGHT * share(*support))
         .collect()

@@ -11,7 +11,7 @@ use super::{RecordScores, order_by_score, select, smoothed_scores};
 use crate::policy::{FillStrategy, OrderStrategy, Policy};
 use crate::render::{Context, item_costs, needs_no_notice, pass_through_cost};
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};
-use crate::view::{ResolvedRequest, SortOrder, Target, order};
+use crate::view::{ResolvedRequest, SortOrder, order};
 
 /// Largest number of records whose cost is measured. No reply holds more.
 const MAX_COSTED_RECORDS: usize = 1_000;
@@ -68,13 +68,9 @@ fn may_rank(
     counter: &dyn TokenCounter,
 ) -> bool {
     let view = &request.view;
-    let is_whole_list = match &view.target {
-        Target::Everything => true,
-        Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
-    };
     let keeps_order = view.order.is_some() || view.raw || view.range.is_some() || request.is_continuation;
     // The order of an answer is that of its query.
-    if !is_whole_list || keeps_order || snapshot.answer().is_some() {
+    if !view.target.is_whole() || keeps_order || snapshot.answer().is_some() {
         return false;
     }
     request.is_plain_except_budget

@@ -76,14 +76,14 @@ pub(super) struct BlockCost {
     pub bytes: usize,
 }
 
-/// Returns the cost of a block, or `None` if it exceeds `most` tokens or a byte limit.
+/// Returns the cost of a block, or `None` if it exceeds `max` tokens or a byte limit.
 ///
 /// Models see images and audio as such: they count as `mediaTokens` and have their own byte limit. Other
 /// binaries are rarely shown to a model, so they count as at most `mediaTokens`, and their bytes count too.
 pub(super) fn block_cost(
     json: &str,
     binary: Option<&BinaryInfo>,
-    most: usize,
+    max: usize,
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> Option<BlockCost> {
@@ -91,9 +91,9 @@ pub(super) fn block_cost(
         Some(BinaryInfo { is_media: true, decoded_bytes: bytes, .. }) => (*bytes <= policy.media_byte_limit)
             .then_some(BlockCost { tokens: policy.media_tokens, bytes: 0 })?,
         Some(_) => BlockCost { tokens: binary_tokens(json, policy, counter), bytes: json.len() },
-        None => BlockCost { tokens: counter.count_within(json, most)?, bytes: escaped_len(json) },
+        None => BlockCost { tokens: counter.count_within(json, max)?, bytes: escaped_len(json) },
     };
-    (weight.tokens <= most && weight.bytes <= policy.hard_byte_limit).then_some(weight)
+    (weight.tokens <= max && weight.bytes <= policy.hard_byte_limit).then_some(weight)
 }
 
 /// Returns the tokens of base64 that is marked as such: at most `mediaTokens`.

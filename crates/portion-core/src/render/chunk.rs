@@ -133,16 +133,16 @@ struct ChunkTokens {
 
 impl ChunkTokens {
     /// Returns the tokens within those of the reply; `is_usual`: the caller gave no size.
-    fn new(target: &RenderTarget<'_>, most: usize, is_usual: bool, is_sample: bool) -> Self {
+    fn new(target: &RenderTarget<'_>, max: usize, is_usual: bool, is_sample: bool) -> Self {
         let size = target.policy.chunk_size;
         // The first chunk and the description of the whole take the tokens of a chunk together.
         let described = if target.is_first() { target.described_tokens } else { 0 };
         let (this, later) = match (is_sample, is_usual) {
             (true, _) => (target.policy.reply_target / SAMPLE_SHARE, size),
             (false, true) => (size.saturating_sub(described).max(size / 2), size),
-            (false, false) => (most, most),
+            (false, false) => (max, max),
         };
-        Self { this: this.min(most), later: later.min(most) }
+        Self { this: this.min(max), later: later.min(max) }
     }
 }
 

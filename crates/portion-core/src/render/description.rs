@@ -55,7 +55,7 @@ impl Description {
             return None;
         }
         let (part, subject, singled_out) = match &view.target {
-            Target::Value(node) => (usize::from(node.part), &node.subject, !node.pointer.is_empty()),
+            Target::Value(value) => (usize::from(value.part), &value.subject, !value.pointer.is_empty()),
             Target::Everything => {
                 let part = snapshot.main_part()?;
                 if fresh && request.is_plain && is_exempt(snapshot, part, cx.policy) {

@@ -64,10 +64,10 @@ fn first_pagination(
     cx: &Context<'_>,
     fresh: bool,
 ) -> Option<Pagination> {
-    let Target::Value(node) = &request.view.target else { return None };
-    let opening = opening_request(snapshot, request, node, cx, fresh);
+    let Target::Value(value) = &request.view.target else { return None };
+    let opening = opening_request(snapshot, request, value, cx, fresh);
     if passes_through(snapshot, &opening, cx) {
-        let size = match &node.subject.structure {
+        let size = match &value.subject.structure {
             Structure::List(list) => {
                 let served = list.len() as u64;
                 let requested = requested_count(snapshot.paging()).filter(|count| *count >= served);
@@ -77,22 +77,22 @@ fn first_pagination(
             Structure::Text(text) => text.line_count().max(cx.policy.chunk_lines) as u32,
             Structure::Object(_) => return None,
         };
-        return Some(Pagination::of_size(node.part, size));
+        return Some(Pagination::of_size(value.part, size));
     }
     render_opening(snapshot, &opening, cx, fresh)
         .pagination
-        .filter(|pagination| pagination.part_index == node.part)
+        .filter(|pagination| pagination.part_index == value.part)
 }
 
 /// Returns the request for the first reply to a walk, given that for one of its pages.
 fn opening_request(
     snapshot: &Snapshot,
     request: &ResolvedRequest,
-    node: &TargetValue,
+    value: &TargetValue,
     cx: &Context<'_>,
     fresh: bool,
 ) -> ResolvedRequest {
-    let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
+    let main = snapshot.main_part() == Some(usize::from(value.part)) && value.pointer.is_empty();
     let first_budget = match request.view.field_selection {
         RequestedFields::Auto if request.view.top_count().is_some() => request.ranked_budget,
         RequestedFields::Auto => cx.policy.reply_target,
@@ -102,7 +102,7 @@ fn opening_request(
     let target = if main { Target::Everything } else { request.view.target.clone() };
     ResolvedRequest {
         view: request.view.with_target(target).without_pagination(),
-        start: Position { part: if main { 0 } else { node.part }, ..Position::default() },
+        start: Position { part: if main { 0 } else { value.part }, ..Position::default() },
         token_budget: if main { request.token_budget.min(first_budget) } else { request.token_budget },
         item_count: None,
         numbered_page: None,
@@ -139,11 +139,11 @@ fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
 
 /// Returns the offset at which a page begins, unless the snapshot begins after it.
 fn page_start(snapshot: &Snapshot, view: &View, page: u32, size: u32) -> Option<PartOffset> {
-    let Target::Value(node) = &view.target else { return None };
+    let Target::Value(value) = &view.target else { return None };
     let at = (page - 1).saturating_mul(size);
-    match &node.subject.structure {
+    match &value.subject.structure {
         Structure::List(_) => at.checked_sub(skipped_count(snapshot, view)).map(PartOffset::Item),
-        Structure::Text(text) => Some(line_start_place(text, &node.subject.text, view, at)),
+        Structure::Text(text) => Some(line_start_place(text, &value.subject.text, view, at)),
         Structure::Object(_) => None,
     }
 }
@@ -152,7 +152,7 @@ fn page_start(snapshot: &Snapshot, view: &View, page: u32, size: u32) -> Option<
 struct NumberedWalk<'a> {
     snapshot: &'a Snapshot,
     request: &'a ResolvedRequest,
-    node: &'a TargetValue,
+    value: &'a TargetValue,
     cx: &'a Context<'a>,
     fresh: bool,
     /// Items or lines of a page.
@@ -170,10 +170,10 @@ impl<'a> NumberedWalk<'a> {
         fresh: bool,
     ) -> Option<(Self, u32)> {
         let numbered = request.numbered_page?;
-        let Target::Value(node) = &request.view.target else { return None };
+        let Target::Value(value) = &request.view.target else { return None };
         let step = numbered.page_count.max(1);
         let size = request.item_count? / step;
-        Some((Self { snapshot, request, node, cx, fresh, size, step }, numbered.number))
+        Some((Self { snapshot, request, value, cx, fresh, size, step }, numbered.number))
     }
 
     /// Returns the page before one, unless that is the first.
@@ -188,13 +188,13 @@ impl<'a> NumberedWalk<'a> {
             return Some(Unshown::exact(self.unshown_by_first(previous)));
         };
         // With the longest notice it shows least.
-        let most = self.largest_unshown(previous);
-        let at_most_unshown = self.unshown_by(previous, Some(&most))?;
+        let max = self.largest_unshown(previous);
+        let at_most_unshown = self.unshown_by(previous, Some(&max))?;
         let charged = match self.previous(earlier) {
             None => self.unshown_by_first(earlier),
-            Some(_) => self.unshown_by(earlier, Some(&self.largest_unshown(earlier))).map(|_| most.clone()),
+            Some(_) => self.unshown_by(earlier, Some(&self.largest_unshown(earlier))).map(|_| max.clone()),
         };
-        let told = if charged.as_ref() == Some(&most) {
+        let told = if charged.as_ref() == Some(&max) {
             Some(at_most_unshown)
         } else {
             self.unshown_by(previous, charged.as_ref())
@@ -217,14 +217,14 @@ impl<'a> NumberedWalk<'a> {
     fn unshown_by_first(&self, page: u32) -> Option<UnshownRange> {
         let is_opening = page == 1 && self.step == 1;
         let fixed = self.request.view.pagination.as_deref();
-        let fixed = fixed.filter(|fixed| fixed.part_index == self.node.part && fixed.page_size == self.size);
+        let fixed = fixed.filter(|fixed| fixed.part_index == self.value.part && fixed.page_size == self.size);
         let opened = fixed.and_then(|fixed| fixed.first_page_count).filter(|_| is_opening);
-        let reached = match (opened, &self.node.subject.structure) {
+        let reached = match (opened, &self.value.subject.structure) {
             (Some(opened), Structure::List(_)) => {
                 Some(Position { offset: PartOffset::Item(opened), ..self.request.start })
             }
             _ => is_opening
-                .then(|| opening_request(self.snapshot, self.request, self.node, self.cx, self.fresh))
+                .then(|| opening_request(self.snapshot, self.request, self.value, self.cx, self.fresh))
                 .filter(|opening| !passes_through(self.snapshot, opening, self.cx))
                 .and_then(|opening| {
                     render_opening(self.snapshot, &opening, self.cx, self.fresh).next_position
@@ -240,7 +240,7 @@ impl<'a> NumberedWalk<'a> {
         let request = self.request;
         let end = page_start(self.snapshot, &request.view, page.saturating_add(self.step), self.size)?;
         let end = Position { offset: end, ..request.start };
-        let unshown = unshown_between(&request.view, self.node, (reached, end), self.cx);
+        let unshown = unshown_between(&request.view, self.value, (reached, end), self.cx);
         let skipped = skipped_count(self.snapshot, &request.view) as usize;
         unshown
             .filter(|_| reached.part == end.part)
@@ -249,8 +249,8 @@ impl<'a> NumberedWalk<'a> {
 
     /// Returns a range that costs at least as much as any that the notice of a page may report.
     fn largest_unshown(&self, page: u32) -> UnshownRange {
-        let bytes = self.node.subject.text.len();
-        let (offset, count) = match &self.node.subject.structure {
+        let bytes = self.value.subject.text.len();
+        let (offset, count) = match &self.value.subject.structure {
             Structure::List(list) => {
                 let skipped = skipped_count(self.snapshot, &self.request.view) as usize;
                 (Some(list.len() + skipped), list.len())
@@ -267,15 +267,15 @@ impl<'a> NumberedWalk<'a> {
 
 fn unshown_between(
     view: &View,
-    node: &TargetValue,
+    value: &TargetValue,
     (reached, from): (Position, Position),
     cx: &Context<'_>,
 ) -> Option<UnshownRange> {
-    let (offset, count) = match (&node.subject.structure, reached.offset, from.offset) {
+    let (offset, count) = match (&value.subject.structure, reached.offset, from.offset) {
         (Structure::List(list), place, PartOffset::Item(to)) => {
-            let order = view.order.as_ref().filter(|order| order.part == node.part);
+            let order = view.order.as_ref().filter(|order| order.part == value.part);
             let order = order.map(|order| &order.item_indices);
-            let offset = item_offset(OrderedList { text: &node.subject.text, list, order }, place)?;
+            let offset = item_offset(OrderedList { text: &value.subject.text, list, order }, place)?;
             (Some(offset), (to as usize).min(list.len()).checked_sub(offset)?)
         }
         (Structure::Text(_), PartOffset::Byte(at), PartOffset::Byte(to)) => {

@@ -58,8 +58,8 @@ pub(crate) fn pass_through_cost(
         .into_iter()
         .filter(|(_, part)| !is_repeated(part))
         .partition(|(at, _)| Some(*at) == apart && !is_shown_both);
-    let most = max_pass_through_tokens(snapshot, policy);
-    let tokens = form_cost(&content, most, cx)?.max(form_cost(&structured, most, cx)?);
+    let max = max_pass_through_tokens(snapshot, policy);
+    let tokens = form_cost(&content, max, cx)?.max(form_cost(&structured, max, cx)?);
     Some(PassThroughCost { tokens: all.then_some(tokens) })
 }
 
@@ -70,8 +70,8 @@ pub(super) fn max_pass_through_tokens(snapshot: &Snapshot, policy: &Policy) -> u
     if twice { threshold.min(policy.hard_cap / 2) } else { threshold }
 }
 
-fn form_cost(parts: &[(usize, &Part)], most: usize, cx: &Context<'_>) -> Option<usize> {
-    let mut left = most;
+fn form_cost(parts: &[(usize, &Part)], max: usize, cx: &Context<'_>) -> Option<usize> {
+    let mut left = max;
     let mut below_all = true;
     for (_, part) in parts {
         let threshold =
@@ -81,7 +81,7 @@ fn form_cost(parts: &[(usize, &Part)], most: usize, cx: &Context<'_>) -> Option<
         left -= cost;
         below_all &= cost <= threshold;
     }
-    let cost = most - left;
+    let cost = max - left;
     (below_all || cost <= cx.policy.full_below).then_some(cost)
 }
 

@@ -324,10 +324,10 @@ pub(super) fn sibling_lists(text: &str, list: &List) -> Vec<String> {
     largest(found, MAX_SIBLINGS)
 }
 
-fn largest(mut found: Vec<(usize, String)>, most: usize) -> Vec<String> {
+fn largest(mut found: Vec<(usize, String)>, max: usize) -> Vec<String> {
     found.retain(|(_, path)| path.len() <= MAX_PATH_BYTES && !path.contains('\''));
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found.into_iter().take(most).map(|(_, path)| path).collect()
+    found.into_iter().take(max).map(|(_, path)| path).collect()
 }
 
 #[cfg(test)]

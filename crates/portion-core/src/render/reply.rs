@@ -43,14 +43,14 @@ pub(super) fn render(
         let room = limits.budget_without_notice(detail, size, facts, cx.counter, media);
         // If little budget remains for the content, the notice gets shorter.
         let described = if detail == Detail::Full { facts.0 } else { 0 };
-        let least = match detail {
+        let min = match detail {
             Detail::Full | Detail::Essential => ReplyLimits {
                 tokens: limits.tokens.saturating_sub(2 * described) / 3,
                 bytes: limits.bytes / 3,
             },
             Detail::Minimal => ReplyLimits { tokens: 0, bytes: 0 },
         };
-        if let Some(portion) = all.largest(detail, room, least, attempts) {
+        if let Some(portion) = all.largest(detail, room, min, attempts) {
             return portion;
         }
     }
@@ -125,18 +125,18 @@ impl<'w, 'a> Attempts<'w, 'a> {
         Self { final_walk, ..self }
     }
 
-    /// Renders the largest reply that fits, with a budget of at least `least`. Returns `None` if none of
+    /// Renders the largest reply that fits, with a budget of at least `min`. Returns `None` if none of
     /// `attempts` attempts fits.
     pub(super) fn largest(
         &mut self,
         detail: Detail,
         first: RemainingBudget<'_>,
-        least: ReplyLimits,
+        min: ReplyLimits,
         attempts: usize,
     ) -> Option<Portion> {
         let (mut room, mut too_large) = (self.room_beside_notice(first, detail), None);
         for step in 0..attempts {
-            if room.tokens < least.tokens || room.bytes < least.bytes {
+            if room.tokens < min.tokens || room.bytes < min.bytes {
                 return None;
             }
             let candidate = Candidate::render(self.walk, room, self.limits, detail);

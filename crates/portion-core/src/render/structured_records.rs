@@ -43,12 +43,10 @@ impl<'a> PartWalk<'a> {
         let Self { request, is_whole: whole, .. } = self;
         let view = &request.view;
         // A page by number, or another order, selects the whole of one part.
-        let is_payload = match &view.target {
-            Target::Everything => true,
-            Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
-        };
-        let plain =
-            view.field_selection == RequestedFields::Auto && !view.raw && view.range.is_none() && is_payload;
+        let plain = view.field_selection == RequestedFields::Auto
+            && !view.raw
+            && view.range.is_none()
+            && view.target.is_whole();
         !self.cx.policy.render_options.structured.is_view_of_text() && plain && !whole
     }
 
@@ -71,7 +69,8 @@ impl<'a> PartWalk<'a> {
             DuplicateForm::Blocks(span) => Placement::Blocks(span),
         };
         let is_raw = self.request.view.raw;
-        let is_inside = matches!(&self.request.view.target, Target::Value(node) if !node.pointer.is_empty());
+        let is_inside =
+            matches!(&self.request.view.target, Target::Value(value) if !value.pointer.is_empty());
         if let Some(DuplicateForm::Blocks(span)) = part.duplicate.map(|twin| twin.form)
             && !is_raw
             && !is_inside
@@ -79,11 +78,11 @@ impl<'a> PartWalk<'a> {
         {
             return Some(StructuredForm::SameAsText(Placement::Blocks(span)));
         }
-        if let Target::Value(node) = &self.request.view.target {
-            let shown = usize::from(node.part);
+        if let Target::Value(value) = &self.request.view.target {
+            let shown = usize::from(value.part);
             let itself = (shown == at).then_some(Placement::Root);
             let shape = itself.or(part.duplicate.filter(|twin| twin.part == shown).map(twin));
-            let shape = shape.filter(|_| node.pointer.is_empty());
+            let shape = shape.filter(|_| value.pointer.is_empty());
             let Some(shape) = shape else {
                 return Some(self.twin_form(Placement::UnderPortion, text, room));
             };
@@ -163,12 +162,12 @@ impl<'a> PartWalk<'a> {
         let place = if resumed { from.offset } else { PartOffset::default() };
         // Records fill the budget. If the notice turns out larger than estimated, both forms are rendered
         // again.
-        let most = room.with_max_tokens(room.tokens - room.tokens / 10);
+        let max = room.with_max_tokens(room.tokens - room.tokens / 10);
         let whole = |room: &RemainingBudget<'_>| self.render_unabridged(subject, (at, place), room);
         let whole = |room: &RemainingBudget<'_>| {
             if part.enclosing_string().is_some() { render_in_string(part, room, whole) } else { whole(room) }
         };
-        let rendering = whole(&most).or_else(|| whole(room))?;
+        let rendering = whole(&max).or_else(|| whole(room))?;
         let next = rendering.next.map(|place| {
             if resumed {
                 self.position_after(at, place)
@@ -212,9 +211,7 @@ impl<'a> PartWalk<'a> {
     ) -> StructuredForm<'a> {
         match text.table_items() {
             None => StructuredForm::SameAsText(shape),
-            Some(most) => {
-                StructuredForm::TextVariant(Box::new(self.without_tables(most).render(room)), shape)
-            }
+            Some(max) => StructuredForm::TextVariant(Box::new(self.without_tables(max).render(room)), shape),
         }
     }
 }

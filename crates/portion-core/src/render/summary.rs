@@ -391,10 +391,10 @@ fn choose_fields(
     let mut left = spend.saturating_sub(10);
     let mut kept = Vec::new();
     let any = first.iter().map(|field| (field, usize::MAX));
-    for (field, most) in any.chain(rest.iter().map(|field| (field, MAX_CONTAINER_TOKENS))) {
+    for (field, max) in any.chain(rest.iter().map(|field| (field, MAX_CONTAINER_TOKENS))) {
         let cost = costs.get(&field.path).copied().unwrap_or(ELIDED_STRING_TOKENS);
         let always = field.rank <= FieldRank::Status && spend > 0;
-        let fitting = cost <= left && (field.rank != FieldRank::Container || cost <= most);
+        let fitting = cost <= left && (field.rank != FieldRank::Container || cost <= max);
         if always || fitting {
             left = left.saturating_sub(cost);
             kept.push(field.path.clone());
@@ -411,12 +411,12 @@ fn field_costs(
 ) -> HashMap<String, usize> {
     let mut costs = HashMap::new();
     let mut add = |path: String, json: &str| {
-        let most = match JsonKind::of_value(json) {
+        let max = match JsonKind::of_value(json) {
             JsonKind::String => ELIDED_STRING_TOKENS,
             _ if first(&path) => room.tokens,
             _ => MAX_CONTAINER_TOKENS + 1,
         };
-        let cost = room.counter.count_within(json, most).unwrap_or(most);
+        let cost = room.counter.count_within(json, max).unwrap_or(max);
         let key = 2 + path.len() / 4;
         *costs.entry(path).or_default() += cost + key;
     };

@@ -159,12 +159,13 @@ pub(super) fn note_gap(walk: &PartWalk<'_>, content: &mut ReplyContent<'_>) {
 
 /// Returns true if the main list, or what contains it, is selected.
 fn shows_main_list(walk: &PartWalk<'_>) -> bool {
-    let Target::Value(node) = &walk.request.view.target else { return true };
-    let part = walk.main_part.filter(|at| *at == usize::from(node.part)).map(|at| &walk.snapshot.parts()[at]);
+    let Target::Value(value) = &walk.request.view.target else { return true };
+    let part =
+        walk.main_part.filter(|at| *at == usize::from(value.part)).map(|at| &walk.snapshot.parts()[at]);
     let Some(Structure::List(list)) = part.and_then(Part::indexed_text).map(|text| &text.structure) else {
         return false;
     };
-    let inside = list.pointer.strip_prefix(node.pointer.as_str());
+    let inside = list.pointer.strip_prefix(value.pointer.as_str());
     inside.is_some_and(|inside| inside.is_empty() || inside.starts_with('/'))
 }
 
@@ -227,7 +228,7 @@ impl<'a> UpstreamPaging<'a> {
             }
         }
         if let Some(argument) = by_offset {
-            if let Some(next) = page.next_offset {
+            if let Some((_, next)) = &page.next_offset {
                 return Some(repeated_with(argument, &next.to_string()));
             }
             if let Some(start) = self.offset_start(argument) {
@@ -245,7 +246,11 @@ impl<'a> UpstreamPaging<'a> {
                 "the API has more; the operator must name its paging parameters with --api-parameter"
                     .to_owned()
             }
-            (None, None, _) => "the upstream has more; change the arguments".to_owned(),
+            // The arguments of the tool are unknown, or it has none.
+            (None, None, _) => match &page.next_offset {
+                Some((name, offset)) => format!("the upstream has more, from {name}={offset} on"),
+                None => "the upstream has more; change the arguments".to_owned(),
+            },
         })
     }
 

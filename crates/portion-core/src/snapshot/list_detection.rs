@@ -178,11 +178,11 @@ fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> 
     let beside_facts = members.span.len() - facts.iter().map(|(_, member)| member.value.len()).sum::<usize>();
     // Half is most of an envelope; a record keeps its list unless it holds almost nothing else.
     let percent = if has_identity(text, members) { 90 } else { 50 };
-    let most = member.value.len() * 100 >= beside_facts * percent;
+    let is_most = member.value.len() * 100 >= beside_facts * percent;
     // A path refers to the first of duplicate keys, so no other one can be addressed.
     let name = unescape(member.key.slice(text));
     let first = || members.listed.iter().position(|other| key_matches(text, other.key, &name)) == Some(at);
-    (fits(member) && most && first()).then_some(at)
+    (fits(member) && is_most && first()).then_some(at)
 }
 
 fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {

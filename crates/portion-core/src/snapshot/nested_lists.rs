@@ -178,13 +178,13 @@ impl Place {
 }
 
 /// Returns true if at least half of the objects, and at least this number, have a key in common.
-fn has_common_key(text: &str, objects: impl Iterator<Item = Span>, least: usize) -> bool {
+fn has_common_key(text: &str, objects: impl Iterator<Item = Span>, min: usize) -> bool {
     let sample: Vec<Span> = objects.take(SAMPLED_MEMBERS).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for member in sample.iter().flat_map(|object| members(text, *object)) {
         *counts.entry(member.key.slice(text)).or_default() += 1;
     }
-    counts.values().any(|count| *count >= least && *count * 2 >= sample.len())
+    counts.values().any(|count| *count >= min && *count * 2 >= sample.len())
 }
 
 /// The children of a value.

@@ -239,8 +239,8 @@ pub struct UpstreamPage {
     pub next_member: Option<(String, String)>,
     /// Number of the next page.
     pub next_page: Option<u64>,
-    /// Offset of the next page.
-    pub next_offset: Option<u64>,
+    /// Name of the member with the offset of this page, and the offset of the next page.
+    pub next_offset: Option<(String, u64)>,
 }
 
 /// Values read from the members around a list.
@@ -252,8 +252,10 @@ struct PageFields {
     next_member: Option<(String, String)>,
     page_number: Option<u64>,
     is_zero_based: bool,
+    /// A `number` beside the list: that of the page if other members tell how many there are.
+    plain_number: Option<u64>,
     page_count: Option<u64>,
-    offset: Option<u64>,
+    offset: Option<(String, u64)>,
     limit: Option<u64>,
     /// Number of items after this page.
     remaining: Option<u64>,
@@ -305,8 +307,10 @@ impl PageFields {
                 } else if is(PAGE_NUMBER_NAMES) || in_page_object && name == "number" {
                     self.page_number.get_or_insert(number);
                     self.is_zero_based |= number == 0 || ZERO_BASED_NAMES.contains(&name.as_str());
+                } else if name == "number" {
+                    self.plain_number = Some(number);
                 } else if is(OFFSET_NAMES) {
-                    self.offset.get_or_insert(number);
+                    self.offset.get_or_insert((key, number));
                 } else if is(LIMIT_NAMES) {
                     self.limit.get_or_insert(number);
                 } else if is(REMAINING_NAMES) {
@@ -373,7 +377,11 @@ impl PageFields {
     }
 
     /// Computes the next page from the fields; `items` is the length of the list.
-    fn into_page(self, items: u64) -> Option<UpstreamPage> {
+    fn into_page(mut self, items: u64) -> Option<UpstreamPage> {
+        if self.page_number.is_none() && (self.has_more.is_some() || self.page_count.is_some()) {
+            self.page_number = self.plain_number;
+            self.is_zero_based |= self.page_number.is_some();
+        }
         let is_page = self.has_page_marker
             || self.is_called_by_page
             || self.limit.is_some()
@@ -392,8 +400,8 @@ impl PageFields {
         let page = self.page_number.map(|page| page.saturating_add(u64::from(self.is_zero_based)));
         let pages = self.page_count.or_else(|| Some(total?.div_ceil(self.limit.filter(|limit| *limit > 0)?)));
         let by_page = page.zip(pages).is_some_and(|(page, pages)| page < pages);
-        let by_offset =
-            self.offset.zip(total).is_some_and(|(begin, total)| begin.saturating_add(items) < total);
+        let next_offset = self.offset.map(|(name, begin)| (name, begin.saturating_add(items)));
+        let by_offset = next_offset.as_ref().zip(total).is_some_and(|((_, end), total)| *end < total);
         let next = self.next_member.filter(|_| self.has_more != Some(false));
         if total.is_none() && next.is_none() && self.has_more != Some(true) && !by_page {
             let ends = self.has_more == Some(false)
@@ -407,7 +415,7 @@ impl PageFields {
             || self.remaining.is_some()
             || self.has_page_marker
             || page.zip(pages).is_some()
-            || self.offset.is_some();
+            || next_offset.is_some();
         let on = self.has_more != Some(false);
         Some(UpstreamPage {
             total,
@@ -417,7 +425,7 @@ impl PageFields {
                 .page_number
                 .filter(|_| on && (by_page || pages.is_none()))
                 .map(|page| page.saturating_add(1)),
-            next_offset: self.offset.filter(|_| on && by_offset).map(|begin| begin + items),
+            next_offset: next_offset.filter(|_| on && by_offset),
         })
     }
 }

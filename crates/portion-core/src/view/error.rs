@@ -149,14 +149,14 @@ pub enum ViewError {
         gap: String,
     },
     /// `maxTokens` is outside the policy's range.
-    #[error("maxTokens is {given}; it must be a whole number from {least} to {most}")]
+    #[error("maxTokens is {given}; it must be a whole number from {min} to {max}")]
     MaxTokens {
         /// Value given.
         given: String,
         /// Minimum.
-        least: usize,
+        min: usize,
         /// Maximum.
-        most: usize,
+        max: usize,
     },
     /// Two controls that exclude each other.
     #[error("{one} and {other} cannot be combined")]
@@ -318,8 +318,8 @@ impl ViewError {
                 "omit sort; path selects a list inside, and sql with ORDER BY sorts a table".into()
             }
             Self::Sort { .. } => "set sort to a field name; append ` desc` for largest first".into(),
-            Self::MaxTokens { least, most, .. } => {
-                format!("set maxTokens from {least} to {most}, or omit it")
+            Self::MaxTokens { min, max, .. } => {
+                format!("set maxTokens from {min} to {max}, or omit it")
             }
             Self::Query(_) => "set query to a SELECT over items (or lines, of text), or to a text or /regex/ to find; sql and \
                                find say which it is; with, params, keys and context are optional"

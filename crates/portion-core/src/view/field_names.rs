@@ -45,7 +45,7 @@ pub(crate) fn select_fields(
         return Ok(RequestedFields::All);
     }
     let subjects: Vec<&IndexedText> = match &view.target {
-        Target::Value(node) => vec![&node.subject],
+        Target::Value(value) => vec![&value.subject],
         Target::Everything => snapshot.parts().iter().filter_map(|part| part.indexed_text()).collect(),
     };
     let json: Vec<&IndexedText> = subjects.into_iter().filter(|subject| subject.is_json()).collect();
@@ -61,7 +61,8 @@ pub(crate) fn select_fields(
         return Err(error);
     }
     scopes.iter_mut().for_each(|scope| scope.prefer_object_with(&names));
-    if json.iter().all(|subject| has_no_records(subject)) {
+    let is_list = |name: &String| scopes.iter().any(|scope| scope.is_list(name));
+    if names.iter().any(is_list) || json.iter().all(|subject| has_no_records(subject)) {
         return Ok(RequestedFields::Auto);
     }
     let mut paths = Vec::new();
@@ -133,22 +134,23 @@ fn exclusion(scopes: &[FieldScope<'_>], names: &[String]) -> Option<ViewError> {
     Some(ViewError::Exclusion { excluded, rest: shown })
 }
 
-/// The objects of a subject in which fields are looked up.
+/// The items and objects of a subject in which fields are looked up.
 struct FieldScope<'a> {
     subject: &'a IndexedText,
-    /// Dotted paths and texts of the objects, in the order of the search. Empty for a list.
+    /// Dotted paths and texts of the objects, in the order of the search. Those of a list are around it.
     levels: Vec<(String, &'a str)>,
 }
 
 impl<'a> FieldScope<'a> {
     /// Creates the scope of a subject. An object is searched from its root inwards, but the content of an envelope before the
-    /// envelope itself.
+    /// envelope itself. The items of a list are searched before the objects around it.
     fn new(subject: &'a IndexedText) -> Self {
         let text: &str = &subject.text;
-        let Structure::Object(members) = &subject.structure else {
-            return Self { subject, levels: Vec::new() };
+        let mut levels = match &subject.structure {
+            Structure::Object(members) => section::nested_objects(text, members),
+            Structure::List(list) => section::objects_around(text, list),
+            Structure::Text(_) => Vec::new(),
         };
-        let mut levels = section::nested_objects(text, members);
         let is_envelope = |level: &&NestedObject| section::wrapped_object(text, &level.members).is_some();
         let envelopes = levels.iter().take_while(is_envelope).count();
         levels[..envelopes].reverse();
@@ -176,11 +178,38 @@ impl<'a> FieldScope<'a> {
     /// Returns the dotted path of a field that a caller names, if the subject has it. A JSON Pointer always begins at the root.
     fn path(&self, name: &str) -> Option<String> {
         let dotted = pointer_to_dotted(name);
-        if self.levels.is_empty() || name.starts_with('/') {
-            return has_field(self.subject, &dotted).then_some(dotted);
-        }
-        let (outer, _) = self.levels.iter().find(|(_, object)| has_dotted(object, &dotted))?;
-        Some(join(outer, &dotted))
+        self.item_path(&dotted).or_else(|| self.object_path(name, &dotted))
+    }
+
+    /// Returns the path of a field of the items of a list.
+    fn item_path(&self, dotted: &str) -> Option<String> {
+        let Structure::List(list) = &self.subject.structure else { return None };
+        let below = dotted.strip_prefix(&pointer_to_dotted(&list.pointer));
+        let inside = below.and_then(|rest| rest.strip_prefix('.'));
+        // Queries use `_key` for the key of a map entry.
+        let has = |path: &&str| {
+            list.layout == Layout::Map && *path == "_key"
+                || subject_has_any(self.subject, &std::iter::once((*path).to_owned()).collect())
+        };
+        [Some(dotted), inside].into_iter().flatten().find(has).map(str::to_owned)
+    }
+
+    /// Returns the path of a field of the objects.
+    fn object_path(&self, name: &str, dotted: &str) -> Option<String> {
+        let is_searched = |outer: &str| outer.is_empty() || !name.starts_with('/');
+        let mut levels = self.levels.iter().filter(|(outer, _)| is_searched(outer));
+        let (outer, _) = levels.find(|(_, object)| has_dotted(object, dotted))?;
+        Some(join(outer, dotted))
+    }
+
+    /// Returns true if a caller names the list, or an object around it.
+    fn is_list(&self, name: &str) -> bool {
+        let Structure::List(list) = &self.subject.structure else { return false };
+        let dotted = pointer_to_dotted(name);
+        self.item_path(&dotted).is_none()
+            && self
+                .object_path(name, &dotted)
+                .is_some_and(|path| is_path_within(&pointer_to_dotted(&list.pointer), &path))
     }
 
     /// Returns the names of the fields, the highest-ranked first.
@@ -210,35 +239,19 @@ fn nearest_field<'a>(name: &str, paths: &'a [String]) -> Option<&'a str> {
     let depth = |path: &str| path.split('.').count();
     let ends = |path: &&str| path.strip_suffix(name).is_some_and(|outer| outer.ends_with('.'));
     let found = || paths.iter().map(String::as_str).filter(ends);
-    let least = found().map(depth).min()?;
-    let mut nearest = found().filter(|path| depth(path) == least);
+    let min = found().map(depth).min()?;
+    let mut nearest = found().filter(|path| depth(path) == min);
     nearest.next().filter(|_| nearest.next().is_none())
 }
 
-/// Returns true if any record of a subject has a field, or an object around its list, whose members are always shown.
-fn has_field(subject: &IndexedText, name: &str) -> bool {
-    let is_around = |list: &List| {
-        // Queries use this name for the key of a map entry.
-        list.layout == Layout::Map && name == "_key"
-            || list.enclosing_objects.iter().any(|level| {
-                let mut members = level.members.iter().enumerate();
-                members.any(|(at, member)| {
-                    at != level.list_member && key_matches(&subject.text, member.key, name)
-                })
-            })
-    };
-    subject_has_any(subject, &std::iter::once(name.to_owned()).collect())
-        || matches!(&subject.structure, Structure::List(list) if is_around(list))
-}
-
 /// Returns true if a record is an object that has any of these fields.
-pub(super) fn record_has_any(record: &str, fields: &FieldSelection) -> bool {
+pub(crate) fn record_has_any(record: &str, fields: &FieldSelection) -> bool {
     record.trim_start().starts_with('{')
         && fields.project(record, &mut String::new(), &mut OmittedFields::new())
 }
 
 /// Returns true if any record of a subject has any of these fields.
-pub(super) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) -> bool {
+pub(crate) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) -> bool {
     let text: &str = &subject.text;
     match &subject.structure {
         Structure::Object(_) => record_has_any(text, fields),

@@ -35,8 +35,8 @@ pub(crate) fn token_cost(snapshot: &Snapshot, view: &View, from: Position, polic
         return 0;
     }
     let due = match &view.target {
-        Target::Value(node) => {
-            usize::from(node.pointer.is_empty() && is_displayable(snapshot, usize::from(node.part), policy))
+        Target::Value(value) => {
+            usize::from(value.pointer.is_empty() && is_displayable(snapshot, usize::from(value.part), policy))
         }
         Target::Everything if from == Position::default() => in_first_reply(snapshot, policy).len(),
         Target::Everything => {

@@ -29,7 +29,7 @@ mod target;
 
 pub use controls::{CONTROLS, ControlNames, control_named};
 pub use error::ViewError;
-pub(crate) use field_names::{list_field_names, select_fields};
+pub(crate) use field_names::{list_field_names, record_has_any, select_fields, subject_has_any};
 pub use order::parse_sort;
 pub(crate) use page_start::{Pagination, line_start_place, skipped_count};
 pub use query::{Query, is_statement};
@@ -76,6 +76,14 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// Returns true for the whole of one part, or of all.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Value(value) => value.pointer.is_empty() && value.field_subset.is_none(),
+        }
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Everything, Self::Everything) => true,
@@ -187,10 +195,10 @@ impl View {
     pub fn rebased(&self, snapshot: &Snapshot) -> Option<Self> {
         let target = match &self.target {
             Target::Everything => Target::Everything,
-            Target::Value(node)
-                if node.pointer.is_empty() && node.field_subset.is_none() && self.range.is_none() =>
+            Target::Value(value)
+                if value.pointer.is_empty() && value.field_subset.is_none() && self.range.is_none() =>
             {
-                Target::Value(Arc::new(target::whole_part_value(snapshot, usize::from(node.part))?))
+                Target::Value(Arc::new(target::whole_part_value(snapshot, usize::from(value.part))?))
             }
             Target::Value(_) => return None,
         };
@@ -209,14 +217,14 @@ impl View {
 
     /// Returns the heap bytes that it holds beyond the snapshot.
     pub fn heap_bytes(&self) -> usize {
-        let node = match &self.target {
+        let value = match &self.target {
             Target::Everything => 0,
-            Target::Value(node) => node.extra_bytes + node.pointer.len(),
+            Target::Value(value) => value.extra_bytes + value.pointer.len(),
         };
         let order = self.order.as_ref().map_or(0, |order| order.item_indices.len() * size_of::<u32>());
         let keep = self.pagination.as_ref().and_then(|pagination| pagination.kept_fields.as_ref());
         let pagination = keep.map_or(0, |keep| keep.paths().iter().map(String::len).sum());
-        size_of::<Self>() + node + order + pagination
+        size_of::<Self>() + value + order + pagination
     }
 
     /// Returns the subjects of the view, each with the path by which a caller reaches it: empty for the main
@@ -230,8 +238,8 @@ impl View {
             _ => "",
         };
         match &self.target {
-            Target::Value(node) => {
-                vec![(format!("{}{}", base(usize::from(node.part)), node.pointer), &node.subject)]
+            Target::Value(value) => {
+                vec![(format!("{}{}", base(usize::from(value.part)), value.pointer), &value.subject)]
             }
             Target::Everything => {
                 let own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.duplicate.is_none());
@@ -242,10 +250,10 @@ impl View {
 
     /// Returns the first and the last line of a section of a text, if the view is one.
     pub fn section_lines(&self) -> Option<(usize, usize)> {
-        let Target::Value(node) = &self.target else { return None };
+        let Target::Value(value) = &self.target else { return None };
         let range = self.range.filter(|range| !range.is_line_range)?;
-        let Structure::Text(index) = &node.subject.structure else { return None };
-        let line = |byte: u32| index.line_at(&node.subject.text, byte as usize) + 1;
+        let Structure::Text(index) = &value.subject.structure else { return None };
+        let line = |byte: u32| index.line_at(&value.subject.text, byte as usize) + 1;
         Some((line(range.span.start), line(range.span.end.saturating_sub(1).max(range.span.start))))
     }
 
@@ -260,11 +268,7 @@ impl View {
 
     /// Returns true if a whole part is shown from its beginning, with automatic selection and in its own order.
     pub(crate) fn is_whole_list(&self) -> bool {
-        let is_whole_part = match &self.target {
-            Target::Everything => true,
-            Target::Value(node) => node.pointer.is_empty() && node.field_subset.is_none(),
-        };
-        is_whole_part
+        self.target.is_whole()
             && self.field_selection == RequestedFields::Auto
             && self.limit.is_none()
             && self.range.is_none()
@@ -289,7 +293,7 @@ impl View {
     pub(crate) fn has_payload_bytes(&self) -> bool {
         match &self.target {
             Target::Everything => true,
-            Target::Value(node) => node.source.len() == node.subject.text.len(),
+            Target::Value(value) => value.source.len() == value.subject.text.len(),
         }
     }
 
@@ -302,7 +306,7 @@ impl View {
 
     /// Returns true if the target is a section defined by an operator.
     pub(crate) fn is_custom_section(&self) -> bool {
-        matches!(&self.target, Target::Value(node) if node.field_subset.is_some())
+        matches!(&self.target, Target::Value(value) if value.field_subset.is_some())
     }
 
     /// Returns the number of ranked records selected to be shown first, if records are ranked.
@@ -331,10 +335,10 @@ impl View {
     fn canonical_form(&self) -> String {
         let target = match &self.target {
             Target::Everything => None,
-            Target::Value(node) => Some((node.part, &node.pointer, node.subject.is_json())),
+            Target::Value(value) => Some((value.part, &value.pointer, value.subject.is_json())),
         };
         let made = match &self.target {
-            Target::Value(node) => node.field_subset.as_ref(),
+            Target::Value(value) => value.field_subset.as_ref(),
             Target::Everything => None,
         };
         let made = made.map_or_else(String::new, |(fields, _)| format!(" {:?}", fields.paths()));

@@ -96,7 +96,7 @@ pub(super) fn check_complete(
 /// Of several parts, it applies to the main part, if that is a list.
 pub(crate) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Option<SortOrder> {
     let (part, subject) = match &view.target {
-        Target::Value(node) => (node.part, &node.subject),
+        Target::Value(value) => (value.part, &value.subject),
         Target::Everything => {
             let part = snapshot.main_part()?;
             (part as u16, snapshot.parts().get(part)?.indexed_text()?)

@@ -40,19 +40,19 @@ pub(super) fn page_start(
         let byte = first.saturating_add(request.offset.unwrap_or(0));
         return Ok((Position { offset: PartOffset::Byte(byte), ordinal: 0, ..from }, None, None));
     }
-    let node = match numbered_value(snapshot, view) {
+    let value = match numbered_value(snapshot, view) {
         // The first page of several parts is the first reply.
         Err(ViewError::PartsWithPages(_)) if request.first_item(1).unwrap_or_default() == 0 => {
             return Ok((from, None, None));
         }
-        node => node?,
+        value => value?,
     };
     let fixed = view.page_size().or_else(|| {
-        let list =
-            matches!(node.subject.structure, Structure::List(_)) && policy.render_options.has_fixed_page_size;
+        let list = matches!(value.subject.structure, Structure::List(_))
+            && policy.render_options.has_fixed_page_size;
         list.then_some(policy.default_page_size as u32)
     });
-    let size = fixed.unwrap_or(match &node.subject.structure {
+    let size = fixed.unwrap_or(match &value.subject.structure {
         Structure::Text(_) => policy.chunk_lines as u32,
         _ => policy.default_page_size as u32,
     });
@@ -60,14 +60,14 @@ pub(super) fn page_start(
         Some(page) => (page - 1).saturating_mul(size),
         None => request.offset.unwrap_or(0),
     };
-    let place = match &node.subject.structure {
+    let place = match &value.subject.structure {
         Structure::List(_) => PartOffset::Item(at_fetched_item(snapshot, view, at)?),
-        Structure::Text(text) => line_start_place(text, &node.subject.text, view, at),
+        Structure::Text(text) => line_start_place(text, &value.subject.text, view, at),
         Structure::Object(_) if at == 0 || request.page == Some(1) => PartOffset::Item(0),
         Structure::Object(_) => return Err(ViewError::NoPages),
     };
-    let part = node.part;
-    view.target = Target::Value(node);
+    let part = value.part;
+    view.target = Target::Value(value);
     let ordinal = request.page.map_or(0, |page| (page - 1).min(u32::from(u16::MAX)) as u16);
     let pages = request.page_count.unwrap_or(1);
     // A first page without a fixed size is as large as fits.
@@ -129,7 +129,7 @@ fn at_fetched_item(snapshot: &Snapshot, view: &View, at: u32) -> Result<u32, Vie
 /// Returns the number of items that the upstream's list has before those of a snapshot.
 pub(crate) fn skipped_count(snapshot: &Snapshot, view: &View) -> u32 {
     let is_main_list = matches!(&view.target, Target::Everything)
-        || matches!(&view.target, Target::Value(node) if node.pointer.is_empty());
+        || matches!(&view.target, Target::Value(value) if value.pointer.is_empty());
     let skipped = snapshot.upstream_list().filter(|_| is_main_list).map_or(0, |list| list.skipped);
     u32::try_from(skipped).unwrap_or(u32::MAX)
 }

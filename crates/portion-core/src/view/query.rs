@@ -85,6 +85,7 @@ impl Query {
             return Err(invalid(&format!("{name} is not text")));
         }
         let text = unquoted(json);
+        let text = statement_in_fence(&text).filter(|_| name != "find").map_or(text.clone(), str::to_owned);
         // Models fill arguments that they do not use.
         if name == "query" && text.trim().is_empty() {
             return Ok(());
@@ -129,6 +130,13 @@ pub fn is_statement(query: &str) -> bool {
         "explain" => ["select", "with", "query"].iter().any(|what| second.eq_ignore_ascii_case(what)),
         _ => false,
     }
+}
+
+/// Returns the statement in a Markdown fence.
+fn statement_in_fence(text: &str) -> Option<&str> {
+    let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    let statement = inside.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).trim();
+    is_statement(statement).then_some(statement)
 }
 
 /// Returns a statement without the comments and parentheses at its beginning.
@@ -249,6 +257,10 @@ mod tests {
         };
         check(&[("query", "\"SELECT \\u0031\"")], Query::from_sql("SELECT 1"));
         check(&[("query", "\"select committee\"")], Query::from_pattern("select committee"));
+        let fenced = r#""```sql\nSELECT 1\n```""#;
+        check(&[("query", fenced)], Query::from_sql("SELECT 1"));
+        check(&[("sql", fenced)], Query::from_sql("SELECT 1"));
+        check(&[("query", r#""```sql```""#)], Query::from_pattern("```sql```"));
         check(&[("query", "10.50")], Query::from_pattern("10.50"));
         check(&[("sql", "\"S\""), ("find", "null"), ("context", "null")], Query::from_sql("S"));
         check(&[("find", "true")], Query::from_pattern("true"));

@@ -257,8 +257,8 @@ impl ControlValue<'_> {
         })
     }
 
-    fn parse_unsigned(&self, least: i64, error: fn(String) -> ViewError) -> Result<u32, ViewError> {
-        let number = self.parse_integer().filter(|n| *n >= least);
+    fn parse_unsigned(&self, min: i64, error: fn(String) -> ViewError) -> Result<u32, ViewError> {
+        let number = self.parse_integer().filter(|n| *n >= min);
         number.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| error(self.abbreviated()))
     }
 
@@ -341,7 +341,7 @@ fn parse_max_tokens(value: &ControlValue<'_>, policy: &Policy) -> Result<usize, 
         .filter(|n| (MIN_BUDGET..=policy.hard_cap).contains(n))
         .ok_or_else(|| ViewError::MaxTokens {
             given: value.abbreviated(),
-            least: MIN_BUDGET,
-            most: policy.hard_cap,
+            min: MIN_BUDGET,
+            max: policy.hard_cap,
         })
 }

@@ -149,7 +149,7 @@ pub fn resolve(
     let tokens = token_budget(&view, request, media::reply_budget(media, snapshot, policy), policy);
     let sized = request.max_tokens.is_some() || view.limit.is_some();
     let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
-    let roomy = count.is_none() && request.max_tokens.is_some_and(|most| most > policy.reply_target);
+    let roomy = count.is_none() && request.max_tokens.is_some_and(|max| max > policy.reply_target);
     let goes_on = base.is_some_and(|(_, at)| at == from && !at.offset.is_start());
     Ok(ResolvedRequest {
         view,
@@ -201,7 +201,7 @@ fn select(
     }
     if let Some(path) = &request.path {
         let target = target_at_path(snapshot, &view, path)?;
-        let raw = matches!(&target, Target::Value(node) if node.is_binary());
+        let raw = matches!(&target, Target::Value(value) if value.is_binary());
         let limit = request.limit.filter(|_| !raw);
         view = View { target, limit, raw, ..View::default() };
         from = start_position(&view);
@@ -215,10 +215,10 @@ fn select(
         from = Position { offset: PartOffset::Byte(0), ..start_position(&view) };
     }
     if let Some(spec) = &request.sort {
-        let node = focused_value(snapshot, &view)?;
-        order::check_complete(snapshot, &node.subject, spec)?;
-        view.order = Some(order::sort_order(node.part, &node.subject, spec, snapshot.redacted())?);
-        view.target = Target::Value(node);
+        let value = focused_value(snapshot, &view)?;
+        order::check_complete(snapshot, &value.subject, spec)?;
+        view.order = Some(order::sort_order(value.part, &value.subject, spec, snapshot.redacted())?);
+        view.target = Target::Value(value);
         from = start_position(&view);
     }
     if let Some(names) = &request.fields {
@@ -253,9 +253,9 @@ fn token_budget(view: &View, request: &Request, with_media: usize, policy: &Poli
 /// Returns the view with the bytes that the upstream wrote.
 fn raw_view(view: View) -> View {
     // A section of a text keeps its range, because its bytes are the upstream's.
-    let as_written = |node: &TargetValue| node.source.len() == node.subject.text.len();
+    let as_written = |value: &TargetValue| value.source.len() == value.subject.text.len();
     let window = match &view.target {
-        Target::Value(node) if as_written(node) => view.range.filter(|window| !window.is_line_range),
+        Target::Value(value) if as_written(value) => view.range.filter(|window| !window.is_line_range),
         _ => None,
     };
     View { raw: true, target: view.target, range: window, ..View::default() }
@@ -265,7 +265,7 @@ fn raw_view(view: View) -> View {
 fn start_position(view: &View) -> Position {
     let part = match &view.target {
         Target::Everything => 0,
-        Target::Value(node) => node.part,
+        Target::Value(value) => value.part,
     };
     let place = view.range.map_or(PartOffset::default(), |window| PartOffset::Byte(window.span.start));
     Position { part, ordinal: 0, offset: place }
@@ -279,7 +279,7 @@ fn section_view(
     policy: &Policy,
 ) -> Result<View, ViewError> {
     // The section of the cursor is looked up in the whole that it is a section of, and so are others that it lacks.
-    if view.is_section && !matches!(&view.target, Target::Value(node) if node.pointer.is_empty()) {
+    if view.is_section && !matches!(&view.target, Target::Value(value) if value.pointer.is_empty()) {
         let whole = View { target: whole_target(snapshot, view), ..View::default() };
         let found = section_view(snapshot, &whole, name, limit, policy);
         if found.as_ref().is_ok_and(|found| found.selects_same(view)) {
@@ -292,8 +292,8 @@ fn section_view(
 
 /// Returns the whole part of a view's value.
 fn whole_target(snapshot: &Snapshot, view: &View) -> Target {
-    let Target::Value(node) = &view.target else { return Target::Everything };
-    let whole = whole_part_value(snapshot, usize::from(node.part));
+    let Target::Value(value) = &view.target else { return Target::Everything };
+    let whole = whole_part_value(snapshot, usize::from(value.part));
     whole.map_or(Target::Everything, |whole| Target::Value(Arc::new(whole)))
 }
 
@@ -352,18 +352,18 @@ fn section_in(
 }
 
 fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View, ViewError> {
-    let mut node = focused_value(snapshot, view)?;
-    node = longest_text(snapshot, &node).unwrap_or(node);
-    if node.subject.is_json() {
+    let mut value = focused_value(snapshot, view)?;
+    value = longest_text(snapshot, &value).unwrap_or(value);
+    if value.subject.is_json() {
         // Line numbers of JSON count the lines of its text as the upstream wrote it, before base64.
-        let text = if node.base64.is_some() { &node.subject.text } else { &node.source };
+        let text = if value.base64.is_some() { &value.subject.text } else { &value.source };
         let subject = IndexedText::from_text(text.clone());
         let own_bytes = subject.heap_bytes().saturating_sub(text.heap_bytes());
-        let value =
-            TargetValue::new(node.part, node.pointer.clone(), subject, node.source.clone(), own_bytes);
-        node = Arc::new(TargetValue { base64: node.base64.clone(), ..value });
+        let plain =
+            TargetValue::new(value.part, value.pointer.clone(), subject, value.source.clone(), own_bytes);
+        value = Arc::new(TargetValue { base64: value.base64.clone(), ..plain });
     }
-    let Structure::Text(text) = &node.subject.structure else {
+    let Structure::Text(text) = &value.subject.structure else {
         return Err(ViewError::Range("only text has line ranges".into()));
     };
     let total = text.line_count() as i64;
@@ -381,15 +381,15 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
         };
         return Err(ViewError::Range(format!("no lines {start} to {end}: {why}")));
     }
-    let at = |line: i64| text.line_start(&node.subject.text, usize::try_from(line).unwrap_or_default());
+    let at = |line: i64| text.line_start(&value.subject.text, usize::try_from(line).unwrap_or_default());
     let window = Some(TextRange { span: Span::new(at(first - 1), at(last)), is_line_range: true });
-    Ok(View { target: Target::Value(node), range: window, limit: request.limit, ..View::default() })
+    Ok(View { target: Target::Value(value), range: window, limit: request.limit, ..View::default() })
 }
 
 /// Returns the text that is most of an object, as in `{"content": "…"}`, if it has more lines than the object itself.
-fn longest_text(snapshot: &Snapshot, node: &TargetValue) -> Option<Arc<TargetValue>> {
-    let Structure::Object(object) = &node.subject.structure else { return None };
-    let text = &node.subject.text;
+fn longest_text(snapshot: &Snapshot, value: &TargetValue) -> Option<Arc<TargetValue>> {
+    let Structure::Object(object) = &value.subject.structure else { return None };
+    let text = &value.subject.text;
     let (mut pointer, mut span) = (String::new(), object.span);
     for _ in 0..MAX_TEXT_DEPTH {
         let largest = containers::members(text, span).max_by_key(|member| member.value.len())?;
@@ -401,7 +401,7 @@ fn longest_text(snapshot: &Snapshot, node: &TargetValue) -> Option<Arc<TargetVal
         if JsonKind::of_value(span.slice(text)) == JsonKind::Object {
             continue;
         }
-        let Target::Value(found) = target::target_below(snapshot, node, &pointer, span) else { return None };
+        let Target::Value(found) = target::target_below(snapshot, value, &pointer, span) else { return None };
         let own_lines = text.lines().count();
         let is_longer =
             matches!(&found.subject.structure, Structure::Text(lines) if lines.line_count() > own_lines);

@@ -9,7 +9,7 @@ use portion_text::names::closest_name;
 use super::ViewError;
 use super::field_names::{record_has_any, subject_has_any};
 use crate::policy;
-use crate::snapshot::{IndexedText, Member, ObjectIndex, Structure, has_identity, sole_object};
+use crate::snapshot::{IndexedText, List, Member, ObjectIndex, Structure, has_identity, sole_object};
 
 /// One section of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +125,21 @@ pub(super) fn nested_objects(text: &str, members: &ObjectIndex) -> Vec<NestedObj
         let dot = if outer.path.is_empty() { "" } else { "." };
         let path = format!("{}{dot}{}", outer.path, unescape(member.key.slice(text)));
         levels.push(NestedObject { pointer: format!("{}/{step}{index}", outer.pointer), path, members });
+    }
+    levels
+}
+
+/// Returns the objects around a list, outermost first.
+pub(super) fn objects_around(text: &str, list: &List) -> Vec<NestedObject> {
+    let (mut pointer, mut start) = (String::new(), text.len() - text.trim_start().len());
+    let mut levels = Vec::new();
+    for level in &list.enclosing_objects {
+        let Ok(members) = ObjectIndex::parse(&mut JsonReader::resume(text, start)) else { break };
+        let inner = level.members[level.list_member];
+        start = inner.value.start as usize;
+        let inside = format!("{pointer}/{}", step_from_quoted(inner.key.slice(text)));
+        levels.push(NestedObject { path: pointer_to_dotted(&pointer), pointer, members });
+        pointer = inside;
     }
     levels
 }

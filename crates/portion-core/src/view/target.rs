@@ -16,7 +16,7 @@ use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot, Structure, m
 /// otherwise at the root of the main part. The address of a block stands for its text.
 pub(crate) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
     let main = match &view.target {
-        Target::Value(node) => Some(usize::from(node.part)),
+        Target::Value(value) => Some(usize::from(value.part)),
         Target::Everything => snapshot.main_part(),
     };
     let addressed = snapshot.parts().iter().enumerate().find_map(|(i, part)| {
@@ -84,9 +84,9 @@ pub(super) fn target_at(snapshot: &Snapshot, part: usize, pointer: &str, value: 
     let whole = snapshot.parts().get(part).and_then(|part| part.indexed_text());
     let Some(whole) = whole else { return Target::Everything };
     if pointer.is_empty()
-        && let Some(node) = whole_part_value(snapshot, part)
+        && let Some(value) = whole_part_value(snapshot, part)
     {
-        return Target::Value(Arc::new(node));
+        return Target::Value(Arc::new(value));
     }
     let text = whole.text.subslice(value);
     let written = snapshot.parts().get(part).and_then(|part| part.original_text(value));
@@ -246,19 +246,19 @@ pub(super) fn path_error(snapshot: &Snapshot, given: &str, unresolved: Unresolve
 
 /// Returns the list that has most of the bytes of an object. Items of the object that are given by number are its items.
 pub(super) fn largest_list(snapshot: &Snapshot, view: &View) -> Option<Target> {
-    let node = focused_value(snapshot, view).ok()?;
-    let Structure::Object(_) = node.subject.structure else { return None };
-    let text = &node.subject.text;
+    let value = focused_value(snapshot, view).ok()?;
+    let Structure::Object(_) = value.subject.structure else { return None };
+    let text = &value.subject.text;
     let lists = main_lists(text, Span::new(0, text.len())).into_iter().next()?;
-    let reached = resolve_path(&node.subject, &lists.pattern).ok()?;
+    let reached = resolve_path(&value.subject, &lists.pattern).ok()?;
     (reached.span.len() * 2 > text.len())
-        .then(|| target_below(snapshot, &node, &reached.pointer, reached.span))
+        .then(|| target_below(snapshot, &value, &reached.pointer, reached.span))
 }
 
 /// Returns the single value that a view is about: its node, or the main part.
 pub(super) fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, ViewError> {
-    if let Target::Value(node) = &view.target {
-        return Ok(Arc::clone(node));
+    if let Target::Value(value) = &view.target {
+        return Ok(Arc::clone(value));
     }
     let part = snapshot.main_part().ok_or(ViewError::NoText("this result has no text or JSON"))?;
     Ok(Arc::new(whole_part_value(snapshot, part).ok_or(ViewError::NoText("this part has no text"))?))

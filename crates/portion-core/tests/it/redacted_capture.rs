@@ -22,7 +22,7 @@ fn payload(blocks: Vec<Block>) -> Payload {
 fn shown(payload: Payload) -> String {
     let (snapshot, policy) = (capture(payload), Policy::default());
     assert!(snapshot.parts().iter().all(|part| !part.text().contains("hunter2")));
-    let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("a view");
+    let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("a view");
     let cx = Context {
         policy: &policy,
         counter: Tokenizer::O200k.counter(),
@@ -31,7 +31,7 @@ fn shown(payload: Payload) -> String {
         query_tool: None,
         read_uri: None,
     };
-    match render::first_reply(&snapshot, &asked, &cx) {
+    match render::first_reply(&snapshot, &resolved, &cx) {
         FirstReply::Untouched { .. } => panic!("it is passed on as it came"),
         FirstReply::Portion(portion) => {
             let pieces: Vec<_> =

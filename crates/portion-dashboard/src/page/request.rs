@@ -74,8 +74,8 @@ fn sizes(record: &Record, related: &[Record]) -> Markup {
     let source = related.iter().find(|one| record.follow_up && !one.follow_up).unwrap_or(record);
     let (payload, served) =
         (source.payload_tokens().unwrap_or_default(), record.served_tokens().unwrap_or_default());
-    let most = payload.max(served).max(record.budget.unwrap_or_default()).max(1);
-    let wide = |tokens: u64| format!("{:.2}%", tokens as f64 / most as f64 * 100.0);
+    let max = payload.max(served).max(record.budget.unwrap_or_default()).max(1);
+    let wide = |tokens: u64| format!("{:.2}%", tokens as f64 / max as f64 * 100.0);
     // A refused request was not sent to the server, or its result was not served.
     let no_result = source.payload_tokens().is_none() && source.original_bytes == 0;
     let came = if record.follow_up { "Result it reads from" } else { "From the server" };

@@ -64,12 +64,12 @@ impl AccuracyKey {
 }
 
 impl AccuracyTracker {
-    /// Records a sample. Replies of at most `least` tokens pass whatever they cost, so their errors do not
+    /// Records a sample. Replies of at most `min` tokens pass whatever they cost, so their errors do not
     /// count for the endpoint.
-    pub(crate) fn record(&self, subject: &AccuracyKey, sample: CountSample, least: usize) {
+    pub(crate) fn record(&self, subject: &AccuracyKey, sample: CountSample, min: usize) {
         let mut state = self.state();
         let low = state.near_share.record(sample.is_near());
-        let status_change = state.record(subject, sample, least);
+        let status_change = state.record(subject, sample, min);
         if status_change.is_some() {
             self.too_low_count.store(state.count_with_status(AccuracyStatus::TooLow), Ordering::Relaxed);
         }
@@ -116,15 +116,15 @@ impl TrackerState {
         &mut self,
         subject: &AccuracyKey,
         sample: CountSample,
-        least: usize,
+        min: usize,
     ) -> Option<(AccuracyStatus, f64)> {
         let known = self.endpoints.get_mut(subject);
         // Replies are smaller while the byte limit applies.
-        let least = match &known {
-            Some(recent) if recent.status != AccuracyStatus::Near => least.min(SMALL_REPLY_TOKENS),
-            _ => least,
+        let min = match &known {
+            Some(recent) if recent.status != AccuracyStatus::Near => min.min(SMALL_REPLY_TOKENS),
+            _ => min,
         };
-        if sample.larger_count() <= least {
+        if sample.larger_count() <= min {
             return None;
         }
         if let Some(recent) = known {

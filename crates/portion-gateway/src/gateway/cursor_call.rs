@@ -42,8 +42,8 @@ impl Gateway {
         let mut context = RequestContext::for_follow_up(caller, endpoint, self.now());
         let endpoint = context.endpoint.as_deref();
         let target = self.look_up_cursor(&context.caller, endpoint, cursor.as_deref(), Extent::Page).await;
-        if let Ok((held, _)) = &target {
-            context.caller = self.with_snapshot_rule(context.caller, held);
+        if let Ok((stored, _)) = &target {
+            context.caller = self.with_snapshot_rule(context.caller, stored);
         }
         CursorCall { gateway: self, context, cursor, target }
     }
@@ -57,13 +57,13 @@ impl CursorCall<'_> {
 
     /// Returns the endpoint of the result that the cursor leads to, if both are known.
     pub fn endpoint(&self) -> Option<&Endpoint> {
-        self.target.as_ref().ok().and_then(|(held, _)| held.endpoint.as_deref())
+        self.target.as_ref().ok().and_then(|(stored, _)| stored.endpoint.as_deref())
     }
 
     /// Returns the URL of the upstream's next page, if the transport named it, and no list is fetched page by page.
     pub fn upstream_link(&self) -> Option<String> {
-        let (held, _) = self.target.as_ref().ok()?;
-        let page = held.snapshot.transport_page().filter(|_| held.snapshot.upstream_list().is_none())?;
+        let (stored, _) = self.target.as_ref().ok()?;
+        let page = stored.snapshot.transport_page().filter(|_| stored.snapshot.upstream_list().is_none())?;
         page.next_link().map(str::to_owned)
     }
 
@@ -72,7 +72,7 @@ impl CursorCall<'_> {
     pub fn refuse(self, fault: Fault) -> Reply {
         let request = Request { cursor: self.cursor, ..Request::default() };
         let (endpoint, origin) = match self.target {
-            Ok((held, _)) => (held.endpoint, Some(held.origin_snapshot)),
+            Ok((stored, _)) => (stored.endpoint, Some(stored.origin_snapshot)),
             Err(unresolved) => (unresolved.endpoint, unresolved.origin_snapshot),
         };
         let context = self.context.with_source(endpoint, origin);
@@ -89,16 +89,16 @@ impl CursorCall<'_> {
         extent: Extent,
     ) -> Result<(RequestContext, StoredSnapshot, Position), Reply> {
         let Self { gateway, context, target, .. } = self;
-        let (mut held, position) = match target {
+        let (mut stored, position) = match target {
             Ok(target) => target,
             Err(unresolved) => return Err(gateway.unresolved_cursor_reply(unresolved, context, request)),
         };
-        let context = context.with_source(held.endpoint.clone(), Some(held.origin_snapshot));
+        let context = context.with_source(stored.endpoint.clone(), Some(stored.origin_snapshot));
         if extent == Extent::Whole
-            && let Err(fault) = gateway.read_missing_blocks(&context, &mut held).await
+            && let Err(fault) = gateway.read_missing_blocks(&context, &mut stored).await
         {
             return Err(gateway.fault_reply(fault, request, context.request_info()));
         }
-        Ok((context, held, position))
+        Ok((context, stored, position))
     }
 }

@@ -22,21 +22,21 @@ const BYTES_PER_TOKEN: usize = 4;
 const SESSION_META_KEY: &str = "io.portion/session";
 
 impl Gateway {
-    /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it. `held`: the snapshot of
+    /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it. `stored`: the snapshot of
     /// the job, if it is stored.
     pub(super) async fn finish_reply(
         &self,
         context: &RequestContext,
         job: Arc<RenderJob>,
         rendered: RenderOutcome,
-        held: Option<&StoredSnapshot>,
+        stored: Option<&StoredSnapshot>,
     ) -> Reply {
-        let stored = held.is_some();
+        let is_stored = stored.is_some();
         let rendered = match rendered {
-            RenderOutcome::Portion { .. } if !stored => self.render(&job, false).await,
+            RenderOutcome::Portion { .. } if !is_stored => self.render(&job, false).await,
             rendered => rendered,
         };
-        let handle = || stored.then(|| self.renderer.start_cursor(&job));
+        let handle = || is_stored.then(|| self.renderer.start_cursor(&job));
         let (account, snapshot) =
             (context.request_info(), context.queried_snapshot.as_ref().unwrap_or(&job.snapshot));
         let follow_up = job.caller.read_call.to_follow_up();
@@ -84,9 +84,9 @@ impl Gateway {
                     None => portion,
                 });
             }
-            RenderOutcome::InvalidRequest(error) => match held {
+            RenderOutcome::InvalidRequest(error) => match stored {
                 None => Fault::invalid_view(error, follow_up),
-                Some(held) => match Box::pin(self.answer_as_query(context, &job, held, error)).await {
+                Some(stored) => match Box::pin(self.answer_as_query(context, &job, stored, error)).await {
                     Ok(reply) => return reply,
                     Err(error) => Fault::invalid_view(error, follow_up).with_cursor(handle()),
                 },
@@ -96,9 +96,9 @@ impl Gateway {
         self.fault_reply(fault, &job.request, account)
     }
 
-    pub(super) async fn render(&self, job: &Arc<RenderJob>, stored: bool) -> RenderOutcome {
+    pub(super) async fn render(&self, job: &Arc<RenderJob>, is_stored: bool) -> RenderOutcome {
         let (renderer, job) = (Arc::clone(&self.renderer), Arc::clone(job));
-        offload(job.snapshot.payload_bytes(), move || renderer.render(&job, stored)).await
+        offload(job.snapshot.payload_bytes(), move || renderer.render(&job, is_stored)).await
     }
 }
 

@@ -39,10 +39,10 @@ impl CursorCall<'_> {
         let gateway = self.gateway;
         if let Some(query) = SnapshotQuery::take_from(&mut request) {
             return match self.into_target(&request, Extent::Whole).await {
-                Ok((context, held, position)) => {
+                Ok((context, stored, position)) => {
                     Box::pin(gateway.answer_query(
                         context,
-                        (held, position),
+                        (stored, position),
                         request,
                         (query, QueriedHandle::Known),
                     ))
@@ -53,24 +53,24 @@ impl CursorCall<'_> {
         }
         // The result of a built-in tool is text.
         let form = if self.context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
-        let (context, held, position) = match self.into_target(&request, extent_for(&request)).await {
-            Ok((context, held, position)) if request.all => (
+        let (context, stored, position) = match self.into_target(&request, extent_for(&request)).await {
+            Ok((context, stored, position)) if request.all => (
                 RequestContext { caller: context.caller.with_limit_of_programs(), ..context },
-                held,
+                stored,
                 position,
             ),
             Ok(target) => target,
             Err(reply) => return reply,
         };
         let policy = &context.caller.effective_policy.policy;
-        let is_sized = held.view.page_size().is_some_and(|size| (size as usize) < policy.default_page_size);
-        let request = if is_sized { request } else { sized_as_opened(request, &held.snapshot, policy) };
-        let need = Need::of_follow_up(&request, position, &held, &context.caller);
-        let held = match gateway.with_needed_items(&context.caller, held, need).await {
-            Ok(held) => held,
+        let is_sized = stored.view.page_size().is_some_and(|size| (size as usize) < policy.default_page_size);
+        let request = if is_sized { request } else { sized_as_opened(request, &stored.snapshot, policy) };
+        let need = Need::of_follow_up(&request, position, &stored, &context.caller);
+        let stored = match gateway.with_needed_items(&context.caller, stored, need).await {
+            Ok(stored) => stored,
             Err(unresolved) => return gateway.unresolved_cursor_reply(unresolved, context, &request),
         };
-        Box::pin(gateway.answer_from_stored(context, (held, position), request, form)).await
+        Box::pin(gateway.answer_from_stored(context, (stored, position), request, form)).await
     }
 }
 
@@ -85,12 +85,12 @@ impl Gateway {
             let view = View::root();
             let place = (view.id(), Extent::Page);
             let found = self.store.find_extent(&caller.scope, result.id, place, self.now()).await;
-            let Some(held) = found.ok().filter(|held| !self.has_other_redaction(caller, held)) else {
+            let Some(stored) = found.ok().filter(|stored| !self.has_other_redaction(caller, stored)) else {
                 continue;
             };
             let target = CursorTarget { snapshot: result.id, view: view.id(), position: Position::default() };
             let cursor = self.renderer.keyring.sign(&target, &caller.scope);
-            listed.push(result.to_json(&held, &cursor, self.now()));
+            listed.push(result.to_json(&stored, &cursor, self.now()));
             let longer = written(&listed, results.len() - at - 1);
             if counter.count(&longer) > MAX_LISTED_TOKENS {
                 break;
@@ -105,7 +105,7 @@ impl Gateway {
     pub(super) async fn answer_from_stored(
         &self,
         context: RequestContext,
-        (mut held, position): (StoredSnapshot, Position),
+        (mut stored, position): (StoredSnapshot, Position),
         request: Request,
         form: ReplyForm,
     ) -> Reply {
@@ -114,14 +114,14 @@ impl Gateway {
             .cap_if_inaccurate(context.caller.within_session_budget(), context.endpoint.as_deref());
         let context = RequestContext { caller, ..context };
         let base = RenderBase { position, request: &request, form };
-        let (mut job, mut rendered) = match self.render_stored(&context, &mut held, &base, true).await {
+        let (mut job, mut rendered) = match self.render_stored(&context, &mut stored, &base, true).await {
             Ok(rendered) => rendered,
             Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
         };
         if let RenderOutcome::Portion { view, .. } = &rendered {
             self.fetches.record_view(job.snapshot_id, view);
         }
-        let stored = match &rendered {
+        let is_stored = match &rendered {
             RenderOutcome::Portion { view, .. } => is_stored(
                 &self
                     .store
@@ -130,14 +130,14 @@ impl Gateway {
             ),
             _ => true,
         };
-        if !stored {
+        if !is_stored {
             // Without cursors, a page has room for more, which may be in other blocks.
-            (job, rendered) = match self.render_stored(&context, &mut held, &base, false).await {
+            (job, rendered) = match self.render_stored(&context, &mut stored, &base, false).await {
                 Ok(rendered) => rendered,
                 Err(fault) => return self.fault_reply(fault, &request, context.request_info()),
             };
         }
-        self.finish_reply(&context, job, rendered, stored.then_some(&held)).await
+        self.finish_reply(&context, job, rendered, is_stored.then_some(&stored)).await
     }
 
     /// Renders a reply from a stored snapshot. If missing blocks are needed, they are read, and the rendering is
@@ -145,7 +145,7 @@ impl Gateway {
     async fn render_stored(
         &self,
         context: &RequestContext,
-        held: &mut StoredSnapshot,
+        stored: &mut StoredSnapshot,
         base: &RenderBase<'_>,
         has_cursors: bool,
     ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
@@ -153,20 +153,20 @@ impl Gateway {
         loop {
             let job = Arc::new(RenderJob {
                 caller: context.caller.clone(),
-                snapshot_id: held.id,
-                snapshot: Arc::clone(&held.snapshot),
-                base: Some((held.view.clone(), base.position)),
+                snapshot_id: stored.id,
+                snapshot: Arc::clone(&stored.snapshot),
+                base: Some((stored.view.clone(), base.position)),
                 request: base.request.clone(),
                 form: base.form,
             });
             let rendered = self.render(&job, has_cursors).await;
-            let needed = held.snapshot.needed_blocks();
+            let needed = stored.snapshot.needed_blocks();
             if needed.is_empty() {
                 return Ok((job, rendered));
             }
             reads += 1;
-            let blocks = if reads > MAX_BLOCK_READS { held.snapshot.missing_blocks() } else { needed };
-            self.read_blocks(context, held, blocks).await?;
+            let blocks = if reads > MAX_BLOCK_READS { stored.snapshot.missing_blocks() } else { needed };
+            self.read_blocks(context, stored, blocks).await?;
         }
     }
 
@@ -174,30 +174,30 @@ impl Gateway {
     pub(super) async fn read_missing_blocks(
         &self,
         context: &RequestContext,
-        held: &mut StoredSnapshot,
+        stored: &mut StoredSnapshot,
     ) -> Result<(), Fault> {
-        if !held.snapshot.is_partial() {
+        if !stored.snapshot.is_partial() {
             return Ok(());
         }
-        let blocks = held.snapshot.missing_blocks();
-        self.read_blocks(context, held, blocks).await
+        let blocks = stored.snapshot.missing_blocks();
+        self.read_blocks(context, stored, blocks).await
     }
 
     /// Reads missing blocks of a snapshot from the store.
     pub(super) async fn read_blocks(
         &self,
         context: &RequestContext,
-        held: &mut StoredSnapshot,
+        stored: &mut StoredSnapshot,
         blocks: Vec<u32>,
     ) -> Result<(), Fault> {
-        let read = self.store.read_blocks(&context.caller.scope, held, blocks).await;
-        held.snapshot = read.map_err(|error| {
-            let endpoint = held.endpoint.as_deref().or(context.endpoint.as_deref());
+        let read = self.store.read_blocks(&context.caller.scope, stored, blocks).await;
+        stored.snapshot = read.map_err(|error| {
+            let endpoint = stored.endpoint.as_deref().or(context.endpoint.as_deref());
             if let StoreLookupError::Unreachable(why) = &error {
                 self.log_failed_read(why);
                 return Fault::store_unavailable(endpoint);
             }
-            Fault::cursor_expired(endpoint, held.arguments.as_ref())
+            Fault::cursor_expired(endpoint, stored.arguments.as_ref())
         })?;
         Ok(())
     }

@@ -60,22 +60,22 @@ impl Gateway {
             // The fault in its place carries a cursor to the whole payload.
             RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
         };
-        let held = match view {
+        let stored = match view {
             Some(view) if id.is_some() => self.store_fresh(&context, &job, view, reuse, fetch.as_ref()).await,
             _ => None,
         };
-        let stored = held.is_some();
-        self.settle(&context, fetch, reuse, stored).await;
+        let is_stored = stored.is_some();
+        self.settle(&context, fetch, reuse, is_stored).await;
         let context = RequestContext {
-            origin_snapshot: context.origin_snapshot.or(stored.then_some(job.snapshot_id)),
+            origin_snapshot: context.origin_snapshot.or(is_stored.then_some(job.snapshot_id)),
             ..context
         };
         if matches!(rendered, RenderOutcome::Portion { .. }) && is_refused(&context, &job) {
-            let fault = self.oversized_fault(&context, &job, stored);
+            let fault = self.oversized_fault(&context, &job, is_stored);
             return self.fault_reply(fault, &job.request, context.request_info());
         }
         let snapshot = Arc::clone(&job.snapshot);
-        let reply = self.finish_reply(&context, job, rendered, held.as_ref()).await;
+        let reply = self.finish_reply(&context, job, rendered, stored.as_ref()).await;
         if let Some(key) = page_key.filter(|_| !context.is_upstream_error)
             && let Some(page) = ServedPage::from_reply(&reply, &snapshot)
         {
@@ -109,20 +109,20 @@ impl Gateway {
             request: plain,
             form: ReplyForm::AsReceived,
         };
-        let held = match id {
+        let stored = match id {
             Some(_) => self.store_fresh(&context, &job, View::root(), reuse, fetch.as_ref()).await,
             None => None,
         };
-        let stored = held.is_some();
-        self.settle(&context, fetch, reuse, stored).await;
-        let held = held.unwrap_or_else(|| NewSnapshot::new(job.snapshot_id, snapshot).into());
+        let is_stored = stored.is_some();
+        self.settle(&context, fetch, reuse, is_stored).await;
+        let stored = stored.unwrap_or_else(|| NewSnapshot::new(job.snapshot_id, snapshot).into());
         let context = RequestContext {
             caller: Caller { paged_call: None, unshown: None, ..context.caller },
-            origin_snapshot: stored.then_some(job.snapshot_id),
+            origin_snapshot: is_stored.then_some(job.snapshot_id),
             ..context
         };
-        let handle = if stored { QueriedHandle::New } else { QueriedHandle::None };
-        Box::pin(self.answer_query(context, (held, Position::default()), request, (query, handle))).await
+        let handle = if is_stored { QueriedHandle::New } else { QueriedHandle::None };
+        Box::pin(self.answer_query(context, (stored, Position::default()), request, (query, handle))).await
     }
 
     /// Narrows the policy of a caller for a reply from a payload.
@@ -139,13 +139,13 @@ impl Gateway {
         context: &RequestContext,
         fetch: Option<Arc<Fetch>>,
         reuse: Option<ReuseKey>,
-        stored: bool,
+        is_stored: bool,
     ) {
-        if let Some(fetch) = fetch.filter(|_| !stored) {
+        if let Some(fetch) = fetch.filter(|_| !is_stored) {
             fetch.abandon();
         }
         // An error answers only its own call: an equal call is sent to the upstream again.
-        if let Some(reuse) = reuse.filter(|_| !stored || context.is_upstream_error) {
+        if let Some(reuse) = reuse.filter(|_| !is_stored || context.is_upstream_error) {
             self.store.forget_reuse(&context.caller.scope, reuse).await;
         }
     }
@@ -208,7 +208,7 @@ impl Gateway {
         reuse: Option<ReuseKey>,
         fetch: Option<&Arc<Fetch>>,
     ) -> Option<StoredSnapshot> {
-        let deposit = NewSnapshot {
+        let new = NewSnapshot {
             id: job.snapshot_id,
             snapshot: Arc::clone(&job.snapshot),
             view,
@@ -220,12 +220,12 @@ impl Gateway {
             origin_snapshot: context.origin_snapshot.unwrap_or(job.snapshot_id),
         };
         // An equal, later call may have taken over the reuse key when the fetch ends.
-        let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..deposit.clone() });
-        let held = StoredSnapshot::from(deposit.clone());
+        let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..new.clone() });
+        let stored = StoredSnapshot::from(new.clone());
         if fetch.is_some() {
-            self.fetches.claim_later(&job.caller.scope, deposit.id);
+            self.fetches.claim_later(&job.caller.scope, new.id);
         }
-        if !is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await) {
+        if !is_stored(&self.store.put(&job.caller.scope, new, self.now()).await) {
             return None;
         }
         if job.snapshot.answer().is_none() {
@@ -236,7 +236,7 @@ impl Gateway {
             let count = snapshot.snapshot.upstream_list().map_or(0, |list| list.fetched);
             self.fetches.attach(fetch, Deposit { scope, snapshot, policy }, count).await;
         }
-        Some(held)
+        Some(stored)
     }
 
     /// Returns the fault in place of a result that is refused for its size.

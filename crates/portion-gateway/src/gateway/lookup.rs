@@ -50,7 +50,9 @@ impl Gateway {
         let by_name =
             |fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: Some(pointer.snapshot) };
         Err(match found {
-            Ok(held) if !self.has_other_redaction(caller, &held) => return Ok((held, pointer.position)),
+            Ok(stored) if !self.has_other_redaction(caller, &stored) => {
+                return Ok((stored, pointer.position));
+            }
             Err(StoreLookupError::ViewGone { root }) => {
                 let StoredSnapshot { id, snapshot, endpoint, origin_snapshot: origin, .. } = *root;
                 let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
@@ -90,7 +92,7 @@ impl Gateway {
         let pointer = self.renderer.keyring.verify(meant.as_str(), &caller.scope).ok()?;
         let view = (pointer.view, Extent::Page);
         let found = self.store.find_extent(&caller.scope, pointer.snapshot, view, self.now()).await;
-        found.is_ok_and(|held| !self.has_other_redaction(caller, &held)).then_some(meant)
+        found.is_ok_and(|stored| !self.has_other_redaction(caller, &stored)).then_some(meant)
     }
 
     /// Returns a stored snapshot with the items that a request needs: waits for those of a list that is fetched page by
@@ -101,57 +103,63 @@ impl Gateway {
     pub(super) async fn with_needed_items(
         &self,
         caller: &Caller,
-        held: StoredSnapshot,
+        stored: StoredSnapshot,
         need: Need,
     ) -> Result<StoredSnapshot, UnresolvedCursor> {
-        let (id, view, scope) = (held.id, held.view.id(), &caller.scope);
+        let (id, view, scope) = (stored.id, stored.view.id(), &caller.scope);
         let was_in_progress = self.fetches.is_in_progress(id);
-        let held = if was_in_progress { held } else { self.store.refresh(scope, held, self.now()).await };
-        if need.is_met_by(&held) {
-            return Ok(held);
+        let stored =
+            if was_in_progress { stored } else { self.store.refresh(scope, stored, self.now()).await };
+        if need.is_met_by(&stored) {
+            return Ok(stored);
         }
         let deadline = Fetches::deadline(caller.rule.config().request_timeout);
         self.fetches.wait_until_stored(id, need, deadline).await;
         let found = self.store.find(scope, id, view, self.now()).await;
-        let held = found.unwrap_or(held);
+        let stored = found.unwrap_or(stored);
         // A fetch that stopped during this call is tried again by the next one. One that another instance goes on with is
         // not over.
-        let is_lost = self.store.is_shared() && is_growing(&held);
+        let is_lost = self.store.is_shared() && is_growing(&stored);
         let has_stopped = was_in_progress && need == Need::All && !is_lost;
-        if need.is_met_by(&held) || self.fetches.is_in_progress(id) || has_stopped {
-            return Ok(held);
+        if need.is_met_by(&stored) || self.fetches.is_in_progress(id) || has_stopped {
+            return Ok(stored);
         }
-        let (held, turn) = Box::pin(self.fetches.wait_for_turn(scope, held, need, deadline)).await;
+        let (stored, turn) = Box::pin(self.fetches.wait_for_turn(scope, stored, need, deadline)).await;
         match turn {
             Turn::Fetch => {}
-            Turn::Wait if need.is_met_by(&held) || !is_growing(&held) => return Ok(held),
-            Turn::Wait => return Ok(note_pending(held, &caller.effective_policy).await),
+            Turn::Wait if need.is_met_by(&stored) || !is_growing(&stored) => return Ok(stored),
+            Turn::Wait => return Ok(note_pending(stored, &caller.effective_policy).await),
             Turn::StoreLost => {
-                let StoredSnapshot { endpoint, origin_snapshot, .. } = held;
+                let StoredSnapshot { endpoint, origin_snapshot, .. } = stored;
                 let fault = Fault::store_unavailable(endpoint.as_deref());
                 return Err(UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin_snapshot) });
             }
         }
-        if !self.fetches.resume(&held, caller, need).await {
+        if !self.fetches.resume(&stored, caller, need).await {
             self.fetches.release(scope, id).await;
-            return Ok(held);
+            return Ok(stored);
         }
         self.fetches.wait_until_stored(id, need, deadline).await;
-        Ok(self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(held))
+        Ok(self.store.find(&caller.scope, id, view, self.now()).await.unwrap_or(stored))
     }
 
     /// Returns true if a call begins after the fetched items of a stored list, so that its page is requested directly.
-    pub(super) fn is_beyond_fetch(&self, caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
+    pub(super) fn is_beyond_fetch(
+        &self,
+        caller: &Caller,
+        stored: &StoredSnapshot,
+        request: &Request,
+    ) -> bool {
         let Some(call) = &caller.paged_call else { return false };
-        let Some(list) = held.snapshot.upstream_list().filter(|list| list.is_partial) else { return false };
-        let fetched = self.fetches.fetched_count(held.id).unwrap_or(list.fetched);
+        let Some(list) = stored.snapshot.upstream_list().filter(|list| list.is_partial) else { return false };
+        let fetched = self.fetches.fetched_count(stored.id).unwrap_or(list.fetched);
         if call.start() > fetched {
             return true;
         }
         let has_places = matches!(call.pushdown.style, PagingStyle::Offset(_) | PagingStyle::Page(..));
         let wanted = Need::wanted_items(request, &caller.effective_policy.policy);
         wanted.filter(|wanted| has_places && wanted.start > fetched).is_some_and(|wanted| {
-            let item_bytes = held.snapshot.payload_bytes() / list.fetched.max(1);
+            let item_bytes = stored.snapshot.payload_bytes() / list.fetched.max(1);
             wanted.start - fetched >= call.pushdown.max_fetch
                 || wanted.end.saturating_mul(item_bytes) > call.pushdown.max_fetch_bytes
         })
@@ -161,9 +169,9 @@ impl Gateway {
     /// another page.
     pub async fn may_lack_items(&self, caller: &Caller, reuse: &ReuseKey, request: &Request) -> bool {
         let wanted = Need::wanted_items(request, &caller.effective_policy.policy);
-        let held = self.store.find_reusable(&caller.scope, *reuse, self.now()).await;
-        let (Some(wanted), Some(held)) = (wanted, held) else { return false };
-        let snapshot = &held.snapshot;
+        let stored = self.store.find_reusable(&caller.scope, *reuse, self.now()).await;
+        let (Some(wanted), Some(stored)) = (wanted, stored) else { return false };
+        let snapshot = &stored.snapshot;
         let main = snapshot.main_text().map(|main| (&main.structure, &main.text));
         let Some((Structure::List(list), text)) = main else {
             return false;
@@ -174,22 +182,22 @@ impl Gateway {
 
     /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot
     /// is no longer served, because it may contain values that are redacted now.
-    pub(super) fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
-        match (&held.rule, held.redaction) {
+    pub(super) fn has_other_redaction(&self, caller: &Caller, stored: &StoredSnapshot) -> bool {
+        match (&stored.rule, stored.redaction) {
             (None, None) => false,
             (Some(captured_under), _) => {
-                self.current_rule(caller, held).config().redact != captured_under.config().redact
+                self.current_rule(caller, stored).config().redact != captured_under.config().redact
             }
             (None, Some(captured_under)) => {
-                redaction_id(self.current_rule(caller, held).config().redact.as_deref()) != captured_under
+                redaction_id(self.current_rule(caller, stored).config().redact.as_deref()) != captured_under
             }
         }
     }
 
     /// Returns the current rule of the endpoint of a snapshot.
-    pub(super) fn current_rule(&self, caller: &Caller, held: &StoredSnapshot) -> Arc<EndpointRule> {
+    pub(super) fn current_rule(&self, caller: &Caller, stored: &StoredSnapshot) -> Arc<EndpointRule> {
         let rules = self.rules();
-        match held.endpoint.as_deref() {
+        match stored.endpoint.as_deref() {
             Some(Endpoint { kind, name, .. }) => {
                 rules.rule_for(EndpointTarget { upstream: caller.upstream.as_deref(), kind: *kind, name })
             }
@@ -199,11 +207,11 @@ impl Gateway {
 
     /// Applies the rule under which the snapshot was captured to a follow-up; the current one if another process
     /// captured it.
-    pub(super) fn with_snapshot_rule(&self, caller: Caller, held: &StoredSnapshot) -> Caller {
-        match &held.rule {
+    pub(super) fn with_snapshot_rule(&self, caller: Caller, stored: &StoredSnapshot) -> Caller {
+        match &stored.rule {
             Some(rule) => caller.with_rule(rule),
-            None if held.redaction.is_some() => {
-                let rule = self.current_rule(&caller, held);
+            None if stored.redaction.is_some() => {
+                let rule = self.current_rule(&caller, stored);
                 caller.with_rule(&rule)
             }
             None => caller,

@@ -141,9 +141,9 @@ impl RequestContext {
 
 impl Gateway {
     /// Creates a gateway from its parts.
-    pub fn new(settings: GatewayParts) -> Self {
+    pub fn new(parts: GatewayParts) -> Self {
         let GatewayParts { rules, cursor_secret: secret, earlier_cursor_secrets, store, clock, observer } =
-            settings;
+            parts;
         let keyring = Keyring::new(&secret).with_earlier(&earlier_cursor_secrets);
         let renderer = Arc::new(Renderer { keyring });
         let accounts = Arc::new(Accounting::new(observer, Arc::clone(&clock)));
@@ -288,23 +288,24 @@ impl Gateway {
             return None;
         }
         let begun = self.now();
-        let held = self.store.find_reusable(&caller.scope, *reuse, begun).await?;
-        if self.has_other_redaction(caller, &held) {
+        let stored = self.store.find_reusable(&caller.scope, *reuse, begun).await?;
+        if self.has_other_redaction(caller, &stored) {
             return None;
         }
-        let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &held) };
-        let request = sized_as_opened(request.clone(), &held.snapshot, &caller.effective_policy.policy);
-        if self.is_beyond_fetch(&caller, &held, &request) || has_other_page_size(&caller, &held, &request) {
+        let caller = Caller { read_uri: None, ..self.with_snapshot_rule(caller.clone(), &stored) };
+        let request = sized_as_opened(request.clone(), &stored.snapshot, &caller.effective_policy.policy);
+        if self.is_beyond_fetch(&caller, &stored, &request) || has_other_page_size(&caller, &stored, &request)
+        {
             return None;
         }
-        let need = Need::of_follow_up(&request, Position::default(), &held, &caller);
-        let held = self.with_needed_items(&caller, held, need).await.ok()?;
+        let need = Need::of_follow_up(&request, Position::default(), &stored, &caller);
+        let stored = self.with_needed_items(&caller, stored, need).await.ok()?;
         let context = RequestContext {
-            origin_snapshot: Some(held.origin_snapshot),
+            origin_snapshot: Some(stored.origin_snapshot),
             ..RequestContext::for_follow_up(caller, Some(endpoint.clone()), begun)
         };
         // The reply is that of a fresh call: what earlier replies showed does not count.
-        let base = (StoredSnapshot { view: View::root(), ..held }, Position::default());
+        let base = (StoredSnapshot { view: View::root(), ..stored }, Position::default());
         Some(self.answer_from_stored(context, base, request, ReplyForm::Rebuilt).await)
     }
 
@@ -364,10 +365,10 @@ impl Gateway {
 
 /// Returns true if a request names a page by number without a size, and the earlier walk has another page size than the
 /// configured one.
-fn has_other_page_size(caller: &Caller, held: &StoredSnapshot, request: &Request) -> bool {
+fn has_other_page_size(caller: &Caller, stored: &StoredSnapshot, request: &Request) -> bool {
     let policy = &caller.effective_policy.policy;
     let is_of_operator = request.limit.is_none() && policy.render_options.has_fixed_page_size;
-    let size = held.view.page_size().map_or(policy.default_page_size, |size| size as usize);
+    let size = stored.view.page_size().map_or(policy.default_page_size, |size| size as usize);
     is_of_operator && request.page.is_some_and(|page| page > 1) && size != policy.default_page_size
 }
 

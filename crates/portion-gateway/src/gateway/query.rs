@@ -8,6 +8,7 @@ use portion_core::render::{UpstreamRest, upstream_rest};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, ViewError};
 use portion_policy::endpoint::Endpoint;
+use serde_json::Value;
 
 use crate::call::{Caller, Fault, Reply, SnapshotQuery};
 use crate::decision_log;
@@ -20,6 +21,9 @@ use crate::store::{Extent, StoredSnapshot};
 
 use super::cursor_call::UnresolvedCursor;
 use super::{Gateway, RequestContext};
+
+/// Most addresses of blocks that an answer names because no query reads them.
+const MAX_BLOCKS: usize = 4;
 
 /// Cursor of a queried result, as its caller knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +41,11 @@ impl Gateway {
     pub(super) async fn answer_query(
         &self,
         context: RequestContext,
-        (held, position): (StoredSnapshot, Position),
+        (stored, position): (StoredSnapshot, Position),
         request: Request,
         (ask, handle): (SnapshotQuery, QueriedHandle),
     ) -> Reply {
-        let caller = Caller { repeatable_arguments: held.arguments.clone(), ..context.caller };
+        let caller = Caller { repeatable_arguments: stored.arguments.clone(), ..context.caller };
         let context = RequestContext { caller, ..context };
         if !context.caller.effective_policy.policy.render_options.techniques.query {
             let fault =
@@ -52,14 +56,14 @@ impl Gateway {
             Ok(joined) => joined,
             Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
         };
-        let held = match handle {
-            QueriedHandle::None => held,
-            _ => match self.with_needed_items(&context.caller, held, Need::All).await {
-                Ok(held) => held,
+        let stored = match handle {
+            QueriedHandle::None => stored,
+            _ => match self.with_needed_items(&context.caller, stored, Need::All).await {
+                Ok(stored) => stored,
                 Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
             },
         };
-        let StoredSnapshot { id, snapshot, view, .. } = held;
+        let StoredSnapshot { id, snapshot, view, .. } = stored;
         let queried_snapshot = (!context.is_follow_up).then(|| Arc::clone(&snapshot));
         let context = RequestContext { queried_snapshot, ..context };
         let (caller, base) = (context.caller.clone(), Some((view, position)));
@@ -97,6 +101,8 @@ impl Gateway {
                     let cursor = self.renderer.start_cursor(&about);
                     self.issued_cursors.record(&context.caller, &Some(cursor.clone()));
                     facts.extra_meta.insert("originalCursor".to_owned(), cursor.as_str().into());
+                    let unread = unqueried_blocks(&about.snapshot);
+                    facts.extra_meta.extend(unread.map(|blocks| ("notQueried".to_owned(), blocks)));
                 }
                 for (name, snapshot) in &extents {
                     note_extent(Some(name), snapshot, &mut payload);
@@ -113,7 +119,7 @@ impl Gateway {
         }
     }
 
-    /// Answers a request for fields or an order of a text that has a table, as a query on the table. `held`: the snapshot
+    /// Answers a request for fields or an order of a text that has a table, as a query on the table. `stored`: the snapshot
     /// of the job.
     ///
     /// # Errors
@@ -122,7 +128,7 @@ impl Gateway {
         &self,
         context: &RequestContext,
         job: &Arc<RenderJob>,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         error: ViewError,
     ) -> Result<Reply, ViewError> {
         if !job.caller.effective_policy.policy.render_options.techniques.query {
@@ -130,15 +136,15 @@ impl Gateway {
         }
         let query_job = Arc::clone(job);
         let written = offload(job.snapshot.payload_bytes(), move || query_job.query_for_text(error)).await?;
-        let mut held = held.clone();
-        let context = context.clone().with_source(held.endpoint.clone(), Some(held.origin_snapshot));
+        let mut stored = stored.clone();
+        let context = context.clone().with_source(stored.endpoint.clone(), Some(stored.origin_snapshot));
         let request = Request { fields: None, sort: None, ..job.request.clone() };
-        if let Err(fault) = self.read_missing_blocks(&context, &mut held).await {
+        if let Err(fault) = self.read_missing_blocks(&context, &mut stored).await {
             return Ok(self.fault_reply(fault, &request, context.request_info()));
         }
         let position = job.base.as_ref().map(|(_, position)| *position).unwrap_or_default();
         let handle = if request.cursor.is_none() { QueriedHandle::New } else { QueriedHandle::Known };
-        Ok(self.answer_query(context, (held, position), request, (written, handle)).await)
+        Ok(self.answer_query(context, (stored, position), request, (written, handle)).await)
     }
 
     /// Looks up the other results of a query, by the rules of every cursor.
@@ -149,15 +155,15 @@ impl Gateway {
     ) -> Result<Vec<JoinedSnapshot>, UnresolvedCursor> {
         let mut joined = Vec::new();
         for (name, cursor) in ask.joined_cursors() {
-            let (held, _) = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await?;
-            let own = self.with_snapshot_rule(caller.clone(), &held);
+            let (stored, _) = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await?;
+            let own = self.with_snapshot_rule(caller.clone(), &stored);
             if !own.effective_policy.policy.render_options.techniques.query {
-                let fault = Fault::query_disabled(held.endpoint.as_deref(), own.read_call.to_follow_up());
-                let (endpoint, origin_snapshot) = (held.endpoint.clone(), Some(held.origin_snapshot));
+                let fault = Fault::query_disabled(stored.endpoint.as_deref(), own.read_call.to_follow_up());
+                let (endpoint, origin_snapshot) = (stored.endpoint.clone(), Some(stored.origin_snapshot));
                 return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
             }
-            let held = self.with_needed_items(&own, held, Need::All).await?;
-            joined.push(JoinedSnapshot { name: name.clone(), snapshot: held.snapshot, view: held.view });
+            let stored = self.with_needed_items(&own, stored, Need::All).await?;
+            joined.push(JoinedSnapshot { name: name.clone(), snapshot: stored.snapshot, view: stored.view });
         }
         Ok(joined)
     }
@@ -182,6 +188,13 @@ fn shown_request(request: &Request, matches: usize) -> Request {
     // An empty answer has no fields, and no order.
     let Request { limit, max_tokens, .. } = *request;
     Request { limit, max_tokens, ..Request::default() }
+}
+
+/// Returns the addresses of the first blocks that no query reads: images, audio, links.
+fn unqueried_blocks(snapshot: &Snapshot) -> Option<Value> {
+    let unread = snapshot.parts().iter().filter(|part| part.indexed_text().is_none());
+    let addresses: Vec<Value> = unread.take(MAX_BLOCKS).map(|part| part.address.as_str().into()).collect();
+    (!addresses.is_empty()).then(|| addresses.into())
 }
 
 /// Reports in an answer that a queried list is one page of the upstream, was not fetched completely, or has changed

@@ -185,7 +185,7 @@ impl Sampler {
 
     fn add_runtime_delay(&mut self, delay: Duration) {
         self.runtime_delay.add(delay);
-        let is_late = self.runtime_delay.least() > self.monitor.limit.delay;
+        let is_late = self.runtime_delay.shortest() > self.monitor.limit.delay;
         self.monitor.is_runtime_late.store(is_late, Relaxed);
     }
 
@@ -230,7 +230,7 @@ impl StandingDelay {
     }
 
     /// Returns the least of the latest samples; zero until there are enough.
-    fn least(&self) -> Duration {
+    fn shortest(&self) -> Duration {
         self.samples.into_iter().min().unwrap_or_default()
     }
 }
@@ -278,7 +278,7 @@ mod tests {
     fn check(delays: &[u64], expect: u64) {
         let mut standing = StandingDelay::default();
         delays.iter().for_each(|delay| standing.add(Duration::from_millis(*delay)));
-        assert_eq!(standing.least(), Duration::from_millis(expect), "{delays:?}");
+        assert_eq!(standing.shortest(), Duration::from_millis(expect), "{delays:?}");
     }
 
     #[test]

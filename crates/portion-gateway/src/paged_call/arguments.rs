@@ -75,7 +75,7 @@ impl PagingNames {
     ) -> Option<(&'static str, Option<u64>)> {
         let is = |own: &Option<Arc<str>>| own.as_deref() == Some(name);
         if is(&self.limit) {
-            let reduced = number.zip(max_limit).map(|(limit, most)| limit.min(most as u64));
+            let reduced = number.zip(max_limit).map(|(limit, max)| limit.min(max as u64));
             return Some(("limit", reduced));
         }
         match &pushdown.style {

@@ -167,9 +167,14 @@ impl Fetches {
 
     /// Continues to fetch a stored list that is not complete, until it meets a need, and ahead. Returns false if that is
     /// not possible.
-    pub(crate) async fn resume(self: &Arc<Self>, held: &StoredSnapshot, caller: &Caller, need: Need) -> bool {
-        let (Some(source), Some(endpoint)) = (&caller.page_source, &held.endpoint) else { return false };
-        let extent = held.snapshot.upstream_list();
+    pub(crate) async fn resume(
+        self: &Arc<Self>,
+        stored: &StoredSnapshot,
+        caller: &Caller,
+        need: Need,
+    ) -> bool {
+        let (Some(source), Some(endpoint)) = (&caller.page_source, &stored.endpoint) else { return false };
+        let extent = stored.snapshot.upstream_list();
         let Some((extent, state)) = extent.and_then(|extent| Some((extent, extent.continuation.as_deref()?)))
         else {
             return false;
@@ -180,24 +185,24 @@ impl Fetches {
         if need == Need::All && extent.fetched >= pushdown.max_fetch {
             return false;
         }
-        let fetched = (payload_of(&held.snapshot), !held.snapshot.redacted().is_empty());
+        let fetched = (payload_of(&stored.snapshot), !stored.snapshot.redacted().is_empty());
         let state = (state, extent.opening_count);
         let Some(list) =
             PagedList::resume(Arc::clone(&pushdown), caller.upstream.clone(), fetched, state, need)
         else {
             return false;
         };
-        let snapshot = NewSnapshot::from(held.clone());
+        let snapshot = NewSnapshot::from(stored.clone());
         let fetch = Fetch::new(list);
         {
             let mut all = self.lock();
-            if all.contains_key(&held.id) {
+            if all.contains_key(&stored.id) {
                 return true;
             }
-            all.insert(held.id, Arc::clone(&fetch));
+            all.insert(stored.id, Arc::clone(&fetch));
         }
         *fetch.stored_count.lock().await = extent.fetched;
-        fetch.record_view(&held.view);
+        fetch.record_view(&stored.view);
         let (scope, policy) = (caller.scope, Arc::clone(&caller.effective_policy));
         *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) =
             Some(Deposit { scope, snapshot, policy });

@@ -182,15 +182,15 @@ proptest! {
         let first = call.names.apply(&call.arguments, &PageRequest::first(&call.pushdown), page_size);
         let mut list = PagedList::begin(&call, None, upstream.answer(&first)).expect("a list");
         fetch_all(&mut list, &upstream);
-        let (mut resumed, mut most) = (0, bound);
+        let (mut resumed, mut max) = (0, bound);
         while !list.is_complete() {
             let payload = list.to_payload(None);
             let extent = payload.upstream_list.clone().expect("an extent");
             prop_assert!(extent.stop_reason.is_some() && extent.is_partial);
-            prop_assert!(extent.fetched < most + upstream.cap.max(page_size));
+            prop_assert!(extent.fetched < max + upstream.cap.max(page_size));
             let state = extent.continuation.expect("a continuation");
             let more = extent.fetched + bound;
-            most = more;
+            max = more;
             let need = Need::Items(more);
             let pushdown = Arc::clone(&call.pushdown);
             list = PagedList::resume(pushdown, None, (payload, false), (&state, None), need).expect("a list");

@@ -72,11 +72,11 @@ impl Need {
     pub(crate) fn of_follow_up(
         request: &Request,
         from: Position,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         caller: &Caller,
     ) -> Self {
-        let skipped = held.snapshot.upstream_list().map_or(0, |list| list.skipped);
-        Self::of_request(request, from, (held.view.page_size(), skipped), &caller.effective_policy.policy)
+        let skipped = stored.snapshot.upstream_list().map_or(0, |list| list.skipped);
+        Self::of_request(request, from, (stored.view.page_size(), skipped), &caller.effective_policy.policy)
     }
 
     /// Returns the need of a first reply from a list that begins after `skipped` items. `call`: the call for its pages.
@@ -104,8 +104,8 @@ impl Need {
     }
 
     /// Returns true if a stored list meets the need, or is complete, or if it is no list.
-    pub(crate) fn is_met_by(self, held: &StoredSnapshot) -> bool {
-        let list = held.snapshot.upstream_list();
+    pub(crate) fn is_met_by(self, stored: &StoredSnapshot) -> bool {
+        let list = stored.snapshot.upstream_list();
         list.is_none_or(|list| self.is_met(list.fetched, !list.is_partial))
     }
 

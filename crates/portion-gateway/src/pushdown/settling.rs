@@ -66,8 +66,8 @@ fn instance(root: &Path) -> (CachedStore, Fetches) {
     (store.clone(), Fetches::new(store, Arc::new(Instant::now)))
 }
 
-fn fetched(held: &StoredSnapshot) -> usize {
-    held.snapshot.upstream_list().expect("a list").fetched
+fn fetched(stored: &StoredSnapshot) -> usize {
+    stored.snapshot.upstream_list().expect("a list").fetched
 }
 
 #[tokio::test]
@@ -81,25 +81,25 @@ async fn one_instance_at_a_time_fetches_a_list() {
     fetching.claim_later(&scope, ID);
     here.put(&scope, deposit.snapshot.clone(), Instant::now()).await.expect("there is room");
     fetching.attach(&fetch, deposit, 2).await;
-    let held = there.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
-    let (held, turn) = waiting.wait_for_turn(&scope, held, Need::Items(4), Instant::now()).await;
-    assert_eq!((fetched(&held), turn), (2, Turn::Wait), "the other one fetches it");
-    let pending = note_pending(held.clone(), &policy).await;
+    let stored = there.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
+    let (stored, turn) = waiting.wait_for_turn(&scope, stored, Need::Items(4), Instant::now()).await;
+    assert_eq!((fetched(&stored), turn), (2, Turn::Wait), "the other one fetches it");
+    let pending = note_pending(stored.clone(), &policy).await;
     let gap = pending.snapshot.upstream_list().and_then(UpstreamList::describe_gap).expect("a gap");
     assert!(gap.contains("of 2 fetched") && gap.contains("still being fetched"), "{gap}");
     fetch.edit(|list| list.add_page(&page(3)));
     fetching.replace_snapshot(&fetch, Need::Items(0)).await;
-    let (held, turn) = waiting.wait_for_turn(&scope, held, Need::Items(4), Instant::now()).await;
-    assert_eq!((fetched(&held), turn), (4, Turn::Wait), "what it stores is read");
+    let (stored, turn) = waiting.wait_for_turn(&scope, stored, Need::Items(4), Instant::now()).await;
+    assert_eq!((fetched(&stored), turn), (4, Turn::Wait), "what it stores is read");
     // It renews its claim no more.
     here.release(&scope, ID, fetching.owner).await;
-    let (held, turn) = waiting.wait_for_turn(&scope, held, Need::Items(6), Instant::now()).await;
-    assert_eq!((fetched(&held), turn), (4, Turn::Fetch));
+    let (stored, turn) = waiting.wait_for_turn(&scope, stored, Need::Items(6), Instant::now()).await;
+    assert_eq!((fetched(&stored), turn), (4, Turn::Fetch));
     fetch.edit(|list| list.add_page(&page(5)));
     fetching.replace_snapshot(&fetch, Need::Items(0)).await;
     assert!(!fetching.is_in_progress(ID), "it has lost the list");
-    let held = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
-    assert_eq!(fetched(&held), 4, "what the store has is served");
+    let stored = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(fetched(&stored), 4, "what the store has is served");
 }
 
 /// The memory has the only copy of the items that were fetched since.
@@ -117,14 +117,14 @@ async fn what_the_store_refuses_of_a_list_stays_in_memory() {
     let limits = DiskLimits { bytes: 1, ttl: Duration::from_mins(10) };
     let full = Arc::new(DiskStore::open(root.path(), "server", limits).expect("a directory"));
     let memory = MemoryStore::default();
-    let held = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
-    memory.put(&scope, held.into(), Instant::now()).expect("there is room");
+    let stored = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
+    memory.put(&scope, stored.into(), Instant::now()).expect("there is room");
     let store = CachedStore::new(memory, full);
     fetch.edit(|list| list.add_page(&page(3)));
     let grown = capture(fetch.to_payload(Need::Items(0)), &policy).expect("it is captured");
     let grown = NewSnapshot::new(ID, Arc::new(grown));
     store.replace(&scope, grown, fetching.owner, Instant::now()).await.expect("the memory has room");
-    let held = store.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is there");
-    let held = store.refresh(&scope, held, Instant::now()).await;
-    assert_eq!(fetched(&held), 4);
+    let stored = store.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is there");
+    let stored = store.refresh(&scope, stored, Instant::now()).await;
+    assert_eq!(fetched(&stored), 4);
 }

@@ -37,8 +37,9 @@ pub(crate) enum Turn {
 }
 
 /// Returns true if the fetch of a stored list is not over, as far as the list tells.
-pub(crate) fn is_growing(held: &StoredSnapshot) -> bool {
-    held.snapshot
+pub(crate) fn is_growing(stored: &StoredSnapshot) -> bool {
+    stored
+        .snapshot
         .upstream_list()
         .filter(|list| list.is_partial)
         .is_some_and(|list| list.stop_reason.as_ref().is_none_or(|reason| reason == STILL_FETCHING))
@@ -46,18 +47,18 @@ pub(crate) fn is_growing(held: &StoredSnapshot) -> bool {
 
 /// Returns a list that another instance still fetches with the reason why a reply shows no more of it. What is stored does
 /// not change.
-pub(crate) async fn note_pending(held: StoredSnapshot, policy: &Arc<EffectivePolicy>) -> StoredSnapshot {
-    let Some(list) = held.snapshot.upstream_list().cloned() else { return held };
-    let mut payload = payload_of(&held.snapshot);
+pub(crate) async fn note_pending(stored: StoredSnapshot, policy: &Arc<EffectivePolicy>) -> StoredSnapshot {
+    let Some(list) = stored.snapshot.upstream_list().cloned() else { return stored };
+    let mut payload = payload_of(&stored.snapshot);
     let list = UpstreamList { stop_reason: Some(STILL_FETCHING.to_owned()), ..list };
     payload.upstream_list = Some(Box::new(list));
     let policy = Arc::clone(policy);
     let captured = offload(payload_bytes(&payload), move || capture(payload, &policy)).await;
-    let Ok(snapshot) = captured else { return held };
+    let Ok(snapshot) = captured else { return stored };
     let snapshot = Arc::new(snapshot);
-    match held.view.rebased(&snapshot) {
-        Some(view) => StoredSnapshot { snapshot, view, ..held },
-        None => held,
+    match stored.view.rebased(&snapshot) {
+        Some(view) => StoredSnapshot { snapshot, view, ..stored },
+        None => stored,
     }
 }
 
@@ -78,41 +79,41 @@ impl Fetches {
     pub(crate) async fn wait_for_turn(
         &self,
         scope: &Scope,
-        mut held: StoredSnapshot,
+        mut stored: StoredSnapshot,
         need: Need,
         deadline: Instant,
     ) -> (StoredSnapshot, Turn) {
         if !self.store.is_shared() {
-            return (held, Turn::Fetch);
+            return (stored, Turn::Fetch);
         }
         let mut was_growing = false;
         loop {
-            held = self.store.refresh(scope, held, (self.clock)()).await;
-            let grows = is_growing(&held);
+            stored = self.store.refresh(scope, stored, (self.clock)()).await;
+            let grows = is_growing(&stored);
             // A fetch that stopped during this call is tried again by the next one.
             let has_stopped = need == Need::All && !grows && was_growing;
-            if need.is_met_by(&held) || has_stopped {
-                return (held, Turn::Wait);
+            if need.is_met_by(&stored) || has_stopped {
+                return (stored, Turn::Wait);
             }
             was_growing = grows;
-            match self.store.claim(scope, held.id, self.owner).await {
+            match self.store.claim(scope, stored.id, self.owner).await {
                 Ok(true) => break,
                 Ok(false) if Instant::now() < deadline => tokio::time::sleep(LOOK_INTERVAL).await,
-                Ok(false) => return (held, Turn::Wait),
+                Ok(false) => return (stored, Turn::Wait),
                 // Without the store, the instance that has captured the list goes on with it.
-                Err(_) if held.rule.is_some() => return (held, Turn::Fetch),
+                Err(_) if stored.rule.is_some() => return (stored, Turn::Fetch),
                 // What needs the whole list takes what was fetched before the fetch stopped.
-                Err(_) if need == Need::All && !grows => return (held, Turn::Wait),
-                Err(_) => return (held, Turn::StoreLost),
+                Err(_) if need == Need::All && !grows => return (stored, Turn::Wait),
+                Err(_) => return (stored, Turn::StoreLost),
             }
         }
         // More may have been stored before the claim.
-        held = self.store.refresh(scope, held, (self.clock)()).await;
-        if need.is_met_by(&held) {
-            self.release(scope, held.id).await;
-            return (held, Turn::Wait);
+        stored = self.store.refresh(scope, stored, (self.clock)()).await;
+        if need.is_met_by(&stored) {
+            self.release(scope, stored.id).await;
+            return (stored, Turn::Wait);
         }
-        (held, Turn::Fetch)
+        (stored, Turn::Fetch)
     }
 
     /// Renews the claim of a list that is being fetched, and stores what was fetched. Returns if another instance fetches the

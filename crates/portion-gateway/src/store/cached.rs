@@ -53,21 +53,16 @@ impl CachedStore {
     ///
     /// # Errors
     /// If neither the memory nor the store can keep it.
-    pub async fn put(
-        &self,
-        scope: &Scope,
-        deposit: NewSnapshot,
-        now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    pub async fn put(&self, scope: &Scope, new: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
         if let Some(temporary) = &self.temporary {
-            return self.put_spilling(temporary, scope, deposit, now).await;
+            return self.put_spilling(temporary, scope, new, now).await;
         }
-        let Some(behind) = &self.behind else { return self.memory.put(scope, deposit, now) };
-        let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
+        let Some(behind) = &self.behind else { return self.memory.put(scope, new, now) };
+        let (key, reuse) = (SnapshotKey { scope: *scope, id: new.id }, new.reuse_key);
         behind.wait_for_room().await;
-        match self.memory.put_unwritten(scope, deposit.clone(), now) {
-            Ok(write) => behind.put_later(key, deposit, write),
-            Err(_) => behind.put_in_turn(key, deposit, &self.memory).await?,
+        match self.memory.put_unwritten(scope, new.clone(), now) {
+            Ok(write) => behind.put_later(key, new, write),
+            Err(_) => behind.put_in_turn(key, new, &self.memory).await?,
         }
         if let Some(reuse) = reuse {
             behind.set_reusable_later(*scope, reuse, Some(key.id)).await;
@@ -129,15 +124,15 @@ impl CachedStore {
         let Some(behind) = self.in_use() else { return found };
         let key = SnapshotKey { scope: *scope, id };
         match found {
-            Ok(held) if !held.snapshot.is_partial() => {
-                self.touch_later(behind, scope, &held);
-                Ok(held)
+            Ok(stored) if !stored.snapshot.is_partial() => {
+                self.touch_later(behind, scope, &stored);
+                Ok(stored)
             }
-            Ok(held) if extent == Extent::Page && held.view.is_of_everything() => {
-                behind.touch_later(key, &held, &self.memory);
+            Ok(stored) if extent == Extent::Page && stored.view.is_of_everything() => {
+                behind.touch_later(key, &stored, &self.memory);
                 // Other replies from it need other blocks.
-                let snapshot = Arc::new(held.snapshot.without_needs());
-                Ok(StoredSnapshot { snapshot, ..held })
+                let snapshot = Arc::new(stored.snapshot.without_needs());
+                Ok(StoredSnapshot { snapshot, ..stored })
             }
             Ok(_) => self.load(behind, key, (view, extent), now).await,
             // A view of a list that grows may be of a later version.
@@ -190,14 +185,14 @@ impl CachedStore {
     pub async fn read_blocks(
         &self,
         scope: &Scope,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         blocks: Vec<u32>,
     ) -> Result<Arc<Snapshot>, StoreLookupError> {
         // Without a store, no block is missing.
         let Some(behind) = self.in_use() else { return Err(StoreLookupError::Unknown) };
-        let key = SnapshotKey { scope: *scope, id: held.id };
-        let snapshot = load::read_blocks(behind, key, &held.snapshot, blocks).await?;
-        self.memory.complete(scope, held.id, &snapshot);
+        let key = SnapshotKey { scope: *scope, id: stored.id };
+        let snapshot = load::read_blocks(behind, key, &stored.snapshot, blocks).await?;
+        self.memory.complete(scope, stored.id, &snapshot);
         Ok(snapshot)
     }
 
@@ -272,9 +267,9 @@ impl CachedStore {
     }
 
     /// Restarts the time to live of a snapshot in the store. What a temporary file has not got is not written for that.
-    fn touch_later(&self, behind: &WriteBehind, scope: &Scope, held: &StoredSnapshot) {
-        if behind.is_shared || !self.memory.is_only_copy(scope, held.id) {
-            behind.touch_later(SnapshotKey { scope: *scope, id: held.id }, held, &self.memory);
+    fn touch_later(&self, behind: &WriteBehind, scope: &Scope, stored: &StoredSnapshot) {
+        if behind.is_shared || !self.memory.is_only_copy(scope, stored.id) {
+            behind.touch_later(SnapshotKey { scope: *scope, id: stored.id }, stored, &self.memory);
         }
     }
 

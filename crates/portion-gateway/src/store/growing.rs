@@ -63,19 +63,19 @@ impl CachedStore {
     pub(crate) async fn replace(
         &self,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         owner: OwnerId,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        let Some(behind) = &self.behind else { return self.put(scope, deposit, now).await };
-        let key = SnapshotKey { scope: *scope, id: deposit.id };
-        let written = behind.replace(key, owner, deposit.clone()).await;
+        let Some(behind) = &self.behind else { return self.put(scope, new, now).await };
+        let key = SnapshotKey { scope: *scope, id: new.id };
+        let written = behind.replace(key, owner, new.clone()).await;
         if written == Err(StoreWriteError::Claimed) {
             self.memory.discard(scope, key.id);
             return written;
         }
         // If the store fails, the memory goes on alone.
-        let Ok(write) = self.memory.put_unwritten(scope, deposit, now) else {
+        let Ok(write) = self.memory.put_unwritten(scope, new, now) else {
             if written.is_ok() {
                 self.memory.discard(scope, key.id);
             }
@@ -89,26 +89,33 @@ impl CachedStore {
 
     /// Returns a stored snapshot as the store has it, if it is a list that is not complete, and the store has another
     /// version of it.
-    pub(crate) async fn refresh(&self, scope: &Scope, held: StoredSnapshot, now: Instant) -> StoredSnapshot {
-        let key = SnapshotKey { scope: *scope, id: held.id };
-        let Some(behind) = &self.behind else { return held };
-        let Some(list) = held.snapshot.upstream_list().filter(|list| list.is_partial) else { return held };
+    pub(crate) async fn refresh(
+        &self,
+        scope: &Scope,
+        stored: StoredSnapshot,
+        now: Instant,
+    ) -> StoredSnapshot {
+        let key = SnapshotKey { scope: *scope, id: stored.id };
+        let Some(behind) = &self.behind else { return stored };
+        let Some(list) = stored.snapshot.upstream_list().filter(|list| list.is_partial) else {
+            return stored;
+        };
         // A read of what the store does not have would wait for it.
         if behind.store.touch(key).await.is_err() {
-            return held;
+            return stored;
         }
         let fields = behind.store.get(key, &[FieldName::Meta]).await.unwrap_or_default();
-        let Some(meta) = fields.into_iter().flatten().next() else { return held };
-        let stored = record::upstream_list(&meta);
-        let has_less = stored.as_ref().is_some_and(|stored| stored.fetched < list.fetched);
+        let Some(meta) = fields.into_iter().flatten().next() else { return stored };
+        let stored_list = record::upstream_list(&meta);
+        let has_less = stored_list.as_ref().is_some_and(|known| known.fetched < list.fetched);
         // The store has refused what was fetched since.
-        if stored.as_ref() == Some(list) || (has_less && self.memory.is_only_copy(scope, key.id)) {
-            return held;
+        if stored_list.as_ref() == Some(list) || (has_less && self.memory.is_only_copy(scope, key.id)) {
+            return stored;
         }
-        let loaded = Box::pin(load::load(behind, key, held.view.id(), Extent::Whole)).await;
-        let Ok((root, view)) = loaded else { return held };
-        let Some(view) = view.or_else(|| held.view.rebased(&root.snapshot)) else { return held };
-        let root = StoredSnapshot { rule: held.rule, ..root };
+        let loaded = Box::pin(load::load(behind, key, stored.view.id(), Extent::Whole)).await;
+        let Ok((root, view)) = loaded else { return stored };
+        let Some(view) = view.or_else(|| stored.view.rebased(&root.snapshot)) else { return stored };
+        let root = StoredSnapshot { rule: stored.rule, ..root };
         let known = self.memory.whole(scope, key.id).map(|whole| whole.views).unwrap_or_default();
         if self.memory.put(scope, root.clone().into(), now).is_err() {
             self.memory.discard(scope, key.id);

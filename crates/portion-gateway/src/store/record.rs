@@ -67,15 +67,15 @@ enum EndpointKindJson {
 }
 
 /// Encodes and packs all fields of a snapshot with its first views.
-pub(super) fn encode(deposit: &NewSnapshot) -> Vec<(FieldName, Vec<u8>)> {
-    let NewSnapshot { snapshot, view, .. } = deposit;
-    let redact = deposit.rule.as_ref().and_then(|rule| rule.config().redact.as_deref());
+pub(super) fn encode(new: &NewSnapshot) -> Vec<(FieldName, Vec<u8>)> {
+    let NewSnapshot { snapshot, view, .. } = new;
+    let redact = new.rule.as_ref().and_then(|rule| rule.config().redact.as_deref());
     let header = Header {
-        id: Some(deposit.id),
-        endpoint: deposit.endpoint.clone(),
-        arguments: deposit.arguments.clone(),
-        origin_snapshot: deposit.origin_snapshot,
-        redaction: deposit.redaction.unwrap_or_else(|| redaction_id(redact)),
+        id: Some(new.id),
+        endpoint: new.endpoint.clone(),
+        arguments: new.arguments.clone(),
+        origin_snapshot: new.origin_snapshot,
+        redaction: new.redaction.unwrap_or_else(|| redaction_id(redact)),
     };
     let mut fields = vec![(FieldName::Header, pack(&header.to_json()))];
     fields.extend(encode_content(snapshot));

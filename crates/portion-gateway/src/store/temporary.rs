@@ -62,14 +62,14 @@ impl CachedStore {
         &self,
         temporary: &TemporaryFile,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        let (key, reuse) = (SnapshotKey { scope: *scope, id: deposit.id }, deposit.reuse_key);
+        let (key, reuse) = (SnapshotKey { scope: *scope, id: new.id }, new.reuse_key);
         if let (Some(reuse), Some(behind)) = (reuse, self.in_use()) {
             behind.set_reusable_later(*scope, reuse, None).await;
         }
-        let refused = match self.memory.put_unwritten(scope, deposit.clone(), now) {
+        let refused = match self.memory.put_unwritten(scope, new.clone(), now) {
             Ok(unwritten) => {
                 drop(unwritten);
                 for key in self.memory.to_write(MAX_MOVED) {
@@ -81,8 +81,8 @@ impl CachedStore {
             Err(refused) => refused,
         };
         temporary.is_used.store(true, Ordering::SeqCst);
-        if temporary.behind.put_in_turn(key, deposit.clone(), &self.memory).await.is_err() {
-            let stored = self.memory.put_by_share(scope, deposit, now);
+        if temporary.behind.put_in_turn(key, new.clone(), &self.memory).await.is_err() {
+            let stored = self.memory.put_by_share(scope, new, now);
             return stored.map_err(|_| self.refuse(refused));
         }
         if let Some(reuse) = reuse {

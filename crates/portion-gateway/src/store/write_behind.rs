@@ -71,10 +71,10 @@ impl WriteBehind {
     }
 
     /// Stores a snapshot later.
-    pub(super) fn put_later(&self, key: SnapshotKey, deposit: NewSnapshot, write: QueuedWrite) {
-        let bytes = deposit.snapshot.heap_bytes();
+    pub(super) fn put_later(&self, key: SnapshotKey, new: NewSnapshot, write: QueuedWrite) {
+        let bytes = new.snapshot.heap_bytes();
         self.submit(JobPriority::Required, bytes, async move |store| {
-            finish(&*store, write, &store.put(key, record::encode(&deposit)).await);
+            finish(&*store, write, &store.put(key, record::encode(&new)).await);
         });
         // Another instance may be asked for the rest at once.
         self.worker.wake();
@@ -85,12 +85,12 @@ impl WriteBehind {
     pub(super) async fn put_in_turn(
         &self,
         key: SnapshotKey,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         memory: &Arc<MemoryStore>,
     ) -> Result<(), StoreWriteError> {
-        let (memory, bytes) = (Arc::clone(memory), deposit.snapshot.heap_bytes());
+        let (memory, bytes) = (Arc::clone(memory), new.snapshot.heap_bytes());
         self.write_in_turn(bytes, async move |store| {
-            store.put(key, record::encode(&deposit)).await?;
+            store.put(key, record::encode(&new)).await?;
             memory.discard(&key.scope, key.id);
             Ok(())
         })
@@ -115,12 +115,11 @@ impl WriteBehind {
         &self,
         key: SnapshotKey,
         owner: OwnerId,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
     ) -> Result<(), StoreWriteError> {
-        let bytes = deposit.snapshot.heap_bytes();
-        let write = async move |store: Arc<dyn SnapshotStore>| {
-            store.replace(key, owner, record::encode(&deposit)).await
-        };
+        let bytes = new.snapshot.heap_bytes();
+        let write =
+            async move |store: Arc<dyn SnapshotStore>| store.replace(key, owner, record::encode(&new)).await;
         let outcome = self.write_in_turn(bytes, write).await;
         log_failure(&*self.store, &outcome);
         outcome
@@ -170,17 +169,17 @@ impl WriteBehind {
 
     /// Restarts the time to live of a snapshot later. If the store has lost it, or has refused it or a view, and it is whole,
     /// it is stored again, with its views. A list that may grow is not: another instance may have more of it.
-    pub(super) fn touch_later(&self, key: SnapshotKey, held: &StoredSnapshot, memory: &Arc<MemoryStore>) {
-        let (held, memory, is_shared) = (held.clone(), Arc::clone(memory), self.is_shared);
+    pub(super) fn touch_later(&self, key: SnapshotKey, stored: &StoredSnapshot, memory: &Arc<MemoryStore>) {
+        let (stored, memory, is_shared) = (stored.clone(), Arc::clone(memory), self.is_shared);
         self.submit_once(key, async move |store| {
             let touched = store.touch(key).await;
             let is_lost =
                 matches!(touched, Err(StoreReadError::SnapshotGone { .. } | StoreReadError::Unknown));
-            let may_grow = is_shared && held.snapshot.upstream_list().is_some_and(|list| list.is_partial);
+            let may_grow = is_shared && stored.snapshot.upstream_list().is_some_and(|list| list.is_partial);
             let is_refused = touched.is_ok() && memory.has_failed_writes(&key.scope, key.id);
-            if (is_lost || is_refused) && !may_grow && !held.snapshot.is_partial() {
+            if (is_lost || is_refused) && !may_grow && !stored.snapshot.is_partial() {
                 let whole = memory.whole(&key.scope, key.id).filter(WholeSnapshot::has_all_blocks);
-                let written = rewrite(&*store, key, whole.unwrap_or_else(|| held.into()), &memory).await;
+                let written = rewrite(&*store, key, whole.unwrap_or_else(|| stored.into()), &memory).await;
                 log_failure(&*store, &written);
             }
         });
@@ -283,11 +282,11 @@ pub(super) async fn rewrite(
     whole: WholeSnapshot,
     memory: &MemoryStore,
 ) -> Result<(), StoreWriteError> {
-    let WholeSnapshot { snapshot: held, views, unused_for, last_used, .. } = whole;
-    let views = views.iter().map(|view| (view.id(), record::encode_view(&held.snapshot, view).1)).collect();
-    store.put_whole(key, record::encode(&held.clone().into()), views, unused_for).await?;
+    let WholeSnapshot { snapshot: stored, views, unused_for, last_used, .. } = whole;
+    let views = views.iter().map(|view| (view.id(), record::encode_view(&stored.snapshot, view).1)).collect();
+    store.put_whole(key, record::encode(&stored.clone().into()), views, unused_for).await?;
     // A use since then has restarted the time to live in memory only.
-    if memory.mark_rewritten(&key.scope, &held, last_used) {
+    if memory.mark_rewritten(&key.scope, &stored, last_used) {
         let _ = store.touch(key).await;
     }
     Ok(())

@@ -54,8 +54,8 @@ impl Scene {
         let log = tracing::subscriber::set_default(lines.clone());
         let heard = Arc::new(RecordedEvents::default());
         let observer = Arc::clone(&heard) as Arc<dyn Observer>;
-        let settings = GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]);
-        Self { gateway: Gateway::new(GatewayParts { observer, ..settings }), heard, lines, _log: log }
+        let parts = GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]);
+        Self { gateway: Gateway::new(GatewayParts { observer, ..parts }), heard, lines, _log: log }
     }
 
     fn by(tokenizer: Tokenizer, percent: f64) -> Self {
@@ -248,10 +248,10 @@ async fn no_record_is_lost_at_the_end() {
 async fn v6_3_badly_wrong_estimates_are_detected_and_the_byte_limit_applies() {
     let scene = Scene::by(Tokenizer::Chars4, 0.0);
     let (hashes, others) = (endpoint("hashes"), endpoint("others"));
-    let most = Policy::default().fallback_byte_limit;
+    let max = Policy::default().fallback_byte_limit;
     for _ in 0..3 {
         let reply = portion(scene.fresh(hashes.clone(), digests(2_000)).await);
-        assert!(shown(&reply).len() + reply.notice().len() <= most);
+        assert!(shown(&reply).len() + reply.notice().len() <= max);
         let record = scene.last();
         assert_eq!(record.outcome, Outcome::Capped);
         assert!(near(&record) < 0.7, "it is told by how much it is off: {record:?}");

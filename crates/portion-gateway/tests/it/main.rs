@@ -3,7 +3,7 @@
 mod accuracy;
 mod decision_log;
 mod gateway;
-mod questions;
+mod queries;
 mod redaction;
 mod render_options;
 mod request_records;

@@ -31,11 +31,11 @@ struct GatewayFixture {
 impl GatewayFixture {
     fn under(policy_source: impl PolicySource + 'static) -> Self {
         let observer = Arc::new(RecordingObserver::default());
-        let settings = GatewayParts {
+        let parts = GatewayParts {
             observer: Arc::clone(&observer) as Arc<dyn Observer>,
             ..GatewayParts::new(rules(policy_source), Arc::new(MemoryStore::default()), [7; 32])
         };
-        Self { gateway: Gateway::new(settings), observer, session: ClientSession::with_id(ada(), "one") }
+        Self { gateway: Gateway::new(parts), observer, session: ClientSession::with_id(ada(), "one") }
     }
 
     /// Returns a caller under the current rules.
@@ -316,8 +316,8 @@ async fn replies_get_smaller_as_the_session_fills() {
     for _ in 0..60 {
         costs.push(portion(fixture.fresh(list_bookings(), bookings(5_000)).await).tokens());
     }
-    let most: usize = costs[..40].iter().sum();
-    assert!(most <= 20_000 + 20 * 300, "{most} {costs:?}");
+    let max: usize = costs[..40].iter().sum();
+    assert!(max <= 20_000 + 20 * 300, "{max} {costs:?}");
     assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
     assert!(costs[0] > 900 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
     assert_eq!(fixture.session.served_tokens(), costs.iter().sum::<usize>());

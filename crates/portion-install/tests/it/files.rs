@@ -96,13 +96,14 @@ fn an_unchanged_file_gets_the_bytes_of_its_backup() {
 fn a_preview_shows_no_value_of_a_variable_or_header() {
     let machine = Machine::new();
     let text = r#"{"mcpServers": {
-  "a": {"command": "x", "env": {"KEY": "sk-123", "OTHER": "${REF}"}},
+  "a": {"command": "x", "args": ["1"], "env": {"KEY": "sk-123", "PIN": "1", "OTHER": "${REF}"}},
   "b": {"url": "https://x", "headers": {"Authorization": "Bearer sk-456"}}
 }}"#;
     let file = machine.file("mcp.json", text);
     let plan = machine.plan_of(&[&file], Action::Install(super::HTTP), &|_| true).expect("a plan");
-    let shown = plan.files[0].diff();
-    assert!(!shown.contains("sk-"), "{shown}");
+    let shown = plan.files[0].diff(|text| text.replace("mcpServers", "…"));
+    assert!(!shown.contains("sk-") && !shown.contains("mcpServers"), "{shown}");
+    assert!(shown.contains(r#"["1"]"#) && shown.contains(r#""PIN": "…""#), "{shown}");
     assert!(shown.contains(r#""KEY": "…""#) && shown.contains("${REF}"), "{shown}");
     assert!(shown.contains(r#"+  "b": {"command""#) && shown.contains("MCP_HEADER_AUTHORIZATION"), "{shown}");
     machine.apply(&file, Action::Install(super::HTTP));

@@ -19,7 +19,7 @@ use std::sync::{Arc, Once};
 use hyper::{Method, Response};
 
 use crate::front::http::http_error::{HttpError, accepted, bad_request, header_value, method_not_allowed};
-use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture, WellKnownDocument};
+use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture};
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
@@ -103,10 +103,6 @@ impl Backend for Bridge {
             };
             response.unwrap_or_else(Into::into)
         })
-    }
-
-    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-        None
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

@@ -211,7 +211,7 @@ pub(super) fn redact_request(redact: &RedactionRules, params: &str) -> Option<St
 pub(super) fn redact_client_action(redact: &RedactionRules, json: &str) -> Option<String> {
     let mut splice = Splice::new(json);
     let result = walk::document_span(json);
-    let mut members = walk::members_except(json, result, &["resultType", "requestState", "taskId", "_meta"]);
+    let mut members = walk::members_except(json, result, &["resultType", "requestState", "taskId"]);
     members.retain(|member| match &*unescape(member.key.slice(json)) {
         "inputRequests" => {
             for request in walk::members(json, member.value) {
@@ -223,9 +223,9 @@ pub(super) fn redact_client_action(redact: &RedactionRules, json: &str) -> Optio
             }
             false
         }
-        "task" => {
-            let of_task = walk::members_except(json, member.value, &["taskId"]);
-            redact_members(redact, json, &of_task, &mut splice);
+        "task" | "_meta" => {
+            let others = walk::members_except(json, member.value, &["taskId"]);
+            redact_members(redact, json, &others, &mut splice);
             false
         }
         _ => true,
@@ -249,13 +249,13 @@ mod tests {
     use super::super::walk::{self, Splice};
     use super::{Excess, LimitOutcome, MemberLimiter, non_media_bytes};
 
-    fn check(json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
-        check_excess(Excess::Mark, json, most, expect, becomes);
+    fn check(json: &str, max: usize, expect: LimitOutcome, becomes: &str) {
+        check_excess(Excess::Mark, json, max, expect, becomes);
     }
 
-    fn check_excess(excess: Excess, json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
+    fn check_excess(excess: Excess, json: &str, max: usize, expect: LimitOutcome, becomes: &str) {
         let redact = RedactionRules::default_secrets();
-        let bound = MemberLimiter { max_bytes: most, redact: Some(&redact), excess };
+        let bound = MemberLimiter { max_bytes: max, redact: Some(&redact), excess };
         let mut splice = Splice::new(json);
         let members = walk::members_except(json, walk::document_span(json), &["kept"]);
         assert_eq!(bound.limit_members(json, &members, &mut splice), expect, "{json}");

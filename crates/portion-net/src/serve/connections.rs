@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use http::Version;
@@ -22,6 +23,7 @@ pub(super) struct Connections {
     open: Mutex<OpenConnections>,
     reserve: Mutex<Vec<File>>,
     reserve_size: usize,
+    writes: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -58,9 +60,12 @@ struct ActivityState {
     idle_since: Instant,
 }
 
-/// Connection of a client, an extension of its requests.
+/// Connection of a client, an extension of its requests. Whoever keeps it does not keep the connection.
 #[derive(Clone, Debug)]
-pub struct ClientConnection(pub(super) Arc<Connection>);
+pub struct ClientConnection {
+    connection: Weak<Connection>,
+    peer: IpAddr,
+}
 
 /// A request in progress, or a tunnel. Its connection is busy until this is dropped.
 #[derive(Debug)]
@@ -75,6 +80,7 @@ impl Connections {
             open: Mutex::default(),
             reserve: Mutex::default(),
             reserve_size,
+            writes: AtomicUsize::new(0),
         };
         connections.refill_reserve();
         Arc::new(connections)
@@ -98,6 +104,11 @@ impl Connections {
         open.next_id += 1;
         open.activity_by_id.insert(id, Arc::clone(&activity));
         Some(Arc::new(Connection { connections: Arc::clone(self), id, activity, peer }))
+    }
+
+    /// Returns the number of writes to clients so far.
+    pub(super) fn write_count(&self) -> usize {
+        self.writes.load(Ordering::Relaxed)
     }
 
     /// Evicts an eighth of the connections, and at least one, as far as they are not busy.
@@ -152,6 +163,7 @@ impl Connection {
 
     /// Records that bytes were written to the client.
     pub(super) fn on_write(&self) {
+        self.connections.writes.fetch_add(1, Ordering::Relaxed);
         let mut state = lock(&self.activity.state);
         if state.is_idle_http1() {
             state.idle_since = Instant::now();
@@ -195,17 +207,24 @@ impl Drop for Connection {
 }
 
 impl ClientConnection {
-    /// Returns the address of the client.
-    pub fn peer(&self) -> IpAddr {
-        self.0.peer
+    /// Creates the extension of a connection.
+    pub(super) fn new(connection: &Arc<Connection>) -> Self {
+        Self { connection: Arc::downgrade(connection), peer: connection.peer }
     }
 
-    /// Begins a request, or a tunnel, over this version of HTTP.
-    pub fn begin_request(&self, version: Version) -> RequestGuard {
-        let mut state = lock(&self.0.activity.state);
+    /// Returns the address of the client.
+    pub fn peer(&self) -> IpAddr {
+        self.peer
+    }
+
+    /// Begins a request, or a tunnel, over this version of HTTP, unless the connection has ended.
+    pub fn begin_request(&self, version: Version) -> Option<RequestGuard> {
+        let connection = self.connection.upgrade()?;
+        let mut state = lock(&connection.activity.state);
         state.request_count += 1;
         (state.is_awaiting_head, state.is_http2) = (false, version >= Version::HTTP_2);
-        RequestGuard(Arc::clone(&self.0))
+        drop(state);
+        Some(RequestGuard(connection))
     }
 }
 
@@ -241,28 +260,43 @@ mod tests {
     use http::Version;
     use tokio::time::timeout;
 
-    use super::{ClientConnection, Connection, Connections};
+    use super::{ClientConnection, Connection, Connections, RequestGuard};
 
-    fn add(connections: &Arc<Connections>) -> Option<ClientConnection> {
-        connections.try_add(Ipv4Addr::LOCALHOST.into()).map(ClientConnection)
+    fn add(connections: &Arc<Connections>) -> Option<Arc<Connection>> {
+        connections.try_add(Ipv4Addr::LOCALHOST.into())
+    }
+
+    fn begin(connection: &Arc<Connection>, version: Version) -> RequestGuard {
+        ClientConnection::new(connection).begin_request(version).expect("the connection is open")
     }
 
     #[tokio::test]
     async fn the_connection_that_is_idle_longest_is_evicted() {
         let connections = Connections::new(3, 1);
         let [first, second, third] = [(); 3].map(|()| add(&connections).expect("a place"));
-        let busy = first.begin_request(Version::HTTP_11);
-        drop(second.begin_request(Version::HTTP_11));
+        let busy = begin(&first, Version::HTTP_11);
+        drop(begin(&second, Version::HTTP_11));
         // The second connection is idle, the third has not sent a head yet.
         let fourth = add(&connections).expect("the second makes room");
-        second.0.wait_evicted().await;
+        second.wait_evicted().await;
         let fifth = add(&connections).expect("the third makes room");
-        third.0.wait_evicted().await;
-        let _busy = [fourth.begin_request(Version::HTTP_11), fifth.begin_request(Version::HTTP_11)];
+        third.wait_evicted().await;
+        let _busy = [begin(&fourth, Version::HTTP_11), begin(&fifth, Version::HTTP_11)];
         assert!(add(&connections).is_none(), "all are busy");
         drop(busy);
         assert!(add(&connections).is_some());
-        first.0.wait_evicted().await;
+        first.wait_evicted().await;
+    }
+
+    #[test]
+    fn a_connection_counts_until_it_ends() {
+        let connections = Connections::new(1, 0);
+        let connection = add(&connections).expect("a place");
+        let kept = ClientConnection::new(&connection);
+        let busy = begin(&connection, Version::HTTP_11);
+        assert!(add(&connections).is_none());
+        drop((connection, busy));
+        assert!(kept.begin_request(Version::HTTP_11).is_none() && add(&connections).is_some());
     }
 
     #[test]
@@ -278,12 +312,12 @@ mod tests {
     async fn a_connection_is_idle_without_requests_only() {
         let client = add(&Connections::new(1, 0)).expect("a place");
         let hour = Duration::from_hours(1);
-        let connection: &Connection = &client.0;
+        let connection: &Connection = &client;
         let ends = async |first, later| {
             timeout(Duration::from_millis(50), connection.wait_idle(first, later)).await.is_ok()
         };
         assert!(ends(Duration::ZERO, hour).await && !ends(hour, Duration::ZERO).await);
-        let (one, other) = (client.begin_request(Version::HTTP_11), client.begin_request(Version::HTTP_11));
+        let (one, other) = (begin(&client, Version::HTTP_11), begin(&client, Version::HTTP_11));
         assert!(!ends(Duration::ZERO, Duration::ZERO).await);
         drop(one);
         assert!(!ends(Duration::ZERO, Duration::ZERO).await);
@@ -291,7 +325,7 @@ mod tests {
         assert!(ends(hour, Duration::ZERO).await && !ends(Duration::ZERO, hour).await);
         connection.on_read();
         assert!(ends(Duration::ZERO, hour).await, "a part of a further head has arrived");
-        drop(client.begin_request(Version::HTTP_2));
+        drop(begin(&client, Version::HTTP_2));
         connection.on_read();
         assert!(!ends(Duration::ZERO, hour).await, "a frame need not be one");
     }

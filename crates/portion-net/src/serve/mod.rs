@@ -8,7 +8,8 @@
 //! | `write_timeout` | reads nothing of a response is disconnected; over HTTP/2, the stream is reset |
 //!
 //! A shutdown has two steps. While the listener drains, connections and requests are accepted, and services reject what begins
-//! work. It stops once no request is active, or after `drain_timeout`: then services answer what is left, and connections end.
+//! work. It stops once no request is active, or after `drain_timeout`: then services answer what is left, and connections end. A
+//! client that still reads a response has the rest of that time.
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
@@ -47,7 +48,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use self::connections::{Connection, Connections};
 use self::stall::{StreamExecutor, TimedIo, paced};
@@ -86,7 +87,7 @@ pub enum Versions {
 
 /// Interval between pings on an HTTP/2 connection, and the time to answer one.
 const HTTP2_PING: Duration = Duration::from_secs(20);
-/// Time for connections to end once the listener stops.
+/// Time for connections to end once the listener stops, beside those that still make progress.
 pub const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);
 /// Pause after the listener failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
@@ -156,20 +157,22 @@ impl Serving {
         let _ = self.phase.subscribe().wait_for(|phase| *phase == Phase::Stopping).await;
     }
 
-    /// Waits for the shutdown, and then for active requests.
-    async fn drain(&self, shutdown: impl Future<Output = ()>, limit: Duration) {
+    /// Waits for the shutdown, and then for active requests. Returns the end of the time for them.
+    async fn drain(&self, shutdown: impl Future<Output = ()>, limit: Duration) -> Instant {
         shutdown.await;
+        let deadline = Instant::now() + limit;
         self.phase.send_replace(Phase::Draining);
         let running = self.active_requests();
         if running > 0 {
             tracing::info!(running, "draining: new requests are refused, running requests finish");
         }
         let mut count = self.active_requests.subscribe();
-        if timeout(limit, count.wait_for(|count| *count == 0)).await.is_err() {
+        if timeout_at(deadline, count.wait_for(|count| *count == 0)).await.is_err() {
             let (running, seconds) = (self.active_requests(), limit.as_secs());
             tracing::warn!(running, "requests that did not finish within {seconds} s are dropped");
         }
         self.phase.send_replace(Phase::Stopping);
+        deadline
     }
 }
 
@@ -195,9 +198,9 @@ pub async fn serve<S, B>(
     let connections = Connections::new(limits.max_connections, limits.reserved_descriptors);
     let mut tasks = JoinSet::new();
     let mut drained = pin!(serving.drain(shutdown, limits.drain_timeout));
-    loop {
+    let deadline = loop {
         let accepted = tokio::select! {
-            () = &mut drained => break,
+            deadline = &mut drained => break deadline,
             Some(_) = tasks.join_next() => {
                 connections.refill_reserve();
                 continue;
@@ -227,8 +230,15 @@ pub async fn serve<S, B>(
                 connections.refill_reserve();
             }
         }
+    };
+    let mut ended = pin!(async { while tasks.join_next().await.is_some() {} });
+    loop {
+        let writes = connections.write_count();
+        let is_over = timeout(CLOSE_TIMEOUT, ended.as_mut()).await.is_ok();
+        if is_over || connections.write_count() == writes || Instant::now() >= deadline {
+            break;
+        }
     }
-    let _ = timeout(CLOSE_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await;
 }
 
 /// Serves the requests of a connection until it ends. A client that breaks off is no error.
@@ -246,7 +256,7 @@ async fn serve_connection<S, B>(
 {
     let _ = stream.set_nodelay(true);
     let io = TimedIo::new(TokioIo::new(stream), limits.write_timeout, Arc::clone(&connection));
-    let (client, state) = (ClientConnection(Arc::clone(&connection)), serving.clone());
+    let (client, state) = (ClientConnection::new(&connection), serving.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         let guard = client.begin_request(request.version());
         join_cookies(request.headers_mut());

@@ -50,6 +50,9 @@ impl<'a> Header<'a> {
         if line.len() > MAX_HEADER_BYTES {
             return None;
         }
+        // TOON writes them in braces: `rows[2]{id,price}:`.
+        let in_braces = line.trim_end().strip_suffix("}:").and_then(|head| head.rsplit_once("]{"));
+        let line = in_braces.map_or(line, |(_, names)| names);
         DELIMITERS.into_iter().filter(|delimiter| line.contains(*delimiter)).find_map(|delimiter| {
             let names = cells_of(line, delimiter);
             if let [name] = names[..]

@@ -83,3 +83,29 @@ proptest! {
         check_all(|n| format!("{secret}{n}"));
     }
 }
+
+#[test]
+fn tables_of_toon_with_two_columns() {
+    for (text, expect) in [
+        (
+            "rows[2]{id,price}:\n  1,84711\n  2,84712\n",
+            "rows[2]{id,price}:\n  1,[redacted]\n  2,[redacted]\n",
+        ),
+        (
+            "rows[2]{price,id}:\n  84711,1\n  84712,2\n",
+            "rows[2]{price,id}:\n  [redacted],1\n  [redacted],2\n",
+        ),
+    ] {
+        super::check("price", text, expect, &["price"]);
+    }
+}
+
+#[test]
+fn arrays_of_toon() {
+    super::check(
+        "secrets",
+        "id: 7\npasswords[2]: hunter2x9,\"hunter, 3x8\"\nhosts[2]: a,b\n",
+        "id: 7\npasswords[2]: [redacted],\"[redacted]\"\nhosts[2]: a,b\n",
+        &["passwords"],
+    );
+}

@@ -23,6 +23,20 @@ fn names_that_are_paths() {
 }
 
 #[test]
+fn elements_and_attributes() {
+    check_phone(
+        "<guests><guest><id>1</id><phone>22</phone></guest><host><phone>33</phone></host></guests>",
+        "<guests><guest><id>1</id><phone>[redacted]</phone></guest><host><phone>33</phone></host></guests>",
+        &["phone"],
+    );
+    check_phone(
+        r#"<a><guest id="1" phone="22"/><host phone="33"/></a>"#,
+        r#"<a><guest id="1" phone="[redacted]"/><host phone="33"/></a>"#,
+        &["phone"],
+    );
+}
+
+#[test]
 fn columns_and_pairs_in_json() {
     check_phone(
         r#"{"columns":["id","guest.phone"],"rows":[[1,"2"]]}"#,

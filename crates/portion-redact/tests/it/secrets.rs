@@ -291,6 +291,15 @@ fn files_of_secrets() {
         "    Key Content            : hunter2x9\n",
         "fn main() {\n    // password: hunter2x9\n    let token = \"hunter2x9\";\n}\n",
         r#"{"/prod/db/password":"hunter2x9","config/db/secret":"hunter2x9"}"#,
+        "curl --user ann:hunter2x9 https://a.example\n",
+        "$ curl -s \\\n  -u 'ann:hunter2x9' \\\n  https://a.example\n",
+        r#"{"cmd":"curl -u ann:hunter2x9 https://a.example"}"#,
+        "ann:hunter2x9@tcp(db.example:3306)/app?parseTime=true",
+        r#"{"dsn":"ann:hunter2x9@unix(/run/db.sock)/app"}"#,
+        "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:-hunter2x9}\n",
+        "Authorization: Digest username=\"ann\", realm=\"r\", nonce=\"n\", uri=\"/\", response=\"0123456789abcdef0123456789abcdef\"",
+        "password <- \"hunter2x9\"\n",
+        "Password ........: hunter2x9\n",
     ] {
         let shown = shown(text);
         for secret in [

@@ -164,6 +164,14 @@ fn harmless_forms_stay() {
         "The leak was identified by the scanner, and identified by user_id, in all nearby systems.",
         "identified in PR-1234 was fixed by commit",
         r#"builder.Configuration["Jwt:Secret"]"#,
+        "PIN: four digits",
+        "secrets: 12 mounted, 0 failed",
+        "curl -u $USER:$PASSWORD --user-agent me:you https://a.example",
+        "docker run -u 1000:1000 --user node:node app",
+        "password: ${PASSWORD:?is needed}",
+        "password: ${PASSWORD:-}",
+        "dsn := fmt.Sprintf(\"%s:%s@tcp(%s)/app\", user, password, host)",
+        r#"{"response":"ok","digest":"Digest of mail"}"#,
         r#"{"meta":{"pagination_token":"7140dibdnow9c7btw4827kxa"}}"#,
     ] {
         check("secrets", text, "-", &[]);

@@ -112,8 +112,8 @@ impl Exchange<'_> {
         let size = names
             .filter(|name| is_limit(name))
             .find_map(|name| value_of(&self.target.rest, &name)?.parse().ok());
-        let most = self.caller.effective_policy.policy.max_page_size as u32;
-        size.filter(|size| *size > 0).map(|size: u32| size.min(most))
+        let max = self.caller.effective_policy.policy.max_page_size as u32;
+        size.filter(|size| *size > 0).map(|size: u32| size.min(max))
     }
 
     /// Takes the next request to make, and what its response needs. Returns false if there is none.

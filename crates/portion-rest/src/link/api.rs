@@ -5,17 +5,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::openapi::{Tool, percent};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::AUTHORIZATION;
+use portion_mcp::upstream::http::HttpClient;
 use portion_net::tls::TlsError;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::Semaphore;
 
 use super::oauth::{ClientCredentials, TokenSource};
 use super::pacing::Pacer;
-use portion_mcp::upstream::http::HttpClient;
+use crate::openapi::{Tool, percent};
 
 /// Concurrent requests to one API.
 const MAX_CONCURRENT_REQUESTS: usize = 64;

@@ -1,13 +1,13 @@
 //! The request of one call: credentials, redirects, retries, and the response.
-
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::openapi::{RestRequest, Tool};
 use hyper::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, StatusCode, Uri};
+use portion_mcp::http::body::{self, ReadBodyError, UnsupportedEncoding};
+use portion_mcp::upstream::http::NoResponse;
 use portion_net::link_header::next_link;
 use portion_net::rate_limits::retry_after;
 use portion_net::uri_reference::{display_uri, has_dot_segment, resolve, same_origin};
@@ -18,8 +18,7 @@ use super::api::RestApi;
 use super::content::{Content, header_text, join, text_block};
 use super::oauth::{AccessToken, TokenError, USER_AGENT_TEXT};
 use super::pacing::retry_delay;
-use portion_mcp::http::body::{self, ReadBodyError, UnsupportedEncoding};
-use portion_mcp::upstream::http::NoResponse;
+use crate::openapi::{RestRequest, Tool};
 
 /// Retries of one call that only reads, unless the API refuses it for its rate limit.
 const MAX_RETRIES: u32 = 3;

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::openapi::percent;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
+use portion_mcp::http::body;
+use portion_mcp::once::SharedAttempt;
+use portion_mcp::upstream::http::HttpClient;
 use portion_net::uri_reference::display_uri;
 use portion_policy::upstream::UpstreamTarget;
 use portion_text::display::is_printable;
@@ -13,9 +15,7 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use portion_mcp::http::body;
-use portion_mcp::once::SharedAttempt;
-use portion_mcp::upstream::http::HttpClient;
+use crate::openapi::percent;
 
 /// `User-Agent` of requests; the operator's header replaces it.
 pub(super) const USER_AGENT_TEXT: &str = concat!("portion/", env!("CARGO_PKG_VERSION"));

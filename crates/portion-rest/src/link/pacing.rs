@@ -73,8 +73,8 @@ impl Pace {
 
     /// Doubles the interval. Requests that are refused together count as one.
     fn slow_down(&mut self, now: Instant) {
-        let least = self.interval.max(INITIAL_INTERVAL);
-        if self.slowed_at.is_none_or(|at| now.duration_since(at) >= least) {
+        let min = self.interval.max(INITIAL_INTERVAL);
+        if self.slowed_at.is_none_or(|at| now.duration_since(at) >= min) {
             self.interval = (self.interval * 2).clamp(INITIAL_INTERVAL, MAX_INTERVAL);
             self.slowed_at = Some(now);
         }

@@ -1,21 +1,20 @@
 //! Answers MCP messages of one link.
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_json::scan::quote;
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
-
-use super::RestApi;
-use super::exchange::CallResult;
 use portion_mcp::frame::{DroppedLine, Frame};
 use portion_mcp::mcp::error_code::{
     INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, json_rpc_error,
 };
 use portion_mcp::mcp::{MessageKind, MessageView, NEXT_PAGE_KEY, ParsedBatch, RequestIdMap};
 use portion_mcp::upstream::link::{LinkEvent, LinkTransport};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use super::RestApi;
+use super::exchange::CallResult;
 
 /// Revisions with `initialize`, the newest first.
 const STATEFUL_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -92,13 +91,13 @@ fn answer_text(api: &Arc<RestApi>, text: &str, incoming: &mpsc::Sender<LinkEvent
 /// Sends a response as soon as it is complete, unless the request is cancelled.
 fn spawn(response: ResponseFuture, id: Option<&str>, incoming: &mpsc::Sender<LinkEvent>, running: &Running) {
     let incoming = incoming.clone();
-    let (key, held) = (id.map(str::to_owned), Arc::clone(running));
+    let (key, shared) = (id.map(str::to_owned), Arc::clone(running));
     // The lock is held until the task is known, so that the task cannot end before.
     let mut tasks = lock(running);
     let task = tokio::spawn(async move {
         let frame = response.await;
         if let Some(key) = key {
-            lock(&held).take(&key);
+            lock(&shared).take(&key);
         }
         let _ = incoming.send(LinkEvent::Frame(frame)).await;
     });

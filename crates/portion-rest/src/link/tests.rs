@@ -1,17 +1,16 @@
 //! Tests access tokens against an API that answers 403 to an invalid token, and accepts a token only after a second.
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::openapi::Tool;
 use portion_policy::tool_description::ToolDescription;
 use portion_policy::upstream::UpstreamTarget;
 
 use super::exchange::CallResult;
 use super::{ClientCredentials, RestConnector, RestOptions};
+use crate::openapi::Tool;
 
 /// Tokens that were issued. Only the last one is valid.
 #[derive(Default)]

@@ -283,11 +283,11 @@ impl<'a> InputSchema<'a> {
 }
 
 /// Leaves out the schemas of the largest properties until the rest fits into a number of bytes.
-fn shrink(properties: &mut Map<String, Value>, most: usize) {
+fn shrink(properties: &mut Map<String, Value>, max: usize) {
     let size = |value: &Value| value.to_string().len();
     // Quotes, a colon and a comma belong to each name.
     let mut total: usize = properties.iter().map(|(name, schema)| name.len() + 4 + size(schema)).sum();
-    while total > most {
+    while total > max {
         let largest = properties.iter_mut().max_by_key(|(_, schema)| size(schema));
         let Some((_, schema)) = largest.filter(|(_, schema)| size(schema) > MIN_LARGE_PROPERTY_BYTES) else {
             break;
@@ -307,7 +307,7 @@ fn shrink(properties: &mut Map<String, Value>, most: usize) {
             break;
         }
     }
-    if total > most {
+    if total > max {
         for schema in properties.values_mut().filter_map(Value::as_object_mut) {
             schema.remove("description");
         }

@@ -101,7 +101,7 @@ impl ReverseProxy {
         let progress = body.progress();
         announce(&body, &mut head.headers);
         let (method, limit) = (head.method.clone(), head.extensions.remove::<ResponseTimeout>());
-        let response = self.client.request(Request::from_parts(head, streamed(body)));
+        let response = client::send(&self.client, Request::from_parts(head, streamed(body)));
         let mut response = match respond_within(limit, &progress, response).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
@@ -127,7 +127,7 @@ impl ReverseProxy {
             upgrade::join(
                 client_side,
                 upstream_side,
-                client.map(|client| client.begin_request(Version::HTTP_11)),
+                client.and_then(|client| client.begin_request(Version::HTTP_11)),
             );
         }
         response.map(streamed)

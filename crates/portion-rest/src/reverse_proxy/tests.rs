@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::header::HOST;
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use portion_gateway::overload::OverloadLimit;
@@ -164,6 +164,31 @@ async fn a_request_without_a_response_at_the_end_of_the_drain_timeout_gets_an_er
 }
 
 #[tokio::test]
+async fn a_response_that_is_still_read_at_shutdown_is_not_cut() {
+    let size = 32 << 20;
+    let (listener, address) = listener().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let shutdown = async move {
+        let _ = stopped.await;
+    };
+    let service = tower::service_fn(move |_| async move { Ok(Response::new(full("a".repeat(size)))) });
+    let serving = tokio::spawn(serve(listener, service, ServerLimits::default(), shutdown));
+    let (mut client, head) = requested(address, "").await;
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    stop.send(()).expect("the server waits for it");
+    let (mut part, mut received) = (vec![0; 128 << 10], 0);
+    while received < size {
+        let count = timeout(LONG, client.read(&mut part)).await.expect("in time").expect("a part");
+        assert!(count > 0, "cut after {received} bytes");
+        received += count;
+        // Slower than the time for connections to end.
+        sleep(Duration::from_millis(10)).await;
+    }
+    drop(client);
+    timeout(LONG, serving).await.expect("in time").expect("no panic");
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_is_disconnected() {
     let (upstream, upstream_address) = listener().await;
     let limits = limits(|limits| limits.write_timeout = Duration::from_millis(50));
@@ -211,7 +236,7 @@ async fn an_upstream_that_speaks_only_http2_without_tls_is_reached() {
         let (stream, _) = upstream.accept().await.expect("a connection");
         let service = hyper::service::service_fn(|request: Request<hyper::body::Incoming>| async move {
             let body = format!("{:?} {} {}", request.version(), request.method(), request.uri());
-            Ok::<_, std::convert::Infallible>(http::Response::new(full(body)))
+            Ok::<_, std::convert::Infallible>(Response::new(full(body)))
         });
         let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
         connection.serve_connection(TokioIo::new(stream), service).await.expect("HTTP/2");
@@ -266,6 +291,28 @@ async fn crumbs_of_a_cookie_are_joined() {
     assert!(head.contains("cookie: a=1; b=2\r\n"), "{head}");
     assert_eq!(head.matches("cookie:").count(), 1, "{head}");
     client.abort();
+}
+
+#[tokio::test]
+async fn a_body_where_there_is_none_is_no_response_to_the_next_request() {
+    let (upstream, address) = listener().await;
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = upstream.accept().await {
+            tokio::spawn(async move {
+                loop {
+                    read_head(&mut stream).await;
+                    let response = b"HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello";
+                    stream.write_all(response).await.expect("sent");
+                }
+            });
+        }
+    });
+    let mut proxy = proxy_to(address);
+    for at in 0..5 {
+        let request = Request::get("/a").body(full("")).expect("a request");
+        let response = timeout(LONG, proxy.call(request)).await.expect("in time").expect("a response");
+        assert_eq!(response.status(), 204, "request {at}");
+    }
 }
 
 #[tokio::test]

@@ -20,23 +20,23 @@ pub(super) fn protocol(headers: &HeaderMap) -> Option<HeaderValue> {
     headers.get(UPGRADE).filter(|_| asks).cloned()
 }
 
-/// Returns the protocol that a response switches to; `None` if it does not switch. `asked`: the protocols that the request
+/// Returns the protocol that a response switches to; `None` if it does not switch. `requested`: the protocols that the request
 /// has asked for.
 ///
 /// # Errors
 /// Returns [`UnaskedProtocol`] if the response names none of these, or another one.
 pub(super) fn switched_protocol<B>(
     response: &Response<B>,
-    asked: Option<&HeaderValue>,
+    requested: Option<&HeaderValue>,
 ) -> Result<Option<HeaderValue>, UnaskedProtocol> {
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(None);
     }
     let switched = protocol(response.headers()).ok_or(UnaskedProtocol)?;
-    let asked = asked.map(names).unwrap_or_default();
+    let requested = requested.map(names).unwrap_or_default();
     let switched_names = names(&switched);
-    let is_asked = |name: &&str| asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
-    if switched_names.is_empty() || !switched_names.iter().all(is_asked) {
+    let is_requested = |name: &&str| requested.iter().any(|requested| requested.eq_ignore_ascii_case(name));
+    if switched_names.is_empty() || !switched_names.iter().all(is_requested) {
         return Err(UnaskedProtocol);
     }
     Ok(Some(switched))

@@ -69,15 +69,15 @@ pub(super) fn part(
 pub(super) fn settle(snapshot: &Snapshot) {
     let kept = snapshot.derived().get_or_default::<KeptParts>();
     let mut parts = kept.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let most = (snapshot.payload_bytes() / 2).max(MIN_KEPT_BYTES);
+    let max = (snapshot.payload_bytes() / 2).max(MIN_KEPT_BYTES);
     let bytes = |parts: &[KeptPart]| {
         parts.iter().flat_map(|part| part.builder.tables()).map(|table| table.kept_bytes()).sum::<usize>()
     };
-    while parts.len() > 1 && bytes(&parts) > most {
+    while parts.len() > 1 && bytes(&parts) > max {
         parts.remove(0);
     }
     // Of the last tables used, the rows stay and the columns go.
-    if bytes(&parts) > most {
+    if bytes(&parts) > max {
         parts.iter().flat_map(|part| part.builder.tables()).for_each(|table| table.drop_columns());
     }
     snapshot.derived().set_byte_count(bytes(&parts));

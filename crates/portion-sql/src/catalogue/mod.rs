@@ -10,10 +10,10 @@ use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
     ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, joined_records,
-    list_blocks, record_blocks,
+    list_blocks, main_text, record_blocks,
 };
 use portion_core::view::View;
-use portion_json::path::unescape_step;
+use portion_json::path::{escape_step, unescape_step};
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use portion_text::chunk::TextKind;
@@ -139,6 +139,14 @@ pub(crate) fn build(
     Ok(catalogue)
 }
 
+/// Returns the pattern of the lists with a name that are inside other lists of a view.
+pub(crate) fn nested_lists(snapshot: &Snapshot, view: &View, name: &str) -> Option<String> {
+    let pattern = format!("*/{}", escape_step(name));
+    let subjects = view.subjects(snapshot);
+    let mut main = subjects.iter().filter(|(_, subject)| subject.is_json());
+    main.find_map(|(_, main)| joined_records(&main.text, main.span(), &pattern)).map(|_| pattern)
+}
+
 /// Counts what a statement left with the snapshots that it read.
 pub(crate) fn settle(snapshot: &Snapshot, joined: &[JoinedResult<'_>]) {
     std::iter::once(snapshot).chain(joined.iter().map(|other| other.snapshot)).for_each(kept_parts::settle);
@@ -213,8 +221,19 @@ impl CatalogueBuilder {
     }
 
     fn add_view(&mut self, snapshot: &Snapshot, view: &View) {
-        let subjects = subjects(snapshot, view);
-        let in_order = view.subjects(snapshot);
+        let (mut subjects, mut in_order) = (subjects(snapshot, view), view.subjects(snapshot));
+        // An object that is mostly one text is read as that.
+        let inner = match &in_order[..] {
+            [(path, subject @ IndexedText { structure: Structure::Object(members), .. })] => {
+                let found = main_text(&subject.text, members);
+                found.map(|(pointer, text)| (format!("{path}{pointer}"), text, (path.clone(), *subject)))
+            }
+            _ => None,
+        };
+        if let Some((path, text, _)) = &inner {
+            in_order = vec![(path.clone(), text)];
+            subjects.clone_from(&in_order);
+        }
         let blocks: Vec<(Slice, Span)> = record_blocks(in_order.iter().map(|(_, subject)| *subject))
             .into_iter()
             .map(|block| (block.text.clone(), block.members.span))
@@ -252,6 +271,15 @@ impl CatalogueBuilder {
                 self.catalogue.block_count += usize::from(self.prefix.is_none());
                 let part = indexes.get(path.as_str()).map(|at| &parts[*at]);
                 self.block_tables.extend(part.map(|part| (part.address.clone(), table)));
+            }
+        }
+        if let Some((_, _, (path, whole))) = &inner {
+            if self.is_free("items") {
+                self.add_subject(path, whole);
+            } else {
+                let (text, span) = (whole.text.clone(), whole.span());
+                self.add_table("record", ValueSource { text, span, kind: RowKind::Object });
+                self.leaf_documents.push(LeafDocument::new(path, &whole.text, None));
             }
         }
         let subjects = in_order.iter().map(|(_, subject)| *subject);
@@ -310,9 +338,10 @@ impl CatalogueBuilder {
             self.catalogue.aliases.push((name, table));
             return Ok(());
         }
-        if path.contains('*')
-            && let Some(joined) = joined_records(&main.text, main.span(), path)
-        {
+        // The records of a list are those of `*` below it.
+        let list = path.strip_suffix("/*").unwrap_or(path);
+        let joined = [path, list].into_iter().find_map(|path| joined_records(&main.text, main.span(), path));
+        if let Some(joined) = joined.filter(|_| path.contains('*')) {
             let span = Span::new(0, joined.len());
             let source = ValueSource { text: Slice::new(joined), span, kind: RowKind::Array };
             self.add_table(path, source);

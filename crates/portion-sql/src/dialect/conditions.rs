@@ -65,8 +65,8 @@ impl WhereClause {
     }
 
     /// Returns a statement that lists some values of a column.
-    pub(crate) fn values(&self, column: &str, most: usize) -> String {
-        format!("{}SELECT DISTINCT {column} {} WHERE {column} IS NOT NULL LIMIT {most}", self.with, self.from)
+    pub(crate) fn values(&self, column: &str, max: usize) -> String {
+        format!("{}SELECT DISTINCT {column} {} WHERE {column} IS NOT NULL LIMIT {max}", self.with, self.from)
     }
 }
 

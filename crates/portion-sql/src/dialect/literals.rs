@@ -1,21 +1,62 @@
-//! Literals that no value of the column equals which they are compared with, as SQLite reads them: `ok = 'true'` of booleans,
-//! which are 1 and 0, and codes without quotes that lose digits as numbers (`zip = 02139`, or more than 18 digits).
+//! Operands that SQLite compares otherwise than they are meant: `ok = 'true'` of booleans, which are 1 and 0; `price = '$2.50'` of
+//! amounts, which are numbers; codes without quotes that lose digits as numbers (`zip = 02139`, or more than 18 digits); columns
+//! of one meaning and two forms; and numeric dates that a function reads in the order of their column.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use portion_text::column_form::{CellNumber, ColumnForm, DateOrder};
 use sqlparser::ast::{
-    BinaryOperator, Expr, InTarget, Query, Select, SelectItem, Value, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget, Query, Select,
+    SelectItem, SetExpr, SetOperator, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::{arguments, column_name, literal, raw};
 
-/// The type of a column for the literals that are compared with it.
+/// The type of a column for the values that are compared with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComparedType {
-    Text,
+    /// Texts, some of which are codes; `is_numbered`: people write numbers for them.
+    Codes {
+        is_numbered: bool,
+    },
     Boolean,
+    Number,
+    /// Amounts, decimal commas, or times.
+    Form(ColumnForm),
     Other,
+}
+
+/// Returns the type of a column by the alias of its table, which is empty for any table, and its name; `None` if there is none.
+pub(crate) type TypeOf<'a> = dyn Fn(&str, &str) -> Option<ComparedType> + 'a;
+
+/// Functions that return a value of their first argument, and those that read dates.
+const KEEPERS: &str = "min max lag lead first_value last_value any_value coalesce ifnull nullif";
+const DATE_READERS: &str = "strftime date datetime time julianday unixepoch timediff year quarter month week day hour minute second \
+    date_trunc datetrunc timestamp_trunc datetime_trunc date_part datepart datediff date_diff timestamp_diff datetime_diff \
+    timestampdiff dateadd timestampadd date_add date_sub adddate subdate last_day monthname dayname to_char date_format \
+    to_date to_timestamp epoch unix_timestamp";
+
+fn is_one_of(call: &Function, names: &str) -> bool {
+    let name = call.name.to_string();
+    names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(&name))
+}
+
+/// Returns the call that reads a value as a column of a form does.
+fn read_as(value: &Expr, form: ColumnForm) -> Expr {
+    raw(format!("read_as({value}, '{form:?}')"))
+}
+
+/// Returns the form by the name in a call of `read_as`.
+pub(crate) fn form_of_name(name: &str) -> Option<ColumnForm> {
+    let forms = [ColumnForm::Amount, ColumnForm::DecimalComma];
+    let times = [DateOrder::DayFirst, DateOrder::MonthFirst].map(ColumnForm::Time);
+    forms.into_iter().chain(times).find(|form| format!("{form:?}") == name)
+}
+
+/// Returns true for a form of dates that depends on an order.
+fn is_ordered(form: ColumnForm) -> bool {
+    matches!(form, ColumnForm::Time(DateOrder::DayFirst | DateOrder::MonthFirst))
 }
 
 /// Returns the expression in `lower(x)`, `CAST(x AS TEXT)` and the like, in which a boolean stays one.
@@ -30,13 +71,13 @@ fn unwrapped(expr: &Expr) -> &Expr {
     }
 }
 
-/// Writes literals in the type of the column that they are compared with; returns true if there are any.
-pub(super) fn rewrite(query: &mut Query, column_type: &dyn Fn(&str) -> ComparedType) -> bool {
-    let mut aliases = Aliases(HashMap::new());
-    let _ = Visit::visit(query, &mut aliases);
-    let mut literals = Literals { column_type, aliases: aliases.0, is_changed: false };
-    let _ = VisitMut::visit(query, &mut literals);
-    literals.is_changed
+/// Writes operands in the type of the column that they are compared with; returns true if any is changed.
+pub(super) fn rewrite(query: &mut Query, type_of: &TypeOf<'_>) -> bool {
+    let mut sources = Sources(HashMap::new());
+    let _ = Visit::visit(query, &mut sources);
+    let mut operands = Operands { type_of, sources: sources.0, scopes: Vec::new(), is_changed: false };
+    let _ = VisitMut::visit(query, &mut operands);
+    operands.is_changed
 }
 
 /// Returns true for digits that are no number in canonical form, or more than one holds: `02139`, `1.10`.
@@ -48,98 +89,296 @@ fn is_code(digits: &str) -> bool {
     }
 }
 
-/// Columns by the names that inner statements give them, in lower case.
-struct Aliases(HashMap<String, String>);
+/// The aliases of the tables of a SELECT, in lower case.
+type Scope = Vec<String>;
 
-impl Visitor for Aliases {
+fn scope_of(select: &Select) -> Scope {
+    let joined = select
+        .from
+        .iter()
+        .flat_map(|from| std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)));
+    let alias = |factor: &TableFactor| match factor {
+        TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
+            Some(alias.name.value.to_lowercase())
+        }
+        TableFactor::Table { name, .. } => {
+            let parts =
+                name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.to_lowercase());
+            Some(parts.collect::<Vec<_>>().join("."))
+        }
+        _ => None,
+    };
+    joined.filter_map(alias).collect()
+}
+
+/// The columns that inner statements return, by their names and by `alias.name`, in lower case; each with its name there.
+struct Sources(HashMap<String, (Scope, String)>);
+
+impl Sources {
+    fn add(&mut self, alias: &str, query: &Query) {
+        let SetExpr::Select(select) = &*query.body else { return };
+        for item in &select.projection {
+            let (expr, name) = match item {
+                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.clone())),
+                SelectItem::UnnamedExpr(expr) => (expr, column_name(expr)),
+                _ => continue,
+            };
+            if let (Some(column), Some(name)) = (source(expr), name) {
+                let name = name.rsplit('.').next().unwrap_or(&name).to_lowercase();
+                self.0.insert(format!("{alias}{name}"), (scope_of(select), column));
+            }
+        }
+    }
+}
+
+/// Returns the column of which an expression is a value.
+fn source(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Function(call) if is_one_of(call, KEEPERS) => source(arguments(call).first()?),
+        _ => column_name(expr),
+    }
+}
+
+impl Visitor for Sources {
     type Break = ();
 
-    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-        for item in &select.projection {
-            if let SelectItem::ExprWithAlias { expr, alias } = item
-                && let Some(column) = column_name(expr)
-            {
-                self.0.insert(alias.value.to_lowercase(), column);
-            }
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.add("", query);
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            self.add(&format!("{}.", cte.alias.name.value.to_lowercase()), &cte.query);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived { subquery, alias: Some(alias), .. } = table {
+            self.add(&format!("{}.", alias.name.value.to_lowercase()), subquery);
         }
         ControlFlow::Continue(())
     }
 }
 
-struct Literals<'a> {
-    column_type: &'a dyn Fn(&str) -> ComparedType,
-    aliases: HashMap<String, String>,
+struct Operands<'a> {
+    type_of: &'a TypeOf<'a>,
+    sources: HashMap<String, (Scope, String)>,
+    /// The scopes around an expression, the innermost last.
+    scopes: Vec<Scope>,
     is_changed: bool,
 }
 
-impl Literals<'_> {
-    fn rewrite<'e>(&mut self, column: &mut Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
-        let (Some(name), mut is_boolean) = (column_name(unwrapped(column)), false) else { return };
-        for value in values {
-            let text = literal(value).map(str::to_lowercase);
-            let (wanted, written) = match text.as_deref() {
-                Some("true") => (ComparedType::Boolean, raw("1")),
-                Some("false") => (ComparedType::Boolean, raw("0")),
-                Some(_) => continue,
-                None => match value.to_string() {
-                    name if name.starts_with(':') => {
-                        (ComparedType::Boolean, raw(format!("to_boolean({name})")))
-                    }
-                    digits if is_code(&digits) => {
-                        (ComparedType::Text, Expr::value(Value::SingleQuotedString(digits)))
-                    }
-                    _ => continue,
-                },
-            };
-            if self.type_of(&name) == wanted {
-                *value = written;
-                is_boolean |= wanted == ComparedType::Boolean;
-                self.is_changed = true;
-            }
+impl Operands<'_> {
+    fn compare<'e>(&mut self, column: &mut Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
+        let of = self.type_of(unwrapped(column));
+        if of != ComparedType::Boolean && column_name(column).is_none() {
+            return;
         }
-        if is_boolean {
-            *column = unwrapped(column).clone();
+        for value in values {
+            if let Some(written) = self.written(of, value) {
+                *value = written;
+                self.is_changed = true;
+                if of == ComparedType::Boolean {
+                    *column = unwrapped(column).clone();
+                }
+            }
         }
     }
 
-    fn type_of(&self, name: &str) -> ComparedType {
-        match (self.column_type)(name) {
-            ComparedType::Other => {
-                let tail = name.rsplit('.').next().unwrap_or(name).to_lowercase();
-                let column = self.aliases.get(&tail);
-                column.map_or(ComparedType::Other, |column| (self.column_type)(column))
+    /// Returns what to write in place of a value that is compared with a column; `None` if SQLite compares it as it is meant.
+    fn written(&self, of: ComparedType, value: &Expr) -> Option<Expr> {
+        let as_written = value.to_string();
+        match (of, literal(value)) {
+            (ComparedType::Boolean, Some(text)) => {
+                let number = ["false", "true"].iter().position(|word| text.eq_ignore_ascii_case(word))?;
+                Some(raw(number.to_string()))
             }
-            known => known,
+            (ComparedType::Form(form), Some(text)) => Some(raw(match form.number(text)? {
+                CellNumber::Integer(n) => n.to_string(),
+                CellNumber::Real(n) => format!("{n:?}"),
+            })),
+            (_, Some(_)) => None,
+            (ComparedType::Boolean, None) if as_written.starts_with(':') => {
+                Some(raw(format!("to_boolean({as_written})")))
+            }
+            (ComparedType::Form(form), None) if as_written.starts_with(':') && form.is_numeric() => {
+                Some(read_as(value, form))
+            }
+            (ComparedType::Codes { .. }, None) if is_code(&as_written) => {
+                Some(Expr::value(Value::SingleQuotedString(as_written)))
+            }
+            _ => match (of, self.type_of(value)) {
+                (ComparedType::Form(ColumnForm::Time(_)), ComparedType::Form(form))
+                    if is_ordered(form) && of != ComparedType::Form(form) =>
+                {
+                    Some(read_as(value, form))
+                }
+                (ComparedType::Form(ColumnForm::Time(_)), ComparedType::Number) => {
+                    Some(raw(format!("to_timestamp({value})")))
+                }
+                (ComparedType::Codes { is_numbered: true }, ComparedType::Number) => {
+                    Some(raw(format!("({value} || '')")))
+                }
+                (ComparedType::Number, ComparedType::Codes { is_numbered: true }) => {
+                    Some(raw(format!("read_as({value}, 'code')")))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Returns the type of an expression that is a column.
+    fn type_of(&self, expr: &Expr) -> ComparedType {
+        let known = column_name(expr).and_then(|name| {
+            let known = self.scopes.iter().rev().find_map(|scope| self.type_in(scope, &name, 0));
+            let tail = name.rsplit('.').next().unwrap_or(&name).to_lowercase();
+            let inner = || {
+                let (scope, column) = self.sources.get(&tail).filter(|(_, column)| *column != name)?;
+                self.type_in(scope, column, 0)
+            };
+            known.or_else(|| (self.type_of)("", &name)).or_else(inner)
+        });
+        known.unwrap_or(ComparedType::Other)
+    }
+
+    /// Returns the type of a column of one of the tables of a scope.
+    fn type_in(&self, scope: &Scope, name: &str, depth: usize) -> Option<ComparedType> {
+        let lower = name.to_lowercase();
+        scope.iter().filter(|_| depth < MAX_SOURCES).find_map(|alias| {
+            let column = lower.strip_prefix(alias).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&lower);
+            match self.sources.get(&format!("{alias}.{column}")) {
+                Some((scope, column)) => self.type_in(scope, column, depth + 1),
+                None => (self.type_of)(alias, column),
+            }
+        })
+    }
+
+    /// Returns the types of the columns that a SELECT returns.
+    fn selected_types(&mut self, select: &Select) -> Vec<ComparedType> {
+        self.scopes.push(scope_of(select));
+        let types = select.projection.iter().map(|item| match item {
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => self.type_of(expr),
+            _ => ComparedType::Other,
+        });
+        let types = types.collect();
+        self.scopes.pop();
+        types
+    }
+
+    /// Writes the column that a SELECT returns so that it is compared with values of a type.
+    fn compare_selected(&mut self, of: &[ComparedType], select: &mut Select) {
+        self.scopes.push(scope_of(select));
+        for (of, item) in of.iter().zip(&mut select.projection) {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+                && let Some(written) = self.written(*of, expr)
+            {
+                *expr = written;
+                self.is_changed = true;
+            }
+        }
+        self.scopes.pop();
+    }
+
+    /// Writes the dates of an argument so that they are read in the order of their column.
+    fn read_dates(&mut self, expr: &mut Expr) {
+        match expr {
+            Expr::Nested(inner) => self.read_dates(inner),
+            Expr::Function(call) if is_one_of(call, KEEPERS) => self.read_arguments(call),
+            _ => {
+                if let ComparedType::Form(form) = self.type_of(expr)
+                    && is_ordered(form)
+                {
+                    *expr = read_as(expr, form);
+                    self.is_changed = true;
+                }
+            }
+        }
+    }
+
+    fn read_arguments(&mut self, call: &mut Function) {
+        let FunctionArguments::List(list) = &mut call.args else { return };
+        for argument in &mut list.args {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
+                self.read_dates(expr);
+            }
         }
     }
 }
 
-impl VisitorMut for Literals<'_> {
+/// Most statements inside each other through which a column is followed.
+const MAX_SOURCES: usize = 8;
+
+impl VisitorMut for Operands<'_> {
     type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let SetExpr::SetOperation { left, op: SetOperator::Intersect | SetOperator::Except, right, .. } =
+            &mut *query.body
+            && let (SetExpr::Select(left), SetExpr::Select(right)) = (&**left, &mut **right)
+        {
+            let types = self.selected_types(left);
+            self.compare_selected(&types, right);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.scopes.push(scope_of(select));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
-                self.rewrite(left, [&mut **right]);
-                self.rewrite(right, [&mut **left]);
+                self.compare(left, [&mut **right]);
+                self.compare(right, [&mut **left]);
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
+                self.read_dates(left);
+                self.read_dates(right);
             }
             Expr::Like { expr: column, pattern, negated, .. }
             | Expr::ILike { expr: column, pattern, negated, .. } => {
                 let written = pattern.to_string();
-                self.rewrite(column, [&mut **pattern]);
+                self.compare(column, [&mut **pattern]);
                 if pattern.to_string() != written {
                     let op = if *negated { BinaryOperator::NotEq } else { BinaryOperator::Eq };
                     *expr = Expr::BinaryOp { left: column.clone(), op, right: pattern.clone() };
                 }
             }
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
-                self.rewrite(left, [&mut **right]);
+                self.compare(left, [&mut **right]);
             }
-            Expr::In { expr, target: InTarget::List(values), .. } => self.rewrite(expr, values),
-            Expr::Between { expr, low, high, .. } => self.rewrite(expr, [&mut **low, &mut **high]),
+            Expr::In { expr, target: InTarget::List(values), .. } => self.compare(expr, values),
+            Expr::In { expr, target: InTarget::Subquery(query), .. } => {
+                let of = self.type_of(expr);
+                if let SetExpr::Select(select) = &mut *query.body {
+                    let selected = self.selected_types(select);
+                    self.compare_selected(&[of], select);
+                    if let ([ComparedType::Form(ColumnForm::Time(_))], ComparedType::Number) =
+                        (&selected[..], of)
+                    {
+                        **expr = raw(format!("to_timestamp({expr})"));
+                        self.is_changed = true;
+                    }
+                }
+            }
+            Expr::Between { expr, low, high, .. } => self.compare(expr, [&mut **low, &mut **high]),
             Expr::Case { operand: Some(operand), conditions, .. } => {
-                self.rewrite(operand, conditions.iter_mut().map(|when| &mut when.condition));
+                self.compare(operand, conditions.iter_mut().map(|when| &mut when.condition));
             }
+            Expr::Extract { expr: date, .. } | Expr::AtTimeZone { timestamp: date, .. } => {
+                self.read_dates(date);
+            }
+            Expr::Cast { expr: date, data_type, .. } if super::calls::is_time(data_type) => {
+                self.read_dates(date);
+            }
+            // With a format, they read the text itself.
+            Expr::Function(call) if is_one_of(call, "to_date to_timestamp") && arguments(call).len() > 1 => {}
+            Expr::Function(call) if is_one_of(call, DATE_READERS) => self.read_arguments(call),
             _ => {}
         }
         ControlFlow::Continue(())

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::literals::ComparedType;
+use super::literals::TypeOf;
 use super::{
     Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
 };
@@ -17,8 +17,8 @@ use super::{
 pub(crate) struct ColumnTypes<'a> {
     /// Returns true for the name of a column of times, or of no column.
     pub(crate) is_time: &'a dyn Fn(&str) -> bool,
-    /// Returns the type of a column with which literals are compared.
-    pub(crate) compared: &'a dyn Fn(&str) -> ComparedType,
+    /// Returns the type of a column with which values are compared.
+    pub(crate) compared: &'a TypeOf<'a>,
 }
 
 /// Rewrites a statement that SQLite rejects.
@@ -116,7 +116,14 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
 fn is_date_call(name: &str) -> bool {
     matches!(
         name,
-        "date" | "datetime" | "now" | "to_date" | "to_timestamp" | "current_date" | "current_timestamp"
+        "date"
+            | "datetime"
+            | "now"
+            | "read_as"
+            | "to_date"
+            | "to_timestamp"
+            | "current_date"
+            | "current_timestamp"
     ) || name.starts_with("date_") && !matches!(name, "date_part" | "date_diff" | "date_format")
 }
 

@@ -1,6 +1,6 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
-use portion_text::column_form::{ColumnForm, plain_number};
+use portion_text::column_form::{ColumnForm, FormLearner, plain_number};
 use portion_text::timestamp::month_number;
 
 use super::hints;
@@ -82,9 +82,9 @@ impl ValueCounts {
                     counts.numbers += 1;
                     counts.plain += usize::from(text.trim().parse::<f64>().is_ok());
                     let is_digits = text.bytes().all(|b| b.is_ascii_digit());
-                    let (least, most) = counts.digits.unwrap_or((usize::MAX, 0));
-                    let least = least.min(if is_digits { text.len() } else { 0 });
-                    counts.digits = Some((least, most.max(text.len())));
+                    let (min, max) = counts.digits.unwrap_or((usize::MAX, 0));
+                    let min = min.min(if is_digits { text.len() } else { 0 });
+                    counts.digits = Some((min, max.max(text.len())));
                 }
                 Cell::Text(text) => {
                     counts.texts += 1;
@@ -117,13 +117,10 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
             format!("{name} has objects: use a member of them")
         });
     }
-    if matches!(column.form, ColumnForm::Amount | ColumnForm::DecimalComma) {
-        return written_hint(table, at, &name);
-    }
     // A number equals the texts that are written for it.
     if column_use == ColumnUse::Equal
         || !column.kinds.intersects(ValueKinds::TEXT)
-        || matches!(column.form, ColumnForm::Time(_) | ColumnForm::Boolean)
+        || !matches!(column.form, ColumnForm::Text | ColumnForm::Number)
     {
         return None;
     }
@@ -131,15 +128,10 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
     let example = counts.example;
     if counts.numbers == 0 {
         let example = example.filter(|_| is_computed)?;
-        let has_digits = example.contains(|c: char| c.is_ascii_digit()) && !example.contains(',');
-        let advice = format!(": use regexp_extract({name}, '-?[0-9.]+')::numeric");
-        return Some(format!(
-            "{name} is text that is no number ('{example}'){}",
-            if has_digits { &advice } else { "" }
-        ));
+        return Some(advice(table, at, &format!("{name} is text that is no number ('{example}')")));
     }
     // Digits of one length are sorted alike as texts and as numbers.
-    if !is_computed && counts.digits.is_some_and(|(least, most)| least == most) {
+    if !is_computed && counts.digits.is_some_and(|(min, max)| min == max) {
         return None;
     }
     // Sums read them as numbers.
@@ -160,19 +152,84 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
         let noun = if counts.texts == 1 { "value is" } else { "values are" };
         format!("; {} {noun} no number ('{example}')", counts.texts)
     });
-    Some(format!("{name} is {kind}{others}: use {name}::numeric"))
+    Some(advice(table, at, &format!("{name} is {kind}{others}")))
 }
 
-/// Returns a hint that says how the texts of a column are read as numbers.
-fn written_hint(table: &OpenTable, at: usize, name: &str) -> Option<String> {
-    let form = table.columns()[at].form;
-    let example = table.find_written(at, HINT_ROWS, |text| plain_number(text) != form.number(text))?;
-    let number = match Cell::from(form.number(&example)?) {
-        Cell::Integer(n) => n.to_string(),
-        Cell::Real(n) => n.to_string(),
-        Cell::Null | Cell::Text(_) => return None,
-    };
-    Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
+/// Returns a fact about a column of texts, with what to write to compute with the numbers in them, if that is right for all of them.
+fn advice(table: &OpenTable, at: usize, fact: &str) -> String {
+    let name = quote_identifier(&table.columns()[at].name);
+    // Units, each with the first text that has it.
+    let mut units: Vec<(String, String)> = Vec::new();
+    let (mut is_clear, mut are_numbers, mut has_commas) = (true, true, false);
+    let mut thousands = FormLearner::default();
+    let _ = table.find_in_column(at, HINT_ROWS, |cell| {
+        let text = match cell {
+            Cell::Text(text) => text.into_owned(),
+            Cell::Integer(n) => n.to_string(),
+            Cell::Real(n) => n.to_string(),
+            Cell::Null => return None,
+        };
+        let Some((number, unit)) = number_and_unit(&text) else {
+            is_clear &= !text.contains(|c: char| c.is_ascii_digit());
+            return None;
+        };
+        are_numbers &= functions::is_number(&text);
+        has_commas |= number.contains(',');
+        is_clear &= number.contains(',') || number.parse::<f64>().is_ok();
+        thousands.insert(number);
+        if units.len() < 2 && units.iter().all(|(known, _)| *known != unit) {
+            units.push((unit, shortened(&text)));
+        }
+        None::<()>
+    });
+    match &units[..] {
+        _ if !is_clear => fact.to_owned(),
+        [(_, a), (_, b), ..] => {
+            format!(
+                "{name} has values of several units ('{a}', '{b}'): GROUP BY regexp_extract({name}, '[^-0-9., ]+')"
+            )
+        }
+        [_] if are_numbers => format!("{fact}: use {name}::numeric"),
+        [_] if !has_commas => format!("{fact}: use regexp_extract({name}, '-?[0-9.]+')::numeric"),
+        [_] if thousands.form() == ColumnForm::Amount => {
+            format!("{fact}: use regexp_extract(replace({name}, ',', ''), '-?[0-9.]+')::numeric")
+        }
+        _ => fact.to_owned(),
+    }
+}
+
+/// Returns the number in a text and what is around it: `10` and `kg`, `1,400` and `$`; `None` if it has no number, or several.
+fn number_and_unit(text: &str) -> Option<(&str, String)> {
+    let first = text.find(|c: char| c.is_ascii_digit())?;
+    let start = if text[..first].ends_with('-') { first - 1 } else { first };
+    let end =
+        text[first..].find(|c: char| !matches!(c, '0'..='9' | '.' | ',')).map_or(text.len(), |at| first + at);
+    let (before, after) = (&text[..start], &text[end..]);
+    let is_code = start < first && before.ends_with(|c: char| c.is_alphanumeric());
+    let is_unit = !is_code && !before.contains(['.', '-']) && !after.contains(|c: char| c.is_ascii_digit());
+    is_unit.then(|| (&text[start..end], format!("{}{}", before.trim(), after.trim())))
+}
+
+/// Returns a hint that says how the texts of a column which is used as a number are read.
+pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
+    let uses = dialect::column_uses(run.tree()?).into_iter();
+    let numbers = [ColumnUse::Equal, ColumnUse::Number, ColumnUse::Sum, ColumnUse::Order];
+    uses.filter(|(_, column_use)| numbers.contains(column_use)).find_map(|(name, _)| {
+        run.columns_named(&name, renamed).into_iter().find_map(|(table, at)| {
+            let column = &table.columns()[at];
+            let is_wanted = matches!(column.form, ColumnForm::Amount | ColumnForm::DecimalComma)
+                && column.redaction == Redaction::Unredacted;
+            let is_written = |text: &str| plain_number(text) != column.form.number(text);
+            let example = table.find_written(at, HINT_ROWS, is_written).filter(|_| is_wanted)?;
+            let number = match Cell::from(column.form.number(&example)?) {
+                Cell::Integer(n) => n.to_string(),
+                Cell::Real(n) => n.to_string(),
+                Cell::Null | Cell::Text(_) => return None,
+            };
+            let name = quote_identifier(&column.name);
+            Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
+        })
+    })
 }
 
 /// Returns a hint for a column of texts that is used as a condition: no text is true.
@@ -288,19 +345,22 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
         return Order::Told(format!("{name} has dates and text ('{}'): use {name}::date", shortened(other)));
     }
     samples.sort();
-    let by_parts = |parts: fn(&str) -> Option<Vec<u64>>, advice: String| {
+    let by_parts = |parts: fn(&str) -> Option<Vec<u64>>, hint: &dyn Fn(&str, &str) -> String| {
         let meant: Vec<Vec<u64>> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
         let wrong = meant.windows(2).position(|pair| pair[0] > pair[1]);
         Some(wrong.map_or(Order::Known, |at| {
             let (a, b) = (shortened(&samples[at]), shortened(&samples[at + 1]));
-            Order::Told(format!("{name} sorts as text ('{a}' before '{b}'): use {advice}"))
+            Order::Told(hint(&a, &b))
         }))
     };
     let count = samples.iter().map(|text| text.split('.').count()).max().unwrap_or(2);
     let part = |part| format!("CAST(split_part({name}, '.', {part}) AS INTEGER)");
     let parts = (1..=count).map(part).collect::<Vec<_>>().join(", ");
-    by_parts(version_parts, parts)
-        .or_else(|| by_parts(measure_parts, format!("regexp_extract({name}, '-?[0-9.]+')::numeric")))
+    let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'): use {parts}");
+    let use_numbers =
+        |a: &str, b: &str| advice(table, at, &format!("{name} sorts as text ('{a}' before '{b}')"));
+    by_parts(version_parts, &use_parts)
+        .or_else(|| by_parts(measure_parts, &use_numbers))
         .unwrap_or(Order::Unknown)
 }
 
@@ -310,14 +370,14 @@ fn version_parts(text: &str) -> Option<Vec<u64>> {
     parts.filter(|parts| (2..=3).contains(&parts.len()))
 }
 
-/// Returns the number of a text such as `10 kg` or `50%`, in thousandths.
+/// Returns the number of a text such as `10 kg`, `50%` or `USD 1,400`, in thousandths.
 fn measure_parts(text: &str) -> Option<Vec<u64>> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let number: f64 = text[..end].parse().ok()?;
-    let unit = text[end..].trim();
-    let is_unit = (1..=6).contains(&unit.chars().count())
-        && !unit.contains(|c: char| c.is_ascii_digit() || " -:/.".contains(c));
-    is_unit.then(|| vec![(number * 1e3) as u64])
+    let (number, unit) = number_and_unit(text)?;
+    let number: f64 = number.replace(',', "").parse().ok()?;
+    let before = &text[..text.find(|c: char| c.is_ascii_digit())?];
+    let is_unit = (1..=6).contains(&unit.chars().count()) && !unit.contains([' ', ':', '/']);
+    let is_before = before.is_empty() || before.ends_with(' ') && before.len() == 4;
+    (is_unit && is_before).then(|| vec![(number * 1e3) as u64])
 }
 
 /// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another one.

@@ -88,9 +88,9 @@ impl QueryConnection {
     /// 16 MiB each is made in one step. So all values that one step can make must fit in memory together.
     pub(super) fn limit_value_bytes(&self, sql: &str, limits: &QueryLimits) -> Result<usize> {
         let made = self.value_count.load(Ordering::Relaxed) + sql.matches("||").count();
-        let most = limits.max_value_bytes.min((limits.max_heap_bytes / made.max(1)).max(MIN_VALUE_BYTES));
-        self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(most).unwrap_or(i32::MAX))?;
-        Ok(most)
+        let max = limits.max_value_bytes.min((limits.max_heap_bytes / made.max(1)).max(MIN_VALUE_BYTES));
+        self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(max).unwrap_or(i32::MAX))?;
+        Ok(max)
     }
 }
 
@@ -132,8 +132,8 @@ pub(super) fn open(
         names.insert(name.to_lowercase());
         tables.push((name.clone(), Arc::clone(table)));
     }
-    for (limit, most) in STATEMENT_LIMITS {
-        connection.set_limit(limit, most)?;
+    for (limit, max) in STATEMENT_LIMITS {
+        connection.set_limit(limit, max)?;
     }
     install_progress_handler(&mut connection, Arc::clone(deadline), limits.max_heap_bytes)?;
     let values = Arc::new(AtomicUsize::new(0));
@@ -162,11 +162,11 @@ fn install_progress_handler(
     deadline: Arc<QueryDeadline>,
     heap: usize,
 ) -> Result<()> {
-    let most = vtab::memory_used().saturating_add(i64::try_from(heap).unwrap_or(i64::MAX));
+    let max = vtab::memory_used().saturating_add(i64::try_from(heap).unwrap_or(i64::MAX));
     connection.progress_handler(
         PROGRESS_STEPS,
         Some(move || {
-            if vtab::memory_used() > most {
+            if vtab::memory_used() > max {
                 deadline.stop(StopReason::Memory);
             }
             deadline.is_over()
@@ -191,7 +191,7 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceilin
     stdevp var_pop var_samp variance \
     adddate date_add date_diff date_format date_minus date_part date_plus date_shift date_sub date_trunc dateadd datediff datepart \
     datetime_diff datetime_trunc datetrunc day dayname epoch from_unixtime hour last_day minute month monthname quarter \
-    second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
+    read_as second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
     timezone to_integer to_number to_real to_timestamp unix_timestamp week year \
     array_join array_to_string charindex contains contains_substr ends_with endswith greatest initcap least left \
     list_contains locate lpad regexp_count regexp_extract regexp_full_match regexp_match regexp_matches regexp_replace \

@@ -132,8 +132,8 @@ fn range_hint(
     Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
 }
 
-fn extent_hint(name: &str, (least, most): &(String, String)) -> String {
-    format!("{} is from {least} to {most}", shorten(name, MAX_CONDITION_CHARS))
+fn extent_hint(name: &str, (min, max): &(String, String)) -> String {
+    format!("{} is from {min} to {max}", shorten(name, MAX_CONDITION_CHARS))
 }
 
 /// Returns the two values of the only row of a statement, if they are no NULL.
@@ -152,9 +152,9 @@ fn extent(connection: &Connection, sql: &str, given: &[(String, String)]) -> Opt
     Some((shown(0)?, shown(1)?))
 }
 
-fn shorten(text: &str, most: usize) -> String {
+fn shorten(text: &str, max: usize) -> String {
     let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((at, _)) = words.char_indices().nth(most) {
+    if let Some((at, _)) = words.char_indices().nth(max) {
         words.truncate(at);
         words.push('…');
     }

@@ -243,10 +243,10 @@ pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
     }
 }
 
-/// Returns the error for a value that exceeds `most` bytes.
-pub(super) fn value_too_large_error(most: usize) -> QueryError {
+/// Returns the error for a value that exceeds `max` bytes.
+pub(super) fn value_too_large_error(max: usize) -> QueryError {
     QueryError::TooCostly {
-        what: format!("a value exceeds {} KiB", most >> 10),
+        what: format!("a value exceeds {} KiB", max >> 10),
         advice: "select fewer columns, or parts of them: substr(text, 1, 1000), columns instead of item, smaller groups"
             .into(),
     }

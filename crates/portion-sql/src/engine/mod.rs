@@ -126,6 +126,7 @@ impl QueryRun<'_> {
             .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))
             .or(unread)
+            .or_else(|| column_hints::written_hint(self, renamed))
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(|| hints::other_lists(sql, self.catalogue))
@@ -192,17 +193,22 @@ impl QueryRun<'_> {
     }
 }
 
-/// Returns the number of result columns that are values of leaves, unchanged. An alias by which rows may be grouped or
-/// sorted does not count: SQLite does not report that use.
+/// Returns the number of result columns that are values of leaves, unchanged. An alias or a number by which rows may be
+/// grouped or sorted does not count, and neither do distinct values: SQLite does not report that use.
 fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
     let words = dialect::normalized(sql);
-    let is_plain = ![" group by ", " order by ", " distinct "].iter().any(|form| words.contains(form))
-        && words.matches(" select ").count() == 1;
-    let is_value = |column: &Column<'_>| {
+    if words.contains(" distinct ") {
+        return 0;
+    }
+    let terms = || [" group by ", " order by "].into_iter().flat_map(|form| words.split(form).skip(1));
+    let is_plain = terms().next().is_none() && words.matches(" select ").count() == 1;
+    let number = |term: &str| term.split_whitespace().next()?.parse::<usize>().ok();
+    let numbers: Vec<usize> = terms().flat_map(|rest| rest.split(',')).filter_map(number).collect();
+    let is_value = |(index, column): &(usize, Column<'_>)| {
         column.decl_type().is_some_and(|kind| kind.starts_with(NAMED_TYPE_PREFIX))
-            && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE))
+            && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE) && !numbers.contains(&(index + 1)))
     };
-    statement.columns().filter(is_value).count()
+    statement.columns().enumerate().filter(is_value).count()
 }
 
 /// The reason for reading no more rows.

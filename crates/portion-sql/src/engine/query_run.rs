@@ -131,7 +131,7 @@ impl QueryRun<'_> {
         let (mut is_rewritten, mut readings) = (false, 0);
         let types = dialect::ColumnTypes {
             is_time: &|name| self.may_be_time(name),
-            compared: &|name| self.compared_type(name),
+            compared: &|alias, name| self.compared_type(alias, name),
         };
         'attempts: for attempt in 0.. {
             opened.usage.columns.reset();
@@ -199,18 +199,30 @@ impl QueryRun<'_> {
             || named.is_empty() && read.any(|table| table.columns().iter().any(is_time))
     }
 
-    /// Returns the type of a column by its name.
-    fn compared_type(&self, name: &str) -> ComparedType {
-        let named = self.columns_named(name, &[]);
-        match named.first().map(|(table, at)| &table.columns()[*at]) {
-            Some(column) if column.is_boolean() => ComparedType::Boolean,
-            Some(column)
-                if column.form == ColumnForm::Text && column.kinds.are_texts() && column.has_codes =>
-            {
-                ComparedType::Text
+    /// Returns the type of a column by its name; `alias`: that of its table, empty for any.
+    fn compared_type(&self, alias: &str, name: &str) -> Option<ComparedType> {
+        let named = if alias.is_empty() {
+            self.columns_named(name, &[])
+        } else {
+            let is_named =
+                |used: &&TableUse| used.alias.eq_ignore_ascii_case(alias) && used.argument.is_none();
+            let named = self.table_uses().iter().find(is_named)?;
+            let table = self.catalogue.table(&named.table)?.open(&self.deadline)?;
+            let at = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
+            vec![(table, at)]
+        };
+        let column = named.first().map(|(table, at)| &table.columns()[*at])?;
+        Some(match column.form {
+            _ if column.is_boolean() => ComparedType::Boolean,
+            ColumnForm::Amount | ColumnForm::DecimalComma | ColumnForm::Time(_) => {
+                ComparedType::Form(column.form)
             }
+            ColumnForm::Text if column.kinds.are_texts() && (column.has_codes || column.has_number_codes) => {
+                ComparedType::Codes { is_numbered: column.has_number_codes }
+            }
+            _ if column.is_numeric() => ComparedType::Number,
             _ => ComparedType::Other,
-        }
+        })
     }
 
     /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
@@ -220,7 +232,17 @@ impl QueryRun<'_> {
         let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
         let columns = rows.iter().flat_map(|rows| rows.columns().iter());
         let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
-        equivalent_name(name, visible).map(str::to_owned)
+        // Names that differ in case only are numbered.
+        let is_variant = |column: &&str| {
+            let stem = column.rsplit_once('_').filter(|(_, number)| number.parse::<usize>().is_ok());
+            stem.is_some_and(|(stem, _)| stem.eq_ignore_ascii_case(name))
+        };
+        let variants: Vec<&str> = visible.clone().filter(is_variant).collect();
+        let mut exact = variants.iter().filter(|column| column.starts_with(name));
+        match (variants.len(), exact.next(), exact.next()) {
+            (2.., Some(column), None) => Some((*column).to_owned()),
+            _ => equivalent_name(name, visible).map(str::to_owned),
+        }
     }
 
     fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {

@@ -71,7 +71,7 @@ pub(crate) fn is_number(text: &str) -> bool {
     !matches!(to_number(ValueRef::Text(text.as_bytes())), Value::Null)
 }
 
-fn number_value(number: CellNumber) -> Value {
+pub(super) fn number_value(number: CellNumber) -> Value {
     match number {
         CellNumber::Integer(n) => Value::Integer(n),
         CellNumber::Real(n) => Value::Real(n),

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use portion_text::column_form::read_time;
+use portion_text::column_form::{ColumnForm, code_number, read_time};
 use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
 use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 
-use super::conversions::{is_unit, unit_months, unit_name, unit_seconds, unknown_unit};
-use super::values::{Registry, add, function_error, number_argument, text_value};
+use super::conversions::{is_unit, number_value, unit_months, unit_name, unit_seconds, unknown_unit};
+use super::values::{Registry, add, function_error, number_argument, owned_value, text_value};
+use crate::dialect::form_of_name;
 use crate::usage::StatementUsage;
 
 /// Parts of a date that are functions of their own.
@@ -45,6 +46,16 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
             Timestamp::from_days(CivilDate { day: date.days_of_month(), ..date }.days()).write()
         };
         Ok(call.moment(0).map(last))
+    })?;
+    dates.add("read_as", 2, |call| {
+        let (value, name) = (call.get_raw(0), text_value(call.get_raw(1)).unwrap_or_default());
+        let read = |text: &str| match form_of_name(&name) {
+            Some(ColumnForm::Time(order)) => Some(Value::Text(read_time(text.trim(), order)?.write())),
+            Some(form) => form.number(text).map(number_value),
+            None => code_number(text).and_then(|code| i64::try_from(code).ok()).map(Value::Integer),
+        };
+        let text = if let ValueRef::Text(_) = value { text_value(value) } else { None };
+        Ok(text.and_then(|text| read(&text)).unwrap_or_else(|| owned_value(value)))
     })?;
     let name = |names: &[&str], at: i64| names.get(at as usize).map(|name| (*name).to_owned());
     dates.add("monthname", 1, move |call| {

@@ -34,7 +34,9 @@ struct LikePattern {
 
 pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
     let (like, escaped, glob) = (Arc::clone(deadline), Arc::clone(deadline), Arc::clone(deadline));
-    add(registry, "like", 2, move |context| evaluate(context, &like, LikePattern::like_with_backslashes))?;
+    add(registry, "like", 2, move |context| {
+        evaluate(context, &like, |pattern| LikePattern::like(pattern, None))
+    })?;
     add(registry, "like", 3, move |context| {
         let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
         let mut chars = escape.chars();
@@ -62,9 +64,11 @@ fn evaluate(
 }
 
 impl LikePattern {
+    /// Compiles a pattern. Without `ESCAPE`, in `\%`, `\_` and `\\` the second character stands for itself, as in Postgres
+    /// and `MySQL`.
     fn like(pattern: &str, escape: Option<char>) -> Self {
         let mut like = Self { segments: vec![Vec::new()], ignores_case: true };
-        let mut chars = pattern.chars();
+        let mut chars = pattern.chars().peekable();
         while let Some(c) = chars.next() {
             match c {
                 c if Some(c) == escape => match chars.next() {
@@ -72,22 +76,7 @@ impl LikePattern {
                     // Nothing follows the escape character: the pattern matches nothing.
                     None => like.push(CharMatcher::Ranges(Vec::new(), false)),
                 },
-                '%' => like.segments.push(Vec::new()),
-                '_' => like.push(CharMatcher::Any),
-                c => like.push(CharMatcher::Literal(fold_case(c))),
-            }
-        }
-        like
-    }
-
-    /// Compiles a pattern without `ESCAPE`: in `\%`, `\_` and `\\` the second character stands for itself, as
-    /// in Postgres and `MySQL`.
-    fn like_with_backslashes(pattern: &str) -> Self {
-        let mut like = Self { segments: vec![Vec::new()], ignores_case: true };
-        let mut chars = pattern.chars().peekable();
-        while let Some(c) = chars.next() {
-            match c {
-                '\\' if matches!(chars.peek(), Some('%' | '_' | '\\')) => {
+                '\\' if escape.is_none() && matches!(chars.peek(), Some('%' | '_' | '\\')) => {
                     like.push(CharMatcher::Literal(chars.next().unwrap_or(c)));
                 }
                 '%' => like.segments.push(Vec::new()),

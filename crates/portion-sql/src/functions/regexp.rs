@@ -27,7 +27,7 @@ struct CompiledPattern {
     size: usize,
 }
 
-pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>, most: usize) -> Result<()> {
+pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>, max: usize) -> Result<()> {
     add(registry, "regexp", 2, |context| {
         Ok(search(context, 1, 0)?.map(|(text, pattern)| pattern.regex.is_match(&text)))
     })?;
@@ -38,7 +38,7 @@ pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>, mo
         })?;
         add(registry, "regexp_extract regexp_substr regexp_match", arguments, extract)?;
         let replacing = Arc::clone(deadline);
-        add(registry, "regexp_replace", arguments + 1, move |context| replace(context, &replacing, most))?;
+        add(registry, "regexp_replace", arguments + 1, move |context| replace(context, &replacing, max))?;
     }
     add(registry, "regexp_full_match", 2, |context| {
         // Anchored, because the first match of `a|ab` in `ab` is not the longest.
@@ -107,7 +107,7 @@ fn extract(context: &Context<'_>) -> Result<Option<String>> {
 }
 
 /// `regexp_replace(text, pattern, by)` replaces all matches; `\\1` and `$1` are groups.
-fn replace(context: &Context<'_>, deadline: &QueryDeadline, most: usize) -> Result<Option<String>> {
+fn replace(context: &Context<'_>, deadline: &QueryDeadline, max: usize) -> Result<Option<String>> {
     let Some((text, pattern)) = search(context, 0, 3)? else { return Ok(None) };
     let Some(by) = text_value(context.get_raw(2)) else { return Ok(None) };
     let by = GROUP.replace_all(&by, "$${$1}").into_owned();
@@ -118,7 +118,7 @@ fn replace(context: &Context<'_>, deadline: &QueryDeadline, most: usize) -> Resu
         out.push_str(&text[end..whole.start()]);
         // A group is at most as long as the match. Checked before, because one expansion can exceed all memory.
         let bound = groups.saturating_mul(whole.len()).saturating_add(by.len());
-        if out.len().saturating_add(bound) > most {
+        if out.len().saturating_add(bound) > max {
             return Err(too_big_error());
         }
         found.expand(&by, &mut out);

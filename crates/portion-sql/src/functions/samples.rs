@@ -22,7 +22,7 @@ pub(super) fn register(
 ) -> Result<()> {
     let meter = Arc::new(MemoryMeter {
         used: AtomicUsize::new(0),
-        most: limits.max_heap_bytes,
+        max: limits.max_heap_bytes,
         deadline: Arc::clone(deadline),
     });
     for (names, arguments, measure) in QUANTILES {
@@ -49,13 +49,13 @@ pub(super) fn register(
 /// Memory of all groups of a statement.
 struct MemoryMeter {
     used: AtomicUsize,
-    most: usize,
+    max: usize,
     deadline: Arc<QueryDeadline>,
 }
 
 impl MemoryMeter {
     fn add(&self, bytes: usize) -> Result<()> {
-        if self.used.fetch_add(bytes, AtomicOrdering::Relaxed) + bytes > self.most {
+        if self.used.fetch_add(bytes, AtomicOrdering::Relaxed) + bytes > self.max {
             self.deadline.stop(StopReason::Memory);
             return Err(interrupted_error());
         }

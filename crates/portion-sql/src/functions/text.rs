@@ -11,8 +11,8 @@ use rusqlite::types::{Value, ValueRef};
 use super::values::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
 use crate::cell::Cell;
 
-pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
-    register_builtins(registry, most)?;
+pub(super) fn register(registry: Registry<'_>, max: usize) -> Result<()> {
+    register_builtins(registry, max)?;
     add(registry, "left", 2, |context| Ok(part(context, true)))?;
     add(registry, "right", 2, |context| Ok(part(context, false)))?;
     add(registry, "split_part", 3, |context| Ok(split_part(context)))?;
@@ -34,14 +34,14 @@ pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
             Ok(both.map(|(text, part)| position(&text, &part)))
         })?;
     }
-    add(registry, "lpad", -1, move |context| pad(context, true, most))?;
-    add(registry, "rpad", -1, move |context| pad(context, false, most))?;
+    add(registry, "lpad", -1, move |context| pad(context, true, max))?;
+    add(registry, "rpad", -1, move |context| pad(context, false, max))?;
     add(registry, "repeat", 2, move |context| {
         let (Some(text), Some(times)) = (text(context, 0), number_argument(context, 1)) else {
             return Ok(None);
         };
         let times = times.clamp(0.0, 1e9) as usize;
-        if text.len().saturating_mul(times) > most {
+        if text.len().saturating_mul(times) > max {
             return Err(too_big_error());
         }
         Ok(Some(text.repeat(times)))
@@ -49,7 +49,7 @@ pub(super) fn register(registry: Registry<'_>, most: usize) -> Result<()> {
     add(registry, "greatest", -1, |context| Ok(extreme(context, true)))?;
     add(registry, "least", -1, |context| Ok(extreme(context, false)))?;
     add(registry, "list_contains", 2, |context| Ok(list_contains(context)))?;
-    add(registry, "array_to_string array_join", 2, move |context| join(context, most))
+    add(registry, "array_to_string array_join", 2, move |context| join(context, max))
 }
 
 /// A comparison of a text with a part.
@@ -109,7 +109,7 @@ fn position(text: &str, part: &str) -> i64 {
     found.map_or(0, |before| before.chars().count() as i64 + 1)
 }
 
-fn pad(context: &Context<'_>, at_start: bool, most: usize) -> Result<Option<String>> {
+fn pad(context: &Context<'_>, at_start: bool, max: usize) -> Result<Option<String>> {
     if !(2..=3).contains(&context.len()) {
         return Err(super::values::function_error("lpad and rpad take a text, a length and a filling"));
     }
@@ -117,7 +117,7 @@ fn pad(context: &Context<'_>, at_start: bool, most: usize) -> Result<Option<Stri
     let filling = if context.len() == 3 { text_value(context.get_raw(2)) } else { Some(" ".into()) };
     let Some(filling) = filling else { return Ok(None) };
     let (length, width) = (text.chars().count(), width.clamp(0.0, 1e9) as usize);
-    if width.saturating_mul(4) > most {
+    if width.saturating_mul(4) > max {
         return Err(too_big_error());
     }
     let padding: String = filling.chars().cycle().take(width.saturating_sub(length)).collect();
@@ -157,7 +157,7 @@ fn list_contains(context: &Context<'_>) -> Option<bool> {
 }
 
 /// Joins the elements of a JSON array.
-fn join(context: &Context<'_>, most: usize) -> Result<Option<String>> {
+fn join(context: &Context<'_>, max: usize) -> Result<Option<String>> {
     let (Some(list), Some(separator)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
     if JsonKind::of_value(&list) != JsonKind::Array {
         return Ok(None);
@@ -174,16 +174,16 @@ fn join(context: &Context<'_>, most: usize) -> Result<Option<String>> {
         }
         first = false;
         out.push_str(&text);
-        if out.len() > most {
+        if out.len() > max {
             return Err(too_big_error());
         }
     }
     Ok(Some(out))
 }
 
-fn register_builtins(registry: Registry<'_>, most: usize) -> Result<()> {
+fn register_builtins(registry: Registry<'_>, max: usize) -> Result<()> {
     add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
-    add(registry, "replace", 3, move |context| replace(context, most))?;
+    add(registry, "replace", 3, move |context| replace(context, max))?;
     for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
         for arguments in [1, 2] {
             add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
@@ -220,7 +220,7 @@ fn count_items(text: &str) -> Option<usize> {
     Some(count)
 }
 
-fn replace(context: &Context<'_>, most: usize) -> Result<Option<String>> {
+fn replace(context: &Context<'_>, max: usize) -> Result<Option<String>> {
     let [text, part, by] = [0, 1, 2].map(|at| text_value(context.get_raw(at)));
     let (Some(text), Some(part), Some(by)) = (text, part, by) else { return Ok(None) };
     if part.is_empty() {
@@ -228,7 +228,7 @@ fn replace(context: &Context<'_>, most: usize) -> Result<Option<String>> {
     }
     let times = memmem::find_iter(text.as_bytes(), part.as_bytes()).count();
     let added = times.saturating_mul(by.len().saturating_sub(part.len()));
-    if text.len().saturating_add(added) > most {
+    if text.len().saturating_add(added) > max {
         return Err(too_big_error());
     }
     Ok(Some(text.replace(&*part, &by)))

@@ -27,8 +27,8 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, most: usize) -> usize {
-        (self.next() % most as u64) as usize
+    fn below(&mut self, max: usize) -> usize {
+        (self.next() % max as u64) as usize
     }
 
     fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {

@@ -6,3 +6,4 @@ mod fuzz;
 mod hostile;
 mod laws;
 mod queries;
+mod written;

@@ -260,9 +260,9 @@ mod tests {
         let all = advice(calls(20, 150, 50, 20));
         assert_eq!((all.saved_follow_ups, all.saved_tokens), (40, 40 * 160));
         // Ten calls pay for a hundred items each that the other ninety read.
-        let most = advice([calls(90, 150, 50, 5), calls(10, 50, 50, 5)].concat());
-        assert_eq!((most.verdict.page_size(), most.saved_follow_ups), (Some(150), 180));
-        assert!(0 < most.saved_tokens && most.saved_tokens < 180 * 160, "{most:?}");
+        let advised = advice([calls(90, 150, 50, 5), calls(10, 50, 50, 5)].concat());
+        assert_eq!((advised.verdict.page_size(), advised.saved_follow_ups), (Some(150), 180));
+        assert!(0 < advised.saved_tokens && advised.saved_tokens < 180 * 160, "{advised:?}");
         let dear = advice([calls(80, 150, 50, 20), calls(20, 50, 50, 20)].concat());
         assert_eq!((dear.verdict, dear.saved_tokens), (Verdict::Fits, 0), "it would cost more than it saves");
     }

@@ -93,8 +93,8 @@ impl Window {
         self.sum
     }
 
-    /// Returns at most `most` endpoints, sorted by oversized calls in descending order.
-    pub(super) fn endpoints(&self, most: usize) -> Vec<(Arc<str>, u64)> {
+    /// Returns at most `max` endpoints, sorted by oversized calls in descending order.
+    pub(super) fn endpoints(&self, max: usize) -> Vec<(Arc<str>, u64)> {
         let mut all: Vec<(Arc<str>, u64)> = Vec::new();
         for EndpointCount { calls, endpoint, .. } in self.slots.iter().flat_map(|slot| &slot.endpoints) {
             match all.iter_mut().find(|(known, _)| known == endpoint) {
@@ -103,7 +103,7 @@ impl Window {
             }
         }
         all.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
-        all.truncate(most);
+        all.truncate(max);
         all
     }
 }

@@ -43,11 +43,11 @@ pub struct Slot {
 }
 
 impl Series {
-    /// Returns the shortest slot length for which at most `most` slots (at least one) cover a range in microseconds.
-    pub fn step(since: u64, until: u64, most: usize) -> Duration {
+    /// Returns the shortest slot length for which at most `max` slots (at least one) cover a range in microseconds.
+    pub fn step(since: u64, until: u64, max: usize) -> Duration {
         let fits = |step: &Duration| {
             let slot = |at: u64| u128::from(at) / step.as_micros();
-            slot(until.saturating_sub(1)).saturating_sub(slot(since)) < most.max(1) as u128
+            slot(until.saturating_sub(1)).saturating_sub(slot(since)) < max.max(1) as u128
         };
         let days = successors(Some(DAY), |days| days.checked_mul(2));
         STEPS.into_iter().chain(days).find(fits).unwrap_or(Duration::MAX)
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn steps_are_as_short_as_slots_allow() {
-        let check = |span: Duration, most, expect| {
-            assert_eq!(Series::step(0, span.as_micros() as u64, most), expect, "{span:?}");
+        let check = |span: Duration, max, expect| {
+            assert_eq!(Series::step(0, span.as_micros() as u64, max), expect, "{span:?}");
         };
         check(Duration::ZERO, 120, Duration::from_mins(1));
         check(Duration::from_hours(1), 120, Duration::from_mins(1));
@@ -84,11 +84,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_axis_has_no_more_slots_than_it_may(since: u64, span: u64, most in 1_usize..500) {
+        fn an_axis_has_no_more_slots_than_it_may(since: u64, span: u64, max in 1_usize..500) {
             let until = since.saturating_add(span);
-            let step = Series::step(since, until, most).as_micros();
+            let step = Series::step(since, until, max).as_micros();
             let slots = u128::from(until).div_ceil(step).saturating_sub(u128::from(since) / step);
-            prop_assert!(slots <= most as u128, "{slots} of {step}");
+            prop_assert!(slots <= max as u128, "{slots} of {step}");
         }
     }
 }

@@ -229,9 +229,9 @@ mod tests {
         };
         send(&worker, 100);
         assert_eq!(after(&mut writer, 0), (100, 0, 0));
-        let pages = |writer: &Writer, most: i64| {
+        let pages = |writer: &Writer, max: i64| {
             let store = writer.store.as_ref().expect("it is open");
-            let set = store.connection().pragma_update_and_check(None, "max_page_count", most, |_| Ok(()));
+            let set = store.connection().pragma_update_and_check(None, "max_page_count", max, |_| Ok(()));
             set.expect("it can be set");
         };
         pages(&writer, 1);

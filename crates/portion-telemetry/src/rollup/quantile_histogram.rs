@@ -30,18 +30,18 @@ impl QuantileHistogram {
     #[cfg(test)]
     pub(crate) fn merge(&mut self, other: &Self) {
         other.counts.iter().for_each(|(bucket, count)| self.count(*bucket, *count));
-        if let Some((least, most)) = other.ends {
-            self.widen(least, most);
+        if let Some((min, max)) = other.ends {
+            self.widen(min, max);
         }
     }
 
     /// Returns the nearest-rank quantile, to 0.8 %. The minimum and the maximum are exact. `None` without values.
     pub(crate) fn quantile(&self, percent: u64) -> Option<u64> {
-        let (least, most) = self.ends?;
+        let (min, max) = self.ends?;
         let all: u128 = self.counts.values().map(|count| u128::from(*count)).sum();
         let rank = (all * u128::from(percent)).div_ceil(100);
         if rank <= 1 {
-            return Some(least);
+            return Some(min);
         }
         let mut below = 0;
         let reached = self.counts.iter().find(|(_, count)| {
@@ -49,18 +49,18 @@ impl QuantileHistogram {
             below >= rank
         });
         match reached {
-            Some((bucket, _)) if rank < all => Some(middle(*bucket).max(least).min(most)),
-            _ => Some(most),
+            Some((bucket, _)) if rank < all => Some(middle(*bucket).max(min).min(max)),
+            _ => Some(max),
         }
     }
 
     /// Encodes as bytes: minimum, maximum, then for each bucket its distance from the previous one and its count, all
     /// in LEB128.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let Some((least, most)) = self.ends else { return Vec::new() };
+        let Some((min, max)) = self.ends else { return Vec::new() };
         let mut bytes = Vec::with_capacity(8 + 3 * self.counts.len());
-        put(&mut bytes, least);
-        put(&mut bytes, most);
+        put(&mut bytes, min);
+        put(&mut bytes, max);
         let mut before = 0;
         for (bucket, count) in &self.counts {
             put(&mut bytes, u64::from(bucket - before));
@@ -72,14 +72,14 @@ impl QuantileHistogram {
 
     /// Adds an encoded histogram. Invalid bytes end the input.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
-        let Some((least, most)) = take(&mut bytes).zip(take(&mut bytes)) else { return };
+        let Some((min, max)) = take(&mut bytes).zip(take(&mut bytes)) else { return };
         let mut place = 0_u16;
         while let Some((distance, count)) = take(&mut bytes).zip(take(&mut bytes)) {
             let next = u16::try_from(distance).ok().and_then(|distance| place.checked_add(distance));
             let Some(next) = next.filter(|next| *next <= bucket(u64::MAX)) else { break };
             place = next;
             self.count(place, count);
-            self.widen(least.min(most), least.max(most));
+            self.widen(min.min(max), min.max(max));
         }
     }
 
@@ -88,9 +88,9 @@ impl QuantileHistogram {
         *counted = counted.saturating_add(count);
     }
 
-    fn widen(&mut self, least: u64, most: u64) {
-        let (low, high) = self.ends.unwrap_or((least, most));
-        self.ends = Some((low.min(least), high.max(most)));
+    fn widen(&mut self, min: u64, max: u64) {
+        let (low, high) = self.ends.unwrap_or((min, max));
+        self.ends = Some((low.min(min), high.max(max)));
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum StoreError {
     )]
     Foreign(PathBuf),
     /// The file is corrupt and the maximum number of corrupt copies exists.
-    #[error("{0} is corrupt, and {most} corrupt copies exist already; remove them", most = super::lock::MAX_CORRUPT_FILES)]
+    #[error("{0} is corrupt, and {max} corrupt copies exist already; remove them", max = super::lock::MAX_CORRUPT_FILES)]
     TooManyCorrupt(PathBuf),
     /// Another process is opening the file.
     #[error("{0} is being opened by another process")]

@@ -187,7 +187,7 @@ fn list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.collect::<serde_json::Value>().to_string()
 }
 
-/// Returns at most `most` characters of a text.
-fn clipped(text: &str, most: usize) -> &str {
-    text.char_indices().nth(most).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
+/// Returns at most `max` characters of a text.
+fn clipped(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }

@@ -62,7 +62,7 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
     if record.follow_up || record.error.is_some() {
         return None;
     }
-    let served = |outcome, most: u64| Estimated { outcome, tokens: most.min(tokens) };
+    let served = |outcome, max: u64| Estimated { outcome, tokens: max.min(tokens) };
     let whole = |outcome| served(outcome, tokens);
     if !limits.shaped {
         return Some(whole(Outcome::Unshaped));

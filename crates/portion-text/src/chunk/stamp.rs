@@ -76,6 +76,8 @@ const LEVELS: &[&str] = &[
     "SEVERE", "ALERT", "EMERG", "PANIC", "VERBOSE", "FINE", "FINER", "FINEST",
 ];
 const KEY_PREFIXES: &[&str] = &["level=", "time=", "ts=", "lvl=", "severity=", "timestamp=", "date=", "t="];
+/// Levels that the console of .NET writes before a colon.
+const CONSOLE_LEVELS: &[&str] = &["fail:", "dbug:", "trce:"];
 /// Starts of unindented lines that continue an entry.
 const CONTINUATION_PREFIXES: &[&str] = &[
     "at ",
@@ -197,7 +199,8 @@ fn is_level(bare: &str) -> bool {
         bare.as_bytes(),
         [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b'/', b'A'..=b'Z' | b'a'..=b'z', ..]
     );
-    known && (tied || upper && apart) || letter || KEY_PREFIXES.iter().any(|key| bare.starts_with(key))
+    let is_start = |starts: &[&str]| starts.iter().any(|start| bare.starts_with(start));
+    known && (tied || upper && apart) || letter || is_start(CONSOLE_LEVELS) || is_start(KEY_PREFIXES)
 }
 
 /// Matches an IPv4 address followed by something else, or a time in brackets after a name.

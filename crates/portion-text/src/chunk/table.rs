@@ -131,8 +131,8 @@ impl TableFormat {
         let shapes = SEPARATORS.iter().filter_map(|separator| {
             let row = RowReader::new(text, head.clone(), *separator, false).next()?;
             let line = text[start..].lines().next().unwrap_or_default();
-            let least = if *separator == b'\t' || are_names(line, char::from(*separator)) { 2 } else { 3 };
-            (row.field_count >= least).then_some(Self { separator: *separator, field_count: row.field_count })
+            let min = if *separator == b'\t' || are_names(line, char::from(*separator)) { 2 } else { 3 };
+            (row.field_count >= min).then_some(Self { separator: *separator, field_count: row.field_count })
         });
         shapes.max_by_key(|shape| shape.field_count)
     }

@@ -94,8 +94,8 @@ impl NumberFacts {
             match fraction {
                 None => self.has_whole = true,
                 Some(fraction) => {
-                    let (least, most) = self.decimals.unwrap_or((usize::MAX, 0));
-                    self.decimals = Some((least.min(fraction.len()), most.max(fraction.len())));
+                    let (min, max) = self.decimals.unwrap_or((usize::MAX, 0));
+                    self.decimals = Some((min.min(fraction.len()), max.max(fraction.len())));
                     let is_whole = fraction.bytes().all(|b| b == b'0');
                     self.has_padded_whole |= is_whole;
                     self.has_float |= is_float(text, fraction);
@@ -130,7 +130,7 @@ impl NumberFacts {
         match self.decimals {
             None => true,
             Some(_) if self.has_whole && self.has_padded_whole => false,
-            Some((least, most)) => least == most || !self.has_trailing_zero && (are_cells || self.has_float),
+            Some((min, max)) => min == max || !self.has_trailing_zero && (are_cells || self.has_float),
         }
     }
 

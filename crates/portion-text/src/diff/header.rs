@@ -108,7 +108,7 @@ impl CommitReader {
         };
         let marked = line.strip_prefix("commit ").filter(is_alone).map(|rest| (rest, MIN_HASH_DIGITS));
         let mail = || line.strip_prefix("From ").map(|rest| (rest, WHOLE_HASH_DIGITS[0]));
-        let marked = marked.or_else(mail).filter(|(rest, least)| hash_len(rest) >= *least);
+        let marked = marked.or_else(mail).filter(|(rest, min)| hash_len(rest) >= *min);
         if let Some((rest, _)) = marked {
             self.has_marks = true;
             self.is_mail = line.starts_with("From ");

@@ -22,13 +22,13 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// Parses a level in any case, as written by syslog, Java, Python and PHP, including the letters of
+    /// Parses a level in any case, as written by syslog, Java, Python, PHP and .NET, including the letters of
     /// Android (`E`) and the numbers of Node (`50`).
     pub fn from_word(word: &str) -> Option<Self> {
         let names: &[(&str, Self)] = match word.as_bytes().first()?.to_ascii_uppercase() {
             b'A' => &[("ALERT", Self::Fatal)],
             b'C' => &[("CRITICAL", Self::Fatal), ("CRIT", Self::Fatal)],
-            b'D' => &[("DEBUG", Self::Debug), ("D", Self::Debug)],
+            b'D' => &[("DEBUG", Self::Debug), ("D", Self::Debug), ("DBUG", Self::Debug)],
             b'E' => &[
                 ("ERROR", Self::Error),
                 ("ERR", Self::Error),
@@ -39,6 +39,7 @@ impl LogLevel {
             b'F' => &[
                 ("FATAL", Self::Fatal),
                 ("F", Self::Fatal),
+                ("FAIL", Self::Error),
                 ("FINE", Self::Debug),
                 ("FINER", Self::Trace),
                 ("FINEST", Self::Trace),
@@ -47,7 +48,7 @@ impl LogLevel {
             b'N' => &[("NOTICE", Self::Notice)],
             b'P' => &[("PANIC", Self::Fatal)],
             b'S' => &[("SEVERE", Self::Error)],
-            b'T' => &[("TRACE", Self::Trace)],
+            b'T' => &[("TRACE", Self::Trace), ("TRCE", Self::Trace)],
             b'V' => &[("VERBOSE", Self::Trace), ("V", Self::Trace)],
             b'W' => &[("WARN", Self::Warn), ("WARNING", Self::Warn), ("W", Self::Warn)],
             b'1'..=b'6' => &[
@@ -137,6 +138,10 @@ fn is_level(near: &str, ahead: &str, word: &Range<usize>, first: bool) -> bool {
                 _ => false,
             };
     }
+    let is_leading = first && !ahead.contains(|c: char| c.is_ascii_alphanumeric());
+    if level.eq_ignore_ascii_case("fail") {
+        return is_leading && level == "fail" && next == b':';
+    }
     let is_tied = matches!(last, b'_' | b'-' | b'"' | b'\'' | b'$')
         || matches!(next, b'_' | b'=' | b'.' | b'(' | b'"' | b'\'')
         || next == b'-' && beyond.is_ascii_alphanumeric()
@@ -145,7 +150,6 @@ fn is_level(near: &str, ahead: &str, word: &Range<usize>, first: bool) -> bool {
     let is_bracketed = matches!(last, b'[' | b'(' | b'<' | b'|' | b':' | b'/')
         && matches!(next, b']' | b')' | b'>' | b'|' | b'/');
     let is_upper = level.bytes().all(|b| b.is_ascii_uppercase());
-    let is_leading = first && !ahead.contains(|c: char| c.is_ascii_alphanumeric());
     let is_prefix = matches!(last, b' ' | b'\t') && next == b':';
     !is_tied && (is_upper || is_bracketed || is_leading || is_prefix)
 }

@@ -1,7 +1,8 @@
 //! Reads Python literals, as `str` and `repr` print them: the rows of most database servers.
 //!
 //! Tuples and sets become lists, `None` becomes null, `Decimal('1.5')` the number, `datetime.datetime(…)` an ISO 8601 time, bytes a text.
-//! Any other call of one text, such as `UUID('…')`, becomes that text. Keys that are no texts become texts.
+//! Any other call of one text, such as `UUID('…')`, becomes that text, and any other value with a name, or in angles, a text as it is
+//! written. Rows such as `Row(id=1)`, `<Record id=1>` and `OrderedDict([('id', 1)])` become objects. Keys that are no texts become texts.
 
 use std::fmt::Write as _;
 
@@ -16,7 +17,9 @@ const MAX_WORDS: usize = 200;
 /// Reads a text of Python literals: one, or one on each line, after a few words at most.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let head = &text[..text.floor_char_boundary(MAX_WORDS)];
-    let start = STARTS.iter().filter_map(|opening| head.find(opening)).min()?;
+    let is_row = |at: &usize| Reader::new(text, at + 1).row_start().is_some();
+    let rows = head.match_indices('[').map(|(at, _)| at).find(is_row);
+    let start = STARTS.iter().filter_map(|opening| head.find(opening)).chain(rows).min()?;
     let mut reader = Reader::new(text, start);
     loop {
         reader.container()?;
@@ -51,6 +54,15 @@ enum Kind {
         /// True if a key waits for its value.
         has_key: bool,
     },
+    /// The fields of `Row(id=1)` or `<Record id=1>`: each value is behind its name.
+    Fields,
+    /// A call around a dictionary, as `RealDictRow({…})`.
+    Wrapper,
+    /// The pairs of `OrderedDict([('id', 1)])`, and one of them.
+    Pairs,
+    Pair {
+        has_key: bool,
+    },
 }
 
 /// A position in the text, with the JSON of what is before it.
@@ -76,7 +88,12 @@ impl<'a> Reader<'a> {
             self.skip_space();
             if self.peek()? == closing {
                 self.close()?;
-            } else if !self.opens() {
+                continue;
+            }
+            if self.open.last().is_some_and(|open| open.kind == Kind::Fields) {
+                self.field()?;
+            }
+            if !self.opens() {
                 self.last_scalar = Some(self.out.len());
                 self.scalar()?;
                 self.after_value()?;
@@ -99,16 +116,53 @@ impl<'a> Reader<'a> {
 
     /// Opens a container, if there is one.
     fn opens(&mut self) -> bool {
+        let outer = self.open.last().map(|open| open.kind);
         let (closing, bracket, kind) = match self.peek() {
-            Some(b'[') => (b']', '[', Kind::List),
-            Some(b'(') => (b')', '[', Kind::List),
-            Some(b'{') => (b'}', '{', Kind::Braces),
+            Some(b'(') if outer == Some(Kind::Pairs) => (b')', "", Kind::Pair { has_key: false }),
+            Some(b'[') if outer == Some(Kind::Wrapper) => (b']', "{", Kind::Pairs),
+            Some(b'[') => (b']', "[", Kind::List),
+            Some(b'(') => (b')', "[", Kind::List),
+            Some(b'{') => (b'}', "{", Kind::Braces),
+            _ if self.open.len() == 1 && outer == Some(Kind::List) => match self.row_start() {
+                Some((length, closing, kind)) => {
+                    self.at += length - 1;
+                    (closing, if kind == Kind::Fields { "{" } else { "" }, kind)
+                }
+                None => return false,
+            },
             _ => return false,
         };
         self.open.push(Open { closing, place: self.out.len(), kind });
-        self.out.push(bracket);
+        self.out.push_str(bracket);
         self.at += 1;
         true
+    }
+
+    /// Returns the length of `Row(` or `<Record ` before the fields of a row, or of a call around a dictionary; and what ends it.
+    fn row_start(&self) -> Option<(usize, u8, Kind)> {
+        let rest = self.rest();
+        let class = rest.strip_prefix('<').unwrap_or(rest);
+        let (name, after) = split_name(class)?;
+        let is_class =
+            name.rsplit('.').next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()));
+        let (sign, closing) = if class.len() < rest.len() { (' ', b'>') } else { ('(', b')') };
+        let inside = after.strip_prefix(sign)?;
+        let kind = match split_name(inside) {
+            Some((_, value)) if value.starts_with('=') && is_class => Kind::Fields,
+            None if closing == b')' && (inside.starts_with('{') || inside.starts_with("[(")) => Kind::Wrapper,
+            _ => return None,
+        };
+        Some((rest.len() - inside.len(), closing, kind))
+    }
+
+    /// Reads the name of a field as a key.
+    fn field(&mut self) -> Option<()> {
+        let (name, value) = split_name(self.rest())?;
+        let value = value.strip_prefix('=')?;
+        self.at = self.text.len() - value.len();
+        self.out.push_str(&quote(name));
+        self.out.push(':');
+        Some(())
     }
 
     /// Closes the innermost container.
@@ -117,10 +171,12 @@ impl<'a> Reader<'a> {
         self.at += 1;
         // A comma may follow the last value.
         self.out.truncate(self.out.strip_suffix(',').unwrap_or(&self.out).len());
-        self.out.push(match open.kind {
-            Kind::List => ']',
-            Kind::Braces | Kind::Dictionary { has_key: false } => '}',
-            Kind::Dictionary { has_key: true } => return None,
+        self.out.push_str(match open.kind {
+            Kind::List => "]",
+            Kind::Braces | Kind::Dictionary { has_key: false } | Kind::Fields | Kind::Pairs => "}",
+            Kind::Pair { has_key: true } if self.out.ends_with(':') => return None,
+            Kind::Wrapper | Kind::Pair { has_key: true } => "",
+            Kind::Dictionary { has_key: true } | Kind::Pair { has_key: false } => return None,
         });
         self.last_scalar = None;
         if self.open.is_empty() { Some(()) } else { self.after_value() }
@@ -138,8 +194,19 @@ impl<'a> Reader<'a> {
                 self.at += 1;
                 return self.make_key();
             }
-            (b',', Kind::List) => {}
-            (_, Kind::List) if ends => {}
+            (b',', Kind::Pair { has_key: false }) => {
+                open.kind = Kind::Pair { has_key: true };
+                self.at += 1;
+                return self.make_key();
+            }
+            (b',', Kind::List | Kind::Fields | Kind::Pairs) => {}
+            (_, Kind::List | Kind::Fields | Kind::Pairs | Kind::Wrapper | Kind::Pair { has_key: true })
+                if ends => {}
+            // Spaces stand between the fields in angles.
+            (_, Kind::Fields) if open.closing == b'>' => {
+                self.out.push(',');
+                return Some(());
+            }
             (_, Kind::Braces) if ends || next == b',' => {
                 open.kind = Kind::List;
                 self.out.replace_range(open.place..=open.place, "[");
@@ -173,14 +240,22 @@ impl<'a> Reader<'a> {
     fn scalar(&mut self) -> Option<()> {
         match self.peek()? {
             b'\'' | b'"' => self.string(),
+            b'<' => {
+                let written = self.arguments()?;
+                let is_missing = written == "NA";
+                self.out.push_str(&if is_missing { "null".into() } else { quote(&format!("<{written}>")) });
+                Some(())
+            }
             b'-' | b'+' | b'.' | b'0'..=b'9' => self.number(),
             _ => self.word(),
         }
     }
 
     fn number(&mut self) -> Option<()> {
-        let end =
-            self.rest().find([',', ']', ')', '}', ':', ' ', '\n', '\r', '\t']).unwrap_or(self.rest().len());
+        let end = self
+            .rest()
+            .find([',', ']', ')', '}', '>', ':', ' ', '\n', '\r', '\t'])
+            .unwrap_or(self.rest().len());
         let number = self.rest()[..end].to_owned();
         self.at += end;
         if matches!(number.as_str(), "-inf" | "+inf") {
@@ -192,16 +267,14 @@ impl<'a> Reader<'a> {
 
     /// Reads a name, a call, or a text with a prefix.
     fn word(&mut self) -> Option<()> {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        let end = self.rest().find(|c| !is_name(c)).unwrap_or(self.rest().len());
-        let name = self.rest()[..end].to_owned();
-        self.at += end;
-        match (name.as_str(), self.peek()) {
+        let name = split_name(self.rest())?.0;
+        self.at += name.len();
+        match (name, self.peek()) {
             ("True", _) => self.out.push_str("true"),
             ("False", _) => self.out.push_str("false"),
             ("None" | "nan" | "NaN" | "inf" | "NaT" | "Ellipsis", _) => self.out.push_str("null"),
             ("b" | "u" | "rb" | "B" | "U", Some(b'\'' | b'"')) => return self.string(),
-            (name, Some(b'(')) if !name.is_empty() => return self.call(name),
+            (name, Some(b'(')) => return self.call(name),
             _ => return None,
         }
         Some(())
@@ -216,8 +289,10 @@ impl<'a> Reader<'a> {
             inside.starts_with(['\'', '"']) && argument.string().is_some() && argument.at == inside.len();
         let text = || argument.out.get(1..argument.out.len() - 1).unwrap_or_default();
         match kind {
-            "datetime" | "date" | "time" | "Timestamp" if !is_text => {
-                self.out.push_str(&quote(&time(kind, &inside)?));
+            "datetime" | "date" | "time" | "Timestamp"
+                if !is_text && let Some(time) = time(kind, &inside) =>
+            {
+                self.out.push_str(&quote(&time));
             }
             "Decimal" | "int64" | "float64" | "int32" | "float32" if is_text && is_number(text()) => {
                 self.out.push_str(text());
@@ -229,9 +304,10 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Reads what is between the brackets of a call.
+    /// Reads what is between the brackets of a call, or between angles.
     fn arguments(&mut self) -> Option<String> {
         let start = self.at + 1;
+        let has_angles = self.peek() == Some(b'<');
         let mut depth = 0_usize;
         loop {
             match self.peek()? {
@@ -242,6 +318,8 @@ impl<'a> Reader<'a> {
                     continue;
                 }
                 b'(' | b'[' | b'{' => depth += 1,
+                b'<' if has_angles => depth += 1,
+                b'>' if has_angles => depth = depth.checked_sub(1)?,
                 b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
                 _ => {}
             }
@@ -271,6 +349,13 @@ impl<'a> Reader<'a> {
         self.out.push_str(&quote(&value));
         Some(())
     }
+}
+
+/// Splits a text behind the name with which it begins.
+fn split_name(text: &str) -> Option<(&str, &str)> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let end = text.find(|c| !is_name(c)).unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
 }
 
 fn is_number(text: &str) -> bool {
@@ -346,6 +431,9 @@ fn offset(zone: &str) -> Option<String> {
     if zone.ends_with("utc") || zone.contains("UTC") {
         return Some("Z".to_owned());
     }
+    if let Some(name) = zone.split('\'').nth(1).filter(|name| name.contains('/')) {
+        return Some(format!("[{name}]"));
+    }
     let number = |name: &str| {
         let value = &zone[zone.find(name)? + name.len()..];
         value[..value.find([')', ','])?].trim().parse::<i64>().ok()
@@ -408,6 +496,31 @@ mod tests {
     }
 
     #[test]
+    fn other_values_are_texts_as_they_are_written() {
+        check(
+            "[{'a': <NA>, 'b': <memory at 0x7f>, 'c': Point(x=1), 'd': datetime.datetime(1, x)}]",
+            r#"[{"a":null,"b":"<memory at 0x7f>","c":"Point(x=1)","d":"datetime.datetime(1, x)"}]"#,
+        );
+        check(
+            "[(datetime.datetime(2024, 1, 5, 10, 30, tzinfo=zoneinfo.ZoneInfo(key='Europe/Paris')),)]",
+            r#"[["2024-01-05T10:30:00[Europe/Paris]"]]"#,
+        );
+    }
+
+    #[test]
+    fn rows_become_objects() {
+        let json = r#"[{"id":1,"name":"a"},{"id":2,"name":null}]"#;
+        for text in [
+            "[Row(id=1, name='a'), Row(id=2, name=None)]",
+            "[<Record id=1 name='a'>, <Record id=2 name=None>]",
+            "[OrderedDict([('id', 1), ('name', 'a')]), OrderedDict([('id', 2), ('name', None)])]",
+            "[RealDictRow({'id': 1, 'name': 'a'}), RealDictRow({'id': 2, 'name': None})]",
+        ] {
+            check(text, json);
+        }
+    }
+
+    #[test]
     fn values_may_stand_on_lines_and_behind_words() {
         check("{'a': 1}\n{'a': 2}\n", "{\"a\":1}\n{\"a\":2}");
         check("Found 2 rows:\n[{'a': 1}, {'a': 2}]", r#"[{"a":1},{"a":2}]"#);
@@ -428,7 +541,8 @@ mod tests {
             "[{'a': f()}]]",
             "[('x' 'y')]",
             "x = [('a', 1)]\nfor y in x:\n    pass",
-            "[{'a': <object>}]",
+            "[Row(id=1, 2)]",
+            "[OrderedDict([('id',)])]",
             "[('\\q',)]",
             "[{'a': lambda: 1}]",
         ] {

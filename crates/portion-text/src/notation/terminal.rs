@@ -1,5 +1,5 @@
-//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql` in a box, and columns such as those of `kubectl`
-//! and `docker`.
+//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `sqlite` and `DuckDB` in a box, columns such as
+//! those of `kubectl` and `docker`, and records below each other (`\x` of `psql`, `\G` of `mysql`).
 //!
 //! Rules and the number of rows below are no records. A value is a text as it is written, without the spaces around it; the values of a
 //! column of numbers are numbers, and nothing is null.
@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use portion_json::scan::{is_json, quote};
 use portion_json::span::Span;
 
+use crate::column_form::{ColumnForm, FormLearner};
 use crate::names::UniqueNames;
 
 /// Lines that may stand before a table, such as a prompt.
@@ -18,14 +19,29 @@ const MIN_ROWS: usize = 3;
 
 /// Reads a text that is one table.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
-    let mut first = text.lines().take(MAX_LINES_BEFORE + 2);
-    if !first.any(|line| is_rule(line.trim()) || is_header(line)) {
+    let plain = with_plain_rules(text);
+    let mut first = plain.lines().take(MAX_LINES_BEFORE + 2);
+    if !first.any(|line| is_rule(line.trim()) || is_header(line) || is_record_rule(line)) {
         return None;
     }
-    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let lines: Vec<&str> = plain.trim_end().lines().collect();
     let (start, table) = (0..=MAX_LINES_BEFORE).find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
-    let offset = lines[start].as_ptr().addr() - text.as_ptr().addr();
+    let offset = text.lines().nth(start)?.as_ptr().addr() - text.as_ptr().addr();
     Some((Span::new(offset, text.trim_end().len()), table.to_json()))
+}
+
+/// Returns a text in which the rules of boxes are dashes, pluses and bars.
+fn with_plain_rules(text: &str) -> Cow<'_, str> {
+    if !text.contains('│') {
+        return text.into();
+    }
+    let plain = |c: char| match c {
+        '│' => '|',
+        '─' => '-',
+        '┌' | '┬' | '┐' | '├' | '┼' | '┤' | '└' | '┴' | '┘' => '+',
+        c => c,
+    };
+    text.chars().map(plain).collect::<String>().into()
 }
 
 /// A column of a table whose columns begin below their names.
@@ -82,26 +98,29 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn read(lines: &[&'a str]) -> Option<Self> {
-        let table = Self::boxed(lines).or_else(|| Self::ruled(lines)).or_else(|| Self::in_columns(lines))?;
+        let table = Self::boxed(lines)
+            .or_else(|| Self::ruled(lines))
+            .or_else(|| Self::in_columns(lines))
+            .or_else(|| Self::below_each_other(lines))?;
         let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
         (is_named && table.rows.len() >= MIN_ROWS).then_some(table)
     }
 
-    /// Reads a table in a box: a rule, the names, a rule, the rows, and a rule.
+    /// Reads a table in a box: a rule, the names, maybe their types, a rule, the rows, and a rule.
     fn boxed(lines: &[&'a str]) -> Option<Self> {
-        let [top, names, below, rows @ ..] = lines else { return None };
-        let inside = |line: &'a str| {
-            Some(line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').collect::<Vec<_>>())
-        };
-        let is_rule = |line: &str| line.starts_with('+') && is_rule(line);
-        if !is_rule(top) || top != below {
+        let (top, lines) = lines.split_first()?;
+        if !top.starts_with('+') || !is_rule(top) {
             return None;
         }
+        let below = lines.iter().take(3).position(|line| line == top).filter(|at| *at > 0)?;
+        let rows = &lines[below + 1..];
         let end = rows.iter().position(|line| line == top)?;
-        let names = inside(names)?;
-        let rows = rows[..end].iter().map(|line| inside(line));
+        let rule = top.strip_prefix('+')?.strip_suffix('+')?;
+        let inside = |line: &'a str| cells_below(line.trim().strip_prefix('|')?.strip_suffix('|')?, rule);
+        let names = inside(lines[0])?;
+        let rows = rows[..end].iter().map(|line| inside(line).filter(|cells| !are_left_out(cells)));
         // What follows says how many rows there are.
-        (lines.len() - end - 4 <= 2).then(|| Self::of(names, rows))?
+        (lines.len() - below - end <= 4).then(|| Self::of(names, rows))?
     }
 
     /// Reads a table with a rule below its names, and their number below the rows.
@@ -115,7 +134,29 @@ impl<'a> Table<'a> {
         }
         let end = rows.len() - rows.iter().rev().take(2).filter(|line| is_row_count(line)).count();
         let names: Vec<&str> = names.split('|').collect();
-        Self::of(names, rows[..end].iter().map(|line| Some(line.split('|').collect())))
+        Self::of(names, rows[..end].iter().map(|line| cells_below(line, rule)))
+    }
+
+    /// Reads records below each other, each with a rule above it and its values behind their names.
+    fn below_each_other(lines: &[&'a str]) -> Option<Self> {
+        let sign = if is_record_rule(lines.first()?) {
+            if lines[0].starts_with('-') { '|' } else { ':' }
+        } else {
+            return None;
+        };
+        let end = lines.len() - lines.iter().rev().take(2).filter(|line| is_row_count(line)).count();
+        let mut table = Self { names: Vec::new(), rows: Vec::new() };
+        for record in lines[1..end].split(|line| is_record_rule(line)) {
+            let fields: Option<Vec<(&str, &str)>> = record.iter().map(|line| line.split_once(sign)).collect();
+            let (names, values): (Vec<&str>, Vec<&str>) =
+                fields?.into_iter().map(|(name, value)| (name.trim(), value.trim())).unzip();
+            if table.rows.is_empty() {
+                table.names.clone_from(&names);
+            }
+            (table.names == names).then_some(())?;
+            table.rows.push(values.into_iter().map(Cow::Borrowed).collect());
+        }
+        Some(table)
     }
 
     fn in_columns(lines: &[&'a str]) -> Option<Self> {
@@ -148,9 +189,17 @@ impl<'a> Table<'a> {
         let is_number =
             |value: &str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
         let is_null = |value: &str| matches!(value, "" | "NULL");
-        let all_numbers =
-            |column: usize| self.rows.iter().all(|row| is_null(&row[column]) || is_number(&row[column]));
-        let are_numbers: Vec<bool> = (0..self.names.len()).map(all_numbers).collect();
+        // Versions, codes and the like are texts, as they are in CSV.
+        let has_numbers = |column: usize| {
+            let mut learner = FormLearner::default();
+            let mut values = self.rows.iter().map(|row| &row[column]).filter(|value| !is_null(value));
+            let all = values.all(|value| {
+                learner.insert(value);
+                is_number(value)
+            });
+            all && FormLearner::forms(std::iter::once(&learner)) == [ColumnForm::Number]
+        };
+        let are_numbers: Vec<bool> = (0..self.names.len()).map(has_numbers).collect();
         let mut unique = UniqueNames::default();
         let names: Vec<String> = self.names.iter().map(|name| quote(&unique.unique(name))).collect();
         let member = |(at, value): (usize, &Cow<'_, str>)| {
@@ -172,6 +221,31 @@ impl<'a> Table<'a> {
 fn is_header(line: &str) -> bool {
     let may_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || " _-/()%.:".contains(c);
     line.starts_with(|c: char| c.is_ascii_uppercase()) && line.contains("  ") && line.chars().all(may_name)
+}
+
+/// Returns the cells of a row, which are between bars below the pluses of a rule, also where values have bars.
+fn cells_below<'a>(line: &'a str, rule: &str) -> Option<Vec<&'a str>> {
+    let between: Vec<&str> = line.split('|').collect();
+    if between.len() == rule.matches('+').count() + 1 {
+        return Some(between);
+    }
+    let (mut cells, mut start) = (Vec::new(), 0);
+    for ((at, bar), _) in line.char_indices().zip(rule.chars()).filter(|(_, sign)| *sign == '+') {
+        cells.push((bar == '|').then(|| &line[start..at])?);
+        start = at + 1;
+    }
+    cells.push(&line[start..]);
+    Some(cells)
+}
+
+/// Returns true for a row of dots, in place of rows that a program left out.
+fn are_left_out(cells: &[&str]) -> bool {
+    cells.iter().all(|cell| cell.trim() == "·")
+}
+
+/// Returns true for the rule above a record: `-[ RECORD 1 ]----`, `**** 1. row ****`.
+fn is_record_rule(line: &str) -> bool {
+    line.starts_with("-[ RECORD ") || line.starts_with("*****") && line.contains(". row *****")
 }
 
 /// Returns true for a line of dashes, crossed by pluses.
@@ -201,8 +275,41 @@ mod tests {
         let text = " id | name | zip \n----+------+------\n  1 | a   +| 01\n    | b    | \n  2 |      | x ! y\n  3 | c    | 2\n(3 rows)\n";
         check(&text.replace('!', "/"), Some(&records.replace(" | ", " / ")));
         check(&format!("shop=# select\n{}", text.replace('!', "/")), Some(&records.replace(" | ", " / ")));
-        // A bar in a value makes one column more.
-        check(&text.replace('!', "|"), None);
+        // A bar in a value stands below no plus.
+        check(&text.replace('!', "|"), Some(records));
+        check(" a | b\n---+---\n 1 | 2 | 3\n 1 | 2\n| 1 | 2\n", None);
+    }
+
+    #[test]
+    fn versions_are_texts() {
+        let text = " ver  | n \n------+---\n 1.9  | 1\n 1.10 | 2\n 1.1  | 3\n(3 rows)\n";
+        check(text, Some(r#"[{"ver":"1.9","n":1},{"ver":"1.10","n":2},{"ver":"1.1","n":3}]"#));
+    }
+
+    #[test]
+    fn boxes_of_lines() {
+        let rows = "│  1 │ a    │\n│  2 │ b    │\n│  3 │ c    │\n";
+        let json = Some(r#"[{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c"}]"#);
+        let head = "┌────┬──────┐\n│ id │ name │\n";
+        let rule = "├────┼──────┤\n";
+        check(&format!("{head}{rule}{rows}└────┴──────┘\n"), json);
+        let types = "│ i8 │ text │\n";
+        check(&format!("{head}{types}{rule}{rows}├────┴──────┤\n│ 3 rows    │\n└───────────┘\n"), json);
+        let dots = "│  · │ ·    │\n";
+        check(&format!("{head}{rule}{rows}{dots}└────┴──────┘\n"), None);
+    }
+
+    #[test]
+    fn records_below_each_other() {
+        let json = Some(r#"[{"id":1,"at":"10:30"},{"id":2,"at":null},{"id":3,"at":"a | b"}]"#);
+        let values = [("1", "10:30"), ("2", ""), ("3", "a | b")];
+        let psql = values.map(|(id, at)| format!("-[ RECORD {id} ]\nid | {id}\nat | {at}\n")).concat();
+        check(&format!("{psql}\n"), json);
+        let stars = "*".repeat(27);
+        let mysql =
+            values.map(|(id, at)| format!("{stars} {id}. row {stars}\nid: {id}\nat: {at}\n")).concat();
+        check(&mysql, json);
+        check(&psql.replace("at | 10:30", "by | 10:30"), None);
     }
 
     #[test]

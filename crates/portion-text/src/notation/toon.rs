@@ -1,5 +1,5 @@
-//! Reads TOON (Token-Oriented Object Notation) that holds records: `users[2]{id,name}:` and a row on each line, or `users[2]:` and an item
-//! at each dash. An array has at most as many items as it states, and fewer where the text is cut off. Source: the specification of TOON 3.
+//! Reads TOON (Token-Oriented Object Notation) that holds records or arrays of several values: `users[2]{id,name}:` and a row on each line,
+//! `users[2]:` and an item at each dash, `tags[2]: a,b`. An array has at most as many items as it states, and fewer where the text is cut off. Source: the specification of TOON 3.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const MAX_DEPTH: usize = 64;
 /// Beginning of a list item. The other members of an object are below its first one, behind the dash.
 const DASH: &str = "- ";
 
-/// Reads a text of TOON that holds records.
+/// Reads a text of TOON that holds records or arrays of values.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     if !(text.contains("}:") || text.contains("]:")) || !(first.contains('[') || first.contains(':')) {
@@ -20,7 +20,8 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let mut reader = Reader { begins: Some(Container::Object), ..Reader::default() };
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
     while let Some(line) = lines.next() {
-        reader.read_line(line, lines.peek().is_none())?;
+        reader.is_last_line = lines.peek().is_none();
+        reader.read_line(line)?;
     }
     let out = reader.finish()?;
     // An array without a name is the whole.
@@ -43,12 +44,13 @@ struct Reader {
     open: Vec<(Container, usize)>,
     /// The container that the line before begins.
     begins: Option<Container>,
-    has_records: bool,
+    holds_data: bool,
+    /// True in the last line, which may be cut off.
+    is_last_line: bool,
 }
 
 impl Reader {
-    /// Reads a line. The last one may be cut off.
-    fn read_line(&mut self, line: &str, is_last: bool) -> Option<()> {
+    fn read_line(&mut self, line: &str) -> Option<()> {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let is_inner = self.open.last().is_none_or(|(_, outer)| indent > *outer);
         if let Some(container) = self.begins.take_if(|_| is_inner) {
@@ -62,7 +64,7 @@ impl Reader {
             self.open.last().filter(|(_, inner)| *inner == indent)?;
             self.out.push(',');
         }
-        let line = line.trim();
+        let (line, is_last) = (line.trim(), self.is_last_line);
         let (container, _) = self.open.last_mut()?;
         match container {
             Container::Object => self.member(Line::parse(line)?),
@@ -72,14 +74,12 @@ impl Reader {
             }
             Container::Table { missing, delimiter, fields } => {
                 *missing = missing.checked_sub(1)?;
-                let value = |cell| scalar(cell).or_else(|| is_last.then(|| quote(cell)));
-                let values = cells(line, *delimiter).map(value).collect::<Option<Vec<_>>>()?;
-                (values.len() == fields.len() || is_last && values.len() < fields.len()).then_some(())?;
+                let values = values_of(line, *delimiter, (fields.len(), is_last))?;
                 let members = fields.iter().zip(values);
                 let members: Vec<String> =
                     members.map(|(name, value)| format!("{}:{value}", quote(name))).collect();
                 let _ = write!(self.out, "{{{}}}", members.join(","));
-                self.has_records = true;
+                self.holds_data = true;
                 Some(())
             }
         }
@@ -120,7 +120,7 @@ impl Reader {
             }
             Some(member) => {
                 self.enter(Container::Object, indent + DASH.len());
-                self.has_records = true;
+                self.holds_data = true;
                 return self.member(member);
             }
             None => self.out.push_str(&scalar(content)?),
@@ -150,16 +150,17 @@ impl Reader {
             });
             return Some(());
         }
-        let values = cells(value, delimiter).map(scalar).collect::<Option<Vec<_>>>()?;
+        let values = values_of(value, delimiter, (length, self.is_last_line))?;
         let _ = write!(self.out, "[{}]", values.join(","));
-        (values.len() == length).then_some(())
+        self.holds_data |= values.len() > 1;
+        Some(())
     }
 
-    /// Returns the JSON of all lines, if there are records among them.
+    /// Returns the JSON of all lines, if they hold data.
     fn finish(mut self) -> Option<String> {
         self.close_empty();
         while self.close() {}
-        self.has_records.then_some(self.out)
+        self.holds_data.then_some(self.out)
     }
 }
 
@@ -236,6 +237,13 @@ fn cells(text: &str, delimiter: char) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns the JSON of as many values as stated, or of fewer where the line is cut off.
+fn values_of(line: &str, delimiter: char, (stated, may_be_cut): (usize, bool)) -> Option<Vec<String>> {
+    let value = |cell| scalar(cell).or_else(|| may_be_cut.then(|| quote(cell)));
+    let values = cells(line, delimiter).map(value).collect::<Option<Vec<_>>>()?;
+    (values.len() == stated || may_be_cut && values.len() < stated).then_some(values)
+}
+
 fn unquoted(text: &str) -> Option<String> {
     if text.starts_with('"') { is_json(text).then(|| unescape(text)) } else { Some(text.to_owned()) }
 }
@@ -282,6 +290,14 @@ mod tests {
             Some(r#"{"u":[{"id":1,"name":"Ann"},{"id":2,"name":"\"Bo"}]}"#),
         );
         check("u[9]{id,name}:\n  1,Ann\n  2", Some(r#"{"u":[{"id":1,"name":"Ann"},{"id":2}]}"#));
+        check("u[1]{id}:\n  1\ntags[5]: a,\"b", Some(r#"{"u":[{"id":1}],"tags":["a","\"b"]}"#));
+    }
+
+    #[test]
+    fn arrays_of_values_are_read() {
+        check("id: 7\ntags[2]: a,b\n", Some(r#"{"id":7,"tags":["a","b"]}"#));
+        check("tags[3]: a,b\nid: 7\n", None);
+        check("sshd[2]: started", None);
     }
 
     #[test]

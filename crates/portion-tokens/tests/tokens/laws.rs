@@ -85,9 +85,9 @@ proptest! {
             let (count, sum) = (counter.count(&text), costs.iter().map(|cost| *cost as usize).sum::<usize>());
             prop_assert_eq!(costs.len(), ends.len());
             // Text that is torn every 4,096 bytes may be charged twice for it; one by length is rounded down as a whole.
-            let most = count + 2 + count / 50 + 8 * (text.len() / 4_000);
+            let max = count + 2 + count / 50 + 8 * (text.len() / 4_000);
             // A factor multiplies a count that was rounded up.
-            prop_assert!(count <= sum.div_ceil(1000) + 4 && sum / 1000 <= most, "{}: {sum} for {count}", counter.name());
+            prop_assert!(count <= sum.div_ceil(1000) + 4 && sum / 1000 <= max, "{}: {sum} for {count}", counter.name());
         }
     }
 

@@ -7,7 +7,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 
 use super::CommandResult;
-use crate::terminal::reported;
+use crate::cli::terminal::reported;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -16,11 +16,12 @@ use portion_mcp::once::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
 
 use super::CommandResult;
-use crate::admin::MAX_REQUEST_BYTES;
-use crate::dashboard::DashboardBackend;
-use crate::exposure::Listener;
-use crate::options::FILE_HELP;
-use crate::{listening, oauth};
+use crate::cli::exposure::Listener;
+use crate::cli::oauth;
+use crate::cli::options::FILE_HELP;
+use crate::run::admin::MAX_REQUEST_BYTES;
+use crate::run::dashboard::DashboardBackend;
+use crate::run::listening;
 
 /// Default address, one port after the admin listener.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
@@ -56,7 +57,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> CommandResult {
     let (config, Warnings(warnings)) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
     for warning in warnings {
-        crate::terminal::print_stderr!("portion: {warning}");
+        crate::cli::terminal::print_stderr!("portion: {warning}");
     }
     let file = options.telemetry.clone().or_else(|| config.telemetry(user_dirs::telemetry_file));
     if let Some(file) = &file {
@@ -91,7 +92,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let limits = HttpLimits::default().with_max_body_bytes(MAX_REQUEST_BYTES);
     let server = Arc::new(HttpServer::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
     let serving = tokio::spawn(server.serve(listener, Arc::new(OneShotFlag::default())));
-    crate::terminal::print_stderr!("portion: the dashboard is listening on http://{address}/");
+    crate::cli::terminal::print_stderr!("portion: the dashboard is listening on http://{address}/");
     if options.open {
         oauth::open_page(&format!("http://{address}/"));
     }

@@ -19,9 +19,9 @@ use portion_text::display::counted;
 use portion_tokens::Tokenizer;
 
 use super::CommandResult;
-use crate::remote::RemoteArgs;
-use crate::server::Server;
-use crate::terminal::{self, folded, print_stdout, reported};
+use crate::cli::remote::RemoteArgs;
+use crate::cli::terminal::{self, folded, print_stdout, reported};
+use crate::run::server::Server;
 
 /// Time for the server to end after its result was printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);

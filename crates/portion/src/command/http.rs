@@ -23,18 +23,18 @@ use portion_rest::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_rest::{HttpOptions, PortionLayer, Route, RouteTable, document_routes};
 
 use super::CommandResult;
-use crate::access::{self, Upstreams};
-use crate::admin;
-use crate::api_callers::ApiCallers;
-use crate::exposure::Listener;
-use crate::failure::UsageError;
-use crate::listening;
-use crate::options::{ApiKeys, ConfigOptions as Keys};
-use crate::remote::RemoteServer;
-use crate::rest::MAX_DOCUMENT_BYTES;
-use crate::server::{Server, ServerIds};
-use crate::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
-use crate::start_error::StartCheck;
+use crate::cli::exposure::Listener;
+use crate::cli::failure::UsageError;
+use crate::cli::options::{ApiKeys, ConfigOptions as Keys};
+use crate::cli::remote::RemoteServer;
+use crate::cli::rest::MAX_DOCUMENT_BYTES;
+use crate::run::access::{self, Upstreams};
+use crate::run::admin;
+use crate::run::api_callers::ApiCallers;
+use crate::run::listening;
+use crate::run::server::{Server, ServerIds};
+use crate::run::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
+use crate::run::start_error::StartCheck;
 use tower_layer::Layer as _;
 
 const AFTER_HELP: &str = "\
@@ -114,7 +114,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     // The query may contain a secret.
     let upstream = target.url().to_string();
     let upstream = upstream.split('?').next().unwrap_or_default();
-    crate::terminal::print_stderr!("portion: listening on http://{address} in front of {upstream}");
+    crate::cli::terminal::print_stderr!("portion: listening on http://{address} in front of {upstream}");
     admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();
     let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());

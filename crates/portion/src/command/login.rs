@@ -14,10 +14,10 @@ use portion_text::display::printable_lines;
 use serde_json::{Value, json};
 
 use super::CommandResult;
-use crate::failure::UsageError;
-use crate::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
-use crate::options::FILE_HELP;
-use crate::terminal::{folded, print_stdout, reported};
+use crate::cli::failure::UsageError;
+use crate::cli::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
+use crate::cli::options::FILE_HELP;
+use crate::cli::terminal::{folded, print_stdout, reported};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -77,7 +77,7 @@ pub(crate) fn login(options: &LoginOptions) -> CommandResult {
         options.login.resolve(&configured, Some(options.login.show(&server)), LOGIN_TIMEOUT)?;
     let session = OAuthSession::new(server.clone(), store.clone(), session_options);
     runtime()?.block_on(session.log_in())?;
-    crate::terminal::print_stderr!("portion: logged in at {server}");
+    crate::cli::terminal::print_stderr!("portion: logged in at {server}");
     if !options.json {
         return Ok(ExitCode::SUCCESS);
     }
@@ -98,7 +98,7 @@ pub(crate) fn logout(options: &LogoutOptions) -> CommandResult {
     if options.json {
         return reported(print_json(&logout_json(&server, &outcome)), Some(&done), ExitCode::SUCCESS);
     }
-    crate::terminal::print_stderr!("portion: {done}");
+    crate::cli::terminal::print_stderr!("portion: {done}");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -148,7 +148,7 @@ fn print_json(value: &Value) -> io::Result<()> {
 
 fn print_table(logins: &[StoredLogin]) -> io::Result<()> {
     if logins.is_empty() {
-        crate::terminal::print_stderr!("portion: there are no logins; portion login URL adds one");
+        crate::cli::terminal::print_stderr!("portion: there are no logins; portion login URL adds one");
     }
     let lines = logins.iter().map(|login| {
         let scope = login.scope.as_deref().map(|scope| format!(", scope {scope}")).unwrap_or_default();

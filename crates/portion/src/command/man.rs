@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::CommandResult;
-use crate::terminal::reported;
+use crate::cli::terminal::reported;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -8,8 +8,8 @@ use portion_policy::access::TokenHash;
 use serde_json::json;
 
 use super::CommandResult;
-use crate::failure::UsageError;
-use crate::terminal::{print_stdout, reported};
+use crate::cli::failure::UsageError;
+use crate::cli::terminal::{print_stdout, reported};
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -18,18 +18,18 @@ use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 
 use super::CommandResult;
-use crate::access;
-use crate::admin;
-use crate::failure::UsageError;
-use crate::launcher;
-use crate::oauth::{self, LoginArgs};
-use crate::options::{ConfigOptions as Keys, ServerKeys};
-use crate::process;
-use crate::remote::RemoteArgs;
-use crate::rest::{OTHER_SERVERS, RestArgs};
-use crate::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
-use crate::setup::LoadedConfig;
-use crate::start_error::{StartCheck, StartError};
+use crate::cli::failure::UsageError;
+use crate::cli::launcher;
+use crate::cli::oauth::{self, LoginArgs};
+use crate::cli::options::{ConfigOptions as Keys, ServerKeys};
+use crate::cli::remote::RemoteArgs;
+use crate::cli::rest::{OTHER_SERVERS, RestArgs};
+use crate::run::access;
+use crate::run::admin;
+use crate::run::process;
+use crate::run::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
+use crate::run::setup::LoadedConfig;
+use crate::run::start_error::{StartCheck, StartError};
 
 /// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
 const SNAPSHOT_TTL: Duration = Duration::from_hours(1);
@@ -100,7 +100,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let admin_callers = access::admin_authenticator(&loaded.config, at, options.insecure)?;
     let ids = ServerIds::new([(name.as_deref().unwrap_or_default(), &server)]).with_own_calls()?;
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        crate::terminal::print_stderr!("{}", on_terminal(name.as_deref(), &options.command));
+        crate::cli::terminal::print_stderr!("{}", on_terminal(name.as_deref(), &options.command));
     }
     let setup = loaded.start(&ids, SNAPSHOT_TTL, start_check(options, &server))?;
     admin::export_metrics(&setup);
@@ -145,7 +145,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
                 match Child::spawn(&process::with_user_environment(program), message_limit) {
                     Ok(child) => Ok(report_exit(relay(processor, child, front).await)),
                     Err(error) => {
-                        crate::terminal::print_stderr!("portion: {error}");
+                        crate::cli::terminal::print_stderr!("portion: {error}");
                         Ok(report_exit(serve_unavailable(processor, error.to_string(), front).await))
                     }
                 }
@@ -208,7 +208,7 @@ fn on_terminal(name: Option<&str>, command: &[OsString]) -> String {
 /// Reports how the server ended if the user should know.
 fn report_exit(exit: RelayOutcome) -> ExitCode {
     if let Some(failure) = &exit.failure {
-        crate::terminal::print_stderr!("portion: {failure}");
+        crate::cli::terminal::print_stderr!("portion: {failure}");
     }
     exit.into()
 }

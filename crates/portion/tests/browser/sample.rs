@@ -52,8 +52,8 @@ impl Random {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn below(&mut self, most: u64) -> u64 {
-        (self.next() * most as f64) as u64
+    fn below(&mut self, max: u64) -> u64 {
+        (self.next() * max as f64) as u64
     }
 
     /// Around one, more often below it.
@@ -188,9 +188,9 @@ fn call(
     let original = (kind.tokens * grown * (0.3 + random.skewed().min(1.7))) as u64 + 40;
     let budget = 4_000;
     let small = original < 500 || (kind.outcome == Outcome::Untouched && original < budget);
-    let most = if new { 1_300.0 } else { 2_100.0 };
+    let max = if new { 1_300.0 } else { 2_100.0 };
     let served_tokens =
-        if small { original } else { original.min((most * (0.7 + 0.6 * random.next())) as u64) };
+        if small { original } else { original.min((max * (0.7 + 0.6 * random.next())) as u64) };
     let outcome = if small { Outcome::Untouched } else { kind.outcome };
     let latency = Duration::from_micros((kind.latency * (0.5 + random.skewed()) * 1e3) as u64);
     let overhead = Duration::from_micros(250 + (original as f64 * 0.04 * (0.6 + random.next())) as u64);

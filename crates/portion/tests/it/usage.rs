@@ -133,8 +133,8 @@ fn an_unknown_command_is_named() -> Result<(), Box<dyn Error>> {
 #[cfg(unix)]
 #[test]
 fn input_without_end_is_an_error() -> Result<(), Box<dyn Error>> {
-    let least = [("PORTION_UPSTREAM_MESSAGE_LIMIT", "1MiB")];
-    check_with("shape /dev/zero", &least, "/dev/zero is larger than 1048576 bytes")?;
+    let limit = [("PORTION_UPSTREAM_MESSAGE_LIMIT", "1MiB")];
+    check_with("shape /dev/zero", &limit, "/dev/zero is larger than 1048576 bytes")?;
     check("shape /dev/zero", "/dev/zero is larger than 268435456 bytes")?;
     check("calibrate /dev/zero", "cannot read /dev/zero: a line is longer than")
 }

@@ -179,10 +179,10 @@ fn paging_that_cannot_be_tested_is_unchecked() {
 /// The size of a page is one that the tool has returned.
 #[test]
 fn a_page_size_is_tried_before_it_is_proposed() {
-    let check_size = |most: usize, refused: &Value, size: &str| {
+    let check_size = |max: usize, refused: &Value, size: &str| {
         let server = |call: &Map<String, Value>| {
             let (limit, page) = (number(call, "limit", 20), number(call, "page", 1));
-            if limit > most {
+            if limit > max {
                 return refused.clone();
             }
             json!({"items": rows((page - 1) * limit, limit, 500), "total": 500})

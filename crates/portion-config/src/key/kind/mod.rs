@@ -116,16 +116,16 @@ impl ValueKind {
     /// Describes the kind in a few words.
     pub fn description(self) -> String {
         match self {
-            Self::Integer(least, most) if most >= UNBOUNDED_FROM => format!("a whole number from {least}"),
-            Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Integer(min, max) if max >= UNBOUNDED_FROM => format!("a whole number from {min}"),
+            Self::Integer(min, max) => format!("a whole number from {min} to {max}"),
             Self::Fraction => "a number above 0 and at most 1".into(),
             Self::Percent => "a percentage from 0 to 100".into(),
             Self::Factor => format!("a number from {} to {}", Factor::MIN, Factor::MAX),
             Self::Price => "a price from 0".into(),
             Self::Size(0, u64::MAX) => "a size".into(),
-            Self::Size(least, u64::MAX) => format!("a size from {}", Value::Size(least)),
-            Self::Size(least, most) => {
-                format!("a size from {} to below {}", Value::Size(least), Value::Size(most.saturating_add(1)))
+            Self::Size(min, u64::MAX) => format!("a size from {}", Value::Size(min)),
+            Self::Size(min, max) => {
+                format!("a size from {} to below {}", Value::Size(min), Value::Size(max.saturating_add(1)))
             }
             Self::Duration(..) => "a duration from 1s".into(),
             Self::Boolean => "true or false".into(),
@@ -170,8 +170,8 @@ impl ValueKind {
             Self::Integer(..) | Self::Fraction | Self::Percent | Self::Factor | Self::Price => {
                 one(self.parse_number(node, text, plain, default))
             }
-            Self::Size(least, most) => one(parse_size(node, text, least, most)),
-            Self::Duration(least, most) => one(parse_duration(node, text, least, most)),
+            Self::Size(min, max) => one(parse_size(node, text, min, max)),
+            Self::Duration(min, max) => one(parse_duration(node, text, min, max)),
             Self::Boolean => one(match (text, plain) {
                 ("true", true) => Ok(Value::Boolean(true)),
                 ("false", true) => Ok(Value::Boolean(false)),

@@ -26,7 +26,7 @@ impl ValueKind {
     ) -> Result<Value, InvalidValue> {
         let example = match self {
             _ if default.starts_with(|c: char| c.is_ascii_digit()) => default.to_owned(),
-            Self::Integer(least, _) => least.max(50).to_string(),
+            Self::Integer(min, _) => min.max(50).to_string(),
             _ => "50".to_owned(),
         };
         let is = if matches!(self, Self::Integer(..)) { "is not a whole number" } else { "is not a number" };
@@ -35,11 +35,11 @@ impl ValueKind {
             return Err(InvalidValue::new(node, "is text", format!("write {text} without quotes")));
         }
         let out = |is: &str| Err(InvalidValue::new(node, is, fix()));
-        if let Self::Integer(least, most) = self {
+        if let Self::Integer(min, max) = self {
             return match text.parse::<u64>() {
-                Ok(number) if number < least => out("is too small"),
-                Ok(number) if number > most => {
-                    Err(InvalidValue::new(node, "is too large", format!("write at most {most}")))
+                Ok(number) if number < min => out("is too small"),
+                Ok(number) if number > max => {
+                    Err(InvalidValue::new(node, "is too large", format!("write at most {max}")))
                 }
                 Ok(number) => Ok(Value::Integer(number)),
                 Err(_) if text.parse::<i64>().is_ok() => out("is too small"),
@@ -108,23 +108,23 @@ pub(super) fn parse_choice(
 }
 
 /// Parses a size in bytes: `65536`, `64KiB`, `5MiB`.
-pub(super) fn parse_size(node: &Node, text: &str, least: u64, most: u64) -> Result<Value, InvalidValue> {
-    let fix = || format!("write {}, such as 64KiB or 5MiB", ValueKind::Size(least, most).description());
+pub(super) fn parse_size(node: &Node, text: &str, min: u64, max: u64) -> Result<Value, InvalidValue> {
+    let fix = || format!("write {}, such as 64KiB or 5MiB", ValueKind::Size(min, max).description());
     let parsed = text.parse::<bytesize::ByteSize>().ok().filter(|_| !text.trim().is_empty());
     match parsed.map(|size| size.as_u64()) {
-        Some(bytes) if bytes < least => Err(InvalidValue::new(node, "is too small", fix())),
-        Some(bytes) if bytes > most => Err(InvalidValue::new(node, "is too large", fix())),
+        Some(bytes) if bytes < min => Err(InvalidValue::new(node, "is too small", fix())),
+        Some(bytes) if bytes > max => Err(InvalidValue::new(node, "is too large", fix())),
         Some(bytes) => Ok(Value::Size(bytes)),
         None => Err(InvalidValue::new(node, "is not a size", fix())),
     }
 }
 
 /// Parses a duration: `90s`, `10m`, `1h`.
-pub(super) fn parse_duration(node: &Node, text: &str, least: u64, most: u64) -> Result<Value, InvalidValue> {
+pub(super) fn parse_duration(node: &Node, text: &str, min: u64, max: u64) -> Result<Value, InvalidValue> {
     let fix = "write a number with a unit, such as 90s, 10m or 1h";
     match humantime::parse_duration(text) {
-        Ok(time) if time < Duration::from_secs(least) => Err(InvalidValue::new(node, "is too short", fix)),
-        Ok(time) if time > Duration::from_secs(most) => Err(InvalidValue::new(node, "is too long", fix)),
+        Ok(time) if time < Duration::from_secs(min) => Err(InvalidValue::new(node, "is too short", fix)),
+        Ok(time) if time > Duration::from_secs(max) => Err(InvalidValue::new(node, "is too long", fix)),
         Ok(time) => Ok(Value::Duration(time)),
         Err(_) => Err(InvalidValue::new(node, "is not a duration", fix)),
     }

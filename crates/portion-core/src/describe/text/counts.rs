@@ -31,9 +31,9 @@ impl<'a> SmallCounter<'a> {
     }
 
     /// Returns the most frequent values. Equally frequent ones keep their order.
-    pub(super) fn most_frequent(mut self, most: usize) -> Vec<(&'a str, usize)> {
+    pub(super) fn most_frequent(mut self, max: usize) -> Vec<(&'a str, usize)> {
         self.0.sort_by_key(|(_, count)| Reverse(*count));
-        self.0.truncate(most);
+        self.0.truncate(max);
         self.0
     }
 }
@@ -71,11 +71,11 @@ impl LargeCounter {
         self.mask_buffer = masked;
     }
 
-    /// Returns the most frequent values with at least `least` occurrences. Equally frequent ones keep their
+    /// Returns the most frequent values with at least `min` occurrences. Equally frequent ones keep their
     /// order.
-    fn most_frequent(self, least: usize) -> Vec<(String, usize)> {
+    fn most_frequent(self, min: usize) -> Vec<(String, usize)> {
         let enough = |(value, (count, _)): &(Box<[u8]>, (usize, usize))| {
-            *count >= least && value.iter().any(|b| b.is_ascii_alphabetic() || !b.is_ascii())
+            *count >= min && value.iter().any(|b| b.is_ascii_alphabetic() || !b.is_ascii())
         };
         let mut all: Vec<_> = self.counts.into_iter().filter(enough).collect();
         all.sort_unstable_by_key(|(_, (count, order))| (Reverse(*count), *order));
@@ -88,10 +88,10 @@ impl LargeCounter {
 pub(super) fn describe_common(
     key: &str,
     counts: LargeCounter,
-    least: usize,
+    min: usize,
     description: &mut TextDescription,
 ) {
-    let entries = counts.most_frequent(least).into_iter();
+    let entries = counts.most_frequent(min).into_iter();
     let mut entries: Vec<_> = entries
         .map(|(value, count)| format!("{count} × {}", truncated_line(&value, MAX_MESSAGE_BYTES)))
         .collect();

@@ -113,7 +113,7 @@ impl<'a> DayCounts<'a> {
 
     /// Describes all days, or those with the most entries and the number of the others.
     fn describe(&self, description: &mut TextDescription) {
-        let most = description.remaining() / DAYS_SHARE;
+        let max = description.remaining() / DAYS_SHARE;
         let mut busiest: Vec<usize> = (0..self.counts.len()).collect();
         busiest.sort_by_key(|at| std::cmp::Reverse(self.counts[*at].1));
         while !busiest.is_empty() {
@@ -125,7 +125,7 @@ impl<'a> DayCounts<'a> {
                 counts.insert("more".to_owned(), (self.counts.len() - shown.len()).into());
             }
             let counts = Value::from(counts);
-            if description.member_cost("perDay", &counts) <= most {
+            if description.member_cost("perDay", &counts) <= max {
                 description.add("perDay", counts);
                 return;
             }
@@ -151,7 +151,7 @@ impl TimeRange {
         let first = self.first.get_or_insert(time).slice(text);
         self.is_unsortable |= !sorts_as_text(written, first);
         self.last = Some(time);
-        if self.min.is_none_or(|least| written < least.slice(text)) {
+        if self.min.is_none_or(|min| written < min.slice(text)) {
             self.min = Some(time);
         }
         if self.max.is_none_or(|greatest| written > greatest.slice(text)) {
@@ -184,9 +184,9 @@ fn sorts_as_text(time: &str, like: &str) -> bool {
 
 /// Describes as many of the counts as fit.
 fn describe_counts(key: &str, counts: &[(&str, usize)], description: &mut TextDescription) {
-    for most in (1..=counts.len()).rev() {
+    for count in (1..=counts.len()).rev() {
         let listed: Map<String, Value> =
-            counts[..most].iter().map(|(word, count)| ((*word).to_owned(), (*count).into())).collect();
+            counts[..count].iter().map(|(word, count)| ((*word).to_owned(), (*count).into())).collect();
         if description.add(key, listed) {
             break;
         }

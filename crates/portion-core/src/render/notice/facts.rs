@@ -101,14 +101,14 @@ impl Notice<'_> {
             audience == Audience::Model && self.block_tables.is_some() && self.next_cursor.is_some();
         // Without a next page or sections, the next call needs a path.
         let needs_path = self.next_cursor.is_none() && self.rendering.sections.is_none();
-        let most = match detail {
+        let max = match detail {
             Detail::Minimal => usize::from(needs_path),
             _ if is_reached => 2,
             _ => MAX_NAMED_PARTS,
         };
         let has_room =
             |(path, _): &&(String, usize)| detail < Detail::Minimal || path.len() <= MAX_MINIMAL_BYTES;
-        let named: Vec<_> = self.missing_parts.iter().filter(has_room).take(most).collect();
+        let named: Vec<_> = self.missing_parts.iter().filter(has_room).take(max).collect();
         let more = self.missing_parts.len() - named.len();
         let mut parts: Map<String, Value> = named.into_iter().map(described).collect();
         if more > 0 {
@@ -207,13 +207,13 @@ pub(super) fn owners_array(all: &[Option<&str>], characters: usize) -> Value {
 
 /// Returns the first fields, or only their number in the shortest notice.
 pub(super) fn abbreviated_names(fields: &[String], detail: Detail) -> Value {
-    let (most, characters) = match detail {
+    let (max, characters) = match detail {
         Detail::Full => (12, MAX_FIELD_NAME_CHARS),
         Detail::Essential => (4, MAX_FIELD_NAME_CHARS),
         Detail::Minimal => return fields.len().into(),
     };
     let mut told: Vec<Value> = Vec::new();
-    for field in fields.iter().take(most) {
+    for field in fields.iter().take(max) {
         let end = field.char_indices().nth(characters).map_or(field.len(), |(at, _)| at);
         let short = end < field.len();
         told.push(if short { format!("{}…", &field[..end]) } else { field.clone() }.into());

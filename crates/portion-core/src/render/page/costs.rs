@@ -114,8 +114,8 @@ impl Cost {
         Self { tokens, bytes }
     }
 
-    fn at_most(self, most: Self) -> Self {
-        Self { tokens: self.tokens.min(most.tokens), bytes: self.bytes.min(most.bytes) }
+    fn at_most(self, max: Self) -> Self {
+        Self { tokens: self.tokens.min(max.tokens), bytes: self.bytes.min(max.bytes) }
     }
 
     /// Returns the whole tokens.

@@ -166,21 +166,22 @@ impl<'a> Planner<'a> {
         let is_fixed = page.fixed_count.is_some() || page.target.view.limit.is_some();
         let main = self.order().main_count.max(1);
         let fields = |count, elision, item_count| Choice { field_count: Some(count), elision, item_count };
-        let least = if is_fixed || fits(fields(main, 0, wanted)) { wanted } else { wanted.min(MIN_RECORDS) };
+        let min_count =
+            if is_fixed || fits(fields(main, 0, wanted)) { wanted } else { wanted.min(MIN_RECORDS) };
         // The main fields of the least number of records, then more fields, then more records.
-        if let Some(elision) = elisions.clone().find(|elision| fits(fields(main, *elision, least))) {
+        if let Some(elision) = elisions.clone().find(|elision| fits(fields(main, *elision, min_count))) {
             let useful = if elision > 1 { main } else { self.order().useful_count.max(main) };
-            let most = |elision| self.most_fields(fields(main, elision, least), useful, as_table);
+            let most = |elision| self.most_fields(fields(main, elision, min_count), useful, as_table);
             let whole = most(elision);
             // Long strings are shortened for further fields, too, so that a larger budget never shows fewer. Main fields are
             // only shortened to the first limit for that.
-            let main_cost = |elision| self.records_cost(fields(main, elision, least), false);
+            let main_cost = |elision| self.records_cost(fields(main, elision, min_count), false);
             let may_shorten = |at: &usize| *at == 1 || main_cost(*at) == main_cost(0);
             let may_gain = elision == 0 && whole.field_count < Some(useful);
             let limits = elisions.skip(1).take_while(|at| may_gain && may_shorten(at)).map(most);
-            let choice =
-                limits.fold(whole, |best, next| if next.field_count > best.field_count { next } else { best });
-            return Some(self.most_items(choice, least, as_table));
+            let choice = limits
+                .fold(whole, |best, next| if next.field_count > best.field_count { next } else { best });
+            return Some(self.most_items(choice, min_count, as_table));
         }
         let shortest = *elisions.end();
         if page.must_hold_all {
@@ -190,7 +191,7 @@ impl<'a> Planner<'a> {
                 return Some(choice);
             }
         }
-        let fewer = elisions.map(|elision| self.most_items(fields(main, elision, least), 0, as_table));
+        let fewer = elisions.map(|elision| self.most_items(fields(main, elision, min_count), 0, as_table));
         let identities = || self.most_items(fields(1, shortest, wanted), 0, as_table);
         let mut choices = fewer.chain(page.must_hold_all.then(identities));
         choices.find(|choice| choice.item_count > 0)
@@ -209,16 +210,16 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Returns the choice with as many more fields as fit, at most `most`.
-    fn most_fields(&self, choice: Choice, most: usize, as_table: bool) -> Choice {
+    /// Returns the choice with as many more fields as fit, at most `max`.
+    fn most_fields(&self, choice: Choice, max: usize, as_table: bool) -> Choice {
         let with = |count| Choice { field_count: Some(count), ..choice };
-        with(largest(choice.field_count.unwrap_or(0)..most + 1, |count| self.fits(with(count), as_table)))
+        with(largest(choice.field_count.unwrap_or(0)..max + 1, |count| self.fits(with(count), as_table)))
     }
 
-    /// Returns the choice with as many records as fit, of which `least` are known to.
-    fn most_items(&self, choice: Choice, least: usize, as_table: bool) -> Choice {
+    /// Returns the choice with as many records as fit, of which `min` are known to.
+    fn most_items(&self, choice: Choice, min: usize, as_table: bool) -> Choice {
         let with = |item_count| Choice { item_count, ..choice };
-        with(largest(least..self.page.wanted_count + 1, |count| self.fits(with(count), as_table)))
+        with(largest(min..self.page.wanted_count + 1, |count| self.fits(with(count), as_table)))
     }
 
     fn fits(&self, choice: Choice, as_table: bool) -> bool {

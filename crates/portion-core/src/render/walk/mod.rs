@@ -116,10 +116,10 @@ impl<'a> PartWalk<'a> {
         if !self.is_first_reply || self.snapshot.structured_part().is_none() || self.serves_records() {
             return text;
         }
-        let Some(most) = text.table_items() else { return text };
+        let Some(max) = text.table_items() else { return text };
         // Both forms must show the same items, so that one cursor serves both.
-        let plain = self.without_tables(most).render(room);
-        let Some(shown) = plain.served_items().filter(|shown| *shown != most) else { return text };
+        let plain = self.without_tables(max).render(room);
+        let Some(shown) = plain.served_items().filter(|shown| *shown != max) else { return text };
         let text = Self { item_cap: Some(shown), ..*self }.render(room);
         if text.served_items() == Some(shown) && text.next_position == plain.next_position {
             text
@@ -129,14 +129,14 @@ impl<'a> PartWalk<'a> {
     }
 
     /// Returns the same walk without tables and with at most this many items of a part.
-    pub(super) fn without_tables(&self, most: (usize, u32)) -> Self {
-        Self { allows_tables: false, item_cap: Some(most), ..*self }
+    pub(super) fn without_tables(&self, max: (usize, u32)) -> Self {
+        Self { allows_tables: false, item_cap: Some(max), ..*self }
     }
 
     /// Renders what the request selects.
     pub(super) fn render(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let mut content = match &self.request.view.target {
-            Target::Value(node) => self.render_value(node, room),
+            Target::Value(value) => self.render_value(value, room),
             Target::Everything => self.render_everything(room),
         };
         upstream_paging::note_upstream_step(self, &mut content);
@@ -153,7 +153,7 @@ impl<'a> PartWalk<'a> {
         singled_out: bool,
         (part, place): (usize, PartOffset),
     ) -> RenderTarget<'b> {
-        let most = self.item_cap.filter(|(of, _)| *of == part).map(|(_, most)| most);
+        let max = self.item_cap.filter(|(of, _)| *of == part).map(|(_, max)| max);
         let fixed = self.request.view.pagination.as_deref();
         RenderTarget {
             subject,
@@ -163,7 +163,7 @@ impl<'a> PartWalk<'a> {
             start: place,
             portion_index: self.request.start.ordinal,
             described_tokens: self.description.map_or(0, |description| description.tokens_for(part)),
-            wanted_count: most.or(self.request.item_count),
+            wanted_count: max.or(self.request.item_count),
             required_count: self.request.item_count,
             pagination: fixed
                 .filter(|fixed| usize::from(fixed.part_index) == part && !self.request.has_larger_budget),

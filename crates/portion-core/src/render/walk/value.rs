@@ -1,6 +1,6 @@
 //! Renders a value that a path or a section selects: by its structure, whole, as data or as received.
 
-use portion_json::scan::minified;
+use portion_json::scan::{JsonReader, minified};
 use portion_json::span::Span;
 
 use super::{PartWalk, RenderedPart, ReplyContent};
@@ -12,21 +12,24 @@ use crate::render::pieces::{base64_piece, fragment_piece, part_piece, rendering_
 use crate::render::portion::{PieceBody, PortionKind};
 use crate::render::rendering::{NoticeExtra, PageParts, RenderTarget, Rendering, RowFormat, max_name_chars};
 use crate::render::{chunk, list_wrapper, page, summary, upstream_paging};
-use crate::snapshot::{JsonOrigin, Layout, List, OrderedList, Part, PartBody, Slice, Structure};
-use crate::view::{Pagination, RequestedFields, Target, TargetValue, list_field_names, media};
+use crate::snapshot::{JsonOrigin, Layout, List, ObjectIndex, OrderedList, Part, PartBody, Slice, Structure};
+use crate::view::{
+    Pagination, RequestedFields, Target, TargetValue, list_field_names, media, record_has_any,
+    subject_has_any,
+};
 
 impl<'a> PartWalk<'a> {
     /// Renders the value.
-    pub(super) fn render_value(&self, node: &TargetValue, room: RemainingBudget<'_>) -> ReplyContent<'a> {
-        let part = usize::from(node.part);
-        if let Some(content) = self.render_media(node, room) {
+    pub(super) fn render_value(&self, value: &TargetValue, room: RemainingBudget<'_>) -> ReplyContent<'a> {
+        let part = usize::from(value.part);
+        if let Some(content) = self.render_media(value, room) {
             return content;
         }
-        let rendering = self.render_value_text(node, room);
+        let rendering = self.render_value_text(value, room);
         let next = rendering.next.map(|place| self.position_after(part, place));
         let pieces = match self.snapshot.parts().get(part) {
-            Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &rendering),
-            Some(whole) => vec![match &node.base64 {
+            Some(whole) if value.pointer.is_empty() => rendering_pieces(whole, &rendering),
+            Some(whole) => vec![match &value.base64 {
                 // Resources mark base64 as such.
                 Some(base64) if self.cx.read_uri.is_some() && self.request.view.raw => {
                     base64_piece(whole, &rendering, &base64.mime_type)
@@ -40,27 +43,27 @@ impl<'a> PartWalk<'a> {
             notice_part: Some(RenderedPart { part_index: part, rendering }),
             next_position: next,
             missing_parts: Vec::new(),
-            notice_address: self.ambiguous_address(node),
+            notice_address: self.ambiguous_address(value),
         }
     }
 
     /// Returns the address of a whole part, if other parts with text or JSON might be meant.
-    fn ambiguous_address(&self, node: &TargetValue) -> Option<&'a str> {
+    fn ambiguous_address(&self, value: &TargetValue) -> Option<&'a str> {
         let parts = self.snapshot.parts();
         let others = parts.iter().filter(|part| part.duplicate.is_none() && part.indexed_text().is_some());
-        let is_start = node.pointer.is_empty() && !self.request.is_continuation;
-        let part = parts.get(usize::from(node.part))?;
+        let is_start = value.pointer.is_empty() && !self.request.is_continuation;
+        let part = parts.get(usize::from(value.part))?;
         (is_start && others.count() > 1).then_some(part.address.as_str())
     }
 
     /// Renders a media block that a path selects, if it fits.
-    fn render_media(&self, node: &TargetValue, mut room: RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
-        let (at, policy) = (usize::from(node.part), self.cx.policy);
+    fn render_media(&self, value: &TargetValue, mut room: RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
+        let (at, policy) = (usize::from(value.part), self.cx.policy);
         // An entry of a resource is read as base64.
         let tool = self.cx.read_uri.is_none();
         if !tool
             || self.request.view.raw
-            || !node.pointer.is_empty()
+            || !value.pointer.is_empty()
             || !media::is_displayable(self.snapshot, at, policy)
         {
             return None;
@@ -72,37 +75,37 @@ impl<'a> PartWalk<'a> {
         shown.then(|| ReplyContent { pieces: pieces(), ..ReplyContent::default() })
     }
 
-    fn render_value_text(&self, node: &TargetValue, room: RemainingBudget<'_>) -> Rendering {
-        let pointer = self.value_pointer(node);
+    fn render_value_text(&self, value: &TargetValue, room: RemainingBudget<'_>) -> Rendering {
+        let pointer = self.value_pointer(value);
         if self.request.view.raw {
             let byte = match self.request.start.offset {
                 PartOffset::Byte(at) => at as usize,
                 PartOffset::Item(_) => 0,
             };
-            if let Some(base64) = &node.base64 {
+            if let Some(base64) = &value.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
-                let mut rendering = chunk::render_base64(&node.source, byte, &room, flat);
+                let mut rendering = chunk::render_base64(&value.source, byte, &room, flat);
                 rendering.meta.path = Some(pointer);
                 rendering.extras.push(NoticeExtra::MimeType(base64.mime_type.clone()));
                 return rendering;
             }
             let window = self.request.view.range.map(|window| window.span);
-            let stretch = window.unwrap_or(Span::new(0, node.source.len()));
-            let mut rendering = chunk::render_bytes(&node.source, stretch, byte, &room);
+            let stretch = window.unwrap_or(Span::new(0, value.source.len()));
+            let mut rendering = chunk::render_bytes(&value.source, stretch, byte, &room);
             rendering.meta.path = Some(pointer);
             return rendering;
         }
-        let at = (usize::from(node.part), self.request.start.offset);
-        let target = self.render_target(&node.subject, &pointer, !node.pointer.is_empty(), at);
-        let section = self.request.view.is_section && node.subject.is_json();
+        let at = (usize::from(value.part), self.request.start.offset);
+        let target = self.render_target(&value.subject, &pointer, !value.pointer.is_empty(), at);
+        let section = self.request.view.is_section && value.subject.is_json();
         let whole = section.then(|| render_whole_if_small(&target, room)).flatten();
         let part =
-            self.snapshot.parts().get(at.0).filter(|_| node.pointer.is_empty() && node.subject.is_json());
+            self.snapshot.parts().get(at.0).filter(|_| value.pointer.is_empty() && value.subject.is_json());
         let mut rendering = whole.unwrap_or_else(|| match part {
             Some(part) => render_part(part, &target, &room),
             None => render_subject(&target, &room),
         });
-        let encoding = node.base64.as_ref().and_then(|base64| base64.text_encoding.clone());
+        let encoding = value.base64.as_ref().and_then(|base64| base64.text_encoding.clone());
         rendering.meta.decoded = encoding.filter(|_| self.request.start.offset.is_start());
         if self.request.selects_list {
             rendering.meta.path = Some(pointer);
@@ -112,12 +115,12 @@ impl<'a> PartWalk<'a> {
 
     /// Returns the pointer of a node. The pointer of a value inside a string includes the pointer of that
     /// string.
-    fn value_pointer(&self, node: &TargetValue) -> String {
-        let part = usize::from(node.part);
+    fn value_pointer(&self, value: &TargetValue) -> String {
+        let part = usize::from(value.part);
         let named = self.snapshot.parts().get(part).and_then(Part::enclosing_string).is_some()
             && self.main_part == Some(part);
-        let base = if named && !node.pointer.is_empty() { "" } else { self.base_pointer(part) };
-        format!("{base}{}", node.pointer)
+        let base = if named && !value.pointer.is_empty() { "" } else { self.base_pointer(part) };
+        format!("{base}{}", value.pointer)
     }
 
     /// Returns the origin of the shown JSON, if it was found in a text and the notice describes it.
@@ -127,8 +130,8 @@ impl<'a> PartWalk<'a> {
         let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
         let is_shown = match &self.request.view.target {
             // Values inside it are reported only if they are shown differently from the source.
-            Target::Value(node) if !node.pointer.is_empty() => {
-                origin.has_replacements && *node.source != *node.subject.text
+            Target::Value(value) if !value.pointer.is_empty() => {
+                origin.has_replacements && *value.source != *value.subject.text
             }
             // An unchanged text needs no such report.
             _ => shaped.rendering.kind != PortionKind::Whole && self.request.start.offset.is_start(),
@@ -206,10 +209,23 @@ pub(in crate::render) fn render_in_string(
 /// Renders a list, object or text by its structure.
 pub(in crate::render) fn render_subject(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
     match &target.subject.structure {
-        Structure::List(list) => page::render(target, list, room),
+        Structure::List(list) => {
+            render_around_list(target, room).unwrap_or_else(|| page::render(target, list, room))
+        }
         Structure::Object(members) => summary::render(target, members, room),
         Structure::Text(text) => chunk::render(target, text, room),
     }
+}
+
+/// Renders the objects around a list if the requested fields are theirs, and no item has any of them.
+fn render_around_list(target: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Option<Rendering> {
+    let RequestedFields::Only(fields) = &target.view.field_selection else { return None };
+    let text: &str = &target.subject.text;
+    if subject_has_any(target.subject, fields) || !record_has_any(text, fields) {
+        return None;
+    }
+    let members = ObjectIndex::parse(&mut JsonReader::new(text)).ok()?;
+    Some(summary::render(target, &members, room))
 }
 
 /// Renders a part whole if it is below the thresholds of its kind, or if it is a section that fits.

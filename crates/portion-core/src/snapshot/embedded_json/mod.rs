@@ -69,12 +69,14 @@ impl JsonOrigin {
     }
 }
 
-/// Finds JSON in text that is not JSON, or in a string or object that holds JSON as a string.
+/// Finds JSON in text that is not JSON, or in a string or object that holds JSON as a string. A string of several lines is
+/// read as their text.
 pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
     match form {
-        Structure::Text(_) => {
-            find_in_text(text).or_else(|| find_in_string(text)).or_else(|| find_in_notation(text))
-        }
+        Structure::Text(_) => find_in_text(text)
+            .or_else(|| find_in_string(text))
+            .or_else(|| find_in_notation(text))
+            .or_else(|| find_lines_in_string(text)),
         Structure::Object(members) => find_in_member(text, members),
         Structure::List(_) => None,
     }
@@ -199,10 +201,29 @@ pub struct EnclosingString {
 
 /// Finds JSON in a text that is a JSON string.
 fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
+    parse_string(text, whole_string(text)?, String::new())
+}
+
+/// Returns the lines of a text that is a JSON string, as servers send that serialize each result.
+fn find_lines_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
+    let subject = IndexedText::from_payload(Slice::new(unescape(whole_string(text)?.slice(text))));
+    let origin = JsonOrigin {
+        text: text.clone(),
+        description: "text in a JSON string; raw=true returns the original".to_owned(),
+        short_description: "text in a string".to_owned(),
+        enclosing_string: None,
+        has_replacements: true,
+        offset_map: None,
+    };
+    subject.text.contains('\n').then_some((subject, origin))
+}
+
+/// Returns the span of the JSON string that is the whole text, if it is one.
+fn whole_string(text: &str) -> Option<Span> {
     let mut reader = JsonReader::new(text);
     let value = if reader.peek() == Ok(JsonKind::String) { reader.skip().ok()? } else { return None };
     reader.expect_end().ok()?;
-    parse_string(text, value, String::new())
+    Some(value)
 }
 
 /// Finds JSON in a string that makes up most of an object, or of an object nested in it.
@@ -212,7 +233,7 @@ fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, J
 }
 
 /// Finds the text in a string that makes up most of an object: its pointer, and the text. Short ones are not looked at.
-pub(crate) fn main_text(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
+pub fn main_text(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
     let (pointer, value) = main_string(text, members).filter(|(_, value)| value.len() >= MIN_TEXT_BYTES)?;
     let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
     (is_majority(text, value) && matches!(subject.structure, Structure::Text(_)))

@@ -222,8 +222,8 @@ fn write_offsets(offsets: &SparseOffsets, pieces: Option<&mut IndexPieces>, out:
 /// Returns the binary logarithm of the number of offsets for each coarse one.
 fn coarse_step_log2(entries: &[u32]) -> u32 {
     let text = entries.last().zip(entries.first()).map_or(0, |(last, first)| (last - first) as usize);
-    let most = (text / COARSE_BYTES).max(MAX_INLINE_OFFSETS);
-    entries.len().div_ceil(most).next_power_of_two().ilog2()
+    let max = (text / COARSE_BYTES).max(MAX_INLINE_OFFSETS);
+    entries.len().div_ceil(max).next_power_of_two().ilog2()
 }
 
 fn read_offsets(

@@ -173,9 +173,9 @@ fn push_split(words: &mut Vec<String>, word: String) {
     {
         Some(head.len())
     } else {
-        let head = |least: usize, endings: &[&str]| {
+        let head = |min: usize, endings: &[&str]| {
             let head = endings.iter().find_map(|ending| word.strip_suffix(ending));
-            head.map(str::len).filter(|head| *head >= least)
+            head.map(str::len).filter(|head| *head >= min)
         };
         head(3, &SPLIT_ENDINGS).or_else(|| head(1, &SHORT_PREFIX_ENDINGS))
     };

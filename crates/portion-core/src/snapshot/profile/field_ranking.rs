@@ -44,12 +44,12 @@ pub(super) fn rank_fields(samples: &FieldSamples, records: usize) -> Vec<Field> 
     order.into_iter().map(|at| Field { path: samples.fields[at].path.clone(), rank: ranks[at] }).collect()
 }
 
-/// Gives a rank to at most `most` fields that claim it and have a lower one: the lowest claims win, then
+/// Gives a rank to at most `max` fields that claim it and have a lower one: the lowest claims win, then
 /// the first fields.
 fn assign_rank(
     ranks: &mut [FieldRank],
     rank: FieldRank,
-    most: usize,
+    max: usize,
     claims: impl Iterator<Item = Option<usize>>,
 ) {
     let mut claims: Vec<(usize, usize)> =
@@ -57,7 +57,7 @@ fn assign_rank(
     claims
         .retain(|(_, at)| ranks[*at] > rank && !matches!(ranks[*at], FieldRank::Identity | FieldRank::Name));
     claims.sort_unstable();
-    claims.into_iter().take(most).for_each(|(_, at)| ranks[at] = rank);
+    claims.into_iter().take(max).for_each(|(_, at)| ranks[at] = rank);
 }
 
 /// A field with the hints from its name.

@@ -86,14 +86,13 @@ fn hold(words: &str, column: &[Option<Value>]) -> Result<(), TestCaseError> {
             prop_assert!((sum - numbers.iter().sum::<f64>()).abs() < 1e-6, "{}", words);
         } else if let Some(range) = claim.strip_prefix("number ") {
             let (range, _) = range.split_once(" (").unwrap_or((range, ""));
-            let (least, greatest) = range.split_once('…').expect("a range");
-            let (least, greatest): (f64, f64) =
-                (least.parse().expect("a number"), greatest.parse().expect("a number"));
-            prop_assert!(written(least) && written(greatest), "{}", words);
-            prop_assert!(numbers.iter().all(|n| (least..=greatest).contains(n)), "{}", words);
+            let (min, max) = range.split_once('…').expect("a range");
+            let (min, max): (f64, f64) = (min.parse().expect("a number"), max.parse().expect("a number"));
+            prop_assert!(written(min) && written(max), "{}", words);
+            prop_assert!(numbers.iter().all(|n| (min..=max).contains(n)), "{}", words);
             prop_assert_eq!(numbers.len(), here.len());
             let holders: Vec<usize> = (0..column.len())
-                .filter(|i| column[*i].as_ref().and_then(Value::as_f64) == Some(greatest))
+                .filter(|i| column[*i].as_ref().and_then(Value::as_f64) == Some(max))
                 .collect();
             match holders.as_slice() {
                 [one] => prop_assert!(claim.ends_with(&format!("(max at {one})")), "{}", words),

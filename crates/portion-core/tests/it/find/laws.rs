@@ -87,9 +87,9 @@ fn lines_by_hand(text: &str, pattern: &str) -> Vec<usize> {
 fn at_path(payload: &str, path: &str) -> Option<String> {
     let snapshot = snapshot(&[payload]);
     let request = Request { path: Some(path.to_owned()), ..Request::default() };
-    let asked = resolve(&snapshot, None, &request, &Policy::default()).ok()?;
-    assert_eq!(asked.start, Position::default());
-    let (_, subject) = asked.view.subjects(&snapshot).pop()?;
+    let resolved = resolve(&snapshot, None, &request, &Policy::default()).ok()?;
+    assert_eq!(resolved.start, Position::default());
+    let (_, subject) = resolved.view.subjects(&snapshot).pop()?;
     Some(subject.text.to_string())
 }
 

@@ -37,17 +37,17 @@ fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)],
         let _ = write!(transcript, " {control}={json}");
     }
     transcript.push('\n');
-    let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
-    let asked = rank(&snapshot, asked, policy, Tokenizer::Chars4.counter());
-    match render(&snapshot, &asked, policy, first_reply) {
+    let resolved = resolve(&snapshot, None, &request, policy).expect("it is there");
+    let resolved = rank(&snapshot, resolved, policy, Tokenizer::Chars4.counter());
+    match render(&snapshot, &resolved, policy, first_reply) {
         FirstReply::Untouched { .. } => transcript.push_str("untouched\n"),
         FirstReply::Portion(portion) => {
             show(&portion, &mut transcript);
             if let Some(next) = next(&portion) {
-                let view = view_with_pagination(asked.view, &portion);
-                let asked = resolve(&snapshot, Some((&view, next)), &Request::default(), policy);
+                let view = view_with_pagination(resolved.view, &portion);
+                let resolved = resolve(&snapshot, Some((&view, next)), &Request::default(), policy);
                 transcript.push_str("\ncall cursor=nextCursor\n");
-                let portion = render(&snapshot, &asked.expect("it goes on"), policy, follow_up_reply);
+                let portion = render(&snapshot, &resolved.expect("it goes on"), policy, follow_up_reply);
                 show(&portion, &mut transcript);
             }
         }
@@ -70,19 +70,19 @@ fn keyring() -> Keyring {
 
 fn render<T>(
     snapshot: &Snapshot,
-    asked: &ResolvedRequest,
+    resolved: &ResolvedRequest,
     policy: &Policy,
     render: impl Fn(&Snapshot, &ResolvedRequest, &Context<'_>) -> T,
 ) -> T {
     let mint = |position: Position| -> Option<CursorToken> {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(keyring().sign(&pointer, &Scope::from_principal("golden")))
     };
     // Counts by length, because the cost of a cursor must not depend on its content.
     let counter = Tokenizer::Chars4.counter();
     render(
         snapshot,
-        asked,
+        resolved,
         &Context {
             policy,
             counter,
@@ -298,8 +298,8 @@ fn a_booking_is_summarized() {
     assert!(notice["meta"]["detailsAvailable"]["sections"]["financials"].is_string(), "{notice}");
 
     let request = Request { section: Some("financials".into()), ..Request::default() };
-    let asked = resolve(&snapshot, Some((&asked_view(&policy), Position::default())), &request, &policy);
-    let portion = render(&snapshot, &asked.expect("it is there"), &policy, follow_up_reply);
+    let resolved = resolve(&snapshot, Some((&asked_view(&policy), Position::default())), &request, &policy);
+    let portion = render(&snapshot, &resolved.expect("it is there"), &policy, follow_up_reply);
     let PieceBody::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
     let whole: serde_json::Value = serde_json::from_str(&booking()).expect("JSON");
     let section: serde_json::Value = serde_json::from_str(body).expect("JSON stays JSON");

@@ -120,13 +120,13 @@ fn schools(controls: &[(&str, &str)], policy: &Policy) -> Vec<(Value, usize)> {
     for (control, json) in controls {
         request.set_control(control, json, policy).expect("a control");
     }
-    let asked = resolve(&snapshot, None, &request, policy).expect("a list");
-    let FirstReply::Portion(portion) = render(&snapshot, &asked, policy, first_reply) else {
+    let resolved = resolve(&snapshot, None, &request, policy).expect("a list");
+    let FirstReply::Portion(portion) = render(&snapshot, &resolved, policy, first_reply) else {
         panic!("asked for")
     };
     let mut replies = vec![portion];
     if let Some(next) = replies.last().and_then(next) {
-        let again = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), policy);
+        let again = resolve(&snapshot, Some((&resolved.view, next)), &Request::default(), policy);
         replies.push(render(&snapshot, &again.expect("it goes on"), policy, follow_up_reply));
     }
     let read = |portion: &portion_core::render::Portion| {

@@ -22,8 +22,8 @@ fn session(parts: &[Content]) -> Session {
     Session::new(Payload { blocks, ..Payload::default() }, Policy::default(), Tokenizer::O200k.counter())
 }
 
-fn bytes(dice: &mut Dice, most: usize) -> Vec<u8> {
-    (0..dice.below(most)).map(|_| dice.roll() as u8).collect()
+fn bytes(dice: &mut Dice, max: usize) -> Vec<u8> {
+    (0..dice.below(max)).map(|_| dice.roll() as u8).collect()
 }
 
 /// Reads the ranges of a binary's base64, alternately as text and as contents.

@@ -38,7 +38,7 @@ struct Content {
 /// Renders with a random secret and snapshot id. Returns the portion and the cursors in it.
 fn rendered(
     session: &Session,
-    asked: &ResolvedRequest,
+    resolved: &ResolvedRequest,
     fresh: bool,
     chance: u64,
 ) -> Option<(Portion, Vec<(CursorToken, Position)>)> {
@@ -47,7 +47,7 @@ fn rendered(
     let snapshot = std::array::from_fn(|_| dice.roll() as u8);
     let minted = RefCell::new(Vec::new());
     let mint = |position| {
-        let pointer = CursorTarget { snapshot, view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot, view: resolved.view.id(), position };
         let token = keyring.sign(&pointer, &Scope::from_principal("caller"));
         minted.borrow_mut().push((token.clone(), position));
         Some(token)
@@ -61,12 +61,12 @@ fn rendered(
         read_uri: session.read_uri,
     };
     let portion = if fresh {
-        match render::first_reply(&session.snapshot, asked, &cx) {
+        match render::first_reply(&session.snapshot, resolved, &cx) {
             FirstReply::Portion(portion) => portion,
             FirstReply::Untouched { .. } => return None,
         }
     } else {
-        render::follow_up_reply(&session.snapshot, asked, &cx)
+        render::follow_up_reply(&session.snapshot, resolved, &cx)
     };
     Some((portion, minted.into_inner()))
 }
@@ -89,24 +89,24 @@ fn content(portion: &Portion, minted: &[(CursorToken, Position)]) -> Content {
 /// Renders one request several times, asserts equal content, and returns where the walk continues.
 fn check_equal(
     session: &Session,
-    asked: &ResolvedRequest,
+    resolved: &ResolvedRequest,
     (fresh, plain): (bool, bool),
     dice: &mut Dice,
 ) -> Option<Next> {
     // Smaller budgets hold a notice only if its cursors are charged what they really cost.
-    if asked.token_budget < LEAST {
+    if resolved.token_budget < LEAST {
         return None;
     }
-    let (portion, minted) = rendered(session, asked, fresh, dice.roll())?;
+    let (portion, minted) = rendered(session, resolved, fresh, dice.roll())?;
     let expect = content(&portion, &minted);
     for _ in 1..TIMES {
-        let (other, minted) = rendered(session, asked, fresh, dice.roll()).expect("as before");
+        let (other, minted) = rendered(session, resolved, fresh, dice.roll()).expect("as before");
         assert_eq!(content(&other, &minted), expect);
-        session.costs_no_more(asked, &other, (fresh, plain));
+        session.costs_no_more(resolved, &other, (fresh, plain));
     }
     let next = portion.next_cursor()?;
     let at = minted.iter().find(|(token, _)| token == next).expect("its own cursor").1;
-    Some((render::view_with_pagination(asked.view.clone(), &portion), at))
+    Some((render::view_with_pagination(resolved.view.clone(), &portion), at))
 }
 
 fn check(mut dice: Dice, counter: &'static dyn TokenCounter) -> TestCaseResult {
@@ -115,22 +115,22 @@ fn check(mut dice: Dice, counter: &'static dyn TokenCounter) -> TestCaseResult {
     let mut session = Session::new(payloads::payload(&mut dice), policy, counter);
     session.read_uri = uri;
     let request = requests::request(&mut dice, &session.policy);
-    let Ok(asked) = resolve(&session.snapshot, None, &request, &session.policy) else {
+    let Ok(resolved) = resolve(&session.snapshot, None, &request, &session.policy) else {
         return reject("an error");
     };
-    let asked = rank(&session.snapshot, asked, &session.policy, session.counter);
+    let resolved = rank(&session.snapshot, resolved, &session.policy, session.counter);
     let plain = request == Request::default();
-    let mut next = check_equal(&session, &asked, (true, plain), &mut dice);
+    let mut next = check_equal(&session, &resolved, (true, plain), &mut dice);
     prop_assume!(next.is_some());
     for _ in 1..REPLIES {
         let Some((view, at)) = next else { break };
         let request =
             if dice.once_in(3) { requests::request(&mut dice, &session.policy) } else { Request::default() };
-        let Ok(asked) = resolve(&session.snapshot, Some((&view, at)), &request, &session.policy) else {
+        let Ok(resolved) = resolve(&session.snapshot, Some((&view, at)), &request, &session.policy) else {
             return reject("an error in a follow-up");
         };
-        let asked = rank(&session.snapshot, asked, &session.policy, session.counter);
-        next = check_equal(&session, &asked, (false, false), &mut dice);
+        let resolved = rank(&session.snapshot, resolved, &session.policy, session.counter);
+        next = check_equal(&session, &resolved, (false, false), &mut dice);
     }
     Ok(())
 }
@@ -175,14 +175,14 @@ fn equal_calls_serve_equal_pages() {
             for tokenizer in [Tokenizer::Auto, Tokenizer::O200k, Tokenizer::Cl100k] {
                 let payload = super::lossless::text_payload(list.clone());
                 let session = Session::new(payload, policy.clone(), tokenizer.counter());
-                let asked =
+                let resolved =
                     resolve(&session.snapshot, None, &Request::default(), &session.policy).expect("plain");
-                let next = check_equal(&session, &asked, (true, true), &mut dice);
+                let next = check_equal(&session, &resolved, (true, true), &mut dice);
                 let (view, at) = next.expect("it is long");
-                let asked =
+                let resolved =
                     resolve(&session.snapshot, Some((&view, at)), &Request::default(), &session.policy)
                         .expect("plain");
-                check_equal(&session, &asked, (false, false), &mut dice);
+                check_equal(&session, &resolved, (false, false), &mut dice);
             }
         }
     }

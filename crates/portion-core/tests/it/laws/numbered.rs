@@ -188,8 +188,8 @@ pub(crate) fn check_other_fields(mut dice: Dice) -> TestCaseResult {
     let mut notices = vec![first.notice.to_string()];
     for turn in 1..FAR {
         let page = Some(turn as u32).filter(|page| *page > 1 || dice.once_in(2));
-        let asked = Request { fields: Some("all".to_owned()), page, ..Request::default() };
-        let reply = session.recall(&root, &asked).expect("the same was asked before");
+        let request = Request { fields: Some("all".to_owned()), page, ..Request::default() };
+        let reply = session.recall(&root, &request).expect("the same was asked before");
         if reply.notice["meta"]["offset"].is_null() {
             assert_ne!(reply.kind(), "page", "{reply:?}");
             return reject("the list is shown as bytes");

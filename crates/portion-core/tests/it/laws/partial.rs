@@ -102,7 +102,7 @@ fn a_page_needs_few_blocks() {
         let here = Session::new(text_payload(text), Policy::default(), Tokenizer::Chars4.counter());
         let encoded = EncodedSnapshot::new(&here.snapshot);
         let first = here.call(&Request::default()).expect("nothing is asked").expect("it is long");
-        let (mut there, most) =
+        let (mut there, max) =
             (Session::new(text_payload(String::new()), Policy::default(), Tokenizer::Chars4.counter()), 4);
         for item in [count / 3, count / 2, count - 200] {
             let position =
@@ -116,7 +116,7 @@ fn a_page_needs_few_blocks() {
                     &here.follow_up(&first.view, position, &request).expect("a page"),
                     &portion.expect("a page"),
                 );
-                assert!(added <= most, "{added} of {} blocks", encoded.blocks.len());
+                assert!(added <= max, "{added} of {} blocks", encoded.blocks.len());
             }
         }
     }

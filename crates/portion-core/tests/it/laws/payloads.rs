@@ -172,8 +172,8 @@ pub(crate) fn alike(mut items: Vec<Json>) -> Vec<Json> {
 }
 
 fn length(dice: &mut Dice) -> usize {
-    let most = dice.pick(&[0, 1, 3, 10, 60, 60, 260]);
-    dice.within(0, most)
+    let max = dice.pick(&[0, 1, 3, 10, 60, 60, 260]);
+    dice.within(0, max)
 }
 
 /// Generates a list inside objects. The result is always an object.

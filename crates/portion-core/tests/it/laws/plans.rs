@@ -170,8 +170,8 @@ fn a_plan_is_close_to_the_cost() {
         let Some(plan) = reply.portion.plan() else { continue };
         let count = Tokenizer::O200k.counter().count(reply.text());
         // Records with repeated keys may cost more than their first values; the reply fits nevertheless.
-        let most = if seed % 2 == 0 { plan.tokens } else { plan.budget };
-        assert!(count <= most, "seed {seed}: {count} tokens of {plan:?}: {}", reply.text());
+        let max = if seed % 2 == 0 { plan.tokens } else { plan.budget };
+        assert!(count <= max, "seed {seed}: {count} tokens of {plan:?}: {}", reply.text());
         (planned, counted) = (planned + plan.tokens, counted + count);
     }
     assert!(planned > 30_000 && planned * 100 <= counted * 103, "{planned} planned, {counted} counted");

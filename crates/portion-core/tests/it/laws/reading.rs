@@ -137,6 +137,22 @@ fn json_in_a_string_stays_a_string() {
 }
 
 #[test]
+fn lines_in_a_json_string_are_lines() {
+    let line = |n| format!("2026-01-02 03:04:{:02} INFO step {n} ünïcode\n", n % 60);
+    let text = quote(&(0..900).map(line).collect::<Vec<_>>().concat());
+    let session = Session::new(payload(&text), Policy::default(), Tokenizer::Chars4.counter());
+    let first = session.call(&Request::default()).expect("plain").expect("long");
+    assert_eq!(first.notice["meta"]["about"]["levels"]["INFO"], 900, "{}", first.notice);
+    let line = Request { start_line: Some(71), end_line: Some(71), ..Request::default() };
+    let line = session.read(&View::root(), Position::default(), &line).expect("it is there");
+    assert!(line.pieces[0].body.as_str().contains("step 70 ünïcode"), "{}", line.pieces[0].body.as_str());
+    let raw = Request { raw: true, ..Request::default() };
+    let raw = session.read(&View::root(), Position::default(), &raw).expect("it is there");
+    let raw: String = session.walk_on(raw).iter().map(|reply| reply.pieces[0].body.as_str()).collect();
+    assert_eq!(raw, text);
+}
+
+#[test]
 fn an_invalid_number_is_reported() {
     let session = Session::new(payload(&list("NaN")), Policy::default(), Tokenizer::Chars4.counter());
     let request = Request { path: Some("/3".into()), ..Request::default() };

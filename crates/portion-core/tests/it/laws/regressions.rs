@@ -152,11 +152,11 @@ fn a_page_without_items_says_nothing_of_their_fields() {
     let first = session.call(&Request::default()).expect("plain").expect("long");
     assert!(first.notice["meta"].get("condensed").is_some(), "{}", first.notice);
     let end = Position { offset: PartOffset::Item(120), ..Position::default() };
-    let asked = resolve(&session.snapshot, Some((&first.view, end)), &Request::default(), &session.policy)
+    let resolved = resolve(&session.snapshot, Some((&first.view, end)), &Request::default(), &session.policy)
         .expect("a place after the items");
     let keyring = Keyring::new(&[0; 32]);
     let mint = |position| {
-        let target = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let target = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(keyring.sign(&target, &Scope::from_principal("")))
     };
     let cx = Context {
@@ -167,7 +167,7 @@ fn a_page_without_items_says_nothing_of_their_fields() {
         query_tool: None,
         read_uri: None,
     };
-    let portion = follow_up_reply(&session.snapshot, &asked, &cx);
+    let portion = follow_up_reply(&session.snapshot, &resolved, &cx);
     assert!(!portion.notice().contains("condensed"), "{}", portion.notice());
     assert!(!portion.notice().contains("fields=all"), "{}", portion.notice());
 }

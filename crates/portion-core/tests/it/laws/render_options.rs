@@ -349,7 +349,7 @@ fn very_many_exempt_parts_are_relayed() {
     blocks.push(block(30_000, format!("[{}]", items.join(","))));
     let payload = Payload { blocks, ..Payload::default() };
     let session = Session::new(payload, policy, Tokenizer::Chars4.counter());
-    let asked = resolve(&session.snapshot, None, &Request::default(), &session.policy).expect("plain");
+    let resolved = resolve(&session.snapshot, None, &Request::default(), &session.policy).expect("plain");
     let cx = Context {
         policy: &session.policy,
         counter: session.counter,
@@ -358,7 +358,7 @@ fn very_many_exempt_parts_are_relayed() {
         query_tool: None,
         read_uri: None,
     };
-    let FirstReply::Portion(portion) = first_reply(&session.snapshot, &asked, &cx) else {
+    let FirstReply::Portion(portion) = first_reply(&session.snapshot, &resolved, &cx) else {
         panic!("a large list")
     };
     assert_eq!((portion.pieces().len(), portion.kind().name()), (30_001, "page"));

@@ -17,8 +17,8 @@ use super::{cases, payloads};
 fn like_records(dice: &mut Dice) -> String {
     let len = dice.within(2, 40);
     let names = ["id", "name", "price", "a", "b", "", "\\u00e9", "x.y"];
-    let most = if dice.once_in(4) { names.len() } else { 6 };
-    let width = dice.within(1, most);
+    let max = if dice.once_in(4) { names.len() } else { 6 };
+    let width = dice.within(1, max);
     let (absent, null) = (dice.within(2, 9), dice.within(2, 9));
     let inside = dice.once_in(2);
     let record = |dice: &mut Dice| {

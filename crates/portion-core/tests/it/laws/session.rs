@@ -99,10 +99,10 @@ impl Session {
 
     /// Makes a call with these controls. Returns `None` if the payload passes untouched.
     pub(crate) fn call(&self, request: &Request) -> Result<Option<Reply>, ViewError> {
-        let asked = resolve(&self.snapshot, None, request, &self.policy)?;
-        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        let first = self.render(&asked, render::first_reply);
-        let again = self.render(&asked, render::first_reply);
+        let resolved = resolve(&self.snapshot, None, request, &self.policy)?;
+        let resolved = rank(&self.snapshot, resolved, &self.policy, self.counter);
+        let first = self.render(&resolved, render::first_reply);
+        let again = self.render(&resolved, render::first_reply);
         let same = match (&first, &again) {
             (FirstReply::Untouched { .. }, FirstReply::Untouched { .. }) => true,
             (FirstReply::Portion(first), FirstReply::Portion(again)) => is_same(first, again),
@@ -114,7 +114,7 @@ impl Session {
                 assert!(self.policy.render_options.metadata != MetadataMode::Always, "nothing is told");
                 None
             }
-            FirstReply::Portion(portion) => Some(self.checked(&asked, portion, Some(request))),
+            FirstReply::Portion(portion) => Some(self.checked(&resolved, portion, Some(request))),
         })
     }
 
@@ -132,24 +132,24 @@ impl Session {
 
     /// Makes a call with a cursor: a position in a view.
     pub(crate) fn read(&self, view: &View, from: Position, request: &Request) -> Result<Reply, ViewError> {
-        let asked = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
-        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        let portion = self.render(&asked, render::follow_up_reply);
+        let resolved = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
+        let resolved = rank(&self.snapshot, resolved, &self.policy, self.counter);
+        let portion = self.render(&resolved, render::follow_up_reply);
         self.reads.set(self.reads.get() + 1);
         if self.reads.get() <= AGAIN {
-            let again = self.render(&asked, render::follow_up_reply);
+            let again = self.render(&resolved, render::follow_up_reply);
             assert!(is_same(&portion, &again), "not repeatable: {portion:?}, then {again:?}");
         }
-        Ok(self.checked(&asked, portion, None))
+        Ok(self.checked(&resolved, portion, None))
     }
 
     /// Makes the same call again, answered from the stored snapshot.
     pub(crate) fn recall(&self, root: &View, request: &Request) -> Result<Reply, ViewError> {
         let base = Some((root, Position::default()));
-        let asked = resolve(&self.snapshot, base, request, &self.policy)?;
-        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        match self.render(&asked, render::first_reply) {
-            FirstReply::Portion(portion) => Ok(self.checked(&asked, portion, Some(request))),
+        let resolved = resolve(&self.snapshot, base, request, &self.policy)?;
+        let resolved = rank(&self.snapshot, resolved, &self.policy, self.counter);
+        match self.render(&resolved, render::first_reply) {
+            FirstReply::Portion(portion) => Ok(self.checked(&resolved, portion, Some(request))),
             FirstReply::Untouched { .. } => panic!("a page passes untouched"),
         }
     }
@@ -175,14 +175,14 @@ impl Session {
                 _ => 1 + part.text().matches('\n').count(),
             }
         });
-        let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes();
+        let max = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes();
         let mut replies = vec![reply];
         while replies.len() <= far
             && let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next()?)))
         {
             let reply = self.read(view, next, &Request::default()).expect("nothing new is asked");
             replies.push(reply);
-            assert!(replies.len() <= most, "no end after {most} replies: {:?}", replies.last());
+            assert!(replies.len() <= max, "no end after {max} replies: {:?}", replies.last());
         }
         replies
     }
@@ -194,18 +194,18 @@ impl Session {
         from: Position,
         request: &Request,
     ) -> Result<Portion, ViewError> {
-        let asked = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
-        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        Ok(self.render(&asked, render::follow_up_reply))
+        let resolved = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
+        let resolved = rank(&self.snapshot, resolved, &self.policy, self.counter);
+        Ok(self.render(&resolved, render::follow_up_reply))
     }
 
     fn render<T>(
         &self,
-        asked: &ResolvedRequest,
+        resolved: &ResolvedRequest,
         render: impl Fn(&Snapshot, &ResolvedRequest, &Context<'_>) -> T,
     ) -> T {
         let mint = |position| {
-            let pointer = CursorTarget { snapshot: *b"a shot", view: asked.view.id(), position };
+            let pointer = CursorTarget { snapshot: *b"a shot", view: resolved.view.id(), position };
             Some(keyring().sign(&pointer, &Scope::from_principal("caller")))
         };
         let (policy, counter) = (&self.policy, self.counter);
@@ -217,16 +217,16 @@ impl Session {
             query_tool: None,
             read_uri: self.read_uri,
         };
-        render(&self.snapshot, asked, &cx)
+        render(&self.snapshot, resolved, &cx)
     }
 
     /// Checks a reply. `fresh` is the request, for a first reply.
-    fn checked(&self, asked: &ResolvedRequest, portion: Portion, fresh: Option<&Request>) -> Reply {
+    fn checked(&self, resolved: &ResolvedRequest, portion: Portion, fresh: Option<&Request>) -> Reply {
         let notice = render_options::camel(portion.notice(), self.policy.render_options.metadata_style);
-        let (pieces, enveloped) = render_options::opened(self, &portion, &notice, &asked.view);
-        let view = render::view_with_pagination(asked.view.clone(), &portion);
+        let (pieces, enveloped) = render_options::opened(self, &portion, &notice, &resolved.view);
+        let view = render::view_with_pagination(resolved.view.clone(), &portion);
         let reply = Reply { portion, pieces, enveloped, notice, view };
-        self.fits(asked, &reply, fresh);
+        self.fits(resolved, &reply, fresh);
         self.is_valid(&reply, fresh.is_some());
         if reply.next().is_some() {
             let shows = |body: &PieceBody| !matches!(body, PieceBody::Text(text) if text.is_empty());
@@ -238,9 +238,9 @@ impl Session {
         reply
     }
 
-    fn fits(&self, asked: &ResolvedRequest, reply: &Reply, request: Option<&Request>) {
+    fn fits(&self, resolved: &ResolvedRequest, reply: &Reply, request: Option<&Request>) {
         let plain = request.is_some_and(|request| *request == Request::default());
-        self.costs_no_more(asked, &reply.portion, (request.is_some(), plain));
+        self.costs_no_more(resolved, &reply.portion, (request.is_some(), plain));
         let meta = &reply.notice["meta"];
         assert!(meta["budgetUsed"].as_f64().is_some_and(|used| used <= 1.0), "{meta}");
         assert!(meta["budgetRemaining"].is_u64(), "{meta}");
@@ -250,7 +250,7 @@ impl Session {
     /// `fresh`: it is a first reply; `plain`: the request has no controls.
     pub(crate) fn costs_no_more(
         &self,
-        asked: &ResolvedRequest,
+        resolved: &ResolvedRequest,
         portion: &Portion,
         (fresh, plain): (bool, bool),
     ) {
@@ -259,10 +259,10 @@ impl Session {
         let always = plain && self.policy.render_options.metadata == MetadataMode::Always;
         let threshold = self.policy.token_budget_threshold;
         // A small payload may cost up to the threshold, and media as much as they need.
-        let most = if always { threshold.max(asked.token_budget) } else { asked.token_budget };
+        let max = if always { threshold.max(resolved.token_budget) } else { resolved.token_budget };
         let twice = fresh && self.snapshot.structured_part().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
-        let most = most.min(share);
+        let max = max.min(share);
         let notice = portion.notice();
         let (mut tokens, mut bytes) = (0, ENVELOPE + notice.len());
         if let Some(notice) = portion.separate_notice() {
@@ -292,12 +292,12 @@ impl Session {
             tokens += cost;
             bytes += size;
         }
-        assert!(tokens <= most, "{tokens} tokens of {most}: {portion:?}");
+        assert!(tokens <= max, "{tokens} tokens of {max}: {portion:?}");
         assert!(tokens <= portion.tokens(), "{tokens} tokens, {} told", portion.tokens());
         let free = self.snapshot.structured_part().is_some_and(is_free);
         if let Some(structured) = portion.structured().filter(|_| !free) {
             let tokens = self.counter.count(&minified(structured));
-            assert!(tokens <= most, "structured: {tokens} tokens of {most}: {portion:?}");
+            assert!(tokens <= max, "structured: {tokens} tokens of {max}: {portion:?}");
             bytes += structured.len();
         }
         // The limit has a minimum.

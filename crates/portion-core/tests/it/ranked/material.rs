@@ -58,9 +58,9 @@ fn keyring() -> Keyring {
     Keyring::new(&[0; 32])
 }
 
-fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: bool) -> Option<Reply> {
+fn render(snapshot: &Snapshot, resolved: &ResolvedRequest, policy: &Policy, fresh: bool) -> Option<Reply> {
     let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(keyring().sign(&pointer, &Scope::from_principal("ranked")))
     };
     let cx = Context {
@@ -71,17 +71,17 @@ fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: 
         query_tool: None,
         read_uri: None,
     };
-    let first = fresh.then(|| first_reply(snapshot, asked, &cx));
+    let first = fresh.then(|| first_reply(snapshot, resolved, &cx));
     let portion = match first {
         Some(FirstReply::Untouched { .. }) => return None,
         Some(FirstReply::Portion(portion)) => portion,
-        None => follow_up_reply(snapshot, asked, &cx),
+        None => follow_up_reply(snapshot, resolved, &cx),
     };
     let notice: Value = serde_json::from_str(portion.notice()).expect("JSON");
     let next = notice.get("nextCursor").and_then(Value::as_str);
     let next = next
         .map(|token| keyring().verify(token, &Scope::from_principal("ranked")).expect("its own").position);
-    let view = view_with_pagination(asked.view.clone(), &portion);
+    let view = view_with_pagination(resolved.view.clone(), &portion);
     Some(Reply { meta: notice["meta"].clone(), view, next, portion })
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn call(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Poli
     for (name, json) in controls {
         request.set_control(name, json, policy).expect("a control");
     }
-    let asked = resolve(snapshot, None, &request, policy).expect("it is there");
-    render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true)
+    let resolved = resolve(snapshot, None, &request, policy).expect("it is there");
+    render(snapshot, &rank(snapshot, resolved, policy, counter()), policy, true)
 }
 
 /// Makes the same call again with these controls, answered from the stored snapshot.
@@ -107,16 +107,18 @@ pub(crate) fn recall(
         request.set_control(name, json, policy).expect("a control");
     }
     let root = first.view.root_with_pagination();
-    let asked = resolve(snapshot, Some((&root, Position::default())), &request, policy).expect("it is there");
-    render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true).expect("a page")
+    let resolved =
+        resolve(snapshot, Some((&root, Position::default())), &request, policy).expect("it is there");
+    render(snapshot, &rank(snapshot, resolved, policy, counter()), policy, true).expect("a page")
 }
 
 /// Returns the first reply and all follow-ups.
 pub(crate) fn walk(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Policy) -> Vec<Reply> {
     let mut replies: Vec<Reply> = call(snapshot, controls, policy).into_iter().collect();
     while let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next?))) {
-        let asked = resolve(snapshot, Some((view, next)), &Request::default(), policy).expect("it goes on");
-        let reply = render(snapshot, &rank(snapshot, asked, policy, counter()), policy, false);
+        let resolved =
+            resolve(snapshot, Some((view, next)), &Request::default(), policy).expect("it goes on");
+        let reply = render(snapshot, &rank(snapshot, resolved, policy, counter()), policy, false);
         replies.push(reply.expect("follow-ups are portions"));
         assert!(replies.len() < 1_000, "no end");
     }

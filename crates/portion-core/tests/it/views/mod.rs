@@ -22,10 +22,10 @@ use portion_core::view::ResolvedRequest;
 use portion_tokens::Tokenizer;
 
 /// Returns the first reply to a resolved request.
-fn reply(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy) -> FirstReply {
+fn reply(snapshot: &Snapshot, resolved: &ResolvedRequest, policy: &Policy) -> FirstReply {
     let keyring = Keyring::new(&[0; 32]);
     let mint = |position| {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(keyring.sign(&pointer, &Scope::from_principal("")))
     };
     let cx = Context {
@@ -36,5 +36,5 @@ fn reply(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy) -> First
         query_tool: None,
         read_uri: None,
     };
-    first_reply(snapshot, asked, &cx)
+    first_reply(snapshot, resolved, &cx)
 }

@@ -19,10 +19,10 @@ fn body_tokens(text: &str, controls: &[(&str, &str)]) -> (usize, usize) {
     for (name, json) in controls {
         request.set_control(name, json, &policy).expect("valid controls");
     }
-    let asked = resolve(&snapshot, None, &request, &policy).expect("it is there");
+    let resolved = resolve(&snapshot, None, &request, &policy).expect("it is there");
     let keyring = Keyring::new(&[0; 32]);
     let mint = |position| {
-        let target = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let target = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(keyring.sign(&target, &Scope::from_principal("")))
     };
     let counter = Tokenizer::O200k.counter();
@@ -34,7 +34,7 @@ fn body_tokens(text: &str, controls: &[(&str, &str)]) -> (usize, usize) {
         query_tool: None,
         read_uri: None,
     };
-    let FirstReply::Portion(portion) = first_reply(&snapshot, &asked, &cx) else { panic!("it is shaped") };
+    let FirstReply::Portion(portion) = first_reply(&snapshot, &resolved, &cx) else { panic!("it is shaped") };
     let shown = Value::from(portion.pieces()[0].body.as_str()).to_string();
     let notice = portion.separate_notice().expect("a notice");
     (counter.count(&shown) + counter.count(notice), portion.tokens())

@@ -29,11 +29,11 @@ fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (Stri
     for (name, json) in controls {
         assert_eq!(request.set_control(name, json, &policy), Ok(true));
     }
-    let asked = match resolve(&snapshot, None, &request, &policy) {
-        Ok(asked) => rank(&snapshot, asked, &policy, Tokenizer::Chars4.counter()),
+    let resolved = match resolve(&snapshot, None, &request, &policy) {
+        Ok(resolved) => rank(&snapshot, resolved, &policy, Tokenizer::Chars4.counter()),
         Err(error) => return (format!("{}: {error}; {}", error.code(), error.advice()), Value::Null),
     };
-    match reply(&snapshot, &asked, &policy) {
+    match reply(&snapshot, &resolved, &policy) {
         FirstReply::Untouched { .. } => (text.to_owned(), Value::Null),
         FirstReply::Portion(portion) => {
             let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");

@@ -26,13 +26,13 @@ fn step(
     controls: Controls<'_>,
 ) -> (String, View, Option<Position>) {
     let policy = Policy::default();
-    let asked = resolve(snapshot, base, &request(controls), &policy).expect("it is there");
-    let FirstReply::Portion(portion) = reply(snapshot, &asked, &policy) else { panic!("it is shaped") };
+    let resolved = resolve(snapshot, base, &request(controls), &policy).expect("it is there");
+    let FirstReply::Portion(portion) = reply(snapshot, &resolved, &policy) else { panic!("it is shaped") };
     let next = portion.next_cursor().map(|cursor| {
         let target = Keyring::new(&[0; 32]).verify(cursor.as_str(), &Scope::from_principal(""));
         target.expect("a cursor of this test").position
     });
-    (portion.pieces().iter().map(|piece| piece.body.as_str()).collect(), asked.view, next)
+    (portion.pieces().iter().map(|piece| piece.body.as_str()).collect(), resolved.view, next)
 }
 
 /// Walks a text with all controls in every call, and with those of the first call only: the contents are the same.

@@ -62,8 +62,8 @@ fn content_blocks_are_recognized_in_every_place() {
 /// Returns `structuredContent` of the first reply without its notice.
 fn structured(snapshot: &Snapshot, request: &Request) -> (Value, Vec<String>) {
     let policy = Policy::default();
-    let asked = resolve(snapshot, None, request, &policy).expect("it is there");
-    let FirstReply::Portion(portion) = reply(snapshot, &asked, &policy) else { panic!("it is shaped") };
+    let resolved = resolve(snapshot, None, request, &policy).expect("it is there");
+    let FirstReply::Portion(portion) = reply(snapshot, &resolved, &policy) else { panic!("it is shaped") };
     let texts = portion.pieces().iter().map(|piece| piece.body.as_str().to_owned()).collect();
     let mut json: Value = serde_json::from_str(portion.structured().expect("it is there")).expect("JSON");
     for key in ["nextCursor", "totalCount", "meta"] {

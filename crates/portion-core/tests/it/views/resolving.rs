@@ -18,12 +18,12 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String
     for (name, json) in controls {
         request.set_control(name, json, &policy)?;
     }
-    let asked = resolve(&snapshot, None, &request, &policy)?;
-    let shown = match reply(&snapshot, &asked, &policy) {
+    let resolved = resolve(&snapshot, None, &request, &policy)?;
+    let shown = match reply(&snapshot, &resolved, &policy) {
         FirstReply::Untouched { .. } => text.to_owned(),
         FirstReply::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),
     };
-    Ok((asked, shown))
+    Ok((resolved, shown))
 }
 
 /// Returns the content served for a request.
@@ -197,14 +197,14 @@ fn a_page_is_a_position() {
     assert_eq!(position(&[("page", "3"), ("limit", "20")]), Ok(PartOffset::Item(40)));
     assert_eq!(position(&[("page", "3")]), Ok(PartOffset::Item(100)));
     assert_eq!(position(&[("page", "4294967295"), ("limit", "200")]), Ok(PartOffset::Item(u32::MAX)));
-    assert_eq!(ask(LIST, &[]).map(|(asked, _)| asked.start), Ok(Position::default()));
+    assert_eq!(ask(LIST, &[]).map(|(resolved, _)| resolved.start), Ok(Position::default()));
 }
 
 /// Views are stored by id: no two different views may share one.
 #[test]
 fn different_views_have_different_ids() {
     let json = r#"{"items":[{"all":1,"a":2,"b":3,"a,b":4,"a\nb":5}]}"#;
-    let id = |controls| ask(json, controls).map(|(asked, _)| asked.view.id()).expect("a view");
+    let id = |controls| ask(json, controls).map(|(resolved, _)| resolved.view.id()).expect("a view");
     let views = [
         id(&[]),
         id(&[("fields", "\"all\"")]),

@@ -38,14 +38,14 @@ fn snapshot_of(payload: &str, items: usize) -> Snapshot {
 fn body_of(snapshot: &Snapshot, request: &Request, read_call: FollowUpCall<'_>) -> Value {
     let policy = Policy::default();
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal(""));
-    let asked = resolve(snapshot, None, request, &policy).expect("a request");
+    let resolved = resolve(snapshot, None, request, &policy).expect("a request");
     let issue_cursor = |position: Position| {
-        Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: asked.view.id(), position }, &scope))
+        Some(keyring.sign(&CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position }, &scope))
     };
     let counter = Tokenizer::Chars4.counter();
     let (policy, issue_cursor) = (&policy, &issue_cursor);
     let cx = Context { policy, counter, issue_cursor, read_call, query_tool: None, read_uri: None };
-    let portion = follow_up_reply(snapshot, &asked, &cx);
+    let portion = follow_up_reply(snapshot, &resolved, &cx);
     let mut body: Value = serde_json::from_str(portion.pieces()[0].body.as_str()).expect("JSON");
     let mut open = vec![&mut body];
     while let Some(value) = open.pop() {

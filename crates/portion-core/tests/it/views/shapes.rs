@@ -108,10 +108,40 @@ fn fields_of_records_are_those_of_the_nearest_object_that_has_them() {
     );
     let list = r#"{"total":2,"items":[{"id":1,"name":"a"},{"id":2,"name":"b"}]}"#;
     check(list, &[("fields", "\"id,total\"")], r#"{"total":2,"items":[{"id":1},{"id":2}]}"#);
-    assert!(shown_error(list, "\"items\"").starts_with("field_unknown"));
+    // The name of the list is the whole list, whatever is named beside it.
+    for names in ["\"items\"", "\"items,total\""] {
+        check(list, &[("fields", names)], list);
+    }
+    check(list, &[("fields", "\"items.name\"")], r#"{"total":2,"items":[{"name":"a"},{"name":"b"}]}"#);
+    check(list, &[("fields", "\"total\"")], r#"{"total":2}"#);
     // Two objects are as near: neither is meant.
     let pair = r#"[{"guest":{"name":"a"},"host":{"name":"b"}}]"#;
     assert!(shown_error(pair, "\"name\"").starts_with("field_unknown"));
+}
+
+#[test]
+fn fields_around_a_long_list_are_those_of_the_nearest_object_that_has_them() {
+    let notes: Vec<String> = (0..300).map(|n| format!("\"note {n}: {}\"", "word ".repeat(6))).collect();
+    let booking = format!(
+        "{{\"status\":\"success\",\"result\":{{\"id\":5,\"guestName\":\"Ada\",\"status\":\"new\",\"details\":{{\"notes\":[{}]}}}}}}",
+        notes.join(",")
+    );
+    check(&booking, &[("fields", "\"id,guestName\"")], r#"{"result":{"id":5,"guestName":"Ada"}}"#);
+    check(&booking, &[("fields", "\"status\"")], r#"{"result":{"status":"new"}}"#);
+    check(&booking, &[("fields", "\"/status\"")], r#"{"status":"success"}"#);
+    check(&booking, &[("fields", "\"result.id\"")], r#"{"result":{"id":5}}"#);
+    for names in ["\"details\"", "\"details.notes\"", "\"id,details\""] {
+        let page = shown(&booking, &[("fields", names)]);
+        assert!(page.contains("note 0:") && page.contains("note 9:"), "{names}: {page}");
+    }
+    let rows: Vec<String> = (0..200).map(|n| format!("{{\"id\":{n},\"name\":\"n{n}\"}}")).collect();
+    let list = format!(
+        "{{\"status\":\"ok\",\"result\":{{\"rows\":[{}],\"owner\":{{\"name\":\"o\"}}}}}}",
+        rows.join(",")
+    );
+    check(&list, &[("fields", "\"owner.name\"")], r#"{"result":{"owner":{"name":"o"}}}"#);
+    assert!(shown(&list, &[("fields", "\"name\"")]).contains(r#"{"name":"n1"}"#));
+    assert!(shown_error(&list, "\"owner.nme\"").starts_with("field_unknown"));
 }
 
 #[test]

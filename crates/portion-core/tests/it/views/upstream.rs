@@ -60,14 +60,14 @@ fn check_with_transport(
     let snapshot =
         capture(Payload { blocks, paging_arguments: paging, transport_page, ..Payload::default() });
     let counter = Tokenizer::Chars4.counter();
-    let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+    let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
     let mint = |position: Position| {
-        let pointer = CursorTarget { snapshot: [0; 6], view: asked.view.id(), position };
+        let pointer = CursorTarget { snapshot: [0; 6], view: resolved.view.id(), position };
         Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let (read_call, query_tool, read_uri) = ("portion_read".into(), None, None);
     let cx = Context { policy: &policy, counter, issue_cursor: &mint, read_call, query_tool, read_uri };
-    let FirstReply::Portion(portion) = first_reply(&snapshot, &asked, &cx) else {
+    let FirstReply::Portion(portion) = first_reply(&snapshot, &resolved, &cx) else {
         panic!("untouched: {payload}")
     };
     let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
@@ -124,8 +124,8 @@ fn the_next_step_is_named_whatever_is_shown() {
         let next = Some(NextPage::Call("portion_read(cursor=c)".into()));
         let transport_page = TransportPage { next, total: None }.into_field();
         let snapshot = capture(Payload { blocks, transport_page, ..Payload::default() });
-        let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
-        let FirstReply::Portion(portion) = super::reply(&snapshot, &asked, &policy) else {
+        let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+        let FirstReply::Portion(portion) = super::reply(&snapshot, &resolved, &policy) else {
             panic!("untouched: {texts:?}")
         };
         let notice = portion.separate_notice().expect("a notice");
@@ -261,6 +261,22 @@ fn pages_of_the_upstream_are_reported() {
 }
 
 #[test]
+fn bodies_say_where_their_page_begins() {
+    check(
+        r#"{"content":[$],"totalElements":9,"number":0,"size":3,"last":false}"#,
+        "page size",
+        "9 repeat the call with page=1",
+    );
+    check(r#"{"items":[$],"page":0,"total_pages":3}"#, "page", "- repeat the call with page=1");
+    // The arguments of the tool are unknown.
+    check(
+        r#"{"issues":[$],"startAt":0,"maxResults":3,"total":9}"#,
+        "",
+        "9 the upstream has more, from startAt=3 on",
+    );
+}
+
+#[test]
 fn last_pages_have_no_next() {
     check(r#"{"count":1000,"next":null,"previous":"https://a/?page=9","results":[$]}"#, "page", "1000 -");
     check(r#"{"result":[$],"count":500,"limit":100,"offset":497}"#, "offset", "500 -");
@@ -277,6 +293,8 @@ fn payloads_that_are_not_pages() {
         r#"{"items":[$],"total":3,"page":1,"pages":1}"#,
         r#"{"items":[$],"total":129.5,"limit":9}"#,
         r#"{"items":[$],"has_more":false}"#,
+        r#"{"items":[$],"number":7}"#,
+        r#"{"items":[$],"number":2,"size":3,"last":true}"#,
         r#"{"items":[$],"next":null,"nextCursor":""}"#,
         r#"{"items":[$],"stats":{"count":900,"next":"x"}}"#,
         "[$]",

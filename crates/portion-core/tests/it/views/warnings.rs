@@ -14,8 +14,8 @@ fn check(text: &str, warn_at: f64, expect: &str) {
     let policy = Policy { warn_at, ..Policy::default() };
     let blocks = vec![Block::new("/content/0/text", Content::Text(text.to_owned()))];
     let snapshot = capture(Payload { blocks, ..Payload::default() });
-    let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
-    let FirstReply::Portion(portion) = reply(&snapshot, &asked, &policy) else { panic!("untouched") };
+    let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+    let FirstReply::Portion(portion) = reply(&snapshot, &resolved, &policy) else { panic!("untouched") };
     let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
     let warning = notice["meta"]["warning"].as_str().unwrap_or_default();
     let call = warning.strip_prefix("near the budget: ").and_then(|rest| rest.strip_suffix(" costs less"));

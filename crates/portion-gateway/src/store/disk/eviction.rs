@@ -20,26 +20,26 @@ pub(super) fn evicted_for(
     limit: u64,
     spares_own: bool,
 ) -> Option<Vec<Entry>> {
-    let mut held: HashMap<[u8; 32], u64> = HashMap::from([(own, 0)]);
+    let mut used: HashMap<[u8; 32], u64> = HashMap::from([(own, 0)]);
     for entry in &entries {
-        *held.entry(entry.scope).or_default() += entry.bytes;
+        *used.entry(entry.scope).or_default() += entry.bytes;
     }
-    let share = limit / held.len() as u64;
-    let mut total: u64 = held.values().sum();
+    let share = limit / used.len() as u64;
+    let mut total: u64 = used.values().sum();
     let mut evicted = Vec::new();
     while total + bytes > limit {
-        let of_own = held.get(&own).copied().unwrap_or_default();
+        let of_own = used.get(&own).copied().unwrap_or_default();
         let victim = if of_own > 0 && of_own + bytes > share {
             (!spares_own).then_some(own)?
         } else {
-            let others = held.iter().filter(|(scope, bytes)| **scope != own && **bytes > 0);
+            let others = used.iter().filter(|(scope, bytes)| **scope != own && **bytes > 0);
             *others.max_by_key(|(_, bytes)| **bytes)?.0
         };
         let oldest = entries.iter().position(|entry| entry.scope == victim)?;
         let entry = entries.remove(oldest);
         total -= entry.bytes;
-        if let Some(held) = held.get_mut(&victim) {
-            *held -= entry.bytes;
+        if let Some(used) = used.get_mut(&victim) {
+            *used -= entry.bytes;
         }
         evicted.push(entry);
     }
@@ -50,21 +50,21 @@ pub(super) fn evicted_for(
 mod tests {
     use super::{Entry, evicted_for};
 
-    /// Checks which snapshots go: `held` has the scope and bytes of each, the least recently used first.
+    /// Checks which snapshots go: `used` has the scope and bytes of each, the least recently used first.
     #[track_caller]
-    fn check(held: &[(u8, u64)], own: u8, bytes: u64, gone: &[i64]) {
+    fn check(used: &[(u8, u64)], own: u8, bytes: u64, gone: &[i64]) {
         let entry = |(at, (scope, bytes)): (usize, &(u8, u64))| Entry {
             row: at as i64,
             scope: [*scope; 32],
             bytes: *bytes,
         };
-        let entries: Vec<Entry> = held.iter().enumerate().map(entry).collect();
+        let entries: Vec<Entry> = used.iter().enumerate().map(entry).collect();
         let evicted = |spares_own| {
             let evicted = evicted_for(entries.clone(), [own; 32], bytes, 100, spares_own);
             evicted.map(|evicted| evicted.iter().map(|entry| entry.row).collect::<Vec<_>>())
         };
         assert_eq!(evicted(false).as_deref(), Some(gone));
-        let is_own = gone.iter().any(|row| held[*row as usize].0 == own);
+        let is_own = gone.iter().any(|row| used[*row as usize].0 == own);
         assert_eq!(evicted(true).as_deref(), (!is_own).then_some(gone));
     }
 

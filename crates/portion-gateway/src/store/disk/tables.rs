@@ -121,7 +121,7 @@ impl Shared {
         };
         tx.execute("UPDATE snapshots SET used = ? WHERE row = ?", [now, row])?;
         let (bytes_count, limit) = (bytes.len(), self.limits.bytes);
-        if self.is_temporary && held_without(tx, None)? + bytes_count as u64 > limit {
+        if self.is_temporary && used_without(tx, None)? + bytes_count as u64 > limit {
             // Without room for its new pagination, a view that is there stays as it is.
             let known = field(tx, row, FieldName::View(view))?;
             let no_capacity = StoreWriteError::NoCapacity { bytes: bytes_count, room: limit as usize };
@@ -140,7 +140,7 @@ impl Shared {
         (bytes, now): (u64, i64),
     ) -> rusqlite::Result<bool> {
         let limit = self.limits.bytes;
-        let fits = || held_without(tx, Some((scope, id))).map(|held| held + bytes <= limit);
+        let fits = || used_without(tx, Some((scope, id))).map(|used| used + bytes <= limit);
         if fits()? {
             return Ok(true);
         }
@@ -240,11 +240,11 @@ fn field(tx: &Transaction<'_>, row: i64, name: FieldName) -> rusqlite::Result<Op
 }
 
 /// Returns the bytes of all snapshots but one.
-fn held_without(tx: &Transaction<'_>, other: Option<([u8; 32], SnapshotId)>) -> rusqlite::Result<u64> {
-    let held = "SELECT ifnull(sum(bytes), 0) FROM snapshots WHERE NOT (scope IS ? AND id IS ?)";
+fn used_without(tx: &Transaction<'_>, other: Option<([u8; 32], SnapshotId)>) -> rusqlite::Result<u64> {
+    let used = "SELECT ifnull(sum(bytes), 0) FROM snapshots WHERE NOT (scope IS ? AND id IS ?)";
     let (scope, id) = other.unzip();
-    let held: i64 = tx.query_row(held, params![scope, id], |row| row.get(0))?;
-    Ok(held.unsigned_abs())
+    let used: i64 = tx.query_row(used, params![scope, id], |row| row.get(0))?;
+    Ok(used.unsigned_abs())
 }
 
 /// Removes a snapshot, and keeps its header for a while.

@@ -68,8 +68,8 @@ fn without_waiting<T: Send>(work: impl Future<Output = T> + Send) -> T {
     std::thread::scope(|scope| scope.spawn(run).join().expect("nobody waits"))
 }
 
-fn fetched(held: &StoredSnapshot) -> usize {
-    held.snapshot.upstream_list().expect("a list").fetched
+fn fetched(stored: &StoredSnapshot) -> usize {
+    stored.snapshot.upstream_list().expect("a list").fetched
 }
 
 #[tokio::test]
@@ -131,20 +131,20 @@ async fn another_version_in_the_store_is_read() {
     let views = (&first.snapshot, selected.clone());
     here.put_view(&ada(), ID, views, Instant::now()).await.expect("there is room");
     assert!(here.flush(WRITE_TIME));
-    let held = found(&here).await;
-    let same = here.refresh(&ada(), held.clone(), Instant::now()).await;
-    assert!(Arc::ptr_eq(&same.snapshot, &held.snapshot), "nothing else is stored");
+    let stored = found(&here).await;
+    let same = here.refresh(&ada(), stored.clone(), Instant::now()).await;
+    assert!(Arc::ptr_eq(&same.snapshot, &stored.snapshot), "nothing else is stored");
     for (count, is_partial) in [(5, true), (3, true), (3, false)] {
         there.replace(&ada(), list(count, is_partial), THERE, Instant::now()).await.expect("there is room");
-        let held = here.find(&ada(), ID, selected.id(), Instant::now()).await.expect("it is in memory");
-        let fresh = here.refresh(&ada(), held, Instant::now()).await;
+        let stored = here.find(&ada(), ID, selected.id(), Instant::now()).await.expect("it is in memory");
+        let fresh = here.refresh(&ada(), stored, Instant::now()).await;
         let now = fresh.snapshot.upstream_list().expect("a list");
         assert_eq!((now.fetched, now.is_partial), (count, is_partial), "more, less, or the last of it");
         assert_eq!(fresh.view.id(), selected.id(), "the view is the same");
         assert!(fresh.rule.is_some(), "its rule applies as before");
-        let held = found(&here).await;
-        assert_eq!(fetched(&held), count, "the memory has it, too");
-        assert!(held.rule.is_some());
+        let stored = found(&here).await;
+        assert_eq!(fetched(&stored), count, "the memory has it, too");
+        assert!(stored.rule.is_some());
     }
     there.replace(&ada(), list(9, false), THERE, Instant::now()).await.expect("there is room");
     let complete = here.refresh(&ada(), found(&here).await, Instant::now()).await;
@@ -159,12 +159,12 @@ async fn views_in_memory_are_kept() {
     let first = list(2, true);
     here.put(&ada(), first.clone(), Instant::now()).await.expect("there is room");
     assert!(here.flush(WRITE_TIME));
-    let held = found(&here).await;
+    let stored = found(&here).await;
     let other = instance(root.path());
     other.replace(&ada(), list(5, true), THERE, Instant::now()).await.expect("there is room");
     let selected = selection(&first);
     here.memory.put_view(&ada(), ID, selected.clone(), Instant::now()).expect("there is room");
-    let fresh = here.refresh(&ada(), held, Instant::now()).await;
+    let fresh = here.refresh(&ada(), stored, Instant::now()).await;
     assert_eq!(fetched(&fresh), 5);
     let kept = here.memory.find(&ada(), ID, selected.id(), Instant::now()).expect("it is in memory");
     assert_eq!((fetched(&kept), kept.view.id()), (5, selected.id()));
@@ -178,7 +178,7 @@ async fn a_view_is_read_with_its_version() {
         let (here, there) = (instance(root.path()), instance(root.path()));
         here.put(&ada(), list(2, is_partial), Instant::now()).await.expect("there is room");
         assert!(here.flush(WRITE_TIME));
-        let held = found(&here).await;
+        let stored = found(&here).await;
         let other = list(if is_partial { 5 } else { 2 }, is_partial);
         let selected = selection(&other);
         there.replace(&ada(), other.clone(), THERE, Instant::now()).await.expect("there is room");
@@ -187,7 +187,11 @@ async fn a_view_is_read_with_its_version() {
         assert!(there.flush(WRITE_TIME));
         let read = here.find(&ada(), ID, selected.id(), Instant::now()).await.expect("it is stored");
         assert_eq!(fetched(&read), if is_partial { 5 } else { 2 });
-        assert_eq!(Arc::ptr_eq(&read.snapshot, &held.snapshot), !is_partial, "a complete list is in memory");
+        assert_eq!(
+            Arc::ptr_eq(&read.snapshot, &stored.snapshot),
+            !is_partial,
+            "a complete list is in memory"
+        );
     }
 }
 
@@ -197,10 +201,10 @@ async fn a_list_that_the_store_has_lost_stays() {
     let here = instance(root.path());
     here.put(&ada(), list(2, true), Instant::now()).await.expect("there is room");
     assert!(here.flush(WRITE_TIME));
-    let held = found(&here).await;
+    let stored = found(&here).await;
     std::fs::remove_file(root.path().join("results.db")).expect("it is removed");
     let (scope, now) = (ada(), Instant::now());
-    assert_eq!(fetched(&without_waiting(here.refresh(&scope, held, now))), 2);
+    assert_eq!(fetched(&without_waiting(here.refresh(&scope, stored, now))), 2);
 }
 
 /// Another instance may have more of it.

@@ -72,35 +72,35 @@ impl SnapshotCache {
     pub(super) fn put(
         &mut self,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         let now = self.expire(now);
-        let mut views = ViewCache::new(&deposit.snapshot, &deposit.view);
-        let name = deposit.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
-        let arguments = deposit.arguments.as_ref().map_or(0, |arguments| arguments.len());
+        let mut views = ViewCache::new(&new.snapshot, &new.view);
+        let name = new.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
+        let arguments = new.arguments.as_ref().map_or(0, |arguments| arguments.len());
         let root_id = views.root().id();
-        if deposit.view.id() != root_id {
-            let weight = views::view_bytes(&deposit.view);
-            views.add(deposit.view, weight);
+        if new.view.id() != root_id {
+            let weight = views::view_bytes(&new.view);
+            views.add(new.view, weight);
         }
-        let bytes = deposit.snapshot.heap_bytes() + name + arguments + OVERHEAD_BYTES + views.bytes();
+        let bytes = new.snapshot.heap_bytes() + name + arguments + OVERHEAD_BYTES + views.bytes();
         if views.bytes() > views.capacity_bytes() {
             return self.reject(views.bytes(), views.capacity_bytes());
         }
-        let replaced = self.entries.get(&deposit.id).map(|entry| entry.bytes);
+        let replaced = self.entries.get(&new.id).map(|entry| entry.bytes);
         let growth = bytes.saturating_sub(replaced.unwrap_or_default());
-        self.evict_for(scope, growth, replaced.map(|_| deposit.id))?;
+        self.evict_for(scope, growth, replaced.map(|_| new.id))?;
         // Ids are random, so this is a repeated write, or a list that has grown, which keeps its reuse key.
-        let reuse_key = deposit.reuse_key.or_else(|| self.current_reuse_key(scope, deposit.id));
-        self.detach(deposit.id);
+        let reuse_key = new.reuse_key.or_else(|| self.current_reuse_key(scope, new.id));
+        self.detach(new.id);
         let (tick, expires) = (self.next_tick(), now.checked_add(self.limits.ttl));
-        self.by_last_use.insert(tick, deposit.id);
-        self.usage.add(*scope, UsageEntry { id: deposit.id, last_used: tick, bytes, reuse_key });
+        self.by_last_use.insert(tick, new.id);
+        self.usage.add(*scope, UsageEntry { id: new.id, last_used: tick, bytes, reuse_key });
         self.bytes += bytes;
         let NewSnapshot {
             id, snapshot, endpoint, arguments, rule, redaction, origin_snapshot: origin, ..
-        } = deposit;
+        } = new;
         self.entries.insert(
             id,
             CacheEntry {
@@ -203,10 +203,10 @@ impl SnapshotCache {
         let now = self.expire(now);
         let id = self.usage.find_reusable(scope, reuse)?;
         let slot = self.entries.get(&id)?;
-        let held = slot.to_stored(slot.views.root().clone());
+        let stored = slot.to_stored(slot.views.root().clone());
         self.touch(id, now);
         self.uncounted.insert(id);
-        Some(held)
+        Some(stored)
     }
 
     /// Returns the reuse key of a snapshot, unless a later one has taken it over.
@@ -400,7 +400,7 @@ impl SnapshotCache {
 #[cfg(test)]
 impl SnapshotCache {
     /// Returns the bytes of a scope.
-    pub(super) fn held(&self, scope: &Scope) -> usize {
+    pub(super) fn used(&self, scope: &Scope) -> usize {
         self.usage.bytes(scope)
     }
 

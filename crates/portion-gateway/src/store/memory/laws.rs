@@ -105,8 +105,8 @@ impl Trial {
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
-                let deposit = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
-                let made = self.made_room(*principal, |cache, scope| cache.put(scope, deposit, now));
+                let new = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
+                let made = self.made_room(*principal, |cache, scope| cache.put(scope, new, now));
                 if made {
                     self.used(id, *principal);
                 }
@@ -128,8 +128,8 @@ impl Trial {
                 let found = self.cache.find(&scope(*principal), id, View::root().id(), now);
                 self.departs(None, usize::MAX);
                 match (found, self.known.get(&id).filter(|known| known.owner == *principal)) {
-                    (Ok(held), Some(_)) => {
-                        assert!(Arc::ptr_eq(&held.snapshot, &snapshot), "another snapshot was found");
+                    (Ok(stored), Some(_)) => {
+                        assert!(Arc::ptr_eq(&stored.snapshot, &snapshot), "another snapshot was found");
                         self.used(id, *principal);
                     }
                     (Err(StoreLookupError::SnapshotGone { .. } | StoreLookupError::Unknown), None) => {}
@@ -141,7 +141,7 @@ impl Trial {
                 let found = self.cache.find_reusable(&scope(*principal), reuse(id), now);
                 self.departs(None, usize::MAX);
                 let theirs = self.known.get(&id).is_some_and(|known| known.owner == *principal);
-                assert_eq!(found.map(|held| held.id), theirs.then_some(id));
+                assert_eq!(found.map(|stored| stored.id), theirs.then_some(id));
                 if theirs {
                     self.used(id, *principal);
                 }
@@ -162,7 +162,7 @@ impl Trial {
         self.cache.stats(self.now);
         self.departs(None, usize::MAX);
         let share = MEMORY / self.cache.principals_with(&scope(principal));
-        let before: HashMap<usize, usize> = (0..4).map(|p| (p, self.cache.held(&scope(p)))).collect();
+        let before: HashMap<usize, usize> = (0..4).map(|p| (p, self.cache.used(&scope(p)))).collect();
         let outcome = change(&mut self.cache, &scope(principal));
         let departed = self.departs(Some(principal), share);
         for owner in departed.iter().filter(|owner| **owner != principal) {
@@ -240,7 +240,7 @@ proptest! {
             trial.act(&Act::Put { principal: 0, filler: *filler, view: false });
         }
         let theirs = trial.known.clone();
-        prop_assume!(trial.cache.held(&scope(0)) <= MEMORY / 2);
+        prop_assume!(trial.cache.used(&scope(0)) <= MEMORY / 2);
         for filler in burst {
             trial.act(&Act::Put { principal: 1, filler, view: false });
             trial.check();
@@ -255,11 +255,11 @@ fn idle_space_is_lent_and_given_back() {
     for _ in 0..40 {
         trial.act(&Act::Put { principal: 0, filler: 8_000, view: false });
     }
-    assert!(trial.cache.held(&scope(0)) > MEMORY * 3 / 4, "one that is alone has it all");
+    assert!(trial.cache.used(&scope(0)) > MEMORY * 3 / 4, "one that is alone has it all");
     for _ in 0..40 {
         trial.act(&Act::Put { principal: 1, filler: 8_000, view: false });
         trial.check();
     }
-    let (lender, borrower) = (trial.cache.held(&scope(1)), trial.cache.held(&scope(0)));
+    let (lender, borrower) = (trial.cache.used(&scope(1)), trial.cache.used(&scope(0)));
     assert!(lender * 5 > MEMORY * 2 && borrower * 5 > MEMORY * 2, "{lender} and {borrower} of {MEMORY}");
 }

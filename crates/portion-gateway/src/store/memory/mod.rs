@@ -70,8 +70,8 @@ impl MemoryStore {
     ///
     /// # Errors
     /// [`StoreWriteError::NoCapacity`]; then nothing is evicted whose only copy is here.
-    pub fn put(&self, scope: &Scope, deposit: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
-        self.with_cache(|cache| cache.put(scope, deposit, now))
+    pub fn put(&self, scope: &Scope, new: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
+        self.with_cache(|cache| cache.put(scope, new, now))
     }
 
     /// Stores a view of a stored snapshot. A view that is already stored counts as used, and gets the
@@ -91,7 +91,7 @@ impl MemoryStore {
             cache.put_view(scope, id, view, now)?;
             cache
                 .find(scope, id, view_id, now)
-                .map(|held| held.view)
+                .map(|stored| stored.view)
                 .map_err(|_| StoreWriteError::SnapshotGone)
         })
     }
@@ -135,10 +135,10 @@ impl MemoryStore {
     pub(super) fn put_by_share(
         &self,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
-        self.with_cache(|cache| cache.put_by_share(scope, deposit, now))
+        self.with_cache(|cache| cache.put_by_share(scope, new, now))
     }
 
     /// Removes a snapshot of a scope, because the store has a newer version.

@@ -39,7 +39,7 @@ fn reuse() -> ReuseKey {
     ReuseKey::new(&endpoint("list"), "{}")
 }
 
-pub(super) fn deposit(id: u8) -> NewSnapshot {
+pub(super) fn new_snapshot(id: u8) -> NewSnapshot {
     NewSnapshot::new([id; 6], snapshot())
 }
 
@@ -52,9 +52,9 @@ fn store(memory_bytes: usize) -> MemoryStore {
 }
 
 /// Returns the bytes of one snapshot.
-pub(super) fn bytes_of(deposit: NewSnapshot, views: &[View]) -> usize {
-    let (store, now, id) = (store(1 << 20), Instant::now(), deposit.id);
-    store.put(&ada(), deposit, now).expect("there is room");
+pub(super) fn bytes_of(new: NewSnapshot, views: &[View]) -> usize {
+    let (store, now, id) = (store(1 << 20), Instant::now(), new.id);
+    store.put(&ada(), new, now).expect("there is room");
     for view in views {
         store.put_view(&ada(), id, view.clone(), now).expect("there is room");
     }
@@ -67,7 +67,7 @@ fn is_found(store: &MemoryStore, id: SnapshotId, now: Instant) -> bool {
 
 #[test]
 fn views_take_the_place_of_older_ones() {
-    let (store, now, root) = (store(1 << 20), Instant::now(), deposit(1));
+    let (store, now, root) = (store(1 << 20), Instant::now(), new_snapshot(1));
     let snapshot = Arc::clone(&root.snapshot);
     store.put(&ada(), root, now).expect("there is room");
     let alone = store.stats(now).bytes;
@@ -81,10 +81,10 @@ fn views_take_the_place_of_older_ones() {
 /// A view that takes the place of another needs no more room.
 #[test]
 fn a_full_memory_has_room_for_other_views() {
-    let (root, now) = (deposit(1), Instant::now());
+    let (root, now) = (new_snapshot(1), Instant::now());
     let views: Vec<View> = (10..43).map(|key| view(&root.snapshot, key)).collect();
-    let store = store(bytes_of(deposit(1), &views[..32]) + bytes_of(deposit(2), &[]));
-    store.put(&ada(), deposit(2), now).expect("there is room");
+    let store = store(bytes_of(new_snapshot(1), &views[..32]) + bytes_of(new_snapshot(2), &[]));
+    store.put(&ada(), new_snapshot(2), now).expect("there is room");
     store.put(&ada(), root, now).expect("there is room");
     for view in views {
         store.put_view(&ada(), [1; 6], view, now).expect("there is room");
@@ -94,32 +94,32 @@ fn a_full_memory_has_room_for_other_views() {
 
 #[test]
 fn everything_that_is_kept_counts() {
-    let (plain, root) = (bytes_of(deposit(1), &[]), deposit(1));
+    let (plain, root) = (bytes_of(new_snapshot(1), &[]), new_snapshot(1));
     assert_eq!(plain, root.snapshot.heap_bytes() + 1024);
-    let named = NewSnapshot { endpoint: Some(Arc::new(endpoint("twelve bytes"))), ..deposit(1) };
+    let named = NewSnapshot { endpoint: Some(Arc::new(endpoint("twelve bytes"))), ..new_snapshot(1) };
     assert_eq!(bytes_of(named, &[]), plain + 12);
-    let called = NewSnapshot { arguments: Some("{\"a\":1}".into()), ..deposit(1) };
+    let called = NewSnapshot { arguments: Some("{\"a\":1}".into()), ..new_snapshot(1) };
     assert_eq!(bytes_of(called, &[]), plain + 7);
     let (first, second) = (view(&root.snapshot, 0), view(&root.snapshot, 1));
     let (of_first, of_second) = (view_bytes(&first), view_bytes(&second));
     assert_eq!(of_first, first.heap_bytes() + 128);
-    let viewed = NewSnapshot { view: first.clone(), ..deposit(1) };
+    let viewed = NewSnapshot { view: first.clone(), ..new_snapshot(1) };
     assert_eq!(bytes_of(viewed, std::slice::from_ref(&first)), plain + of_first);
-    assert_eq!(bytes_of(deposit(1), &[first, second.clone(), second]), plain + of_first + of_second);
+    assert_eq!(bytes_of(new_snapshot(1), &[first, second.clone(), second]), plain + of_first + of_second);
 }
 
 /// Data that queries derived count as part of the snapshot, and are dropped before a snapshot is.
 #[test]
 fn derived_data_count_and_are_the_first_to_go() {
-    let (now, each) = (Instant::now(), bytes_of(deposit(1), &[]));
+    let (now, each) = (Instant::now(), bytes_of(new_snapshot(1), &[]));
     let store = store(3 * each);
     for id in 1..=2 {
-        store.put(&ada(), deposit(id), now).expect("there is room");
+        store.put(&ada(), new_snapshot(id), now).expect("there is room");
         let found = store.find(&ada(), [id; 6], View::root().id(), now).expect("it is there");
         found.snapshot.derived().set_byte_count(each / 2);
         assert_eq!(store.stats(now).bytes, usize::from(id) * (each + each / 2));
     }
-    store.put(&ada(), deposit(3), now).expect("there is room");
+    store.put(&ada(), new_snapshot(3), now).expect("there is room");
     assert_eq!((store.stats(now).bytes, store.stats(now).evicted), (3 * each, 0));
     let found = store.find(&ada(), [1; 6], View::root().id(), now).expect("it is there");
     assert_eq!(found.snapshot.derived().byte_count(), 0);
@@ -127,16 +127,16 @@ fn derived_data_count_and_are_the_first_to_go() {
 
 #[test]
 fn the_memory_is_used_up_to_its_last_byte() {
-    let (now, each) = (Instant::now(), bytes_of(deposit(1), &[]));
+    let (now, each) = (Instant::now(), bytes_of(new_snapshot(1), &[]));
     for (spare, are_both_kept) in [(0, true), (1, false)] {
         let store = store(2 * each - spare);
-        store.put(&ada(), deposit(1), now).expect("there is room");
-        store.put(&ada(), deposit(2), now).expect("there is room");
+        store.put(&ada(), new_snapshot(1), now).expect("there is room");
+        store.put(&ada(), new_snapshot(2), now).expect("there is room");
         assert_eq!((is_found(&store, [1; 6], now), is_found(&store, [2; 6], now)), (are_both_kept, true));
         assert_eq!(store.stats(now).evicted, u64::from(!are_both_kept));
     }
     let small = store(each - 1);
-    let refused = small.put(&ada(), deposit(1), now);
+    let refused = small.put(&ada(), new_snapshot(1), now);
     assert_eq!(refused, Err(StoreWriteError::NoCapacity { bytes: each, room: each - 1 }));
     assert_eq!(small.stats(now).refused, 1);
 }
@@ -145,8 +145,8 @@ fn the_memory_is_used_up_to_its_last_byte() {
 fn time_is_over_at_its_end_and_never_runs_backwards() {
     let (store, start) = (store(1 << 20), Instant::now());
     let nanosecond = Duration::from_nanos(1);
-    store.put(&ada(), deposit(1), start).expect("there is room");
-    store.put(&ada(), deposit(2), start).expect("there is room");
+    store.put(&ada(), new_snapshot(1), start).expect("there is room");
+    store.put(&ada(), new_snapshot(2), start).expect("there is room");
     let last = start + TTL.saturating_sub(nanosecond);
     assert!(is_found(&store, [1; 6], last), "its time is not over");
     assert!(!is_found(&store, [2; 6], start + TTL), "its time is over");
@@ -168,8 +168,8 @@ fn time_is_over_at_its_end_and_never_runs_backwards() {
 fn a_reuse_key_belongs_to_the_latest_snapshot_of_a_scope() {
     let (store, now) = (store(1 << 20), Instant::now());
     for id in [1, 2] {
-        let deposit = NewSnapshot { reuse_key: Some(reuse()), ..deposit(id) };
-        store.put(&ada(), deposit, now).expect("there is room");
+        let new = NewSnapshot { reuse_key: Some(reuse()), ..new_snapshot(id) };
+        store.put(&ada(), new, now).expect("there is room");
     }
     let bob = Scope::from_principal("bob");
     let key = |scope: &Scope, id: u8| store.whole(scope, [id; 6]).and_then(|whole| whole.reuse_key);
@@ -184,7 +184,7 @@ fn a_reuse_key_belongs_to_the_latest_snapshot_of_a_scope() {
 
 /// A memory in front of a store, with room for this many snapshots.
 fn in_front(count: usize) -> (Arc<MemoryStore>, Instant) {
-    let memory_bytes = count * bytes_of(deposit(1), &[]);
+    let memory_bytes = count * bytes_of(new_snapshot(1), &[]);
     (Arc::new(MemoryStore::in_front(StoreLimits { memory_bytes, ttl: TTL })), Instant::now())
 }
 
@@ -193,7 +193,7 @@ fn what_the_store_has_not_got_takes_half_of_the_memory() {
     let (store, now) = in_front(6);
     let to_write = || store.to_write(9).iter().map(|key| key.id[0]).collect::<Vec<_>>();
     for id in 1..=5 {
-        let unwritten = store.put_unwritten(&ada(), deposit(id), now).expect("there is room");
+        let unwritten = store.put_unwritten(&ada(), new_snapshot(id), now).expect("there is room");
         if id == 2 {
             unwritten.succeed();
         }
@@ -210,7 +210,7 @@ fn what_the_store_has_not_got_takes_half_of_the_memory() {
 fn what_the_store_has_is_neither_lost_nor_counted() {
     let (store, now) = in_front(2);
     for id in 1..=3 {
-        store.put_unwritten(&ada(), deposit(id), now).expect("there is room").succeed();
+        store.put_unwritten(&ada(), new_snapshot(id), now).expect("there is room").succeed();
     }
     let stats = store.stats(now + 2 * TTL);
     assert_eq!((stats.snapshots, stats.evicted, stats.expired, stats.refused), (0, 0, 0, 0));
@@ -221,14 +221,14 @@ fn a_scope_below_its_share_gets_the_place_of_the_only_copy() {
     let (store, now) = in_front(4);
     let bob = Scope::from_principal("bob");
     for id in 1..=4 {
-        drop(store.put_unwritten(&ada(), deposit(id), now).expect("there is room"));
+        drop(store.put_unwritten(&ada(), new_snapshot(id), now).expect("there is room"));
     }
-    assert!(store.put_by_share(&ada(), deposit(5), now).is_err(), "its own stay");
+    assert!(store.put_by_share(&ada(), new_snapshot(5), now).is_err(), "its own stay");
     for id in [6, 7] {
-        assert!(store.put_unwritten(&bob, deposit(id), now).is_err());
-        store.put_by_share(&bob, deposit(id), now).expect("it has a share");
+        assert!(store.put_unwritten(&bob, new_snapshot(id), now).is_err());
+        store.put_by_share(&bob, new_snapshot(id), now).expect("it has a share");
     }
-    assert!(store.put_by_share(&bob, deposit(8), now).is_err(), "it has its share");
+    assert!(store.put_by_share(&bob, new_snapshot(8), now).is_err(), "it has its share");
     assert_eq!([1, 2, 3, 4].map(|id| is_found(&store, [id; 6], now)), [false, false, true, true]);
     let stats = store.stats(now);
     assert_eq!(
@@ -241,7 +241,7 @@ fn a_scope_below_its_share_gets_the_place_of_the_only_copy() {
 #[test]
 fn only_the_owner_discards_a_snapshot() {
     let (store, now) = in_front(2);
-    store.put(&ada(), deposit(1), now).expect("there is room");
+    store.put(&ada(), new_snapshot(1), now).expect("there is room");
     store.discard(&Scope::from_principal("bob"), [1; 6]);
     assert!(is_found(&store, [1; 6], now));
     store.discard(&ada(), [1; 6]);
@@ -252,7 +252,7 @@ fn only_the_owner_discards_a_snapshot() {
 fn a_snapshot_is_written_with_its_views_and_the_time_of_its_use() {
     let (store, now) = in_front(8);
     let (first, second) = (view(&snapshot(), 0), view(&snapshot(), 1));
-    store.put(&ada(), deposit(1), now).expect("there is room");
+    store.put(&ada(), new_snapshot(1), now).expect("there is room");
     for view in [&first, &second] {
         store.put_view(&ada(), [1; 6], view.clone(), now).expect("there is room");
     }
@@ -306,14 +306,14 @@ fn the_bytes_of_views_are_bounded() {
 
 #[test]
 fn a_principal_whose_copies_are_the_only_ones_is_passed_over() {
-    let bytes = bytes_of(deposit(1), &[]);
+    let bytes = bytes_of(new_snapshot(1), &[]);
     let store = Arc::new(store(10 * bytes));
     let (now, [ada, bob, eve]) = (Instant::now(), ["ada", "bob", "eve"].map(Scope::from_principal));
     let writes: Vec<_> =
-        (1..=5).map(|id| store.put_unwritten(&ada, deposit(id), now).expect("there is room")).collect();
-    (6..=9).for_each(|id| store.put(&bob, deposit(id), now).expect("there is room"));
-    (10..=11).for_each(|id| store.put(&eve, deposit(id), now).expect("bob is above his share"));
-    let refused = store.put(&eve, deposit(12), now);
+        (1..=5).map(|id| store.put_unwritten(&ada, new_snapshot(id), now).expect("there is room")).collect();
+    (6..=9).for_each(|id| store.put(&bob, new_snapshot(id), now).expect("there is room"));
+    (10..=11).for_each(|id| store.put(&eve, new_snapshot(id), now).expect("bob is above his share"));
+    let refused = store.put(&eve, new_snapshot(12), now);
     assert!(matches!(refused, Err(StoreWriteError::NoCapacity { .. })), "bob keeps his share");
     let root = View::root().id();
     assert!((1..=5).all(|id| store.find(&ada, [id; 6], root, now).is_ok()));

@@ -83,8 +83,8 @@ mod tests {
             assert!(tombstones.bytes <= MAX_BYTES);
             assert_eq!(tombstones.by_id.len(), tombstones.order.len());
         }
-        let held: usize = tombstones.by_id.values().map(Tombstone::bytes).sum();
-        assert_eq!(tombstones.bytes, held);
+        let bytes: usize = tombstones.by_id.values().map(Tombstone::bytes).sum();
+        assert_eq!(tombstones.bytes, bytes);
         assert!(tombstones.find(&scope, numbered(0)).is_none());
         assert!(tombstones.find(&scope, numbered(19_999)).is_some());
         assert!(tombstones.find(&Scope::from_principal("bob"), numbered(19_999)).is_none());

@@ -57,12 +57,12 @@ impl MemoryStore {
     pub(in crate::store) fn put_unwritten(
         self: &Arc<Self>,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<QueuedWrite, StoreWriteError> {
-        let id = deposit.id;
+        let id = new.id;
         let created = self.with_cache(|cache| {
-            cache.put(scope, deposit, now)?;
+            cache.put(scope, new, now)?;
             cache.begin_write(scope, id)
         })?;
         Ok(self.queued_write(scope, id, created))
@@ -82,8 +82,8 @@ impl MemoryStore {
         let (view, created) = self.with_cache(|cache| {
             let view_id = view.id();
             cache.put_view(scope, id, view, now)?;
-            let held = cache.find(scope, id, view_id, now).map_err(|_| StoreWriteError::SnapshotGone)?;
-            Ok::<_, StoreWriteError>((held.view, cache.begin_write(scope, id)?))
+            let stored = cache.find(scope, id, view_id, now).map_err(|_| StoreWriteError::SnapshotGone)?;
+            Ok::<_, StoreWriteError>((stored.view, cache.begin_write(scope, id)?))
         })?;
         Ok((view, self.queued_write(scope, id, created)))
     }
@@ -94,7 +94,7 @@ impl MemoryStore {
             let is_older = cache.has_failed_writes(scope, read.id)
                 && cache
                     .find(scope, read.id, ViewId::default(), now)
-                    .is_ok_and(|held| !held.snapshot.is_partial());
+                    .is_ok_and(|stored| !stored.snapshot.is_partial());
             if !is_older {
                 let _ = cache.put(scope, read.clone().into(), now);
             }
@@ -126,10 +126,10 @@ impl MemoryStore {
     pub(in crate::store) fn mark_rewritten(
         &self,
         scope: &Scope,
-        held: &StoredSnapshot,
+        stored: &StoredSnapshot,
         last_used: UseTick,
     ) -> bool {
-        self.with_cache(|cache| cache.mark_rewritten(scope, held, last_used))
+        self.with_cache(|cache| cache.mark_rewritten(scope, stored, last_used))
     }
 
     fn queued_write(self: &Arc<Self>, scope: &Scope, id: SnapshotId, created: UseTick) -> QueuedWrite {
@@ -170,14 +170,14 @@ impl SnapshotCache {
     }
 
     fn to_write(&self, count: usize) -> Vec<SnapshotKey> {
-        let (mut kept, most) = (0, self.limits.memory_bytes / 2);
-        if self.bytes <= most {
+        let (mut kept, max) = (0, self.limits.memory_bytes / 2);
+        if self.bytes <= max {
             return Vec::new();
         }
         let entries = self.by_last_use.values().rev().filter_map(|id| self.entries.get(id));
         let exceeds = |entry: &&CacheEntry| {
             kept += entry.bytes;
-            kept > most
+            kept > max
         };
         let beyond: Vec<&CacheEntry> =
             entries.filter(|entry| !entry.writes.are_done()).filter(exceeds).collect();
@@ -189,12 +189,12 @@ impl SnapshotCache {
     pub(super) fn put_by_share(
         &mut self,
         scope: &Scope,
-        deposit: NewSnapshot,
+        new: NewSnapshot,
         now: Instant,
     ) -> Result<(), StoreWriteError> {
         self.gives_way = true;
-        let id = deposit.id;
-        let stored = self.put(scope, deposit, now);
+        let id = new.id;
+        let stored = self.put(scope, new, now);
         self.gives_way = false;
         stored?;
         if let Some(entry) = self.entry_mut(scope, id) {
@@ -210,9 +210,9 @@ impl SnapshotCache {
         }
     }
 
-    fn mark_rewritten(&mut self, scope: &Scope, held: &StoredSnapshot, last_used: UseTick) -> bool {
-        let entry = self.entry_mut(scope, held.id);
-        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &held.snapshot)) else {
+    fn mark_rewritten(&mut self, scope: &Scope, stored: &StoredSnapshot, last_used: UseTick) -> bool {
+        let entry = self.entry_mut(scope, stored.id);
+        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &stored.snapshot)) else {
             return false;
         };
         entry.writes.has_failed = false;
@@ -226,12 +226,12 @@ mod tests {
 
     use portion_core::cursor::{Scope, ViewId};
 
-    use super::super::tests::{bytes_of, deposit};
+    use super::super::tests::{bytes_of, new_snapshot};
     use super::*;
     use crate::store::StoreLimits;
 
     fn memory(entries: usize) -> Arc<MemoryStore> {
-        let memory_bytes = entries * bytes_of(deposit(1), &[]);
+        let memory_bytes = entries * bytes_of(new_snapshot(1), &[]);
         Arc::new(MemoryStore::new(StoreLimits { memory_bytes, ..StoreLimits::default() }))
     }
 
@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn what_the_store_has_is_evicted_first() {
         let (memory, scope, now) = (memory(2), Scope::from_principal("ada"), Instant::now());
-        let lost = memory.put_unwritten(&scope, deposit(1), now).expect("there is room");
-        memory.put_unwritten(&scope, deposit(2), now).expect("there is room").succeed();
+        let lost = memory.put_unwritten(&scope, new_snapshot(1), now).expect("there is room");
+        memory.put_unwritten(&scope, new_snapshot(2), now).expect("there is room").succeed();
         drop(lost);
-        memory.put_unwritten(&scope, deposit(3), now).expect("the second is evicted").succeed();
+        memory.put_unwritten(&scope, new_snapshot(3), now).expect("the second is evicted").succeed();
         assert!(has(&memory, &scope, 1) && !has(&memory, &scope, 2) && has(&memory, &scope, 3));
     }
 
@@ -253,39 +253,40 @@ mod tests {
     fn the_only_copy_stays_and_the_new_one_is_refused() {
         let (memory, ada, bob) = (memory(2), Scope::from_principal("ada"), Scope::from_principal("bob"));
         let now = Instant::now();
-        let queued = [1, 2].map(|id| memory.put_unwritten(&ada, deposit(id), now).expect("there is room"));
+        let queued =
+            [1, 2].map(|id| memory.put_unwritten(&ada, new_snapshot(id), now).expect("there is room"));
         for scope in [&ada, &bob] {
-            assert!(memory.put_unwritten(scope, deposit(3), now).is_err());
-            assert!(memory.put(scope, deposit(3), now).is_err());
+            assert!(memory.put_unwritten(scope, new_snapshot(3), now).is_err());
+            assert!(memory.put(scope, new_snapshot(3), now).is_err());
         }
         assert!(has(&memory, &ada, 1) && has(&memory, &ada, 2));
         queued.into_iter().for_each(QueuedWrite::succeed);
-        assert!(memory.put(&bob, deposit(3), now).is_ok(), "now the store has both");
+        assert!(memory.put(&bob, new_snapshot(3), now).is_ok(), "now the store has both");
     }
 
     #[test]
     fn a_failed_write_counts_until_the_snapshot_is_written_again() {
         let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
-        drop(memory.put_unwritten(&scope, deposit(1), now));
-        assert!(memory.put(&scope, deposit(2), now).is_err());
-        let held = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
-        memory.mark_rewritten(&Scope::from_principal("bob"), &held, 0);
-        assert!(memory.put(&scope, deposit(2), now).is_err(), "another caller's");
+        drop(memory.put_unwritten(&scope, new_snapshot(1), now));
+        assert!(memory.put(&scope, new_snapshot(2), now).is_err());
+        let stored = memory.find(&scope, [1; 6], ViewId::default(), now).expect("it is kept");
+        memory.mark_rewritten(&Scope::from_principal("bob"), &stored, 0);
+        assert!(memory.put(&scope, new_snapshot(2), now).is_err(), "another caller's");
         let last_used = memory.whole(&scope, [1; 6]).expect("it is kept").last_used;
-        assert!(!memory.mark_rewritten(&scope, &held, last_used));
+        assert!(!memory.mark_rewritten(&scope, &stored, last_used));
         assert!(has(&memory, &scope, 1));
-        assert!(memory.mark_rewritten(&scope, &held, last_used), "it was used since");
-        assert!(memory.put(&scope, deposit(2), now).is_ok());
+        assert!(memory.mark_rewritten(&scope, &stored, last_used), "it was used since");
+        assert!(memory.put(&scope, new_snapshot(2), now).is_ok());
     }
 
     #[test]
     fn a_write_of_an_earlier_version_does_not_count_for_the_later() {
         let (memory, scope, now) = (memory(1), Scope::from_principal("ada"), Instant::now());
-        let earlier = memory.put_unwritten(&scope, deposit(1), now).expect("there is room");
-        let later = memory.put_unwritten(&scope, deposit(1), now).expect("it replaces the earlier");
+        let earlier = memory.put_unwritten(&scope, new_snapshot(1), now).expect("there is room");
+        let later = memory.put_unwritten(&scope, new_snapshot(1), now).expect("it replaces the earlier");
         earlier.succeed();
-        assert!(memory.put(&scope, deposit(2), now).is_err());
+        assert!(memory.put(&scope, new_snapshot(2), now).is_err());
         later.succeed();
-        assert!(memory.put(&scope, deposit(2), now).is_ok());
+        assert!(memory.put(&scope, new_snapshot(2), now).is_ok());
     }
 }

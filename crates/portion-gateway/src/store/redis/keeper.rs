@@ -241,8 +241,8 @@ impl Keeper {
     /// until the store accepts them or the refusal is forgotten.
     pub(crate) fn report_refused_write(&self, key: String, bytes: usize, failure: &Failure) {
         let mut refused = self.lock_refused();
-        let most = refused.as_ref().map_or(bytes, |earlier| earlier.bytes.max(bytes));
-        *refused = Some(RefusedWrite { key, bytes: most.clamp(1, MAX_PROBE_BYTES), at: Instant::now() });
+        let max = refused.as_ref().map_or(bytes, |earlier| earlier.bytes.max(bytes));
+        *refused = Some(RefusedWrite { key, bytes: max.clamp(1, MAX_PROBE_BYTES), at: Instant::now() });
         self.report(Some(failure));
     }
 

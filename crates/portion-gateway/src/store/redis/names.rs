@@ -1,6 +1,7 @@
 //! Names of keys and fields.
 
 use portion_core::cursor::Scope;
+use portion_text::display::hex;
 
 use crate::reuse_key::ReuseKey;
 use crate::store::SnapshotKey;
@@ -66,11 +67,6 @@ impl KeyNames {
     }
 
     fn hash<'a>(&self, parts: impl IntoIterator<Item = &'a [u8]>) -> String {
-        use std::fmt::Write as _;
-        let hash = Scope::from_parts(&self.secret, parts);
-        hash.as_bytes().iter().take(HASH_BYTES).fold(String::new(), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        })
+        hex(&Scope::from_parts(&self.secret, parts).as_bytes()[..HASH_BYTES])
     }
 }

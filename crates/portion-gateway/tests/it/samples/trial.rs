@@ -102,12 +102,12 @@ impl Trial {
         let time = Arc::clone(&now);
         let rules = EndpointRules::fixed(terms);
         let observer = Arc::new(RecordingObserver::default());
-        let settings = GatewayParts {
+        let parts = GatewayParts {
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
             observer: Arc::clone(&observer) as Arc<dyn Observer>,
             ..GatewayParts::new(rules, store.clone(), SECRET)
         };
-        Self { gateway: Gateway::new(settings), store, now, observer }
+        Self { gateway: Gateway::new(parts), store, now, observer }
     }
 
     pub(crate) fn pass(&self, by: Duration) {

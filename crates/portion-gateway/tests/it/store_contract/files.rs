@@ -65,11 +65,11 @@ pub(super) async fn put(
     id: u8,
     snapshot: &Arc<Snapshot>,
 ) -> Result<(), StoreWriteError> {
-    let deposit = NewSnapshot {
+    let new = NewSnapshot {
         endpoint: Some(Arc::new(list_bookings())),
         ..NewSnapshot::new(named(id), Arc::clone(snapshot))
     };
-    store.put(scope, deposit, Instant::now()).await
+    store.put(scope, new, Instant::now()).await
 }
 
 fn flush(store: &CachedStore) {
@@ -85,17 +85,17 @@ async fn instances_share_what_they_store() {
     put(&here, &scope, 1, &snapshot).await.expect("there is room");
     here.put_view(&scope, named(1), (&snapshot, first.clone()), Instant::now()).await.expect("it is small");
     flush(&here);
-    let held = there.find(&scope, named(1), first.id(), Instant::now()).await.expect("it is stored");
-    assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text());
-    assert_eq!(held.view.encode(&held.snapshot), first.encode(&snapshot));
-    assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+    let stored = there.find(&scope, named(1), first.id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(stored.snapshot.parts()[0].text(), snapshot.parts()[0].text());
+    assert_eq!(stored.view.encode(&stored.snapshot), first.encode(&snapshot));
+    assert_eq!(stored.endpoint.as_deref(), Some(&list_bookings()));
     there
-        .put_view(&scope, named(1), (&held.snapshot, second.clone()), Instant::now())
+        .put_view(&scope, named(1), (&stored.snapshot, second.clone()), Instant::now())
         .await
         .expect("it is small");
     flush(&there);
-    let held = here.find(&scope, named(1), second.id(), Instant::now()).await.expect("it is stored");
-    assert_eq!(held.view.id(), second.id());
+    let stored = here.find(&scope, named(1), second.id(), Instant::now()).await.expect("it is stored");
+    assert_eq!(stored.view.id(), second.id());
 }
 
 /// A view that another instance is still writing is waited for, whether the snapshot is in memory or not.
@@ -262,8 +262,8 @@ async fn a_burst_of_results_is_written() {
     let here = store(root.path(), 1 << 30);
     let id = |number: u32| std::array::from_fn(|at| number.to_be_bytes().get(at).copied().unwrap_or(1));
     for number in 0..RESULTS {
-        let deposit = NewSnapshot::new(id(number), Arc::clone(&snapshot));
-        here.put(&scope, deposit, Instant::now()).await.expect("there is room");
+        let new = NewSnapshot::new(id(number), Arc::clone(&snapshot));
+        here.put(&scope, new, Instant::now()).await.expect("there is room");
         for earlier in number.saturating_sub(3)..=number {
             here.find(&scope, id(earlier), View::root().id(), Instant::now()).await.expect("it is in memory");
         }
@@ -304,8 +304,8 @@ async fn damage_is_noticed() {
     let lengths = [0, 10, 1_000, whole.len() / 2, whole.len() - 1];
     for (number, damaged) in damages.chain(lengths.map(|len| whole[..len].to_vec())).enumerate() {
         fs::write(&path, damaged).expect("it can be written");
-        if let Ok(held) = find().await {
-            assert_eq!(held.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "damage {number}");
+        if let Ok(stored) = find().await {
+            assert_eq!(stored.snapshot.parts()[0].text(), snapshot.parts()[0].text(), "damage {number}");
         } else {
             put(&store(root.path(), 0), &scope, 1, &snapshot).await.expect("it is written again");
             find().await.expect("it is whole again");

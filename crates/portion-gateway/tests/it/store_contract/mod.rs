@@ -56,14 +56,14 @@ impl Trial<'_> {
     }
 
     async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
-        let deposit = NewSnapshot {
+        let new = NewSnapshot {
             view,
             endpoint: Some(Arc::new(list_bookings())),
             reuse_key: Some(key("{}")),
             ..NewSnapshot::new(named(id), Arc::clone(snapshot))
         };
         let now = self.now();
-        self.store.put(scope, deposit, now).await.expect("there is room");
+        self.store.put(scope, new, now).await.expect("there is room");
     }
 
     async fn find(&mut self, scope: &Scope, id: u8, view: &View) -> Result<StoredSnapshot, StoreLookupError> {
@@ -73,7 +73,7 @@ impl Trial<'_> {
 
     async fn recall(&mut self, scope: &Scope) -> Option<SnapshotId> {
         let now = self.now();
-        self.store.find_reusable(scope, key("{}"), now).await.map(|held| held.id)
+        self.store.find_reusable(scope, key("{}"), now).await.map(|stored| stored.id)
     }
 }
 
@@ -103,11 +103,11 @@ async fn what_was_put_is_found(trial: &mut Trial<'_>) {
     let (root, first) = (View::root(), drawer(&snapshot, 0));
     trial.put(&scope, 1, &snapshot, first.clone()).await;
     for view in [&root, &first] {
-        let held = trial.find(&scope, 1, view).await.expect("it was put");
-        assert_eq!(held.id, named(1));
-        assert_eq!(held.view.id(), view.id());
-        assert_eq!(held.snapshot.payload_bytes(), snapshot.payload_bytes());
-        assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+        let stored = trial.find(&scope, 1, view).await.expect("it was put");
+        assert_eq!(stored.id, named(1));
+        assert_eq!(stored.view.id(), view.id());
+        assert_eq!(stored.snapshot.payload_bytes(), snapshot.payload_bytes());
+        assert_eq!(stored.endpoint.as_deref(), Some(&list_bookings()));
     }
 }
 
@@ -203,20 +203,20 @@ async fn a_list_that_grows_is_still_recalled(trial: &mut Trial<'_>) {
 
 async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("time"), Arc::new(drawers(3)));
-    let (root, most) = (View::root(), trial.ttl * 3 / 4);
+    let (root, wait) = (View::root(), trial.ttl * 3 / 4);
     trial.put(&scope, 6, &snapshot, root.clone()).await;
-    trial.wait(most);
+    trial.wait(wait);
     trial.find(&scope, 6, &root).await.expect("its time is not over");
-    trial.wait(most);
+    trial.wait(wait);
     let now = trial.now();
     trial
         .store
         .put_view(&scope, named(6), (&snapshot, drawer(&snapshot, 0)), now)
         .await
         .expect("it was found since");
-    trial.wait(most);
+    trial.wait(wait);
     assert_eq!(trial.recall(&scope).await, Some(named(6)));
-    trial.wait(most);
+    trial.wait(wait);
     trial.find(&scope, 6, &root).await.expect("it was recalled since");
     trial.wait(trial.ttl);
     assert_eq!(trial.recall(&scope).await, None);
@@ -227,13 +227,13 @@ async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
 async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("gone"), Arc::new(drawers(3)));
     let now = trial.now();
-    let deposit = NewSnapshot {
+    let new = NewSnapshot {
         endpoint: Some(Arc::new(create_order())),
         arguments: Some("{\"table\":7}".into()),
         origin_snapshot: named(6),
         ..NewSnapshot::new(named(7), Arc::clone(&snapshot))
     };
-    trial.store.put(&scope, deposit, now).await.expect("there is room");
+    trial.store.put(&scope, new, now).await.expect("there is room");
     trial.wait(trial.ttl);
     match trial.find(&scope, 7, &View::root()).await {
         Err(StoreLookupError::SnapshotGone { endpoint, arguments, origin_snapshot: origin }) => {
@@ -251,15 +251,15 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
 #[test]
 fn an_eviction_is_logged_with_its_size() {
     let (scope, now) = (Scope::from_principal("ada"), Instant::now());
-    let deposit = |id| NewSnapshot::new(named(id), Arc::new(drawers(3)));
+    let new_snapshot = |id| NewSnapshot::new(named(id), Arc::new(drawers(3)));
     let roomy = MemoryStore::default();
-    roomy.put(&scope, deposit(1), now).expect("there is room");
+    roomy.put(&scope, new_snapshot(1), now).expect("there is room");
     let memory_bytes = roomy.stats(now).bytes;
     let store = MemoryStore::new(StoreLimits { memory_bytes, ..StoreLimits::default() });
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     for id in 1..3 {
-        store.put(&scope, deposit(id), now).expect("there is room");
+        store.put(&scope, new_snapshot(id), now).expect("there is room");
     }
     drop(guard);
     let log = lines.text();

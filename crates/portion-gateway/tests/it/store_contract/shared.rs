@@ -177,7 +177,7 @@ async fn what_is_lost_there_is_stored_again() {
     assert!(store.flush(Duration::from_mins(1)));
     server.ask(&["FLUSHALL"]);
     let find = async |store: &CachedStore| {
-        store.find(&scope, named(1), View::root().id(), Instant::now()).await.map(|held| held.id)
+        store.find(&scope, named(1), View::root().id(), Instant::now()).await.map(|stored| stored.id)
     };
     assert_eq!(find(&store).await.expect("it is in memory"), named(1));
     assert!(store.flush(Duration::from_mins(1)));

@@ -113,9 +113,8 @@ fn check(disk_bytes: u64, acts: &[Act]) {
                 // Ids are random: nobody has that of another.
                 let owner = known.get(&id).map_or(*principal, |known| known.owner);
                 let text = text(number, *filler);
-                let deposit =
-                    NewSnapshot { reuse_key: Some(reuse(id)), ..NewSnapshot::new(id, snapshot(&text)) };
-                if runtime.block_on(store.put(&scope(owner), deposit, now)).is_ok() {
+                let new = NewSnapshot { reuse_key: Some(reuse(id)), ..NewSnapshot::new(id, snapshot(&text)) };
+                if runtime.block_on(store.put(&scope(owner), new, now)).is_ok() {
                     known.insert(id, Known { owner, text, expires: now + TTL });
                     ids.push(id);
                 } else {

@@ -139,7 +139,7 @@ async fn what_has_left_the_memory_still_answers_equal_calls() {
     // The first time it returns to memory.
     for _ in 0..2 {
         let found = store.find_reusable(&scope, key("{}"), now).await;
-        assert_eq!(found.map(|held| held.id), Some(named(100)));
+        assert_eq!(found.map(|stored| stored.id), Some(named(100)));
     }
 }
 

@@ -116,8 +116,12 @@ pub trait Backend: Send + Sync {
 
     /// Answers a request for an OAuth discovery document, which a client reads when it has to authenticate. Returns
     /// `None` if this backend has none.
-    fn well_known(&self, request: InboundRequest, document: WellKnownDocument) -> Option<ResponseFuture<'_>>;
+    fn well_known(&self, _request: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
+        None
+    }
 
     /// Ends sessions and servers of the backend at shutdown.
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
 }

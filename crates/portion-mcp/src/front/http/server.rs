@@ -149,7 +149,7 @@ impl HttpServer {
                     }
                     return match self.admit(request, None, false).await {
                         Ok(admitted) => {
-                            self.response_or_unavailable(admitted, |asked| backend.handle_stranger(asked))
+                            self.response_or_unavailable(admitted, |request| backend.handle_stranger(request))
                                 .await
                         }
                         Err(refusal) => refusal.into(),
@@ -158,7 +158,7 @@ impl HttpServer {
             };
             return match self.admit(request, identity, backend.accepts_json_rpc()).await {
                 Ok(admitted) => {
-                    self.response_or_unavailable(admitted, |asked| Some(backend.handle(asked))).await
+                    self.response_or_unavailable(admitted, |request| Some(backend.handle(request))).await
                 }
                 Err(refusal) => refusal.into(),
             };
@@ -174,7 +174,8 @@ impl HttpServer {
         {
             return match self.admit(request, None, false).await {
                 Ok(admitted) => {
-                    self.response_or_unavailable(admitted, |asked| backend.well_known(asked, question)).await
+                    self.response_or_unavailable(admitted, |request| backend.well_known(request, question))
+                        .await
                 }
                 Err(refusal) => refusal.into(),
             };
@@ -291,7 +292,6 @@ impl HttpServer {
 #[cfg(test)]
 mod tests {
     use std::future::ready;
-    use std::pin::Pin;
 
     use hyper::header::{HeaderMap, HeaderValue};
 
@@ -306,14 +306,6 @@ mod tests {
             let mut response = Response::new(crate::http::body::empty());
             response.headers_mut().insert("x-name", HeaderValue::from_static(self.0));
             Box::pin(ready(response))
-        }
-
-        fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-            None
-        }
-
-        fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-            Box::pin(ready(()))
         }
     }
 

@@ -72,13 +72,13 @@ impl BoundEstimator<'_> {
             "string" => {
                 let format = value("format").map(|format| unescape(format.slice(text)));
                 let short = format.is_some_and(|format| SHORT_FORMATS.contains(&format.as_str()));
-                let most =
-                    number("maxLength").map(|most| most.saturating_mul(TOKENS_PER_CHAR).saturating_add(2));
-                most.or_else(|| short.then_some(FORMATTED_STRING_TOKENS))
+                let max =
+                    number("maxLength").map(|max| max.saturating_mul(TOKENS_PER_CHAR).saturating_add(2));
+                max.or_else(|| short.then_some(FORMATTED_STRING_TOKENS))
             }
             "array" => {
-                let (most, item) = (number("maxItems")?, self.max_tokens(value("items")?, depth + 1)?);
-                Some(most.saturating_mul(item.saturating_add(1)).saturating_add(2))
+                let (max, item) = (number("maxItems")?, self.max_tokens(value("items")?, depth + 1)?);
+                Some(max.saturating_mul(item.saturating_add(1)).saturating_add(2))
             }
             "object" => {
                 let others = ["additionalProperties", "patternProperties", "allOf", "unevaluatedProperties"];

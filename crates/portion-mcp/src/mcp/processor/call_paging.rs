@@ -109,14 +109,14 @@ impl ToolPages<'_> {
             self.properties.iter().any(|own| own.argument.name == argument.name && own.is_number)
         };
         let skipped = u64::from(page - 1);
-        let asked = requested_count(arguments);
+        let requested = requested_count(arguments);
         let value_of = |argument: &PagingArgument| -> Option<(u64, Option<u64>)> {
             let first = first_value(argument)?;
             match argument.role()? {
                 PagingRole::Page => Some((first.checked_add(skipped)?, None)),
                 PagingRole::Offset => {
-                    let size = match asked {
-                        Some(asked) => self.first_page_size(argument, asked),
+                    let size = match requested {
+                        Some(requested) => self.first_page_size(argument, requested),
                         None => self.shown_page_size(argument, page)?,
                     };
                     Some((skipped.checked_mul(size)?.checked_add(first)?, Some(size)))
@@ -134,7 +134,7 @@ impl ToolPages<'_> {
             });
         }
         let limit = arguments.iter_mut().find(|argument| argument.role() == Some(PagingRole::Limit));
-        if let (Some(limit), Some(size)) = (limit, size.filter(|size| Some(*size) != asked)) {
+        if let (Some(limit), Some(size)) = (limit, size.filter(|size| Some(*size) != requested)) {
             limit.value = ArgumentValue::Number(size);
         }
         let argument = &mut arguments[at];
@@ -143,10 +143,10 @@ impl ToolPages<'_> {
     }
 
     /// Returns the size of the first page: what the call asks for, or what it got, if that is known to be less.
-    fn first_page_size(&self, position: &PagingArgument, asked: u64) -> u64 {
+    fn first_page_size(&self, position: &PagingArgument, requested: u64) -> u64 {
         let first = first_value(position).and_then(|first| self.served_at(&position.name, first, first));
         let received = first.map(|page| page.received as u64);
-        received.filter(|received| (1..asked).contains(received)).unwrap_or(asked)
+        received.filter(|received| (1..requested).contains(received)).unwrap_or(requested)
     }
 
     /// Returns the size of the pages of a call without a size: what its first reply showed. Pages in the result received are

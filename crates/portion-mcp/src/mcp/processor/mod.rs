@@ -176,8 +176,8 @@ impl McpProcessor {
     /// queries of the other, and progress restarts the timers of both.
     #[must_use]
     pub fn fork_in_session(&self) -> Self {
-        let (questions, timeouts) = (Arc::clone(&self.active_queries), Arc::clone(&self.timeouts));
-        Self { timeouts, active_queries: questions, ..self.fork() }
+        let (active_queries, timeouts) = (Arc::clone(&self.active_queries), Arc::clone(&self.timeouts));
+        Self { timeouts, active_queries, ..self.fork() }
     }
 
     /// Sets how the gateway's own calls reach the server. Then calls of tools that page their results are answered while

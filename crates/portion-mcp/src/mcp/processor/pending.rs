@@ -227,9 +227,9 @@ impl PendingRequests {
 
     /// Takes the queued calls, in order.
     pub(super) fn take_queued(&mut self) -> Vec<PendingRequest> {
-        let held =
+        let queued =
             self.requests.values().filter(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
-        let ids: Vec<String> = held.map(|request| request.id.clone()).collect();
+        let ids: Vec<String> = queued.map(|request| request.id.clone()).collect();
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 

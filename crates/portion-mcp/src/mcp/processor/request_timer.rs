@@ -68,7 +68,7 @@ impl Timeouts {
     pub(super) fn pause(&self, raw_id: &str, now: Instant) {
         let mut state = self.state();
         if let Some(oldest) = state.oldest_start() {
-            state.unanswered_server_requests.retain(|asked| *asked >= oldest);
+            state.unanswered_server_requests.retain(|sent_at| *sent_at >= oldest);
         }
         if state.unanswered_server_requests.values().count() < MAX_SERVER_REQUESTS {
             state.unanswered_server_requests.insert(raw_id, now);
@@ -97,7 +97,7 @@ impl TimeoutState {
     /// Returns true while a server request is unanswered that came during a request that is still pending.
     fn is_paused(&self) -> bool {
         let Some(oldest) = self.oldest_start() else { return false };
-        self.unanswered_server_requests.values().any(|asked| *asked >= oldest)
+        self.unanswered_server_requests.values().any(|sent_at| *sent_at >= oldest)
     }
 }
 

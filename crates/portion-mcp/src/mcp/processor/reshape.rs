@@ -197,16 +197,19 @@ impl McpProcessor {
         let bytes = member_limits::non_media_bytes(json, policy.media_byte_limit);
         let kind = walk::member_value(edit.text, result, "resultType");
         let asks = kind.is_some_and(|kind| walk::string_equals(kind.slice(edit.text), "input_required"));
-        let most =
+        let max =
             if asks { policy.hard_byte_limit.max(MAX_INPUT_REQUEST_BYTES) } else { policy.hard_byte_limit };
-        if bytes > most {
-            let reason = Fault::upstream_too_large(most, Some(endpoint));
+        if bytes > max {
+            let reason = Fault::upstream_too_large(max, Some(endpoint));
             replace_with_fault(edit.splice, edit.text, &edit.envelope, &self.record_refusal(pending, reason));
             return true;
         }
-        strip_reserved_of_result(edit.text, result, edit.splice);
+        let mut stripped = Splice::new(edit.text);
+        strip_reserved_of_result(edit.text, result, &mut stripped);
+        let json = stripped.apply_within(result);
         let rules = caller.effective_policy.redact.as_deref();
-        if let Some(json) = rules.and_then(|redact| redact_client_action(redact, json)) {
+        let json = rules.and_then(|redact| redact_client_action(redact, &json)).unwrap_or(json);
+        if json != result.slice(edit.text) {
             edit.splice.replace(result, json);
         }
         false

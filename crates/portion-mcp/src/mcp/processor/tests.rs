@@ -8,7 +8,7 @@ mod limits;
 mod members;
 mod own_pages;
 mod paging;
-mod questions;
+mod queries;
 mod races;
 mod render_options;
 mod schemas;

@@ -287,6 +287,8 @@ pub(super) fn owns_argument(caller: &Caller, tool: &UpstreamTool, name: &str, na
         // An advertised control belongs to the gateway, even if a later configuration disables controls.
         Some(false) => tool.advertises(name),
         Some(true) => !tool.has_property(name),
+        // A tool that may act on its arguments gets them as they came.
+        None if names.are_of_query(name) && !tool.reads() => tool.advertises(name),
         None => tool.is_gateway_control(name),
     }
 }

@@ -300,9 +300,9 @@ impl McpProcessor {
     }
 
     pub(super) async fn release_queued_calls(&self) -> Vec<OutgoingMessage> {
-        let held = self.pending_requests().take_queued();
+        let queued = self.pending_requests().take_queued();
         let mut out = Vec::new();
-        for pending in held {
+        for pending in queued {
             if let PendingKind::QueuedCall { line } = pending.kind {
                 let message = ClientMessage::parse(Frame::Message(line.into_bytes()));
                 out.extend(self.process_client_message(message).await);

@@ -177,9 +177,9 @@ impl ResultOutline<'_> {
         if !object.members.iter().any(is_extra) {
             return;
         }
-        let held = self.sequences.len();
+        let sequence = self.sequences.len();
         for (i, member) in object.members.iter().enumerate().filter(|(_, member)| is_extra(member)) {
-            extras.add(*member, (held, i), address);
+            extras.add(*member, (sequence, i), address);
         }
         self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
     }
@@ -255,9 +255,9 @@ fn resource_uri(text: &str, object: Option<&ObjectNode>) -> Option<String> {
     short_string_member(text, object?, "uri", MAX_BLOCK_FRAME_BYTES)
 }
 
-/// Returns a string member, unless it is longer than `most`.
-fn short_string_member(text: &str, object: &ObjectNode, name: &str, most: usize) -> Option<String> {
-    let value = object.string_member(text, name).filter(|value| value.len() <= most)?;
+/// Returns a string member, unless it is longer than `max`.
+fn short_string_member(text: &str, object: &ObjectNode, name: &str, max: usize) -> Option<String> {
+    let value = object.string_member(text, name).filter(|value| value.len() <= max)?;
     Some(unescape(value.slice(text)))
 }
 

@@ -151,12 +151,12 @@ impl<'a> ResultOutline<'a> {
         redact: Option<&'a RedactionRules>,
     ) -> Self {
         let name = shape.content_member();
-        let held = NestedSequence { sequence: object.to_sequence(node.span), parent: None };
+        let nested = NestedSequence { sequence: object.to_sequence(node.span), parent: None };
         let is_error = object.member(text, "isError").is_some_and(|m| m.value.slice(text) == "true");
         let mut outline = Self {
             text,
             shape,
-            sequences: vec![held],
+            sequences: vec![nested],
             parts: Vec::new(),
             content_list: None,
             meta: None,

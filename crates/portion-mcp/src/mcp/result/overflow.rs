@@ -116,10 +116,10 @@ impl ResultOutline<'_> {
             for (place, replacement) in overflow.redactions_within(part.span) {
                 splice.replace(*place, replacement.clone());
             }
-            let held: BTreeSet<usize> = slots.iter().map(|(held, _)| *held).collect();
-            for held in held {
-                let is_kept = |item: usize| !slots.contains(&(held, item));
-                splice.edit_sequence(&self.sequences[held].sequence, is_kept, &[]);
+            let sequence: BTreeSet<usize> = slots.iter().map(|(sequence, _)| *sequence).collect();
+            for sequence in sequence {
+                let is_kept = |item: usize| !slots.contains(&(sequence, item));
+                splice.edit_sequence(&self.sequences[sequence].sequence, is_kept, &[]);
             }
             part.own_json = Some(splice.apply_within(part.span));
         }

@@ -134,7 +134,7 @@ impl ResultOutline<'_> {
         let pieces: HashMap<&str, &Piece> =
             content.pieces.iter().map(|piece| (piece.address.as_str(), piece)).collect();
         let mut removed: Vec<Vec<bool>> =
-            self.sequences.iter().map(|held| vec![false; held.sequence.items.len()]).collect();
+            self.sequences.iter().map(|nested| vec![false; nested.sequence.items.len()]).collect();
         for hidden in &self.shadowed_members {
             removed[0][*hidden] = true;
         }
@@ -182,14 +182,14 @@ impl ResultOutline<'_> {
         }
         added.extend(self.write_meta(content, &mut removed, splice));
         self.restrict_cache_scope(splice);
-        for (i, held) in self.sequences.iter().enumerate() {
+        for (i, nested) in self.sequences.iter().enumerate() {
             let added = match i {
                 0 => added.as_slice(),
                 i if Some(i) == self.content_list => items.as_slice(),
                 _ => &[],
             };
             if !added.is_empty() || removed[i].contains(&true) {
-                splice.edit_sequence(&held.sequence, |item| !removed[i][item], added);
+                splice.edit_sequence(&nested.sequence, |item| !removed[i][item], added);
             }
         }
     }
@@ -242,8 +242,8 @@ impl ResultOutline<'_> {
         if shown.is_some() && shown == part.own_json.as_ref() {
             return None;
         }
-        for (held, item) in &self.other_member_slots {
-            removed[*held][*item] = true;
+        for (sequence, item) in &self.other_member_slots {
+            removed[*sequence][*item] = true;
         }
         shown.map(|json| format!("\"{OTHER_MEMBERS_STEP}\":{json}"))
     }

@@ -51,7 +51,7 @@ impl HttpClient {
     /// Returns [`NoResponse`] if no response came.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, NoResponse> {
         let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-        let sent = self.inner.request(request).await;
+        let sent = client::send(&self.inner, request).await;
         let response = sent.map_err(|error| NoResponse {
             message: describe_error(&authority, &error),
             was_reached: !error.is_connect(),

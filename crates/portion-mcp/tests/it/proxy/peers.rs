@@ -101,8 +101,8 @@ impl Scene {
             MemoryStore::new(store::StoreLimits { memory_bytes: 64 << 20, ttl: Duration::from_mins(5) });
         let rules =
             EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
-        let settings = GatewayParts::new(rules, Arc::new(store), [7; 32]);
-        let gateway = Arc::new(Gateway::new(settings));
+        let parts = GatewayParts::new(rules, Arc::new(store), [7; 32]);
+        let gateway = Arc::new(Gateway::new(parts));
         let processor_factory = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
         let target = headers.iter().fold(UpstreamTarget::new(url).expect("a URL"), |target, line| {
             target.with_header(line).expect("a header")

@@ -40,8 +40,8 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutco
         let store = Arc::new(MemoryStore::new(limits));
         let rules =
             EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
-        let settings = GatewayParts::new(rules, store, [7; 32]);
-        let gateway = Arc::new(Gateway::new(settings));
+        let parts = GatewayParts::new(rules, store, [7; 32]);
+        let gateway = Arc::new(Gateway::new(parts));
         let processor = Arc::new(
             McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT)
                 .new_processor(Scope::from_principal("test"), ClientSession::new_unique()),

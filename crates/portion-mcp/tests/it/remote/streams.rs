@@ -275,9 +275,9 @@ async fn the_delay_doubles_for_streams_that_end_at_once() {
     while peer.hear().await != result("7", "{}") {}
     // Four streams resume it, after 100, 200, 400 and 800 ms.
     assert!(called.elapsed() >= Duration::from_millis(1500), "{:?}", called.elapsed());
-    let most = begun.elapsed().as_millis() / 100 + 1;
+    let max = begun.elapsed().as_millis() / 100 + 1;
     let opened = listens.load(Ordering::Relaxed) as u128;
-    assert!(opened <= most, "{opened} streams in {:?}", begun.elapsed());
+    assert!(opened <= max, "{opened} streams in {:?}", begun.elapsed());
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

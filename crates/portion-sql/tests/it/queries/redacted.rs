@@ -53,6 +53,9 @@ fn computing_with_redacted_columns_is_an_error() {
         "SELECT value, COUNT(*) FROM leaves WHERE path LIKE '%/doorCode' GROUP BY value",
         "SELECT value AS v, COUNT(*) FROM leaves WHERE key = 'doorCode' GROUP BY v",
         "SELECT DISTINCT value AS v FROM leaves WHERE key = 'doorCode'",
+        "SELECT DISTINCT value FROM leaves WHERE key = 'doorCode'",
+        "SELECT value, COUNT(*) FROM leaves WHERE key = 'doorCode' GROUP BY 1",
+        "SELECT key, value FROM leaves WHERE key = 'doorCode' ORDER BY 1, 2",
         "SELECT length(value) AS value FROM leaves WHERE key = 'doorCode'",
     ] {
         check(sql, "doorCode is redacted: a redacted column cannot");

@@ -512,7 +512,8 @@ fn numeric_dates_are_read_in_the_order_of_their_column() {
         }
     }
     let two_orders = r#"[{"a":"05/07/2024","b":"05/07/2024"},{"a":"31/01/2024","b":"01/31/2024"}]"#;
-    let unclear = answer(two_orders, "SELECT month(a) AS m FROM items", &[]).expect("an answer");
+    check(two_orders, "SELECT month(a) AS m, month(b) AS n FROM items", r#"[{"m":7,"n":5},{"m":1,"n":1}]"#);
+    let unclear = answer(two_orders, "SELECT month(a || '') AS m FROM items", &[]).expect("an answer");
     assert_eq!(unclear.json, r#"[{"m":null},{"m":1}]"#);
     assert_eq!(unclear.type_hints, ["1 text is no date ('05/07/2024'): it is read as NULL"]);
 }

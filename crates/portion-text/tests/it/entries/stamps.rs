@@ -109,3 +109,15 @@ fn words() {
     check("2024-05-01 10:00:00 INFO: an ERROR", "2024-05-01 10:00:00", "INFO");
     check("2024-05-01 10:00:00 größe ERRORé", "2024-05-01 10:00:00", "-");
 }
+
+#[test]
+fn consoles_of_dotnet() {
+    let log = ["info", "fail", "warn", "crit", "dbug", "trce"]
+        .map(|level| format!("{level}: Acme.Jobs[0]\n      fail: it is done\n"))
+        .concat();
+    let entries = read(&log);
+    let levels: Vec<_> = entries.iter().map(|entry| entry.level.map(|level| level.slice(&log))).collect();
+    assert_eq!(levels, ["info", "fail", "warn", "crit", "dbug", "trce"].map(Some));
+    check("2024-05-01 10:00:00 fail to start", "2024-05-01 10:00:00", "-");
+    check("2024-05-01 10:00:00 job 7 fail: it is late", "2024-05-01 10:00:00", "-");
+}

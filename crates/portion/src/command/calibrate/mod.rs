@@ -17,8 +17,8 @@ use portion_tokens::{Factor, Tokenizer};
 
 use self::entry::{LogEntry, UnusableReason};
 use super::CommandResult;
-use crate::failure::Failure;
-use crate::terminal::{folded, print_stdout, reported};
+use crate::cli::failure::Failure;
+use crate::cli::terminal::{folded, print_stdout, reported};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     };
     let printed = print_stdout(&text);
     if is_empty {
-        crate::terminal::print_stderr!("portion: {NOTHING_USABLE}");
+        crate::cli::terminal::print_stderr!("portion: {NOTHING_USABLE}");
     }
     reported(printed, None, if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -19,12 +19,13 @@ pub(super) use session::profile_for;
 
 use super::known_paths::known_paths;
 use super::{CommandResult, parse_seconds};
-use crate::failure::UsageError;
-use crate::remote::RemoteArgs;
-use crate::rest::{OTHER_SERVERS, RestArgs};
-use crate::server::Server;
-use crate::terminal::reported;
-use crate::{launcher, terminal};
+use crate::cli::failure::UsageError;
+use crate::cli::launcher;
+use crate::cli::remote::RemoteArgs;
+use crate::cli::rest::{OTHER_SERVERS, RestArgs};
+use crate::cli::terminal;
+use crate::cli::terminal::reported;
+use crate::run::server::Server;
 
 /// Time for the server to end after its results were printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);

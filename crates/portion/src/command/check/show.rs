@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::session::{CheckedTool, Report};
 use super::write::WrittenFile;
-use crate::terminal::{columns, fold, folded, print_stdout};
+use crate::cli::terminal::{columns, fold, folded, print_stdout};
 
 const BOLD: Style = Style::new().bold();
 /// Columns of the report.

@@ -12,7 +12,7 @@ use portion_config::{Config, Errors, Sources, find};
 
 use super::session::Report;
 use super::show::comment;
-use crate::failure::UsageError;
+use crate::cli::failure::UsageError;
 
 /// Content of a new file if there are no proposals. A file with comments only would be reported as empty.
 const NOTHING_PROPOSED: &str =

@@ -9,10 +9,10 @@ use portion_text::display::counted;
 use serde_json::{Value, json};
 
 use super::sources::{print, print_errors, print_json, sources};
-use crate::access::{self, Upstreams};
 use crate::command::{CommandResult, WRONG_USAGE, serve};
-use crate::start_error::StartError;
-use crate::storage;
+use crate::run::access::{self, Upstreams};
+use crate::run::start_error::StartError;
+use crate::run::storage;
 
 /// Options of `portion config check`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
             }
             let errors: Vec<String> = start_errors.iter().map(ToString::to_string).collect();
             let count = counted(errors.len(), "error");
-            crate::terminal::print_stderr!("portion: {}\n{count}", errors.join("\n"));
+            crate::cli::terminal::print_stderr!("portion: {}\n{count}", errors.join("\n"));
             Ok(ExitCode::from(WRONG_USAGE))
         }
         Ok((config, Warnings(warnings))) if as_json => {
@@ -45,7 +45,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
         }
         Ok((config, Warnings(warnings))) => {
             for warning in &warnings {
-                crate::terminal::print_stderr!("portion: {warning}");
+                crate::cli::terminal::print_stderr!("portion: {warning}");
             }
             let about = match config.file() {
                 Some(file) => file.display().to_string(),
@@ -55,7 +55,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
         }
         Err(Errors(errors)) if as_json => print_errors(&list(&errors)),
         Err(errors) => {
-            crate::terminal::print_stderr!("portion: {errors}\n{}", counted(errors.0.len(), "error"));
+            crate::cli::terminal::print_stderr!("portion: {errors}\n{}", counted(errors.0.len(), "error"));
             Ok(ExitCode::from(WRONG_USAGE))
         }
     }

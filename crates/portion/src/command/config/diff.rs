@@ -13,10 +13,10 @@ use portion_telemetry::what_if::{Forecast, Limits, forecast};
 use serde_json::json;
 
 use super::sources::{changes_json, format_changes, print, print_json, sources};
+use crate::cli::failure::UsageError;
+use crate::cli::terminal::{folded, width};
 use crate::command::CommandResult;
-use crate::environment::EndpointRuleLookup;
-use crate::failure::UsageError;
-use crate::terminal::{folded, width};
+use crate::run::environment::EndpointRuleLookup;
 
 /// Largest number of recorded requests that are considered, the newest first.
 const MAX_REQUESTS: usize = 100_000;

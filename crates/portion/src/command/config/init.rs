@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use portion_config::{json_template, schema, template};
 use serde_json::{Value, json};
 
+use crate::cli::failure::UsageError;
+use crate::cli::terminal::{folded, print_stdout, reported};
 use crate::command::CommandResult;
-use crate::failure::UsageError;
-use crate::terminal::{folded, print_stdout, reported};
 
 /// Suffix of the file with the JSON Schema, in place of that of the configuration.
 const SCHEMA_SUFFIX: &str = "schema.json";

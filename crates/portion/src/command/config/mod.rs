@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use portion_config::schema;
 
 use super::CommandResult;
-use crate::options::FILE_HELP;
+use crate::cli::options::FILE_HELP;
 use sources::print_json;
 
 const AFTER_HELP: &str = "\

@@ -13,8 +13,8 @@ use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
 
 use super::sources::{changes_json, format_changes, print, print_json, require_file, sources};
+use crate::cli::terminal::{folded, print_stdout, reported};
 use crate::command::CommandResult;
-use crate::terminal::{folded, print_stdout, reported};
 
 /// A version with the changes that it made, where they are known.
 struct ListedVersion<'a> {
@@ -27,7 +27,10 @@ pub(super) fn list(named: Option<&Path>, as_json: bool) -> CommandResult {
     let history = open_history(&file)?;
     let versions = history.list()?;
     if versions.is_empty() && !as_json {
-        crate::terminal::print_stderr!("portion: no version of {} has been in force yet", file.display());
+        crate::cli::terminal::print_stderr!(
+            "portion: no version of {} has been in force yet",
+            file.display()
+        );
         return Ok(ExitCode::SUCCESS);
     }
     // A version that can no longer be read has no changes that can be listed.

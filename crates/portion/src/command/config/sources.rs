@@ -8,8 +8,8 @@ use portion_config::{Sources, find};
 use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
 
+use crate::cli::terminal::{print_stdout, reported};
 use crate::command::{CommandResult, WRONG_USAGE};
-use crate::terminal::{print_stdout, reported};
 
 /// Returns the sources of a Portion started here, with no option but the profile.
 pub(super) fn sources(named: Option<&Path>, profile: Option<&str>) -> Result<Sources, find::UnreadableFile> {

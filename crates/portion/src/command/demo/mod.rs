@@ -1,7 +1,7 @@
 //! `portion demo`: compares calls with and without Portion on real data that the binary contains.
 //!
 //! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, `tour`
-//! calls it with and without Portion in front by [`stdio_client`](crate::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show` prints them. The Cargo feature `demo`
+//! calls it with and without Portion in front by [`stdio_client`](crate::run::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show` prints them. The Cargo feature `demo`
 //! includes all this.
 
 mod bookings;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::CommandResult;
-use crate::terminal::{columns, print_stdout, reported, show_progress};
+use crate::cli::terminal::{columns, print_stdout, reported, show_progress};
 use demo_data::DemoData;
 
 /// Options of `portion demo`.

@@ -1,15 +1,15 @@
 //! The proof that nothing is lost: every portion fetched, all of them joined, compared with the original.
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use portion_text::display::hex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::report::{Proof, milliseconds};
 use super::tour::{RecordsPage, ReplyNotice, TourError, cost, split_notice};
-use crate::stdio_client::{Client, ToolResponse};
+use crate::run::stdio_client::{Client, ToolResponse};
 
 /// Time after which a walk shows its progress.
 const PROGRESS_DELAY: Duration = Duration::from_secs(1);
@@ -83,10 +83,7 @@ fn verify_walk(
         units,
         largest_tokens,
         bytes: joined.len(),
-        sha256: Sha256::digest(&joined).iter().fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        }),
+        sha256: hex(&Sha256::digest(&joined)),
         identical: joined == original,
         milliseconds: milliseconds(since.elapsed()),
     })

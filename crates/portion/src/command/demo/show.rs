@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use portion_telemetry::show::{TextCell, TextTable};
 
 use super::report::{Comparison, Cost, Proof, Report, Retrieval, Step, duration_text, grouped};
+use crate::cli::terminal::fold;
 use crate::command::excerpt;
-use crate::terminal::fold;
 
 /// Columns of the page.
 pub(super) const WIDTH: usize = 80;

@@ -14,8 +14,8 @@ use thiserror::Error;
 
 use super::proof;
 use super::report::{Comparison, Cost, Report, Retrieval, Step, milliseconds};
-use crate::environment::MAX_MCP_OUTPUT_TOKENS;
-use crate::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
+use crate::run::environment::MAX_MCP_OUTPUT_TOKENS;
+use crate::run::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
 use portion_client::select::{Fill, select};
 use portion_config::key::LEVEL_VARIABLE;
 

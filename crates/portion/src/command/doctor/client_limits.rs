@@ -11,7 +11,7 @@ use portion_telemetry::show::grouped;
 use super::clients::ClientServer;
 use super::configuration::origin_command;
 use super::finding::{Finding, Level};
-use crate::environment::limits_from_environment;
+use crate::run::environment::limits_from_environment;
 
 /// Reports the limits of each client that has a server behind Portion.
 pub(super) fn check(servers: &[ClientServer], config: &Config, findings: &mut Vec<Finding>) {
@@ -33,8 +33,8 @@ pub(super) fn check(servers: &[ClientServer], config: &Config, findings: &mut Ve
             grouped(policy.hard_cap as u64),
         );
         let room = client.reply_room();
-        let fits = room.max_bytes.is_none_or(|most| policy.hard_byte_limit <= most)
-            && room.max_tokens.is_none_or(|most| policy.hard_cap <= most);
+        let fits = room.max_bytes.is_none_or(|max| policy.hard_byte_limit <= max)
+            && room.max_tokens.is_none_or(|max| policy.hard_cap <= max);
         let finding = |level, message| Finding::new(level, "client-limits", client.title, message);
         let fix = config.top().get("preset").and_then(|set| origin_command(config.file(), &set.origin));
         findings.push(match (fits, fix) {

@@ -11,7 +11,7 @@ use portion_text::names::{closest_name, matches_pattern};
 
 use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;
-use crate::storage::probe_shared_store;
+use crate::run::storage::probe_shared_store;
 
 /// Loads the configuration, and returns it if it is valid.
 pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Config> {

@@ -12,7 +12,7 @@ use super::clients::ClientServer;
 use super::finding::shell_path;
 use super::reference::{resolve, to_shell};
 use super::secret::{hide, is_secret, secret_values, without_secrets};
-use crate::launcher::Installation;
+use crate::cli::launcher::Installation;
 
 /// Variables with which Portion writes no record, exports nothing and raises no alert.
 const NO_TELEMETRY: [(&str, &str); 3] =

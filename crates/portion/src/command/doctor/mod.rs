@@ -26,8 +26,8 @@ use serde_json::json;
 use self::finding::Level;
 use self::start::Progress;
 use super::{CommandResult, parse_seconds};
-use crate::options::FILE_HELP;
-use crate::terminal::{columns, fold, print_stdout, reported};
+use crate::cli::options::FILE_HELP;
+use crate::cli::terminal::{columns, fold, print_stdout, reported};
 use finding::Finding;
 
 const AFTER_HELP: &str = "\

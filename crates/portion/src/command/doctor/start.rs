@@ -18,10 +18,10 @@ use super::clients::ClientServer;
 use super::configuration::lazy_catalog_command;
 use super::finding::{Finding, Level, edit_command, shell_word};
 use super::launch::{Launch, LaunchError};
+use crate::cli::launcher;
+use crate::cli::terminal::print_stderr;
 use crate::command::check::profile_for;
-use crate::launcher;
-use crate::stdio_client::{Client, ClientError};
-use crate::terminal::print_stderr;
+use crate::run::stdio_client::{Client, ClientError};
 
 /// Servers that start at the same time.
 const WORKERS: usize = 4;

@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::{EXIT_GRACE, Options, warn_if_truncated};
+use crate::cli::failure::Failure;
+use crate::cli::terminal::print_stdout;
 use crate::command::CommandResult;
-use crate::failure::Failure;
-use crate::terminal::print_stdout;
 
 /// A request, as a line of stdin has it. What it leaves out is as on the command line.
 #[derive(Debug, Deserialize)]

@@ -20,8 +20,8 @@ use portion_install::plan::{Action, Plan};
 use self::report::Report;
 use self::selection::{check_servers, files_to_edit};
 use super::CommandResult;
-use crate::failure::UsageError;
-use crate::terminal::reported;
+use crate::cli::failure::UsageError;
+use crate::cli::terminal::reported;
 
 const INSTALL_HELP: &str = "\
 Examples:

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use portion_config::profile::Profile;
+use portion_core::redact::RedactionRules;
 use portion_install::plan::{Action, FilePlan, Plan};
 use portion_install::{Change, Outcome};
 use portion_text::display::{counted, printable_lines, printable_name};
 use serde_json::{Value, json};
 
-use crate::terminal::{folded, print_stdout};
+use crate::cli::terminal::{folded, print_stdout};
 
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -32,8 +33,10 @@ impl Report<'_> {
     /// Prints the changes of all files as diffs, with their consequences.
     pub(super) fn print_preview(&self) -> io::Result<()> {
         let mut out = anstream::stdout().lock();
+        let rules = RedactionRules::default_secrets();
+        let redact = |text: String| rules.redact(&text).map_or(text, |(shown, _)| shown);
         for file in self.plan.files.iter().filter(|file| file.is_edited()) {
-            for line in printable_lines(&file.diff()).lines() {
+            for line in printable_lines(&file.diff(redact)).lines() {
                 let style = match line.as_bytes().first() {
                     _ if line.starts_with("--- ") || line.starts_with("+++ ") => BOLD,
                     Some(b'+') => GREEN,

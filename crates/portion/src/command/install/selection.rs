@@ -11,7 +11,7 @@ use portion_text::display::printable_name;
 use portion_text::names::closest_name;
 
 use super::EditOptions;
-use crate::failure::UsageError;
+use crate::cli::failure::UsageError;
 
 /// Returns the files to edit.
 ///

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::strings::{StringFinder, StringId, StringTable, UsedLine};
 use super::transcript::{Event, Session, Tool};
-use crate::shaper::{Shaped, Shaper, ToolName};
+use crate::run::shaper::{Shaped, Shaper, ToolName};
 
 /// Name of the row with the cost of what Portion adds to the list of tools.
 pub(super) const LISTING: &str = "(tools of Portion)";
@@ -295,22 +295,22 @@ impl Replay<'_> {
     fn follow_up(&mut self, at: usize, holder: usize, id: StringId) -> bool {
         let [cursor, mut next] = self.live[holder].cursors.clone();
         let search = cursor.map(|cursor| (json!({"cursor": cursor, "find": self.finder.get(id)}), cursor));
-        let mut asked = Vec::new();
+        let mut replies = Vec::new();
         let mut is_found =
-            search.is_some_and(|(arguments, cursor)| self.ask(&cursor, &arguments, id, &mut asked));
+            search.is_some_and(|(arguments, cursor)| self.ask(&cursor, &arguments, id, &mut replies));
         if !is_found {
-            asked.clear();
+            replies.clear();
         }
-        while let (false, Some(cursor), 0..MAX_PAGES) = (is_found, next, asked.len()) {
-            is_found = self.ask(&cursor, &json!({"cursor": cursor}), id, &mut asked);
-            next = asked.last_mut().and_then(|(_, reply)| reply.cursors[1].take());
+        while let (false, Some(cursor), 0..MAX_PAGES) = (is_found, next, replies.len()) {
+            is_found = self.ask(&cursor, &json!({"cursor": cursor}), id, &mut replies);
+            next = replies.last_mut().and_then(|(_, reply)| reply.cursors[1].take());
         }
         if !is_found {
             return false;
         }
         let (turns, result) = (self.turns_left[at] + 1, &mut self.live[holder]);
         let mut charge = Tally { whole_threshold: result.whole_threshold, ..Tally::default() };
-        for (call, reply) in asked {
+        for (call, reply) in replies {
             charge.follow_ups += 1;
             charge.with += self.prices.of_input(call + reply.tokens, turns);
             charge.with.sent += self.context;
@@ -323,13 +323,13 @@ impl Replay<'_> {
     }
 
     /// Asks a follow-up, and adds the tokens of the call and its reply. Returns true if the reply has a string.
-    fn ask(&self, cursor: &str, arguments: &Value, id: StringId, asked: &mut Vec<(u64, Reply)>) -> bool {
+    fn ask(&self, cursor: &str, arguments: &Value, id: StringId, replies: &mut Vec<(u64, Reply)>) -> bool {
         let arguments = arguments.to_string();
         let Some(reply) = Reply::from_shaped(self.shaper.follow_up(cursor, &arguments)) else { return false };
         let is_found = self.finder.find_in(&reply.text).contains(&id);
         // Cursors differ from run to run.
         let call = count(&arguments.replace(cursor, CURSOR));
-        asked.push((call, reply));
+        replies.push((call, reply));
         is_found
     }
 

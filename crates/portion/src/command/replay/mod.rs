@@ -17,8 +17,8 @@ use self::meter::{Prices, SessionTally};
 use self::show::Report;
 use self::transcript::{find_transcripts, read_sessions, user_folders};
 use super::CommandResult;
-use crate::options::{ConfigOptions as Keys, PayloadKeys};
-use crate::terminal::{print_stdout, reported, show_progress};
+use crate::cli::options::{ConfigOptions as Keys, PayloadKeys};
+use crate::cli::terminal::{print_stdout, reported, show_progress};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     }
     sessions.retain(|session| !session.tools.is_empty());
     for problem in problems {
-        crate::terminal::print_stderr!("portion: {problem}");
+        crate::cli::terminal::print_stderr!("portion: {problem}");
     }
     let code = if sessions.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     let report = Report::new(&sessions, prices);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::meter::{LISTING, Place, Prices, SessionTally, Tally, Usage, UsedString};
 use super::transcript::Tool;
-use crate::terminal::folded;
+use crate::cli::terminal::folded;
 
 /// Most rows of a table, and lost strings that are named.
 const MAX_ROWS: usize = 20;

@@ -18,17 +18,18 @@ use portion_policy::access::AccessPolicy;
 
 use self::upstream_arg::UpstreamArg;
 use super::CommandResult;
-use crate::access::{self, Upstreams};
-use crate::exposure::Listener;
-use crate::failure::UsageError;
-use crate::listening;
-use crate::options::{ConfigOptions as Keys, ListenerKeys};
-use crate::remote::RemoteArgs;
-use crate::rest::RestArgs;
-use crate::server::{NO_REST_API, NamedServer, Server, ServerIds};
-use crate::setup::{LoadedConfig, SNAPSHOT_TTL};
-use crate::start_error::{StartCheck, StartError};
-use crate::{admin, process};
+use crate::cli::exposure::Listener;
+use crate::cli::failure::UsageError;
+use crate::cli::options::{ConfigOptions as Keys, ListenerKeys};
+use crate::cli::remote::RemoteArgs;
+use crate::cli::rest::RestArgs;
+use crate::run::access::{self, Upstreams};
+use crate::run::admin;
+use crate::run::listening;
+use crate::run::process;
+use crate::run::server::{NO_REST_API, NamedServer, Server, ServerIds};
+use crate::run::setup::{LoadedConfig, SNAPSHOT_TTL};
+use crate::run::start_error::{StartCheck, StartError};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -106,7 +107,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let listener = listening::bind(exposed.at).await?;
     let address = listener.local_addr()?;
     for (path, _) in &backends {
-        crate::terminal::print_stderr!("portion: listening on http://{address}{path}");
+        crate::cli::terminal::print_stderr!("portion: listening on http://{address}{path}");
     }
     admin::serve(setup.config.admin(), &setup, admin_callers).await;
     setup.spawn_expiry_task();

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use portion_mcp::upstream::stdio::Program;
 
-use crate::remote::RemoteArgs;
-use crate::server::{NamedServer, Server};
+use crate::cli::remote::RemoteArgs;
+use crate::run::server::{NamedServer, Server};
 
 /// A server with its name.
 #[derive(Clone, PartialEq, Eq)]

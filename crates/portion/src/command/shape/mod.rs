@@ -31,10 +31,10 @@ use thiserror::Error;
 
 use self::show::ShapedFile;
 use super::CommandResult;
-use crate::environment::limits_from_environment;
-use crate::failure::UsageError;
-use crate::options::{ConfigOptions as Keys, PayloadKeys};
-use crate::terminal::{print_stdout, reported};
+use crate::cli::failure::UsageError;
+use crate::cli::options::{ConfigOptions as Keys, PayloadKeys};
+use crate::cli::terminal::{print_stdout, reported};
+use crate::run::environment::limits_from_environment;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -169,7 +169,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let sources = find(options.config_keys.file(), options.config_keys.values())?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     for warning in warnings {
-        crate::terminal::print_stderr!("portion: {warning}");
+        crate::cli::terminal::print_stderr!("portion: {warning}");
     }
     if options.requests {
         return requests::answer_all(config);
@@ -193,7 +193,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     });
     if let Some(path) = list_path.filter(|_| snapshot.has_missing_list_path()) {
         let file = options.path().display();
-        crate::terminal::print_stderr!(
+        crate::cli::terminal::print_stderr!(
             "portion: no list is at `{path}` (items) in {file}; Portion detects one instead"
         );
     }
@@ -236,7 +236,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     }
     let printed = if options.json { shaped.print_json() } else { shaped.print() };
     if !options.json && !options.explain && std::io::stderr().is_terminal() {
-        crate::terminal::print_stderr!("{}", shaped.summary());
+        crate::cli::terminal::print_stderr!("{}", shaped.summary());
     }
     reported(printed, None, ExitCode::SUCCESS)
 }
@@ -248,7 +248,7 @@ fn read_text(options: &Options, limit: usize) -> Result<(String, usize), ShapeEr
     match decode(&bytes) {
         Decoded::Utf8(text, invalid_count) => Ok((text.into_owned(), invalid_count)),
         Decoded::Other(text, encoding, invalid_count) => {
-            crate::terminal::print_stderr!("portion: {file} is {encoding}; it is shown as UTF-8");
+            crate::cli::terminal::print_stderr!("portion: {file} is {encoding}; it is shown as UTF-8");
             Ok((text, invalid_count))
         }
         Decoded::Binary(format) => {
@@ -262,17 +262,17 @@ fn read_text(options: &Options, limit: usize) -> Result<(String, usize), ShapeEr
 fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     let file = || options.path().display().to_string();
     let unreadable = |why| ShapeError::Unreadable { file: file(), source: why };
-    let most = limit as u64 + 1;
+    let max = limit as u64 + 1;
     let mut bytes = Vec::new();
     let is_stdin = options.path().as_os_str() == "-";
     let is_file = !is_stdin && std::fs::metadata(options.path()).map_err(unreadable)?.is_file();
     // A pipe may have no writer, and a terminal waits for input.
     let waiting = (!is_file).then(|| SlowReadHint::start(file()));
     if is_stdin {
-        std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        std::io::stdin().lock().take(max).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
         let opened = std::fs::File::open(options.path()).map_err(unreadable)?;
-        opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
+        opened.take(max).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     drop(waiting);
     if bytes.len() > limit {
@@ -292,7 +292,7 @@ impl SlowReadHint {
         thread::spawn(move || {
             if ended.recv_timeout(SLOW_READ) == Err(RecvTimeoutError::Timeout) {
                 let name = if file == "-" { "stdin" } else { file.as_str() };
-                crate::terminal::print_stderr!(
+                crate::cli::terminal::print_stderr!(
                     "portion: waiting for the end of {name}, which is not a regular file"
                 );
             }
@@ -310,7 +310,7 @@ fn print_refusal(
     cursor: Option<CursorToken>,
 ) -> CommandResult {
     if options.explain {
-        crate::terminal::print_stderr!("shown       an error, because of oversized: refuse");
+        crate::cli::terminal::print_stderr!("shown       an error, because of oversized: refuse");
     }
     let endpoint = options.endpoint.as_ref().map(|name| Endpoint {
         name: name.clone(),

@@ -9,10 +9,10 @@ use portion_gateway::call::Fault;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::cli::failure::Failure;
+use crate::cli::terminal::print_stdout;
 use crate::command::CommandResult;
-use crate::failure::Failure;
-use crate::shaper::{Shaped, Shaper, ToolName};
-use crate::terminal::print_stdout;
+use crate::run::shaper::{Shaped, Shaper, ToolName};
 
 /// A line of stdin.
 #[derive(Debug, Deserialize)]

@@ -10,7 +10,7 @@ use portion_text::display::counted;
 use portion_tokens::{TextSize, TokenCounter, Tokenizer, estimate_size};
 use serde_json::{Value, json};
 
-use crate::terminal::print_stdout;
+use crate::cli::terminal::print_stdout;
 
 /// Largest file, in bytes, that is counted whole: takes about a second.
 const MAX_COUNTED_BYTES: usize = 16 << 20;
@@ -60,14 +60,16 @@ impl ShapedFile<'_> {
 
     /// Prints on stderr how the file was detected and shown.
     pub(super) fn explain(self, policy: &Policy) {
-        crate::terminal::print_stderr!("detected    {}", describe_form(self.snapshot));
+        crate::cli::terminal::print_stderr!("detected    {}", describe_form(self.snapshot));
         let [size, measured] = [self.counter, Tokenizer::MEASURE.counter()]
             .map(|counter| format!("{} tokens by {}", self.size(counter), counter.name()));
         let by_both = if size == measured { size } else { format!("{size}, {measured}") };
-        crate::terminal::print_stderr!("size        {} bytes, {by_both}", self.text().len());
+        crate::cli::terminal::print_stderr!("size        {} bytes, {by_both}", self.text().len());
         match self.reply {
             FirstReply::Untouched { .. } => {
-                crate::terminal::print_stderr!("shown       unchanged: below all thresholds of its kind");
+                crate::cli::terminal::print_stderr!(
+                    "shown       unchanged: below all thresholds of its kind"
+                );
             }
             FirstReply::Portion(portion) => explain_portion(portion, policy, self.budget),
         }
@@ -126,18 +128,18 @@ fn shown_bytes(bytes: usize) -> String {
 }
 
 fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
-    crate::terminal::print_stderr!(
+    crate::cli::terminal::print_stderr!(
         "shown       a {} of {} tokens, budget {budget}",
         portion.kind().name(),
         portion.tokens()
     );
     if let Some(plan) = portion.plan() {
-        crate::terminal::print_stderr!("plan        {plan}");
+        crate::cli::terminal::print_stderr!("plan        {plan}");
     }
     if !portion.stages().is_empty() {
-        crate::terminal::print_stderr!("to fit      {}", portion.stage_names().join(", then "));
+        crate::cli::terminal::print_stderr!("to fit      {}", portion.stage_names().join(", then "));
     }
-    crate::terminal::print_stderr!(
+    crate::cli::terminal::print_stderr!(
         "thresholds  lists {} items or {} tokens, objects {}, text {}, anything {}",
         policy.default_page_size,
         policy.token_budget_threshold,

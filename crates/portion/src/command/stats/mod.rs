@@ -18,9 +18,9 @@ use portion_telemetry::show::{self, Format, Output, grouped};
 use portion_telemetry::timestamp::{self, readable};
 
 use super::CommandResult;
-use crate::environment::EndpointRuleLookup;
-use crate::options::FILE_HELP;
-use crate::terminal::{folded, for_stdout, reported, width};
+use crate::cli::options::FILE_HELP;
+use crate::cli::terminal::{folded, for_stdout, reported, width};
+use crate::run::environment::EndpointRuleLookup;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -128,7 +128,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         &retention,
         StatsResult { requested: &filter, effective: &of, uses_records: single, is_empty: empty },
     ) {
-        crate::terminal::print_stderr!("portion: {note}");
+        crate::cli::terminal::print_stderr!("portion: {note}");
     }
     reported(written, None, ExitCode::SUCCESS)
 }
@@ -155,7 +155,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
         walks.add(&record);
     })?;
     if read == MAX_ADVICE_REQUESTS {
-        crate::terminal::print_stderr!(
+        crate::cli::terminal::print_stderr!(
             "portion: the advice uses the newest {} requests, since {}",
             grouped(read as u64),
             readable(oldest)
@@ -208,7 +208,7 @@ struct StatsResult<'a> {
 
 /// Returns the notes.
 fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<String> {
-    let StatsResult { requested: asked, effective: of, uses_records: single, is_empty: empty } = answer;
+    let StatsResult { requested, effective: of, uses_records: single, is_empty: empty } = answer;
     let mut notes = Vec::new();
     if empty {
         notes.push(match retention.span() {
@@ -220,7 +220,8 @@ fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<String> {
             ),
         });
     }
-    let Some(since) = retention.records_since().filter(|since| asked.since.is_none_or(|from| from < *since))
+    let Some(since) =
+        retention.records_since().filter(|since| requested.since.is_none_or(|from| from < *since))
     else {
         return notes;
     };
@@ -230,7 +231,7 @@ fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<String> {
             "requests since {since}; of older ones only totals are stored: use portion stats without --requests, \
              --outcome, --experiment and --advise"
         ));
-    } else if asked != of {
+    } else if requested != of {
         let from = of.since.map(|from| format!(" from {}", readable(from))).unwrap_or_default();
         let to = of.until.map(|to| format!(" to {}", readable(to))).unwrap_or_default();
         notes.push(format!("time range{from}{to}; of requests before {since} only totals are stored"));

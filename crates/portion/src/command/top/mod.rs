@@ -21,7 +21,7 @@ use ratatui::crossterm::execute;
 
 use self::state::{Action, ViewState};
 use super::{CommandResult, stats};
-use crate::options::FILE_HELP;
+use crate::cli::options::FILE_HELP;
 use state::{TopData, query_data};
 
 /// Interval between reads of the file.

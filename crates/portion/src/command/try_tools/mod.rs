@@ -19,10 +19,10 @@ use self::selection::{Call, Selection, lacks_arguments, select};
 use self::show::Uncalled;
 use super::known_paths::known_paths;
 use super::{CommandResult, parse_seconds};
-use crate::launcher;
-use crate::options::FILE_HELP;
-use crate::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
-use crate::terminal::{reported, show_progress};
+use crate::cli::launcher;
+use crate::cli::options::FILE_HELP;
+use crate::cli::terminal::{reported, show_progress};
+use crate::run::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
 use show::{Comparison, Reply};
 
 const AFTER_HELP: &str = "\
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         return Err(lacks_arguments(tool, &missing.iter().map(String::as_str).collect::<Vec<_>>()).into());
     }
     if let Some(line) = direct.noise() {
-        crate::terminal::print_stderr!(
+        crate::cli::terminal::print_stderr!(
             "portion: the server's stdout has lines that are no messages, such as `{line}`"
         );
     }

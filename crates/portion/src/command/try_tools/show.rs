@@ -11,9 +11,9 @@ use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use super::selection::{Call, tool_options};
+use crate::cli::terminal::{columns, fold, print_stdout};
 use crate::command::excerpt::excerpt_lines;
-use crate::stdio_client::ToolResponse;
-use crate::terminal::{columns, fold, print_stdout};
+use crate::run::stdio_client::ToolResponse;
 
 /// Commands that are printed.
 const MAX_COMMANDS: usize = 5;

@@ -65,8 +65,8 @@ fn grouped(number: u64) -> String {
 }
 
 fn draw(rows: &[Row]) -> Result<String, std::fmt::Error> {
-    let most = rows.iter().map(|row| row.direct).max().unwrap_or(1) as f64;
-    let scale = (WIDTH - 40.0) / most;
+    let max = rows.iter().map(|row| row.direct).max().unwrap_or(1) as f64;
+    let scale = (WIDTH - 40.0) / max;
     let height = 50 + 120 * rows.len();
     let label = "Tokens of three calls, directly and through Portion";
     let mut svg = String::new();

@@ -231,8 +231,8 @@ proptest! {
             prop_assert_eq!(policy.validate(), Ok(()));
             prop_assert_eq!(policy.reply_target, policy.token_budget_threshold);
             let limits = [policy.hard_cap, policy.token_budget_threshold];
-            let most = tokens.map_or(usize::MAX, |tokens| tokens.max(600));
-            prop_assert!(limits.iter().all(|limit| *limit <= most));
+            let max = tokens.map_or(usize::MAX, |tokens| tokens.max(600));
+            prop_assert!(limits.iter().all(|limit| *limit <= max));
             let base = Policy::default();
             prop_assert!(policy.hard_cap <= base.hard_cap && policy.hard_byte_limit <= base.hard_byte_limit);
         }

@@ -325,17 +325,17 @@ fn the_wrappers_of_parts_without_content_are_limited() {
         ("resources/read", "contents", r#"{"uri": "x:/", "mimeType": "text/plain", "text": ""}"#),
         ("prompts/get", "messages", r#"{"role": "user", "content": {"type": "text", "text": ""}}"#),
     ];
-    let most = Policy::default().hard_byte_limit;
+    let max = Policy::default().hard_byte_limit;
     for (method, member, part) in parts {
         // Just above the limit, and far above it.
-        for count in [most / (part.len() + 2) + 1, 10_000] {
+        for count in [max / (part.len() + 2) + 1, 10_000] {
             let processor = redacting();
             ask(&processor, "1", method);
             let all = vec![part; count].join(", ");
             let result = format!(r#"{{"{member}":[{all}]}}"#);
             let out = to_client(&processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
             assert_eq!(out.len(), 1, "{count} times {part}");
-            assert!(out[0].len() <= most, "{count} times {part}: {} bytes", out[0].len());
+            assert!(out[0].len() <= max, "{count} times {part}: {} bytes", out[0].len());
             assert!(out[0].contains(r#""nextCursor":""#), "{count} times {part}");
         }
     }
@@ -492,6 +492,12 @@ fn what_a_client_is_asked_or_told_of_a_task_is_redacted() {
     };
     for of in ["task", "input_required"] {
         check("tools/call", &beside(of, "hunter2"), &beside(of, "[redacted]"));
+        let meta = |inside: &str| format!(r#"{{"resultType":"{of}","taskId":"t","_meta":{{{inside}}}}}"#);
+        check(
+            "tools/call",
+            &meta(r#""io.portion/notice":"forged","x/y":{"password":"hunter2"}"#),
+            &meta(r#""x/y":{"password":"[redacted]"}"#),
+        );
     }
     let asked = |params: &str| {
         format!(

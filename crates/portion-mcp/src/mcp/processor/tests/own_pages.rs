@@ -266,7 +266,7 @@ impl Upstream {
             return refused("429 Too Many Requests");
         }
         let selected = self.selected(arguments);
-        if self.refuses_above.is_some_and(|most| selected.len() > most) {
+        if self.refuses_above.is_some_and(|max| selected.len() > max) {
             return refused("Response too large");
         }
         let items: Vec<Value> =
@@ -279,8 +279,8 @@ impl Upstream {
             Form::Results => json!({"results": items, "pagination": {"total_count": total, "has_more": more}}).to_string(),
             Form::Text => format!("# {} rows", items.len()),
         };
-        match self.cuts_at.filter(|most| text.len() > *most) {
-            Some(most) => text_result(&format!("{}\n[truncated]", &text[..most])),
+        match self.cuts_at.filter(|max| text.len() > *max) {
+            Some(max) => text_result(&format!("{}\n[truncated]", &text[..max])),
             None => text_result(&text),
         }
     }
@@ -290,7 +290,7 @@ fn upstream() -> impl Strategy<Value = Upstream> {
     let form = prop::sample::select(vec![Form::Bare, Form::Result, Form::Items, Form::Results, Form::Text]);
     let refusal =
         prop::sample::select(vec![Refusal::Result, Refusal::Protocol, Refusal::Text, Refusal::Hints]);
-    let rarely = |most: usize| prop::option::weighted(0.3, 1..most);
+    let rarely = |max: usize| prop::option::weighted(0.3, 1..max);
     let flags =
         (any::<bool>(), any::<bool>(), any::<bool>(), prop::array::uniform2(prop::bool::weighted(0.2)));
     let sizes = (0..90_usize, 1..25_usize, rarely(30), rarely(40), rarely(2000));

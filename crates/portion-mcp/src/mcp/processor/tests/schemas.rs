@@ -56,7 +56,7 @@ fn is_valid(value: &Value, schema: &Value, root: &Value) -> bool {
                     .all(|(name, value)| is_valid(value, properties.get(name).unwrap_or(others), root))
         })
         && value.as_array().is_none_or(|items| {
-            number("minItems").is_none_or(|least| items.len() >= least)
+            number("minItems").is_none_or(|min| items.len() >= min)
                 && schema
                     .get("items")
                     .is_none_or(|schema| items.iter().all(|item| is_valid(item, schema, root)))

@@ -122,6 +122,14 @@ fn structured_content_that_adds_to_the_text_becomes_text() {
 }
 
 #[test]
+fn sorted_rows_have_the_structured_content_that_a_schema_demands() {
+    let told =
+        json!({"content": [{"type": "text", "text": "400 records"}], "structuredContent": records(400)});
+    let result = received(STRUCTURED, true, &json!({"sort": "id desc", "limit": 2}), &told);
+    assert_eq!(result["structuredContent"]["items"][0]["id"], 399, "{result}");
+}
+
+#[test]
 fn an_image_is_shown_where_structured_content_hides_it() {
     let image = json!({"type": "image", "data": "A".repeat(4_000), "mimeType": "image/png"});
     let data = json!({"width": 3, "title": "t".repeat(300)});

@@ -98,10 +98,10 @@ pub(super) fn sparkline(frame: &mut Frame<'_>, range: Duration, found: &TopData,
         slots.map(|slot| slot.stats.served_tokens / minutes).max().unwrap_or_default()
     };
     let points: Vec<u64> = (0..width).map(point).collect();
-    let most = points.iter().max().copied().unwrap_or_default();
+    let max = points.iter().max().copied().unwrap_or_default();
     let words = format!(
         "tokens to the model a minute, up to {}; the last {}",
-        short_number(most),
+        short_number(max),
         duration_text(range)
     );
     frame.render_widget(Line::from(words).dim(), title);

@@ -25,13 +25,13 @@ use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
 
-use crate::environment::limits_from_environment;
-use crate::observers::{self, Observers};
-use crate::options::{ConfigOptions, KeyGroups};
-use crate::server::ServerIds;
-use crate::start_error::StartCheck;
-use crate::storage::{self, Storage};
-use crate::terminal;
+use crate::cli::options::{ConfigOptions, KeyGroups};
+use crate::cli::terminal;
+use crate::run::environment::limits_from_environment;
+use crate::run::observers::{self, Observers};
+use crate::run::server::ServerIds;
+use crate::run::start_error::StartCheck;
+use crate::run::storage::{self, Storage};
 
 /// Longest time of a shutdown for the recount of the last replies.
 const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -105,12 +105,12 @@ impl LoadedConfig {
         let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.async_observer) as _;
         let rules = EndpointRules::new(Arc::clone(&config) as _, client_limits);
-        let settings = GatewayParts {
+        let parts = GatewayParts {
             observer: Arc::clone(&observer),
             earlier_cursor_secrets,
             ..GatewayParts::new(rules, store, cursor_secret)
         };
-        let gateway = Arc::new(Gateway::new(settings));
+        let gateway = Arc::new(Gateway::new(parts));
         let (live_gateway, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
         let factories: Arc<Mutex<Vec<McpProcessorFactory>>> = Arc::default();
         let listed_factories = Arc::clone(&factories);

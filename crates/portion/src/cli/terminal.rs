@@ -18,7 +18,7 @@ use tracing_subscriber::{Layer as _, fmt};
 
 /// Prints a line to stderr.
 macro_rules! print_stderr {
-    ($($argument:tt)*) => { $crate::terminal::write_stderr(format_args!($($argument)*)) };
+    ($($argument:tt)*) => { $crate::cli::terminal::write_stderr(format_args!($($argument)*)) };
 }
 pub(crate) use print_stderr;
 
@@ -96,9 +96,9 @@ fn columns_of(size: Option<(Width, Height)>) -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
-/// Returns the columns of the terminal on stdout; `most` at the most, and where stdout is no terminal.
-pub(crate) fn columns(most: usize) -> usize {
-    width().unwrap_or(most).min(most)
+/// Returns the columns of the terminal on stdout; `max` at the most, and where stdout is no terminal.
+pub(crate) fn columns(max: usize) -> usize {
+    width().unwrap_or(max).min(max)
 }
 
 /// Prints what a command waits for, if a person can read it.

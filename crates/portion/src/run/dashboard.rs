@@ -1,14 +1,13 @@
 //! The dashboard as a backend. Pages are made on blocking threads, so that other requests do not wait for them.
 
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use hyper::header::{ALLOW, HeaderName, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use portion_dashboard::{Answer, Records, Site};
-use portion_mcp::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
+use portion_mcp::front::http::{Backend, InboundRequest, ResponseFuture};
 use portion_mcp::http::body::{self, Body};
 use tokio::sync::Semaphore;
 
@@ -57,14 +56,6 @@ impl Backend for DashboardBackend {
 
     fn accepts_json_rpc(&self) -> bool {
         false
-    }
-
-    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-        None
-    }
-
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(std::future::ready(()))
     }
 }
 

@@ -8,7 +8,7 @@ use portion_telemetry::alert::OVERSIZED;
 use portion_telemetry::meter::Family;
 use portion_telemetry::{names, prometheus};
 
-use crate::setup::Setup;
+use crate::run::setup::Setup;
 
 /// Returns all metrics in the text format of Prometheus.
 pub(super) fn metrics(setup: &Setup) -> (StatusCode, String) {

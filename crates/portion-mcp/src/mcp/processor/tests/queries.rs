@@ -171,6 +171,13 @@ fn an_invalid_request_gets_an_error_and_does_not_reach_the_server() {
 }
 
 #[test]
+fn a_query_belongs_to_a_tool_that_may_act_on_it() {
+    let processor = processor_with_tools();
+    let call = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"own","arguments":{"query":"x","with":{"a":"b"}}}}"#;
+    assert_eq!(client(&processor, call), [format!("> {call}")], "nothing was listed for it");
+}
+
+#[test]
 fn later_messages_do_not_wait_for_a_query_in_the_first_call() {
     run(answers_queries_later(processor_with_tools()));
 }

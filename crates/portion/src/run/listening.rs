@@ -11,7 +11,7 @@ use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_net::worker::Deadline;
 use tokio::net::TcpListener;
 
-use crate::setup::Setup;
+use crate::run::setup::Setup;
 
 /// Exit code of a command that listens, or its error.
 type ListenResult = Result<ExitCode, Box<dyn Error>>;

@@ -9,7 +9,7 @@ use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::remote;
 use portion_policy::upstream::{Transport, UpstreamTarget};
 
-use crate::failure::UsageError;
+use crate::cli::failure::UsageError;
 
 const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is replaced from \
                            the environment, ${file:/path} from a file; $$ is a dollar sign";

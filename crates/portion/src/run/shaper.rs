@@ -22,7 +22,7 @@ use portion_policy::policy_source::EndpointTarget;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::environment::limits_from_environment;
+use crate::run::environment::limits_from_environment;
 
 /// Time to live of results, unless one is configured: that of a long session.
 const TTL: Duration = Duration::from_hours(12);

@@ -10,11 +10,11 @@ use hyper::header::{
 };
 use hyper::{Method, Response, StatusCode};
 use portion_auth::{Authenticator, TOKEN_COOKIE};
-use portion_mcp::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture, WellKnownDocument};
+use portion_mcp::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture};
 use portion_mcp::http::body::{self, Body};
 use portion_policy::query_string::decode_component;
 
-use crate::dashboard::DashboardBackend;
+use crate::run::dashboard::DashboardBackend;
 
 /// Path of the form.
 const PATH: &str = "/sign-in";
@@ -78,10 +78,6 @@ impl Backend for SignIn {
 
     fn handle_stranger(&self, request: InboundRequest) -> Option<ResponseFuture<'_>> {
         Some(Box::pin(self.answer(request)))
-    }
-
-    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-        None
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

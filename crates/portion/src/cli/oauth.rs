@@ -16,7 +16,7 @@ use portion_config::{Config, LoginConfig, ServerConfig};
 use portion_mcp::upstream::http::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
 use portion_policy::upstream::UpstreamTarget;
 
-use crate::failure::UsageError;
+use crate::cli::failure::UsageError;
 
 /// Time for a person to finish a login.
 pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_mins(10);
@@ -98,7 +98,7 @@ impl LoginArgs {
         let opens_browser = !self.no_browser && !is_set("PORTION_NO_BROWSER");
         let server = server.to_string();
         Arc::new(move |url| {
-            crate::terminal::print_stderr!(
+            crate::cli::terminal::print_stderr!(
                 "portion: {server} requires a login. Log in at this address:\n{url}"
             );
             if opens_browser {
@@ -134,7 +134,7 @@ pub(crate) fn open_page(url: &str) {
     match command.spawn() {
         Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
         Err(error) => {
-            crate::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})");
+            crate::cli::terminal::print_stderr!("portion: no browser could be opened ({program}: {error})");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use crate::failure::UsageError;
+use crate::cli::failure::UsageError;
 
 /// A listener, as far as it matters for its exposure.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Listener {
     pub(crate) fn warn_if_open(self, is_authenticated: bool) {
         let Self { at, subject, .. } = self;
         if self.is_open(is_authenticated) {
-            crate::terminal::print_stderr!(
+            crate::cli::terminal::print_stderr!(
                 "portion: warning: every machine that reaches {at} can use {subject}: callers are not authenticated \
                  (--insecure)"
             );

@@ -6,16 +6,16 @@
 use std::env;
 use std::error::Error;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use portion_text::display::hex;
 use sha2::{Digest as _, Sha512};
 
-use crate::terminal::print_stderr;
+use crate::cli::terminal::print_stderr;
 
 /// Time between two lines about an installation.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
@@ -160,11 +160,7 @@ impl Installation {
         } else {
             home
         });
-        let hash: String =
-            Sha512::digest(&self.package).iter().take(8).fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            });
+        let hash = hex(&Sha512::digest(&self.package)[..8]);
         cache.is_some_and(|cache| cache.join("_npx").join(hash).join(NPX_END).is_file())
     }
 

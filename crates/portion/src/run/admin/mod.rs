@@ -6,7 +6,6 @@ mod sign_in;
 
 use std::future::ready;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
@@ -14,15 +13,15 @@ use hyper::{Method, Response, StatusCode};
 use portion_auth::Authenticator;
 use portion_config::user_dirs;
 use portion_mcp::front::http::{
-    Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument,
+    Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture,
 };
 use portion_mcp::http::body::{self, Body};
 use portion_mcp::once::OneShotFlag;
 use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
-use crate::dashboard::DashboardBackend;
-use crate::setup::Setup;
+use crate::run::dashboard::DashboardBackend;
+use crate::run::setup::Setup;
 pub(crate) use metrics::export_metrics;
 use sign_in::SignIn;
 
@@ -48,7 +47,7 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
         }
     };
     let Ok(address) = listener.local_addr() else { return };
-    crate::terminal::print_stderr!("portion: dashboard at http://{address}/");
+    crate::cli::terminal::print_stderr!("portion: dashboard at http://{address}/");
     let page = |path: &str, kind, write: Render, write_bare: Option<Render>| {
         let setup = Arc::clone(setup);
         let page: Arc<dyn Backend> =
@@ -118,14 +117,6 @@ impl Backend for AdminPage {
 
     fn accepts_json_rpc(&self) -> bool {
         false
-    }
-
-    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
-        None
-    }
-
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(ready(()))
     }
 }
 

@@ -13,7 +13,7 @@ use portion_telemetry::recorder::{self, Recorder};
 
 use portion_telemetry::alert::{Alarm, CountedCalls, Rule};
 
-use crate::webhook::Webhook;
+use crate::run::webhook::Webhook;
 
 /// Longest time for the steps that come before all others at the end: the delivery of the last events, and the alerts
 /// that follow from them.

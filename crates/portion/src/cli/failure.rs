@@ -7,7 +7,7 @@ use portion_config::{Errors, find};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::terminal::print_stdout;
+use crate::cli::terminal::print_stdout;
 use portion_policy::upstream::UpstreamTargetError;
 use thiserror::Error;
 
@@ -105,7 +105,7 @@ fn joined(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::UsageError;
+    use crate::cli::failure::UsageError;
 
     #[test]
     fn the_code_is_that_of_the_error() {

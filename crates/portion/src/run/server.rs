@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,11 +17,13 @@ use portion_mcp::upstream::link::{ChildConnector, Connector, remote};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
 use portion_policy::listing::ListingStyle;
 use portion_rest::link::RestConnector;
+use portion_text::display::hex;
 
-use crate::failure::UsageError;
-use crate::remote::{RemoteArgs, RemoteServer};
-use crate::rest::{self, RestServer};
-use crate::{oauth, process};
+use crate::cli::failure::UsageError;
+use crate::cli::oauth;
+use crate::cli::remote::{RemoteArgs, RemoteServer};
+use crate::cli::rest::{self, RestServer};
+use crate::run::process;
 
 /// Largest message of a server without a configuration, in bytes: the default of `upstreamMessageLimit`.
 const MESSAGE_LIMIT: usize = 256 << 20;
@@ -80,11 +81,7 @@ impl ServerIds {
 }
 
 fn hash_parts(parts: &[Vec<u8>]) -> String {
-    let hash = Scope::from_parts(&[0; 32], parts.iter().map(Vec::as_slice));
-    hash.as_bytes().iter().fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    hex(Scope::from_parts(&[0; 32], parts.iter().map(Vec::as_slice)).as_bytes())
 }
 
 impl Server {

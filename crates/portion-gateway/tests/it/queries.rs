@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::cursor::Scope;
+use portion_core::payload::{Block, Content};
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::view::Request;
@@ -111,8 +112,8 @@ async fn a_first_call_with_a_query_is_a_call_and_a_query() {
     let trial = Trial::new();
     for payload in payloads {
         for query in &queries {
-            let asked = asking(Request::default(), query.clone());
-            let first = trial.fresh(list_bookings(), payload.clone(), asked).await;
+            let request = asking(Request::default(), query.clone());
+            let first = trial.fresh(list_bookings(), payload.clone(), request).await;
             let cursor = match &first {
                 portion_gateway::call::Reply::Portion(portion) => {
                     notice(portion)["meta"]["originalCursor"].as_str().map(str::to_owned)
@@ -125,8 +126,8 @@ async fn a_first_call_with_a_query_is_a_call_and_a_query() {
         }
     }
     let failed = portion_core::payload::Payload { is_error: true, ..text("no such booking") };
-    let asked = asking(Request::default(), sql("SELECT 1"));
-    let reply = trial.fresh(list_bookings(), failed, asked).await;
+    let request = asking(Request::default(), sql("SELECT 1"));
+    let reply = trial.fresh(list_bookings(), failed, request).await;
     assert!(matches!(reply, portion_gateway::call::Reply::Untouched), "an error is shown as it is");
 }
 
@@ -134,8 +135,8 @@ async fn a_first_call_with_a_query_is_a_call_and_a_query() {
 async fn the_record_of_a_first_query_has_the_size_of_the_result() {
     let trial = Trial::new();
     let payload = bookings(2_000);
-    let asked = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
-    trial.fresh(list_bookings(), payload, asked).await;
+    let request = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
+    trial.fresh(list_bookings(), payload, request).await;
     let record = trial.records().remove(0);
     assert!(!record.follow_up && record.origin.is_some());
     assert_eq!((record.outcome.name(), record.total_items, record.items), ("queried", Some(2_000), Some(1)));
@@ -167,8 +168,8 @@ async fn kept_results_are_listed_for_their_caller() {
 async fn a_long_answer_is_read_to_its_end() {
     let trial = Trial::new();
     let list = stored_list(&trial, 2_000).await;
-    let asked = || sql("SELECT id, \"guest.name\" AS guest FROM items ORDER BY id DESC");
-    let mut page = answer(trial.ask(&list, asked()).await, 2_000);
+    let query = || sql("SELECT id, \"guest.name\" AS guest FROM items ORDER BY id DESC");
+    let mut page = answer(trial.ask(&list, query()).await, 2_000);
     assert_eq!(notice(&page)["totalCount"], 2_000);
     let middle = next_cursor(&page).expect("there is more");
     let mut ids = Vec::new();
@@ -182,8 +183,8 @@ async fn a_long_answer_is_read_to_its_end() {
     let sum = answer(trial.ask(middle, sql("SELECT sum(id) AS sum FROM items")).await, 1);
     assert_eq!(rows(&sum), json!([{"sum": 1_999_000}]), "wherever a cursor stands, all of it is asked about");
     // The same query has the same answer, apart from cursors.
-    let again = answer(trial.ask(&list, asked()).await, 2_000);
-    assert_eq!(shown(&again), shown(&answer(trial.ask(&list, asked()).await, 2_000)));
+    let again = answer(trial.ask(&list, query()).await, 2_000);
+    assert_eq!(shown(&again), shown(&answer(trial.ask(&list, query()).await, 2_000)));
 }
 
 #[tokio::test]
@@ -279,6 +280,32 @@ async fn a_fault_about_very_many_columns_fits_the_smallest_budget() {
 }
 
 #[tokio::test]
+async fn the_nearest_table_to_a_wrong_name_is_shown_with_its_columns() {
+    let trial = Trial::new();
+    let list = |n: usize| {
+        let record = json!({format!("c{n}_0"): n, format!("c{n}_1"): "text of some length"});
+        (format!("list{n}"), json!(vec![record; if n == 10 { 60 } else { 30 }]))
+    };
+    let lists: serde_json::Map<String, Value> = (0..25).map(list).collect();
+    let payload = text(Value::from(lists).to_string());
+    let cursor = handle(&portion(trial.fresh(list_bookings(), payload, Request::default()).await));
+    let fault = fault(trial.ask(&cursor, sql("SELECT x FROM lst3")).await);
+    assert!(fault.message.contains("did you mean list3?"), "{fault:?}");
+    assert!(fault.advice.starts_with("there is: list3(c3_0 "), "{fault:?}");
+}
+
+#[tokio::test]
+async fn an_answer_names_the_blocks_that_no_query_reads() {
+    let trial = Trial::new();
+    let link = r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#;
+    let mut payload = bookings(80);
+    payload.blocks.push(Block::new("/content/1", Content::Atomic { json: link.into(), binary: None }));
+    let ask = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
+    let answer = answer(trial.fresh(list_bookings(), payload, ask).await, 1);
+    assert_eq!(notice(&answer)["meta"]["notQueried"], json!(["/content/1"]));
+}
+
+#[tokio::test]
 async fn a_path_selects_the_queried_content() {
     let trial = Trial::new();
     let rooms: Vec<Value> = (0..40).map(|n| json!({"room": n, "beds": n % 3})).collect();
@@ -287,8 +314,8 @@ async fn a_path_selects_the_queried_content() {
     let cursor = handle(&portion(trial.fresh(list_bookings(), payload, Request::default()).await));
     for path in ["/house/rooms", "house.rooms"] {
         let request = Request { path: Some(path.into()), ..at(&cursor) };
-        let asked = trial.ask_for(request, sql("SELECT max(room) AS last FROM items")).await;
-        assert_eq!(rows(&answer(asked, 1)), json!([{"last": 39}]));
+        let reply = trial.ask_for(request, sql("SELECT max(room) AS last FROM items")).await;
+        assert_eq!(rows(&answer(reply, 1)), json!([{"last": 39}]));
     }
     let joined = "SELECT sum(beds) AS beds FROM guests JOIN rooms USING (room)";
     let expect: usize = (0..900).map(|n| (n % 40) % 3).sum();
@@ -375,7 +402,7 @@ async fn endless_queries_block_nobody() {
         "SELECT max(a.item || b.item) FROM items a, items b, items c",
         "SELECT count(*) FROM items a JOIN items b ON a.item LIKE '%' || b.id || '%' JOIN items c ON c.id > a.id",
     ];
-    let asked: Vec<_> = hostile
+    let pending: Vec<_> = hostile
         .iter()
         .cycle()
         .take(20)
@@ -388,9 +415,9 @@ async fn endless_queries_block_nobody() {
     portion(trial.fresh(list_bookings(), bookings(5_000), Request::default()).await);
     portion(trial.follow(&list).await);
     answer(trial.ask(&list, find("Guest 12")).await, 111);
-    assert!(asked.iter().any(|asked| !asked.is_finished()), "the others did not wait for them");
-    for asked in asked {
-        let Fault { code, cursor, .. } = fault(asked.await.expect("it does not panic"));
+    assert!(pending.iter().any(|query| !query.is_finished()), "the others did not wait for them");
+    for query in pending {
+        let Fault { code, cursor, .. } = fault(query.await.expect("it does not panic"));
         assert_eq!((code.name(), cursor.is_some()), ("query_too_costly", true));
     }
 }

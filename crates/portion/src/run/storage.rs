@@ -13,10 +13,10 @@ use portion_gateway::store::disk::{DiskLimits, DiskStore, load_or_create_secret}
 use portion_gateway::store::redis::{RedisSettings, RedisStore, StoreUrl};
 use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, StoreLimits};
 
-use crate::cursor_keys::CursorKeys;
-use crate::failure::UsageError;
-use crate::server::ServerIds;
-use crate::start_error::StartError;
+use crate::cli::failure::UsageError;
+use crate::run::cursor_keys::CursorKeys;
+use crate::run::server::ServerIds;
+use crate::run::start_error::StartError;
 
 /// Purposes of secrets that are derived from the keys: cursors, and the names of keys in a shared store.
 const CURSORS: &str = "cursors";

@@ -14,10 +14,10 @@ use portion_mcp::upstream::http::HttpClient;
 use portion_policy::access::AccessPolicy;
 use tokio::time::timeout;
 
-use crate::exposure::Listener;
-use crate::failure::UsageError;
-use crate::server::Server;
-use crate::start_error::StartError;
+use crate::cli::exposure::Listener;
+use crate::cli::failure::UsageError;
+use crate::run::server::Server;
+use crate::run::start_error::StartError;
 
 /// Timeout of a request for the keys of an issuer.
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use portion_policy::upstream::UpstreamTarget;
 use portion_rest::link::{ClientCredentials, RestConnector, RestOptions};
 use portion_rest::openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 
-use crate::failure::UsageError;
+use crate::cli::failure::UsageError;
 
 const HEADING: &str = "REST API";
 /// Arguments that name another server. `requires` alone is not checked where the required one conflicts with these.
@@ -302,7 +302,7 @@ fn in_document(file: &str, error: &dyn std::fmt::Display) -> String {
 pub(crate) fn advise_on_large_list(is_lazy: bool) {
     let style =
         if is_lazy { "they are listed in one line each (catalog lazy)" } else { "they are listed in full" };
-    crate::terminal::print_stderr!(
+    crate::cli::terminal::print_stderr!(
         "portion: the OpenAPI document gives more than {MAX_FULL_TOOLS} tools; {style}. Choose some with --include \
          or --exclude, or set --catalog"
     );

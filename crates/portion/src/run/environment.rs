@@ -24,24 +24,24 @@ pub(crate) fn limits_from_environment() -> ClientLimits {
         return ClientLimits::UNKNOWN;
     };
     let room = ResultLimit::Tokens(tokens).reply_room();
-    let least = 2 * MIN_BUDGET;
-    if room.max_tokens < Some(least) {
-        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {least}");
+    let min = 2 * MIN_BUDGET;
+    if room.max_tokens < Some(min) {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {min}");
     }
     room
 }
 
 /// Rules of recorded endpoints under a configuration.
-pub(super) struct EndpointRuleLookup(EndpointRules);
+pub(crate) struct EndpointRuleLookup(EndpointRules);
 
 impl EndpointRuleLookup {
     /// Creates the rules of a configuration.
-    pub(super) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config) -> Self {
         Self(EndpointRules::new(Arc::new(config), limits_from_environment()))
     }
 
     /// Returns the rule of an endpoint.
-    pub(super) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
+    pub(crate) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
         let kind = EndpointKind::from_name(&endpoint.kind).unwrap_or_default();
         self.0.rule_for(EndpointTarget { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name })
     }
