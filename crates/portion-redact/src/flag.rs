@@ -32,10 +32,12 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
         }
         let Some((start, end)) = value_after(text, at + len, ValueExtent::Word) else { continue };
         let value = &text[start..end];
+        let is_in_text =
+            is_word(value) && is_in_sentence(line_before(text, at), &text[end..line_end(text, end)]);
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
-            && !(is_word(value) && is_in_sentence(line_before(text, at), &text[end..line_end(text, end)]))
+            && !is_in_text
             && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
             && is_secret_value(
                 SecretKind::Password,

@@ -176,10 +176,11 @@ impl<'t> Settings<'_, 't> {
             && !value.ends_with([',', ';', ')'])
             && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
         // Quotes in a long line may be those of strings before it.
+        let is_at_index = text[..at].ends_with(']') && is_identifier(value);
         let is_in_string = !found.is_container
-            && open_quote(line_before(text, at)).is_some()
-            && !(text[..at].ends_with(']') && is_identifier(value))
-            && !value.starts_with("\\\n");
+            && !is_at_index
+            && !value.starts_with("\\\n")
+            && open_quote(line_before(text, at)).is_some();
         !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
     }
 
