@@ -117,8 +117,8 @@ fn code_of(text: &str) -> String {
         } else if found.starts_with('"') && is_raw {
             let end = format!("\"{}", "#".repeat(hashes));
             found[1..].find(&end).map_or(found.len(), |len| 1 + len + end.len())
-        } else if found.starts_with('"') {
-            let mut chars = found[1..].char_indices();
+        } else if let Some(inside) = found.strip_prefix('"') {
+            let mut chars = inside.char_indices();
             let mut end = found.len();
             while let Some((at, c)) = chars.next() {
                 match c {
