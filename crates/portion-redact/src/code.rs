@@ -11,16 +11,17 @@ const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx 
     github values form";
 /// First words of expressions.
 const CODE_WORDS: &str =
-    "await new not return if else lambda func function fn yield typeof async throw raise in";
+    "await new not return if else lambda func function fn yield typeof async throw raise in void";
 
 /// First words of lines of programs.
 const STATEMENT_WORDS: &str = "pub fn let impl use mod struct enum trait def class import const var func function public private \
-    protected package static return namespace typedef interface extern async type #include #define #[cfg #[derive";
+    protected package static return namespace typedef interface extern async type declare elif except raise assert #include #define \
+    #[cfg #[derive";
 /// Ends of lines of programs.
-const LINE_ENDS: [&str; 6] = ["{", "}", "},", "),", "):", "=>"];
+const LINE_ENDS: [&str; 7] = ["{", "}", ",", "):", "(", ")", "=>"];
 /// Maximum lines that are read to tell whether a text is source code, and the share of those that must look so, in percent.
 const MAX_LINES: usize = 2_000;
-const MIN_CODE_PERCENT: usize = 30;
+const MIN_CODE_PERCENT: usize = 10;
 
 /// Minimum texts of a catalogue of labels, and their shares in percent: labels, and labels of several words.
 const MIN_LABELS: usize = 4;
@@ -64,13 +65,16 @@ fn text_of_line(line: &str) -> Option<&str> {
 pub(super) fn is_source_code(text: &str) -> bool {
     let (mut lines, mut alike, mut is_certain) = (0, 0, false);
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES) {
+        let (whole, line) = (line, line.strip_prefix("export ").unwrap_or(line));
         let first = line.split([' ', '(', '!', ':']).next().unwrap_or_default();
-        let is_comment =
-            line.starts_with("//") || line.starts_with("* ") || line == "*/" || line.starts_with("/*");
+        let is_comment = ["//", "* ", "/*", "*/", "# "].iter().any(|mark| line.starts_with(mark));
         let is_setting = line[first.len()..].trim_start().starts_with(['=', ':']);
         let begins_statement = first.len() < line.len() && !is_setting && is_in(STATEMENT_WORDS, first);
         // `Server=db;Password=x;` is a list of settings.
-        let is_statement = begins_statement || line.ends_with(';') && line.matches(';').count() == 1;
+        let is_statement = begins_statement
+            || whole.len() > line.len() && line.starts_with('{')
+            || first == "from" && line.contains(" import ")
+            || line.ends_with(';') && line.matches(';').count() == 1 && line.contains(['(', '=']);
         let is_alike =
             is_statement || LINE_ENDS.iter().any(|end| line.ends_with(end)) || line.starts_with("#[");
         is_certain |= is_statement && !is_comment;

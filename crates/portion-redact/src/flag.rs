@@ -2,10 +2,11 @@
 
 use memchr::memmem;
 
+use super::code::TextFacts;
 use super::name::{SecretKind, is_in};
 use super::setting_value::form;
-use super::text_value::{ValueExtent, line_before, value_after};
-use super::value::{Form, is_secret_value};
+use super::text_value::{ValueExtent, line_before, line_end, value_after};
+use super::value::{Form, is_secret_value, is_word};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
@@ -13,7 +14,7 @@ const MAX_FLAG_BYTES: usize = 64;
 const MARK: &str = "--";
 
 /// Hides the values of the flags in a text that follow after a space. Where `=` follows, the flag is a setting.
-pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
+pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, found: &mut Findings) {
     for at in memmem::find_iter(text.as_bytes(), MARK) {
         if text[..at].ends_with(|c: char| !c.is_whitespace() && !"\"'`([".contains(c)) {
             continue;
@@ -31,15 +32,29 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
         }
         let Some((start, end)) = value_after(text, at + len, ValueExtent::Word) else { continue };
         let value = &text[start..end];
+        let is_in_text =
+            is_word(value) && is_in_sentence(line_before(text, at), &text[end..line_end(text, end)]);
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
+            && !is_in_text
             && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
-            && is_secret_value(SecretKind::Password, &flag[MARK.len()..], value, form(text, start, end));
+            && is_secret_value(
+                SecretKind::Password,
+                &flag[MARK.len()..],
+                value,
+                form(facts, text, start, end),
+            );
         if is_value {
             found.hide(flag, start..end);
         }
     }
+}
+
+/// Returns true for a flag in a sentence, given what stands before and after it and its next word: `the --password option of`.
+fn is_in_sentence(before: &str, after: &str) -> bool {
+    let mut words = before.split_whitespace().rev().take(1).chain(after.split_whitespace().take(2));
+    words.any(|word| is_in("and the of can cannot can't instead is are may must to or via with for", word))
 }
 
 /// Hides the passwords of logins in commands: `curl -u ann:hunter2`.

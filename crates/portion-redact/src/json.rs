@@ -9,6 +9,7 @@ use portion_json::containers::{COLUMN_KEYS, ROW_KEYS};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 
+use super::code::TextFacts;
 use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
 use super::pair::PairRole;
@@ -46,9 +47,15 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
     let is_json = walk.walk_values().is_ok();
     if !is_json {
         walk.reset(0);
+        let is_code = TextFacts::new(text).is_source_code();
         let mut at = 0;
         while let Some(start) = fragment::next_start(text, at) {
             let end = walk.walk_complete(start);
+            // What is no JSON there is an expression, which the rules for text read.
+            if end.is_none() && is_code {
+                at = text.ceil_char_boundary(start + fragment::complete(&text[start..]).len.max(1));
+                continue;
+            }
             at = end.unwrap_or_else(|| walk.walk_fragment(start));
             ranges.push(JsonRange { range: start..at, is_complete: end.is_some() });
         }

@@ -63,6 +63,7 @@ mod view;
 mod yaml;
 mod yaml_property;
 
+use code::TextFacts;
 pub use edit::REDACTED;
 use edit::{BYTE_ORDER_MARK, Findings, TextEdit, add_name, apply_edits};
 use json::JsonFindings;
@@ -161,9 +162,14 @@ impl RedactionRules {
         let text = without_data.as_deref().unwrap_or(text);
         let view = plain_view(text);
         let mut cells = Findings { edits: Vec::new(), names: data.names };
-        for redact in [delimited::redact, html_table::redact, columns::redact_terminal, sql::redact] {
-            redact(self, &view, &mut cells);
+        let is_code = TextFacts::new(text).is_source_code();
+        // Arguments between commas are no cells.
+        if !is_code {
+            delimited::redact(self, &view, &mut cells);
+            columns::redact_terminal(self, &view, &mut cells);
         }
+        html_table::redact(self, &view, &mut cells);
+        sql::redact(self, &view, &mut cells);
         let mut names = cells.names;
         let without_cells = apply_edits(text, cells.edits, &mut ranges);
         let (text, view) = match &without_cells {

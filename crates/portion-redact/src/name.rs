@@ -33,6 +33,7 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
          onetime wifi building mfa otp 2fa factor unlock pairing sms",
         "code",
     ),
+    ("key", "content"),
     ("card cc", "number"),
     ("connection conn", "string"),
     ("connection conn", "str"),
@@ -41,7 +42,7 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
 ];
 /// Words before `pass` and `pw` that make a secret. Other passes are results of tests, steps or tickets.
 const PASSWORD_OWNERS: &str = "account admin amqp ansible app archive auth become bind client database db email ftp gmail http \
-    imap jdbc keystore ldap login mail mongo mongodb mqtt mssql mysql oracle pg pgsql pop postgres postgresql rabbitmq redis root \
+    imap jdbc keystore ldap login mail mongo mongodb mqtt mssql mysql oracle pg pgsql pop postgres postgresql rabbitmq redis require root \
     router samba sftp smb smtp sql ssh ssl sudo svc truststore user usr vnc vpn wp zip";
 /// Ends of names that are written as one word.
 const SECRET_SUFFIXES: &str = "password passwd passphrase passwort kennwort contraseña wachtwoord secret apikey apikeys accesskey \
@@ -70,7 +71,7 @@ const INSTRUCTION_WORDS: &str = "collection combination handover instruction ins
 const METADATA_WORDS: &str = "at date time age updated expires expiry expiration expired in ttl length len count policy type kind id \
     ids name names url uri endpoint required enabled set valid strength status limit limits usage used version format field label \
     consent banner domain path file address hint on fee price cost ref arn prefix suffix error errors message placeholder title \
-    description help encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider \
+    description help budget reset symbol encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider \
     check checks match result results";
 /// First words of names of conditions, counts and actions.
 const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";

@@ -10,7 +10,7 @@ use memchr::memmem;
 const NAME_PARTS: &str = "pass pw secret token key cred auth cookie code pin otp ssn cvv cvc bearer jwt psk mnemonic phrase conn card \
     kennwort contrase wachtwoord wifi wlan wireless instruction combination combo lock";
 /// Spellings that may hide such a part, and the beginnings of secrets in URLs and lines, between bars.
-const SPELLINGS: &str = "identified |signature=|wi-fi|wi fi|wi_fi|pick-up|cc number|cc_number|cc-number|ccnumber|://|sig=|:5432:|curl |@tcp(|@unix(|\u{200b}|\u{200c}|\u{200d}|\u{2060}|\u{feff}|\u{ad}|%6|%7|\\u00";
+const SPELLINGS: &str = "identified |signature=|wi-fi|wi fi|wi_fi|pick-up|cc number|cc_number|cc-number|ccnumber|://|:oracle:thin:|sig=|:5432:|curl |@tcp(|@unix(|\u{200b}|\u{200c}|\u{200d}|\u{2060}|\u{feff}|\u{ad}|%6|%7|\\u00";
 /// Beginnings of tokens, or words before them, and the minimum characters of the rest, between bars.
 const TOKENS: &str = "AKIA:16|ASIA:16|ghp_:30|gho_:30|ghs_:30|ghu_:30|ghr_:30|github_pat_:30|glpat-:20|xoxb-:20|xoxp-:20|xoxa-:20|xoxs-:20|\
     AIza:30|GOCSPX-:20|ya29.:20|sk-ant-:20|sk-proj-:20|sk-:40|sk_live_:16|rk_live_:16|sk_test_:16|whsec_:20|npm_:36|pypi-AgE:16|\

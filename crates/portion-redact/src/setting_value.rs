@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::code::TextFacts;
 use super::name::is_in;
 use super::text_name::quote_before;
 use super::text_value::{ValueExtent, container_after, typed_value_start, value_after};
@@ -22,6 +23,8 @@ const DESCRIBING_KEYS: &str = "version type path git workspace registry optional
 pub(super) struct Setting<'n> {
     pub name: &'n str,
     pub verdict: NameMatch,
+    /// Facts about the text around it.
+    pub facts: &'n TextFacts<'n>,
 }
 
 /// The value of a setting.
@@ -77,11 +80,12 @@ impl SettingValue {
 
     /// Hides the value if it is a secret, and returns its end. `at`: the separator. A container gets the quotes of its name.
     pub(super) fn hide(&self, text: &str, at: usize, setting: Setting<'_>, found: &mut Findings) -> usize {
-        let Setting { name, verdict } = setting;
+        let Setting { name, verdict, facts } = setting;
         let value = &text[self.value.clone()];
         let quote = if self.is_container { quote_before(text, at) } else { "" };
-        if self.is_container && holds_secrets(name, verdict, value)
-            || !self.is_container && verdict.hides(name, value, form(text, self.value.start, self.value.end))
+        if self.is_container && holds_secrets(setting, value)
+            || !self.is_container
+                && verdict.hides(name, value, form(facts, text, self.value.start, self.value.end))
         {
             found.replace(name, self.replaced.clone(), format!("{quote}{REDACTED}{quote}"));
         }
@@ -90,10 +94,11 @@ impl SettingValue {
 }
 
 /// Returns how a value in a text is written.
-pub(super) fn form(text: &str, start: usize, end: usize) -> Form<'_> {
+pub(super) fn form<'t>(facts: &TextFacts<'_>, text: &'t str, start: usize, end: usize) -> Form<'t> {
     let before = &text[..start];
-    if before.ends_with(['"', '\'', '`']) {
-        return Form::Data;
+    if let Some(literal) = before.strip_suffix(['"', '\'', '`']) {
+        let is_argument = literal.ends_with('(');
+        return if facts.is_source_code() { Form::Literal { is_argument } } else { Form::Data };
     }
     let separator = before.trim_end_matches([' ', '\t', ':', '=', '>']).len();
     let after = &text[end..text.floor_char_boundary(end + MAX_AFTER_BYTES)];
@@ -102,7 +107,8 @@ pub(super) fn form(text: &str, start: usize, end: usize) -> Form<'_> {
 
 /// Returns true if an array or object without JSON around it holds a secret. What describes a member holds none:
 /// `{ version = "0.18" }`, `{ type: String }`.
-fn holds_secrets(name: &str, verdict: NameMatch, container: &str) -> bool {
+fn holds_secrets(setting: Setting<'_>, container: &str) -> bool {
+    let Setting { name, verdict, facts } = setting;
     let inside = &container[1..];
     if verdict.is_named {
         return !inside.trim_matches([' ', ']', '}']).is_empty();
@@ -113,9 +119,14 @@ fn holds_secrets(name: &str, verdict: NameMatch, container: &str) -> bool {
         let (key, value) = if is_object { item.split_once([':', '='])? } else { ("", item) };
         let value = value.trim_start_matches(['>', '=']).trim();
         let is_quoted = value.starts_with(['"', '\'']);
-        let form = if is_quoted { Form::Data } else { Form::Bare { separator: " ", after: "" } };
+        let form = match is_quoted {
+            _ if facts.is_source_code() => Form::Literal { is_argument: true },
+            true => Form::Data,
+            false => Form::Bare { separator: " ", after: "" },
+        };
         let key = key.trim().trim_matches(['"', '\'']);
-        Some((key, value.trim_matches(['"', '\'']), form))
+        // An expression in a program, or a path.
+        (is_quoted || !value.starts_with('/')).then(|| (key, value.trim_matches(['"', '\'']), form))
     });
     let describes = |key: &str| is_in(DESCRIBING_KEYS, key);
     let mut is_described = false;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use foldhash::fast::FixedState;
 use memchr::memchr2_iter;
 
-use super::code::TextFacts;
+use super::code::{TextFacts, is_identifier};
 use super::edit::JsonRange;
 use super::name::{SecretKind, secret_kind};
 use super::pair::{PairRole, is_phrase_name, last_two_names};
@@ -18,6 +18,7 @@ use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
+use super::value::is_random;
 use super::yaml::{alias_name, redact_anchors, redact_below};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
 
@@ -25,6 +26,9 @@ use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, marku
 const MAX_DIGEST_BYTES: usize = 512;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
+
+/// Maximum bytes of a tag before one of its attributes.
+const MAX_TAG_BYTES: usize = 256;
 
 /// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
 /// complete JSON, all members. `raw`: the text as written.
@@ -51,9 +55,9 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
         }
     }
     let Settings { aliases, mut found, .. } = settings;
-    redact_anchors(text, &aliases, &mut found);
+    redact_anchors(text, &facts, &aliases, &mut found);
     markup::redact(rules, &facts, text, &mut found);
-    flag::redact(rules, text, &mut found);
+    flag::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
         flag::redact_logins(text, &mut found);
@@ -80,7 +84,7 @@ impl<'t> Settings<'_, 't> {
         let (rules, text) = (self.rules, self.text);
         // `HeaderValue::from_static` is a path of source code.
         let is_path = text[at..].strip_prefix("::").is_some_and(|rest| !rest.starts_with([' ', '\t']));
-        let word = name_before(text, at).filter(|_| !is_path)?;
+        let word = name_before(text, at).filter(|word| !is_path && !is_user_of_url(text, at, word))?;
         let name = self.name_at(at, word);
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
@@ -92,7 +96,8 @@ impl<'t> Settings<'_, 't> {
         verdict.is_secret |= !verdict.is_named;
         let first_edit = self.found.edits.len();
         if text.as_bytes()[at] == b':'
-            && let Some(end) = redact_below(text, at, Setting { name, verdict }, &mut self.found)
+            && let Some(end) =
+                redact_below(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found)
         {
             let items = self.found.edits[first_edit..].iter().map(|edit| &text[edit.range.clone()]);
             self.aliases.extend(items.filter_map(alias_name).map(|alias| (alias, name)));
@@ -112,6 +117,9 @@ impl<'t> Settings<'_, 't> {
         }
         let is_other = || {
             self.is_in_code(at, &found)
+                // `[text](address)`
+                || found.is_container && text[found.value.end..].starts_with('(')
+                || is_attribute_of_character(text, at, start, value)
                 || is_in_reference(text, at)
                 || is_named_argument(text, start, value)
                 || verdict.kind != SecretKind::Instructions && self.facts.is_label_of_catalogue(value)
@@ -119,9 +127,16 @@ impl<'t> Settings<'_, 't> {
         if !verdict.is_named && is_other() || is_closing_quote(text, at) {
             return Some(start);
         }
-        let end = found.hide(text, at, Setting { name, verdict }, &mut self.found);
+        let end = found.hide(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found);
         if self.found.edits.len() > first_edit {
             self.aliases.extend(alias_name(value).map(|alias| (alias, name)));
+            // `"old" -> "new"` in a plan of changes.
+            let new = text[end..].strip_prefix("\" -> \"").and_then(|rest| rest.split(['"', '\n']).next());
+            if let Some(new) = new.filter(|new| !new.is_empty()) {
+                let start = end + "\" -> \"".len();
+                self.found.hide(name, start..start + new.len());
+                return Some(start + new.len());
+            }
         }
         Some(end)
     }
@@ -148,17 +163,25 @@ impl<'t> Settings<'_, 't> {
     fn is_in_code(&self, at: usize, found: &SettingValue) -> bool {
         let (text, Range { start, end }) = (self.text, found.value.clone());
         let value = &text[start..end];
-        // Characters are compared with tokens.
-        let is_character = value.len() == 1 || value.starts_with('\\') && value.len() == 2;
         let is_string = if found.is_container {
-            value.contains(['"', '\''])
+            value.starts_with('[')
         } else {
-            text[..start].ends_with(['"', '\'', '`']) && !is_character
+            text[..start].ends_with(['"', '\'', '`']) && value.len() > 1
         };
         let ends = text[end..].starts_with([',', ';', ')']);
-        let is_variable = start == at + 1 && text.as_bytes()[at] == b'=' && !ends;
-        let is_in_string = !found.is_container && open_quote(line_before(text, at)).is_some();
-        !is_string && !is_variable && !is_in_string && self.facts.is_source_code()
+        let is_shouted = || !line_before(text, at).ends_with(|c: char| c.is_lowercase() || c == ']');
+        let is_variable = start == at + 1
+            && text.as_bytes()[at] == b'='
+            && !ends
+            && !value.ends_with([',', ';', ')'])
+            && (is_shouted() || value.contains(|c: char| c.is_ascii_digit()));
+        // Quotes in a long line may be those of strings before it.
+        let is_at_index = text[..at].ends_with(']') && is_identifier(value);
+        let is_in_string = !found.is_container
+            && !is_at_index
+            && !value.starts_with("\\\n")
+            && open_quote(line_before(text, at)).is_some();
+        !is_string && !is_variable && !is_in_string && !is_random(value) && self.facts.is_source_code()
     }
 
     fn match_name(&mut self, name: &'t str) -> NameMatch {
@@ -184,6 +207,11 @@ fn is_short_password(text: &str, at: usize, word: &str) -> bool {
     value.is_some_and(|(start, end)| is_password_setting(text, at, &text[start..end]))
 }
 
+/// Returns true for the name of a user before the password in a URL: `https://x-access-token:…@`.
+fn is_user_of_url(text: &str, at: usize, word: &str) -> bool {
+    text.as_bytes()[at] == b':' && text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with("://"))
+}
+
 /// Returns true for the parameter of a URL that signs it, `?X-Amz-Signature=…`, and for that of `Authorization: Digest …`.
 fn is_signature(text: &str, at: usize, word: &str) -> bool {
     if word == "response" {
@@ -193,6 +221,13 @@ fn is_signature(text: &str, at: usize, word: &str) -> bool {
     let lower = || word.to_ascii_lowercase();
     text[..at].strip_suffix(word).is_some_and(|lead| lead.ends_with(['?', '&']) || lead.ends_with("&amp;"))
         && (lower() == "sig" || lower().ends_with("signature"))
+}
+
+/// Returns true for a single character in an attribute: `accesskey="n"`.
+fn is_attribute_of_character(text: &str, at: usize, start: usize, value: &str) -> bool {
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_TAG_BYTES)).min(at)..at];
+    let is_in_tag = || near.rfind('<') > near.rfind('>');
+    value.len() == 1 && start == at + 2 && text.as_bytes()[at] == b'=' && is_in_tag()
 }
 
 /// Returns true if a value begins with the mark of a hidden value.

@@ -18,7 +18,8 @@ const MAX_PREFIX_BYTES: usize = 2;
 /// Maximum bytes of a name before the parenthesis around a string: `Some("…")`.
 const MAX_CALLEE_BYTES: usize = 32;
 /// Commands that often follow a setting of their environment: `TOKEN=… npm publish`.
-const COMMANDS: &str = "bash cargo curl docker env git go java make node npm npx pip python python3 sh";
+const COMMANDS: &str =
+    "bash cargo curl docker env git go java make node npm npx pg_dump pip psql python python3 sh";
 /// Words of expressions in source code.
 const CODE_WORDS: &str = "await else if new not return";
 /// Values that are no secrets.
@@ -73,9 +74,10 @@ impl ValueExtent {
 /// Returns true if the line after an equals sign contains nothing but a value: a few words, no other setting, no command.
 fn is_only_value(before: &str, rest: &str) -> bool {
     let mut words = rest.split_whitespace();
+    let is_option = |word: &str| word.len() > 1 && word.starts_with('-');
     let is_command = words.clone().nth(1).is_some_and(|word| {
         is_in(COMMANDS, word) || word.starts_with(['/', '.', '-', '&', '|', '#', '<', '>'])
-    });
+    }) || words.clone().skip(2).any(is_option);
     // Code has spaces around the sign, and marks that a value without quotes hardly has.
     let is_spaced = before.ends_with([' ', '\t']) || rest.starts_with([' ', '\t']);
     let is_code = is_spaced

@@ -12,8 +12,11 @@ use super::value::{Form, is_secret_value};
 const JWT_START: &str = "eyJ";
 /// Minimum bytes of the header and of the claims of a JSON Web Token, without that.
 const MIN_JWT_PART_BYTES: usize = 9;
+/// Minimum bytes of a part of a private key among quotes.
+const MIN_KEY_BYTES: usize = 24;
 const PRIVATE_KEY: &str = "PRIVATE KEY";
 const AUTHORITY_START: &str = "://";
+const ORACLE_START: &str = ":oracle:thin:";
 /// Maximum bytes of a token whose shape is read, and of user and password in a URL; minimum bytes of a token in place of a user.
 const MAX_TOKEN_BYTES: usize = 512;
 const MAX_USERINFO_BYTES: usize = 256;
@@ -27,6 +30,7 @@ const PGPASS_FIELDS: usize = 5;
 pub(super) fn redact(text: &str, found: &mut Findings) {
     redact_tokens(text, found);
     redact_url_passwords(text, found);
+    redact_oracle_passwords(text, found);
     redact_data_sources(text, found);
     redact_password_files(text, found);
 }
@@ -91,7 +95,10 @@ fn redact_private_key(text: &str, at: usize, found: &mut Findings) -> Option<usi
     near[near.rfind("-----")?..].strip_prefix("-----BEGIN")?;
     let len = memmem::find(inside.as_bytes(), b"-----END").unwrap_or(inside.len());
     let start = text.len() - inside.len();
-    if inside[..len].contains(|c: char| c.is_ascii_alphanumeric()) {
+    let is_key = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
+    let has_key = || inside[..len].split(|c| !is_key(c)).any(|run| run.len() >= MIN_KEY_BYTES);
+    // Between the marks in source code is source code.
+    if inside[..len].contains(is_key) && (!inside[..len].contains(['"', '\'']) || has_key()) {
         found.hide("private key", start..start + len);
     }
     Some(start + len)
@@ -114,7 +121,9 @@ fn redact_url_passwords(text: &str, found: &mut Findings) {
         let Some((userinfo, _)) = part.rsplit_once('@') else { continue };
         let end = start + userinfo.len();
         if let Some((_, password)) = userinfo.split_once(':') {
-            if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
+            if is_secret_value(SecretKind::Instructions, "", password, Form::Data)
+                && !matches!(password, "pass" | "passwd" | "password" | "secret")
+            {
                 found.hide("password in a URL", end - password.len()..end);
             }
         } else {
@@ -123,6 +132,20 @@ fn redact_url_passwords(text: &str, found: &mut Findings) {
             if is_long && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && !userinfo.contains('.') {
                 found.hide("token in a URL", start..end);
             }
+        }
+    }
+}
+
+/// Hides the password in `jdbc:oracle:thin:user/password@host`.
+fn redact_oracle_passwords(text: &str, found: &mut Findings) {
+    for at in memmem::find_iter(text.as_bytes(), ORACLE_START) {
+        let start = at + ORACLE_START.len();
+        let near = &text[start..text.floor_char_boundary(start + MAX_USERINFO_BYTES)];
+        let near = near.split(|c: char| c.is_whitespace() || "\"'<>`".contains(c)).next().unwrap_or_default();
+        let password = near.rsplit_once('@').and_then(|(login, _)| login.split_once('/'));
+        if let Some((user, password)) = password.filter(|(_, password)| !password.is_empty()) {
+            let start = start + user.len() + 1;
+            found.hide("password in a URL", start..start + password.len());
         }
     }
 }

@@ -15,7 +15,7 @@ const MAX_READ_BYTES: usize = 512;
 /// Words that say that there is no value, what it has to be, or what became of it.
 const STATUS_WORDS: &str = "null none nil undefined true false n/a required optional missing invalid unset \
     hidden masked redacted filtered encrypted removed enabled disabled expired revoked blank absent unknown inherit include omit \
-    same-origin read write todo latest changed unchanged rejected accepted updated rotated refreshed";
+    same-origin read write todo value match pending basic bearer latest changed unchanged rejected accepted updated rotated refreshed";
 /// Short words that say so where a value has no quotes.
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
@@ -34,6 +34,8 @@ const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: k
     npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
 /// Characters at least one of which each of these has.
 const REFERENCE_MARKS: [char; 11] = ['$', '{', '<', '#', '%', '@', '[', '!', ':', '/', '+'];
+/// Minimum words of a sentence after its first one.
+const MIN_SENTENCE_WORDS: usize = 4;
 /// Names of facts about a word of a text.
 const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
@@ -42,6 +44,8 @@ const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel log
 pub(super) enum Form<'t> {
     /// As data: in quotes, in a cell, in an element.
     Data,
+    /// As a string in source code, perhaps as the argument of a call.
+    Literal { is_argument: bool },
     /// Without quotes in a text, which may be source code: with the separator before it and what follows it.
     Bare { separator: &'t str, after: &'t str },
 }
@@ -55,7 +59,12 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
         let (scheme, secret) = value.split_once(' ').unwrap_or_default();
         is_in("bearer basic token", &scheme.to_ascii_lowercase()) && is_mask(secret)
     };
-    if value.is_empty()
+    if !value.contains(char::is_alphanumeric)
+        || is_date(value)
+        || is_symbol(kind, name, value)
+        || form != Form::Data
+            && value.len() > 2
+            && value.chars().all(|c| c.is_alphabetic() && value.starts_with(c))
         || is_mask(value)
         || is_masked(value)
         || !has_digit && is_in(STATUS_WORDS, &lower(value))
@@ -70,11 +79,17 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     }
     if let Form::Bare { separator, after } = form
         && (is_in(SHORT_STATUS_WORDS, &lower(value))
+            || value.len() < 3 && value.parse::<u8>().is_ok()
             || is_part_of_sentence(kind, value, separator, after)
             || is_code(name, value, separator, after)
             || is_package_tag(value, separator)
             || is_rule_of_grammar(value, separator)
             || separator == ":" && secret_kind(value).is_some() && is_plain_secret_name(value))
+    {
+        return false;
+    }
+    if let Form::Literal { is_argument } = form
+        && !(is_random(value) || !is_argument && may_be_literal(name, value))
     {
         return false;
     }
@@ -88,10 +103,66 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     }
 }
 
+/// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn.
+pub(super) fn is_random(value: &str) -> bool {
+    let is_token = |c: char| c.is_alphanumeric() || "_-.~+/=!#%^&@$".contains(c);
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
+    let turns = value.as_bytes().windows(2).filter(|pair| kind(pair[0]) != kind(pair[1])).count();
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    // `DOT11_AUTH_80211_PSK`, `x25519_private_key`, `ed25519.Ed25519PrivateKey`
+    let is_name = is_identifier(value)
+        && value.contains('_')
+        && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase))
+        || value.contains('.') && value.split('.').all(is_identifier);
+    value.len() >= 8
+        && digits >= 2
+        && turns >= 3
+        && value.chars().all(is_token)
+        && !is_name
+        && !value.starts_with("0x")
+}
+
+/// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
+fn may_be_literal(name: &str, value: &str) -> bool {
+    let is_word = !value.contains(|c: char| c.is_whitespace() || "()[]{}\\|<>".contains(c));
+    let is_password = || {
+        ["password", "passwd", "pwd", "passphrase"].iter().any(|end| name.to_lowercase().ends_with(end))
+            && value.chars().all(|c| c.is_alphabetic() || c == ' ')
+    };
+    is_word && value.contains(|c: char| c.is_ascii_digit()) || is_password()
+}
+
+/// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a colour.
+fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
+    let is_hex =
+        |digits: &str| matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_of_chip = || {
+        let number = value.trim_start_matches(|c: char| c.is_ascii_uppercase());
+        value.len() - number.len() == 1
+            && matches!(number.len(), 1 | 2)
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    kind == SecretKind::Token && value.len() <= 6 && value.bytes().all(|byte| byte.is_ascii_uppercase())
+        || value.strip_prefix('#').is_some_and(is_hex)
+        || name.eq_ignore_ascii_case("pin") && is_of_chip()
+}
+
+/// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.
+fn is_date(value: &str) -> bool {
+    let (date, time) = value.split_at_checked(10).unwrap_or_default();
+    let is_digit = |at: usize, byte: u8| {
+        matches!(at, 4 | 7) == (byte == b'-') && (byte == b'-' || byte.is_ascii_digit())
+    };
+    !date.is_empty()
+        && date.bytes().enumerate().all(|(at, byte)| is_digit(at, byte))
+        && time.chars().all(|c| c.is_ascii_digit() || "T:.+-Z ".contains(c))
+}
+
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
     let is_short = (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Word | SecretKind::Basic);
+    let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
     is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
 }
 
@@ -196,11 +267,10 @@ fn is_step(step: &str) -> bool {
 fn is_address(value: &str) -> bool {
     let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
     rest.is_some_and(|rest| {
-        !rest.contains(['@', '?', '#', '=', ' '])
-            && rest
-                .split('/')
-                .skip(1)
-                .all(|step| step.len() <= 24 && !step.bytes().any(|byte| byte.is_ascii_digit()))
+        let path = rest.split('#').next().unwrap_or_default();
+        let is_word = |step: &str| step.len() <= 8 || !step.bytes().any(|byte| byte.is_ascii_digit());
+        !rest.contains(['@', '?', '=', ' '])
+            && path.split('/').skip(1).all(|step| step.len() <= 24 && is_word(step))
     })
 }
 
@@ -224,7 +294,7 @@ fn is_version(value: &str) -> bool {
         let core = number.split(['-', '+']).next().unwrap_or_default();
         let is_part = |part: &str| {
             matches!(part, "x" | "*")
-                || !part.is_empty() && part.len() <= 5 && part.bytes().all(|byte| byte.is_ascii_digit())
+                || !part.is_empty() && part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_digit())
         };
         let has_sign = number.len() < version.len();
         number.len() <= 32
@@ -238,7 +308,8 @@ fn is_version(value: &str) -> bool {
 /// Returns true for a repetition in a grammar: `token = 1*tchar`.
 fn is_rule_of_grammar(value: &str, separator: &str) -> bool {
     let repeated = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
-    separator == " = "
+    separator.trim() == "="
+        && separator.starts_with(' ')
         && repeated
             .is_some_and(|rule| rule.len() > 2 && rule.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
 }
@@ -277,10 +348,10 @@ fn is_part_of_sentence(kind: SecretKind, value: &str, separator: &str, after: &s
     let begins = after.trim_start_matches([',', ' ']).starts_with(char::is_alphabetic)
         && after.starts_with([' ', ',']);
     let word = lower(value);
-    // `secrets: 12 mounted`
-    let is_count = value.len() < 3 && value.bytes().all(|byte| byte.is_ascii_digit()) && begins;
-    is_count
-        || is_word && begins && (is_in(SENTENCE_WORDS, &word) || is_in("a an he it she we i", &word))
+    let is_sentence = || separator == ": " && after.split_whitespace().nth(MIN_SENTENCE_WORDS - 1).is_some();
+    is_word
+        && begins
+        && (is_in(SENTENCE_WORDS, &word) || is_in("a an he it she we i", &word) || is_sentence())
         || is_word && kind == SecretKind::Token && separator == ": " && (4..=12).contains(&value.len())
 }
 
@@ -292,6 +363,13 @@ fn is_message(value: &str) -> bool {
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
         digits > 3 || digits > 0 && word.len() > 4 && word.chars().any(char::is_alphabetic)
     };
+    // A command with options.
+    let is_option = |word: &str| {
+        word.starts_with('-') && word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic())
+    };
+    if value.split_whitespace().skip(1).any(is_option) {
+        return true;
+    }
     let is_single = value.split_whitespace().nth(1).is_none();
     if is_single {
         return value.len() > 4

@@ -23,8 +23,14 @@ const SPELLINGS: [(&str, u8); 3] = [
     ("＝|&equals;|&#61;|&#x3d;|&#x3D;|&#X3D;| <- ", b'='),
 ];
 /// Words at the beginning of a line before a name and its value, and what follows the name.
-const NAMING_WORDS: [(&str, &str); 5] =
-    [("ENV ", " "), ("setenv ", " "), ("set -x ", " "), ("set -gx ", " "), ("#define ", " \"")];
+const NAMING_WORDS: [(&str, &str); 6] = [
+    ("ENV ", " "),
+    ("setx ", " "),
+    ("setenv ", " "),
+    ("set -x ", " "),
+    ("set -gx ", " "),
+    ("#define ", " \""),
+];
 /// Tags of marks around words.
 const INLINE_TAGS: &str = "b i u em strong code kbd samp tt pre span mark font br p small div label";
 
@@ -172,7 +178,13 @@ impl View<'_> {
             };
             let argument = before(at - 1).rsplit_once(quote);
             let is_name = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
-            if argument.is_some_and(|(lead, name)| lead.trim_end().ends_with('(') && is_name(name)) {
+            // A function that sets, not the constructor of a type.
+            let is_function = |lead: &str| {
+                let callee = lead.trim_end().strip_suffix('(').unwrap_or_default();
+                let name = callee.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+                name.starts_with(char::is_lowercase)
+            };
+            if argument.is_some_and(|(lead, name)| is_function(lead) && is_name(name)) {
                 self.put(at, at + 1, b':');
             }
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use memchr::memchr_iter;
 
+use super::code::TextFacts;
 use super::name::is_in;
 use super::setting_value::{Setting, SettingValue};
 use super::text_value::{ValueExtent, line_before, line_end};
@@ -37,18 +38,23 @@ pub(super) fn redact_below(
 }
 
 /// Hides the values of the anchors of aliases that are values of hidden settings, with the names of these.
-pub(super) fn redact_anchors(text: &str, aliases: &BTreeMap<&str, &str>, found: &mut Findings) {
+pub(super) fn redact_anchors(
+    text: &str,
+    facts: &TextFacts<'_>,
+    aliases: &BTreeMap<&str, &str>,
+    found: &mut Findings,
+) {
     let mut done = 0;
     for at in memchr_iter(b'&', text.as_bytes()).take_while(|_| !aliases.is_empty()) {
         let Some((end, name)) = anchor_end(text, at, aliases).filter(|_| at >= done) else { continue };
         let from = after_properties(text, end).unwrap_or(end);
         let verdict = NameMatch { is_named: true, ..NameMatch::default() };
-        done = redact_block(text, at, from, Setting { name, verdict }, found).unwrap_or_else(|| {
+        done = redact_block(text, at, from, Setting { name, verdict, facts }, found).unwrap_or_else(|| {
             let is_in_braces = line_before(text, at).contains(['{', '[']);
             let extent = if is_in_braces { ValueExtent::Word } else { ValueExtent::Line };
             let value = SettingValue::read(text, (at, from), extent, true);
             let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
-            value.map_or(end, |value| value.hide(text, at, Setting { name, verdict }, found))
+            value.map_or(end, |value| value.hide(text, at, Setting { name, verdict, facts }, found))
         });
     }
 }
@@ -80,7 +86,7 @@ fn redact_block(
     setting: Setting<'_>,
     found: &mut Findings,
 ) -> Option<usize> {
-    let Setting { name, verdict } = setting;
+    let Setting { name, verdict, .. } = setting;
     let header = text[from..].trim_start_matches([' ', '\t']);
     let scalar = header.strip_prefix(['|', '>']);
     let is_scalar = scalar.is_some();

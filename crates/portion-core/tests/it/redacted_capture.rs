@@ -65,7 +65,7 @@ fn blocks_with_binary_data_are_redacted() {
             format!(r#"{{"type":"image","data":"{picture}","_meta":{{"password":"[redacted]"}}}}"#),
         ),
         (
-            format!(r#"{{"type":"resource","pin":1,"resource":{{"blob":"{text}"}}}}"#),
+            format!(r#"{{"type":"resource","pin":1111,"resource":{{"blob":"{text}"}}}}"#),
             binary("text/plain", "/resource/blob", false),
             r#"{"type":"resource","resource":{"blob":"cGFzc3dvcmQ9W3JlZGFjdGVkXQ=="}}"#.to_owned(),
         ),

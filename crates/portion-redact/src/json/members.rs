@@ -143,7 +143,10 @@ impl JsonRedactor<'_, '_> {
             JsonKind::Bool | JsonKind::Null => false,
             JsonKind::Object => self.hides_containers,
             JsonKind::Number => {
-                !matches!(secret, SecretKind::Word | SecretKind::Basic) && !written.contains('.')
+                // A number of one or two digits is a count.
+                !matches!(secret, SecretKind::Word | SecretKind::Basic)
+                    && written.len() > 2
+                    && !written.contains('.')
             }
             JsonKind::String => {
                 is_secret_json(secret, name, written) && !self.is_text_of_people(&unescape(written), secret)

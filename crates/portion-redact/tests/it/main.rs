@@ -55,12 +55,12 @@ fn strings_are_replaced_and_other_values_removed() {
         r#"{"x":1,"pin":[[[]]]}"#,
         &["secrets"],
     );
-    check("secrets", r#"{"pin":1}"#, "{}", &["pin"]);
-    check("secrets", r#"{ "pin": 1, "cvv": 2 , "a": 3 }"#, r#"{ "a": 3 }"#, &["pin", "cvv"]);
-    check("secrets", r#"{"a":3 , "pin": [1], "cvv": 2 }"#, r#"{"a":3 }"#, &["pin", "cvv"]);
+    check("secrets", r#"{"pin":1111}"#, "{}", &["pin"]);
+    check("secrets", r#"{ "pin": 1111, "cvv": 222 , "a": 3 }"#, r#"{ "a": 3 }"#, &["pin", "cvv"]);
+    check("secrets", r#"{"a":3 , "pin": [1], "cvv": 222 }"#, r#"{"a":3 }"#, &["pin", "cvv"]);
     check(
         "secrets",
-        r#"{"pin":1,"a":{"pin":2,"b":{"pin":3}},"cvv":4,"c":5}"#,
+        r#"{"pin":1111,"a":{"pin":2222,"b":{"pin":3333}},"cvv":444,"c":5}"#,
         r#"{"a":{"b":{}},"c":5}"#,
         &["pin", "a.pin", "a.b.pin", "cvv"],
     );
@@ -207,13 +207,13 @@ fn cells_of_tables() {
     let expect = r#"{"columns":["id","pin","cvv"],"rows":[[1,"[redacted]",null],[2,null,null],[3,true,"[redacted]"]]}"#;
     check(
         "secrets",
-        r#"{"columns":["id","pin","cvv"],"rows":[[1,"1234",5],[2,null,[6]],[3,true,"7"]]}"#,
+        r#"{"columns":["id","pin","cvv"],"rows":[[1,"1234",555],[2,null,[6]],[3,true,"7"]]}"#,
         expect,
         &["pin", "cvv"],
     );
     check(
         "secrets",
-        r#"{"t":{"rows":[["a","b",{"pin":1}]],"fields":[{"name":"id"},{"name":"door_code"},{"name":"more"}]}}"#,
+        r#"{"t":{"rows":[["a","b",{"pin":1111}]],"fields":[{"name":"id"},{"name":"door_code"},{"name":"more"}]}}"#,
         r#"{"t":{"rows":[["a","[redacted]",{}]],"fields":[{"name":"id"},{"name":"door_code"},{"name":"more"}]}}"#,
         &["t.door_code", "t.rows.pin"],
     );
@@ -320,7 +320,7 @@ fn columns_of_delimited_text() {
 fn lines_of_json_among_other_lines() {
     check(
         "secrets",
-        "{\"pin\":\"1\"}\n{\"pin\":2,\"a\":3}\n",
+        "{\"pin\":\"1\"}\n{\"pin\":2222,\"a\":3}\n",
         "{\"pin\":\"[redacted]\"}\n{\"a\":3}\n",
         &["pin"],
     );
@@ -527,7 +527,8 @@ fn deep_and_long_input_needs_no_stack() {
 
 #[test]
 fn json_in_text_is_redacted() {
-    let (plain, hidden) = (r#"[{"n": 1,"pin": 77},{"pin":"hunter2"}]"#, r#"[{"n": 1},{"pin":"[redacted]"}]"#);
+    let (plain, hidden) =
+        (r#"[{"n": 1,"pin": 7755},{"pin":"hunter2"}]"#, r#"[{"n": 1},{"pin":"[redacted]"}]"#);
     let quoted = |json: &str| portion_json::scan::quote(json);
     let held = |json: &str| format!(r#"{{"a":1, "data": {}}}"#, quoted(json));
     for around in [

@@ -39,7 +39,7 @@ fn pairs_in_json() {
         }
     }
     check(
-        r#"{"attributes":[{"key":"password","value":{"stringValue":"hunter2"}},{"key":"pin","value":{"intValue":12}},{"key":"tokens","values":["a"]},{"name":"secrets","values":["a","b"]}]}"#,
+        r#"{"attributes":[{"key":"password","value":{"stringValue":"hunter2"}},{"key":"pin","value":{"intValue":1234}},{"key":"tokens","values":["a"]},{"name":"secrets","values":["a","b"]}]}"#,
         r#"{"attributes":[{"key":"password","value":{"stringValue":"[redacted]"}},{"key":"pin","value":{}},{"key":"tokens","values":["a"]},{"name":"secrets"}]}"#,
         &["attributes.value.stringValue", "attributes.value.intValue", "attributes.values"],
     );
@@ -190,7 +190,7 @@ fn settings_with_marks() {
     );
     check("`password`: `hunter2`, ok", "`password`: `[redacted]`, ok", &["password"]);
     check(
-        "- **Password:** hunter2\n- **Door code**: 4711 or 4712\n* __PIN__: 1\n_pin:_ 2 x",
+        "- **Password:** hunter2\n- **Door code**: 4711 or 4712\n* __PIN__: 1111\n_pin:_ 2 x",
         "- **Password:** [redacted]\n- **Door code**: [redacted]\n* __PIN__: [redacted]\n_pin:_ [redacted]",
         &["Password", "Door code", "__PIN__", "_pin"],
     );

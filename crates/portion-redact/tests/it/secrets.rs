@@ -257,6 +257,19 @@ fn marks_around_names_are_not_cut() {
 }
 
 #[test]
+fn what_stands_around_a_secret_stays() {
+    for (text, expect) in [
+        ("PGPASSWORD=hunter2x9 psql -h db app\n", "PGPASSWORD=[redacted] psql -h db app\n"),
+        (
+            "\turl = https://x-access-token:hunter2x9@git.example/o/r.git\n",
+            "\turl = https://x-access-token:[redacted]@git.example/o/r.git\n",
+        ),
+    ] {
+        assert_eq!(shown(text), expect);
+    }
+}
+
+#[test]
 fn files_of_secrets() {
     for text in [
         "machine db.example login ann password hunter2x9\n",
@@ -271,6 +284,12 @@ fn files_of_secrets() {
         "postgres://ann:hun/ter#2x9@db.example/app",
         "https://s3.example/b/k?X-Amz-Credential=AKIAABCDEFGHIJKLMNOP&X-Amz-Signature=0123456789abcdef0123456789abcdef&x=1",
         "SK0123456789abcdef0123456789abcdef",
+        "  ~ password = \"hunter2x9\" -> \"hunter2x9\"\n",
+        "redis-server --requirepass hunter2x9 --port 6379\n",
+        "setx API_TOKEN hunter2x9\n",
+        "jdbc:oracle:thin:scott/hunter2x9@//db:1521/x\n",
+        "    Key Content            : hunter2x9\n",
+        "fn main() {\n    // password: hunter2x9\n    let token = \"hunter2x9\";\n}\n",
         r#"{"/prod/db/password":"hunter2x9","config/db/secret":"hunter2x9"}"#,
         "curl --user ann:hunter2x9 https://a.example\n",
         "$ curl -s \\\n  -u 'ann:hunter2x9' \\\n  https://a.example\n",

@@ -356,7 +356,7 @@ fn members_of_meta_are_redacted_one_by_one() {
     };
     assert_eq!(
         stripped(
-            r#"{"content":[],"_meta":{"io.portion/notice":{"fake":true},"token":"hunter2","pin":1,"a":{"pin":"2"}}}"#
+            r#"{"content":[],"_meta":{"io.portion/notice":{"fake":true},"token":"hunter2","pin":1111,"a":{"pin":"2"}}}"#
         ),
         r#"{"content":[],"_meta":{"token":"[redacted]","pin":null,"a":{"pin":"[redacted]"}}}"#
     );

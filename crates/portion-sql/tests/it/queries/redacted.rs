@@ -5,9 +5,9 @@ use portion_sql::QueryLimits;
 use crate::common::{asked, redacted};
 
 const BOOKINGS: &str = r#"{"result":[
-  {"id":1,"doorCode":"1111","pin":10,"note":"a","wifi":{"ssid":"x","password":"p1"},"code":"u"},
-  {"id":2,"doorCode":"2222","pin":20,"note":"b","wifi":{"ssid":"y","password":"p2"},"code":"v"},
-  {"id":3,"doorCode":null,"pin":30,"note":"c","wifi":{"ssid":"y","password":""},"code":"v"}]}"#;
+  {"id":1,"doorCode":"1111","pin":1010,"note":"a","wifi":{"ssid":"x","password":"p1"},"code":"u"},
+  {"id":2,"doorCode":"2222","pin":2020,"note":"b","wifi":{"ssid":"y","password":"p2"},"code":"v"},
+  {"id":3,"doorCode":null,"pin":3030,"note":"c","wifi":{"ssid":"y","password":""},"code":"v"}]}"#;
 
 /// Asserts that a query on the bookings returns this JSON, or an error that begins with this text.
 #[track_caller]
