@@ -121,9 +121,7 @@ fn redact_url_passwords(text: &str, found: &mut Findings) {
         let Some((userinfo, _)) = part.rsplit_once('@') else { continue };
         let end = start + userinfo.len();
         if let Some((_, password)) = userinfo.split_once(':') {
-            if is_secret_value(SecretKind::Instructions, "", password, Form::Data)
-                && !matches!(password, "pass" | "passwd" | "password" | "secret")
-            {
+            if is_secret_value(SecretKind::Instructions, "", password, Form::Data) {
                 found.hide("password in a URL", end - password.len()..end);
             }
         } else {

@@ -34,6 +34,8 @@ const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: k
     npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
 /// Characters at least one of which each of these has.
 const REFERENCE_MARKS: [char; 11] = ['$', '{', '<', '#', '%', '@', '[', '!', ':', '/', '+'];
+/// Longest symbol of a coin, in bytes.
+const MAX_SYMBOL_BYTES: usize = 5;
 /// Minimum words of a sentence after its first one.
 const MIN_SENTENCE_WORDS: usize = 4;
 /// Names of facts about a word of a text.
@@ -142,7 +144,9 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
             && matches!(number.len(), 1 | 2)
             && number.bytes().all(|byte| byte.is_ascii_digit())
     };
-    kind == SecretKind::Token && value.len() <= 6 && value.bytes().all(|byte| byte.is_ascii_uppercase())
+    kind == SecretKind::Token
+        && value.len() <= MAX_SYMBOL_BYTES
+        && value.bytes().all(|byte| byte.is_ascii_uppercase())
         || value.strip_prefix('#').is_some_and(is_hex)
         || name.eq_ignore_ascii_case("pin") && is_of_chip()
 }

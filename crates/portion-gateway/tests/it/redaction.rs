@@ -83,7 +83,7 @@ async fn follow_ups_and_raw_bytes_are_redacted() {
 #[tokio::test]
 async fn queries_see_redacted_content_only() {
     let gateway = gateway();
-    let item = |n: usize| format!("{{\"id\":{n},\"pin\":{n},\"wifiPassword\":\"hunter{n}\"}}");
+    let item = |n: usize| format!("{{\"id\":{n},\"pin\":{},\"wifiPassword\":\"hunter{n}\"}}", 1_000 + n);
     let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
     let (_, notice) = shown(fresh(&gateway, text(list)).await);
     let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();

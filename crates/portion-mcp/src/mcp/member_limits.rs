@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn names_are_redacted() {
         check(
-            r#"{"password=hunter2":1,"a":{"x token: hunter2":[{"password=hunter2":"b"}]},"password":"x"}"#,
+            r#"{"password=hunter2":1234,"a":{"x token: hunter2":[{"password=hunter2":"b"}]},"password":"x"}"#,
             1_000,
             LimitOutcome::Fits,
             r#"{"password=[redacted]":null,"a":{"x token: [redacted]":[{"password=[redacted]":"[redacted]"}]},"password":"[redacted]"}"#,

@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
             return Some(all(0, wanted));
         }
         // Later pages of a walk have the fields of its first page.
-        let is_chosen = page.target.pagination.is_some() && !page.must_hold_all;
+        let is_chosen = page.target.pagination.is_some();
         if self.list.records.borrow().lacks_items {
             return None;
         }
@@ -185,8 +185,10 @@ impl<'a> Planner<'a> {
         }
         let shortest = *elisions.end();
         if page.must_hold_all {
-            // As many of the main fields as fit for all records. Identities alone are the last resort.
-            let mut all = (2..main).rev().map(|count| fields(count, shortest, wanted));
+            // As many of the main fields as fit for all records. Identities alone are the last resort, but where the client
+            // counts on a number of records.
+            let min_fields = if page.target.required_count.is_some() { 1 } else { 2 };
+            let mut all = (min_fields..main).rev().map(|count| fields(count, shortest, wanted));
             if let Some(choice) = all.find(|choice| fits(*choice)) {
                 return Some(choice);
             }
