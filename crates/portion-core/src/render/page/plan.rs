@@ -17,6 +17,7 @@ use super::table::TableCosts;
 use super::{PageBuilder, WrittenItems};
 use crate::elide::ELISION_LIMITS;
 use crate::render::budget::RemainingBudget;
+use crate::render::context::FollowUpCall;
 use crate::render::portion::{Plan, StageName};
 use crate::render::rendering::RowFormat;
 use crate::snapshot::Layout;
@@ -185,9 +186,11 @@ impl<'a> Planner<'a> {
         }
         let shortest = *elisions.end();
         if page.must_hold_all {
-            // As many of the main fields as fit for all records. Identities alone are the last resort, but where the client
-            // counts on a number of records.
-            let min_fields = if page.target.required_count.is_some() { 1 } else { 2 };
+            // As many of the main fields as fit for all records. Identities alone are the last resort, but where a program
+            // counts on a number of records: in a loop by page number.
+            let is_counted = page.target.required_count.is_some()
+                || matches!(page.target.read_call, FollowUpCall::Http(_));
+            let min_fields = if is_counted { 1 } else { 2 };
             let mut all = (min_fields..main).rev().map(|count| fields(count, shortest, wanted));
             if let Some(choice) = all.find(|choice| fits(*choice)) {
                 return Some(choice);
