@@ -28,7 +28,7 @@ pub struct PathPattern {
 pub struct PathGroup {
     /// True if it stands in brackets.
     pub is_optional: bool,
-    /// What it consists of, in order.
+    /// The pieces that it consists of, in order.
     pub pieces: Vec<PathPiece>,
 }
 

@@ -47,8 +47,8 @@ impl ListFacts {
             .map(|field| describe_field(field, list.len(), text, is_identity(&field.path), &holder))
             .collect();
         let order = field_order(&fields, &descriptions, list.len());
-        // Fields that only have a name and a type come last.
-        // Of categories that group the records in the same way, such as a login and its URL, the first is told.
+        // Fields that only have a name and a type come last, and so do categories that group the records in the same way as
+        // an earlier one, such as the URL beside a login.
         let mut known = HashSet::new();
         let mut is_new = |field: &FieldStats| field.groups().is_none_or(|groups| known.insert(groups));
         let (telling, other): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|i| {

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
-use crate::snapshot::{FieldType, IndexedText, Structure, header_row, main_text};
+use crate::snapshot::{FieldType, IndexedText, Structure, header_row, text_in_member};
 
 /// Tokens of the name of a text that is described.
 const NAME_TOKENS: usize = 12;
@@ -66,7 +66,7 @@ pub(crate) fn describe(
             let missing = preferences.missing.cloned().unwrap_or_default();
             list.facts(text, &missing).describe_selected(counter, tokens, preferences.preferred, &noise)
         }
-        Structure::Object(members) => match main_text(text, members) {
+        Structure::Object(members) => match text_in_member(text, members) {
             // An object that is mostly one text is described by that.
             Some((pointer, inner)) => {
                 let facts = describe(&inner, counter, tokens.saturating_sub(NAME_TOKENS), preferences);

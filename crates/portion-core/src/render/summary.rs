@@ -25,7 +25,7 @@ use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{
     ColumnArrays, Field, FieldRank, IndexedText, ListProfile, Member, ObjectIndex, Slice, Structure,
-    main_text, visit_fields,
+    text_in_member, visit_fields,
 };
 use crate::view::{
     CustomSection, NestedObject, RequestedFields, Section, SectionScope, core_object, custom_sections,
@@ -170,7 +170,8 @@ fn render_summary(
         if let Some(columns) = &columns {
             return QueryTables::of_columns(&columns.names());
         }
-        let member = main_text(text, members).and_then(|(path, inner)| QueryTables::of_member(path, &inner));
+        let member =
+            text_in_member(text, members).and_then(|(path, inner)| QueryTables::of_member(path, &inner));
         if let Some(tables) = member {
             return tables;
         }

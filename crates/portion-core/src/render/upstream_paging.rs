@@ -9,7 +9,7 @@ use crate::payload::{NextPage, TransportPage};
 use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage};
 use crate::view::Target;
 
-/// What the upstream has beyond the list of a snapshot.
+/// The extent of the upstream beyond the list of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpstreamRest {
     /// It has this number of items in all.
@@ -23,6 +23,9 @@ pub enum UpstreamRest {
 /// Returns what the upstream has beyond the first list of a snapshot that is one of its pages, or `None` if there is none. A
 /// list that is fetched page by page has an extent of its own.
 pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
+    if snapshot.upstream_list().is_some() {
+        return None;
+    }
     let rest = |subject: &IndexedText| {
         let Structure::List(list) = &subject.structure else { return None };
         let (arguments, transport) = (snapshot.paging(), snapshot.transport_page());
@@ -39,8 +42,7 @@ pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
         let may_go_on = || arguments.iter().filter_map(PagingArgument::role).any(pages);
         (is_full && may_go_on()).then_some(UpstreamRest::Unknown)
     };
-    let texts = snapshot.parts().iter().filter_map(Part::indexed_text);
-    texts.filter(|_| snapshot.upstream_list().is_none()).find_map(rest)
+    snapshot.parts().iter().filter_map(Part::indexed_text).find_map(rest)
 }
 
 /// Returns the total of which a list is a page, as stated by the payload, or else by the transport.

@@ -30,7 +30,7 @@ mod table_layouts;
 mod upstream_page;
 
 pub(crate) use duplicates::block_place;
-pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text, main_text};
+pub use embedded_json::{EnclosingString, JsonOrigin, json_in_text, text_in_member};
 pub use encoding::{EncodedSnapshot, FieldCounts, MAX_BLOCK_BYTES, OFFSETS_PER_PIECE};
 pub(crate) use encoding::{TextTable, read_indexed, write_indexed};
 pub use indexed_text::{IndexedText, Structure};

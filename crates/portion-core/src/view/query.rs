@@ -85,7 +85,8 @@ impl Query {
             return Err(invalid(&format!("{name} is not text")));
         }
         let text = unquoted(json);
-        let text = statement_in_fence(&text).filter(|_| name != "find").map_or(text.clone(), str::to_owned);
+        let fenced = statement_in_fence(&text).filter(|_| name != "find").map(str::to_owned);
+        let text = fenced.unwrap_or(text);
         // Models fill arguments that they do not use.
         if name == "query" && text.trim().is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
     ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, joined_records,
-    list_blocks, main_text, record_blocks,
+    list_blocks, record_blocks, text_in_member,
 };
 use portion_core::view::View;
 use portion_json::path::{escape_step, unescape_step};
@@ -225,7 +225,7 @@ impl CatalogueBuilder {
         // An object that is mostly one text is read as that.
         let inner = match &in_order[..] {
             [(path, subject @ IndexedText { structure: Structure::Object(members), .. })] => {
-                let found = main_text(&subject.text, members);
+                let found = text_in_member(&subject.text, members);
                 found.map(|(pointer, text)| (format!("{path}{pointer}"), text, (path.clone(), *subject)))
             }
             _ => None,

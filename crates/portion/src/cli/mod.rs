@@ -1,4 +1,4 @@
-//! What commands share: options, errors, what a terminal shows.
+//! Options, errors and output to a terminal that commands share.
 //!
 //! | module | subject |
 //! | --- | --- |

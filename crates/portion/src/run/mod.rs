@@ -1,4 +1,4 @@
-//! What runs: servers and the gateway in front of them.
+//! Servers that run, and the gateway in front of them.
 //!
 //! | module | subject |
 //! | --- | --- |

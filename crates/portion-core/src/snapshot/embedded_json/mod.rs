@@ -46,6 +46,18 @@ pub struct JsonOrigin {
 }
 
 impl JsonOrigin {
+    /// Creates the origin of content that is written otherwise than in the text.
+    fn rewritten(text: &Slice, description: String, short_description: String) -> Self {
+        Self {
+            text: text.clone(),
+            description,
+            short_description,
+            enclosing_string: None,
+            has_replacements: true,
+            offset_map: None,
+        }
+    }
+
     /// Returns the heap size in bytes, without that of the indexed text.
     pub(super) fn heap_bytes(&self, subject: &Slice) -> usize {
         let text = if self.text.shares_buffer(subject) { 0 } else { self.text.heap_bytes() };
@@ -119,14 +131,8 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
 fn find_in_notation(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let FoundData { notation, span, json } = notation::read(text)?;
     let before = &text[..span.start as usize];
-    let origin = JsonOrigin {
-        text: text.clone(),
-        description: describe_surroundings(notation, before, "", 0),
-        short_description: notation.to_owned(),
-        enclosing_string: None,
-        has_replacements: true,
-        offset_map: None,
-    };
+    let description = describe_surroundings(notation, before, "", 0);
+    let origin = JsonOrigin::rewritten(text, description, notation.to_owned());
     let subject = IndexedText::from_payload(Slice::new(json));
     subject.is_json().then_some((subject, origin))
 }
@@ -207,14 +213,8 @@ fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
 /// Returns the lines of a text that is a JSON string, as servers send that serialize each result.
 fn find_lines_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let subject = IndexedText::from_payload(Slice::new(unescape(whole_string(text)?.slice(text))));
-    let origin = JsonOrigin {
-        text: text.clone(),
-        description: "text in a JSON string; raw=true returns the original".to_owned(),
-        short_description: "text in a string".to_owned(),
-        enclosing_string: None,
-        has_replacements: true,
-        offset_map: None,
-    };
+    let description = "text in a JSON string; raw=true returns the original".to_owned();
+    let origin = JsonOrigin::rewritten(text, description, "text in a string".to_owned());
     subject.text.contains('\n').then_some((subject, origin))
 }
 
@@ -233,7 +233,7 @@ fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, J
 }
 
 /// Finds the text in a string that makes up most of an object: its pointer, and the text. Short ones are not looked at.
-pub fn main_text(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
+pub fn text_in_member(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
     let (pointer, value) = main_string(text, members).filter(|(_, value)| value.len() >= MIN_TEXT_BYTES)?;
     let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
     (is_majority(text, value) && matches!(subject.structure, Structure::Text(_)))

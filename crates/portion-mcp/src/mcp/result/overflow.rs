@@ -116,8 +116,8 @@ impl ResultOutline<'_> {
             for (place, replacement) in overflow.redactions_within(part.span) {
                 splice.replace(*place, replacement.clone());
             }
-            let sequence: BTreeSet<usize> = slots.iter().map(|(sequence, _)| *sequence).collect();
-            for sequence in sequence {
+            let sequences: BTreeSet<usize> = slots.iter().map(|(sequence, _)| *sequence).collect();
+            for sequence in sequences {
                 let is_kept = |item: usize| !slots.contains(&(sequence, item));
                 splice.edit_sequence(&self.sequences[sequence].sequence, is_kept, &[]);
             }
