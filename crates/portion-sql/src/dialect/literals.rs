@@ -2,37 +2,27 @@
 //! amounts, which are numbers; codes without quotes that lose digits as numbers (`zip = 02139`, or more than 18 digits); columns
 //! of one meaning and two forms; and numeric dates that a function reads in the order of their column.
 
+mod joins;
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use portion_text::column_form::{CellNumber, ColumnForm, DateOrder};
+use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget, Query, Select,
     SelectItem, SetExpr, SetOperator, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
+use super::compared_type::{ComparedType, TypeOf};
 use super::{arguments, column_name, literal, raw};
-
-/// The type of a column for the values that are compared with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ComparedType {
-    /// Texts, some of which are codes; `is_numbered`: people write numbers for them.
-    Codes {
-        is_numbered: bool,
-    },
-    Boolean,
-    Number,
-    /// Amounts, decimal commas, or times.
-    Form(ColumnForm),
-    Other,
-}
-
-/// Returns the type of a column by the alias of its table, which is empty for any table, and its name; `None` if there is none.
-pub(crate) type TypeOf<'a> = dyn Fn(&str, &str) -> Option<ComparedType> + 'a;
 
 /// Functions that return a value of their first argument, and those that read dates.
 const KEEPERS: &str = "min max lag lead first_value last_value any_value coalesce ifnull nullif";
-const DATE_READERS: &str = "strftime date datetime time julianday unixepoch timediff year quarter month week day hour minute second \
+const SQLITE_DATES: &str = "strftime date datetime time julianday unixepoch timediff";
+const TIME_WRITERS: &str = "date datetime now current_date current_timestamp localtimestamp getdate to_date to_timestamp \
+    date_trunc datetrunc timestamp_trunc date_add date_sub dateadd adddate subdate last_day make_date today";
+const DATE_READERS: &str = "year quarter month week day hour minute second \
     date_trunc datetrunc timestamp_trunc datetime_trunc date_part datepart datediff date_diff timestamp_diff datetime_diff \
     timestampdiff dateadd timestampadd date_add date_sub adddate subdate last_day monthname dayname to_char date_format \
     to_date to_timestamp epoch unix_timestamp";
@@ -40,6 +30,18 @@ const DATE_READERS: &str = "strftime date datetime time julianday unixepoch time
 fn is_one_of(call: &Function, names: &str) -> bool {
     let name = call.name.to_string();
     names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(&name))
+}
+
+/// Returns true for an expression that is the text of a time: `date('now')`, `timestamp '2024-01-31 10:00'`.
+fn is_time_text(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_time_text(inner),
+        Expr::TypedString(_) => true,
+        Expr::Cast { data_type, .. } => super::calls::is_time(data_type),
+        Expr::Function(call) => is_one_of(call, TIME_WRITERS),
+        Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, .. } => is_time_text(left),
+        _ => false,
+    }
 }
 
 /// Returns the call that reads a value as a column of a form does.
@@ -97,7 +99,12 @@ fn scope_of(select: &Select) -> Scope {
         .from
         .iter()
         .flat_map(|from| std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)));
-    let alias = |factor: &TableFactor| match factor {
+    joined.filter_map(alias_of).collect()
+}
+
+/// Returns the alias of a table in lower case, or its name.
+fn alias_of(table: &TableFactor) -> Option<String> {
+    match table {
         TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
             Some(alias.name.value.to_lowercase())
         }
@@ -107,8 +114,7 @@ fn scope_of(select: &Select) -> Scope {
             Some(parts.collect::<Vec<_>>().join("."))
         }
         _ => None,
-    };
-    joined.filter_map(alias).collect()
+    }
 }
 
 /// The columns that inner statements return, by their names and by `alias.name`, in lower case; each with its name there.
@@ -169,10 +175,15 @@ struct Operands<'a> {
 impl Operands<'_> {
     fn compare<'e>(&mut self, column: &mut Expr, values: impl IntoIterator<Item = &'e mut Expr>) {
         let of = self.type_of(unwrapped(column));
-        if of != ComparedType::Boolean && column_name(column).is_none() {
+        if of != ComparedType::Boolean && source(column).is_none() {
             return;
         }
         for value in values {
+            if matches!(of, ComparedType::TimeNumbers(_)) && is_time_text(value) {
+                *column = raw(format!("to_timestamp({column})"));
+                self.is_changed = true;
+                return;
+            }
             if let Some(written) = self.written(of, value) {
                 *value = written;
                 self.is_changed = true;
@@ -195,6 +206,9 @@ impl Operands<'_> {
                 CellNumber::Integer(n) => n.to_string(),
                 CellNumber::Real(n) => format!("{n:?}"),
             })),
+            (ComparedType::TimeNumbers(unit), Some(text)) => {
+                Some(raw(unit.number(Timestamp::parse(text)?).to_string()))
+            }
             (_, Some(_)) => None,
             (ComparedType::Boolean, None) if as_written.starts_with(':') => {
                 Some(raw(format!("to_boolean({as_written})")))
@@ -211,23 +225,25 @@ impl Operands<'_> {
                 {
                     Some(read_as(value, form))
                 }
-                (ComparedType::Form(ColumnForm::Time(_)), ComparedType::Number) => {
+                (ComparedType::Form(ColumnForm::Time(_)), ComparedType::TimeNumbers(_)) => {
                     Some(raw(format!("to_timestamp({value})")))
                 }
-                (ComparedType::Codes { is_numbered: true }, ComparedType::Number) => {
-                    Some(raw(format!("({value} || '')")))
-                }
-                (ComparedType::Number, ComparedType::Codes { is_numbered: true }) => {
-                    Some(raw(format!("read_as({value}, 'code')")))
-                }
+                (
+                    ComparedType::Codes { is_numbered: true },
+                    ComparedType::Number | ComparedType::TimeNumbers(_),
+                ) => Some(raw(format!("({value} || '')"))),
+                (
+                    ComparedType::Number | ComparedType::TimeNumbers(_),
+                    ComparedType::Codes { is_numbered: true },
+                ) => Some(raw(format!("read_as({value}, 'code')"))),
                 _ => None,
             },
         }
     }
 
-    /// Returns the type of an expression that is a column.
+    /// Returns the type of an expression that is a value of a column.
     fn type_of(&self, expr: &Expr) -> ComparedType {
-        let known = column_name(expr).and_then(|name| {
+        let known = source(expr).and_then(|name| {
             let known = self.scopes.iter().rev().find_map(|scope| self.type_in(scope, &name, 0));
             let tail = name.rsplit('.').next().unwrap_or(&name).to_lowercase();
             let inner = || {
@@ -277,6 +293,23 @@ impl Operands<'_> {
         self.scopes.pop();
     }
 
+    /// Writes the dates of an argument so that they are read in the order of their column, and numbers as times.
+    fn read_sqlite_dates(&mut self, call: &mut Function) {
+        self.read_arguments(call);
+        let has_unit = arguments(call).iter().any(|argument| {
+            literal(argument).is_some_and(|text| ["unixepoch", "auto", "julianday"].contains(&text))
+        });
+        let FunctionArguments::List(list) = &mut call.args else { return };
+        for argument in list.args.iter_mut().filter(|_| !has_unit) {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
+                && let ComparedType::TimeNumbers(_) = self.type_of(expr)
+            {
+                *expr = raw(format!("to_timestamp({expr})"));
+                self.is_changed = true;
+            }
+        }
+    }
+
     /// Writes the dates of an argument so that they are read in the order of their column.
     fn read_dates(&mut self, expr: &mut Expr) {
         match expr {
@@ -322,6 +355,7 @@ impl VisitorMut for Operands<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         self.scopes.push(scope_of(select));
+        self.write_joins(select);
         ControlFlow::Continue(())
     }
 
@@ -358,7 +392,7 @@ impl VisitorMut for Operands<'_> {
                 if let SetExpr::Select(select) = &mut *query.body {
                     let selected = self.selected_types(select);
                     self.compare_selected(&[of], select);
-                    if let ([ComparedType::Form(ColumnForm::Time(_))], ComparedType::Number) =
+                    if let ([ComparedType::Form(ColumnForm::Time(_))], ComparedType::TimeNumbers(_)) =
                         (&selected[..], of)
                     {
                         **expr = raw(format!("to_timestamp({expr})"));
@@ -378,6 +412,7 @@ impl VisitorMut for Operands<'_> {
             }
             // With a format, they read the text itself.
             Expr::Function(call) if is_one_of(call, "to_date to_timestamp") && arguments(call).len() > 1 => {}
+            Expr::Function(call) if is_one_of(call, SQLITE_DATES) => self.read_sqlite_dates(call),
             Expr::Function(call) if is_one_of(call, DATE_READERS) => self.read_arguments(call),
             _ => {}
         }

@@ -8,6 +8,7 @@ mod calls;
 mod checks;
 mod clauses;
 mod column_uses;
+mod compared_type;
 mod conditions;
 mod edits;
 mod elements;
@@ -17,11 +18,12 @@ mod tables;
 
 pub(crate) use checks::with_checks;
 pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
+pub(crate) use compared_type::{ComparedType, TimeUnit};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
 pub(crate) use edits::{
     argument_of, is_alias, is_compared_value, normalized, select_columns, string_literals, word_offsets,
 };
-pub(crate) use literals::{ComparedType, form_of_name};
+pub(crate) use literals::form_of_name;
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
     CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,

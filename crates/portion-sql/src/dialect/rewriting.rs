@@ -8,7 +8,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::literals::TypeOf;
+use super::compared_type::TypeOf;
 use super::{
     Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
 };

@@ -16,8 +16,6 @@ use crate::{dialect, functions};
 /// Maximum texts that are looked at for a date, and characters of an example.
 const MAX_SAMPLES: usize = 51;
 const MAX_EXAMPLE_CHARS: usize = 30;
-/// Smallest number of seconds that is taken for a time: in 1973.
-const MIN_EPOCH_SECONDS: i64 = 100_000_000;
 
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
 /// that were read as others.
@@ -36,7 +34,6 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Equal | ColumnUse::Sum => number_hint(run, &table, at, column_use),
-                ColumnUse::DateRange if column.is_numeric() => epoch_hint(&table, at),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
                     let numbers = || number_hint(run, &table, at, column_use);
                     let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
@@ -244,32 +241,12 @@ fn condition_hint(table: &OpenTable, at: usize) -> Option<String> {
         .then(|| format!("{name} is text, which is neither true nor false: write {name} = '{example}'"))
 }
 
-/// Returns a hint for a column of numbers that is compared with a date: every number is less than every text.
-fn epoch_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let name = quote_identifier(&table.columns()[at].name);
-    let number = first_time_number(table, at)?;
-    Some(format!("{name} has numbers ({number}), which are less than every text: write to_timestamp({name})"))
-}
-
-/// Returns the first number of a column if it may be a time: a date of digits, or seconds since 1970.
-fn first_time_number(table: &OpenTable, at: usize) -> Option<i64> {
-    let first = table.find_in_column(at, HINT_ROWS, |cell| match cell {
-        Cell::Integer(n) => Some(n),
-        Cell::Real(n) => Some(n as i64),
-        Cell::Text(_) | Cell::Null => None,
-    });
-    first.filter(|n| *n >= MIN_EPOCH_SECONDS || (19_000_101..=21_001_231).contains(n))
-}
-
 /// Returns a hint for a column that is read as a date, although its values are none, or are none for SQLite.
 fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
     let column = &table.columns()[at];
     let name = quote_identifier(&column.name);
     if column.is_numeric() || column.form.is_numeric() {
-        let number = first_time_number(table, at).filter(|_| column_use == ColumnUse::SqliteDate)?;
-        return Some(format!(
-            "SQLite's date functions read {number} as days: write to_timestamp({name}) in place of {name}"
-        ));
+        return None;
     }
     let samples = first_texts(table, at);
     let first = samples.first()?;

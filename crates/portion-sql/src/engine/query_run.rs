@@ -10,12 +10,14 @@ use rusqlite::{Error, Statement};
 
 use super::connection::QueryConnection;
 use crate::catalogue::Catalogue;
+use crate::cell::Cell;
 use crate::column::ColumnDef;
-use crate::dialect::{ComparedType, TableUse, Tree, is_alias, is_compared_value, word_offsets};
+use crate::dialect::{ComparedType, TableUse, TimeUnit, Tree, is_alias, is_compared_value, word_offsets};
 use crate::error::quote_identifier;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::records::MAX_DEPTH;
 use crate::table::OpenTable;
+use crate::table_rows::HINT_ROWS;
 use crate::{QueryError, SqlQuery, dialect};
 
 /// A query that is being run.
@@ -211,7 +213,16 @@ impl QueryRun<'_> {
             let at = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
             vec![(table, at)]
         };
-        let column = named.first().map(|(table, at)| &table.columns()[*at])?;
+        let (table, at) = named.first()?;
+        let column = &table.columns()[*at];
+        let first_number = || {
+            table.find_in_column(*at, HINT_ROWS, |cell| match cell {
+                Cell::Integer(n) => Some(n),
+                Cell::Real(n) => Some(n as i64),
+                Cell::Text(text) => text.trim().parse().ok(),
+                Cell::Null => None,
+            })
+        };
         Some(match column.form {
             _ if column.is_boolean() => ComparedType::Boolean,
             ColumnForm::Amount | ColumnForm::DecimalComma | ColumnForm::Time(_) => {
@@ -220,7 +231,9 @@ impl QueryRun<'_> {
             ColumnForm::Text if column.kinds.are_texts() && (column.has_codes || column.has_number_codes) => {
                 ComparedType::Codes { is_numbered: column.has_number_codes }
             }
-            _ if column.is_numeric() => ComparedType::Number,
+            _ if column.is_numeric() || column.form == ColumnForm::Number => {
+                first_number().and_then(TimeUnit::of).map_or(ComparedType::Number, ComparedType::TimeNumbers)
+            }
             _ => ComparedType::Other,
         })
     }

@@ -117,6 +117,7 @@ fn columns_of_one_meaning_join_in_every_form_from_both_sides() {
         for (sql, expect) in [
             ("SELECT items.i AS x, b.i AS y FROM items JOIN b ON items.k = b.k ORDER BY 1, 2", &pairs[..]),
             ("SELECT items.i AS x, b.i AS y FROM items JOIN b ON b.k = items.k ORDER BY 1, 2", &pairs),
+            ("SELECT items.i AS x, b.i AS y FROM items JOIN b USING (k) ORDER BY 1, 2", &pairs),
             ("SELECT x.i, y.i AS j FROM items x, b y WHERE x.k = y.k ORDER BY 1, 2", &pairs),
             (
                 "WITH t AS (SELECT k, i FROM b) SELECT items.i AS x, t.i AS y FROM items JOIN t ON t.k = items.k ORDER BY 1, 2",
@@ -278,4 +279,26 @@ fn nested_lists_are_named_by_their_pattern() {
 
 fn hints(text: &str, sql: &str) -> Vec<String> {
     answer(text, sql, &[]).expect(sql).type_hints
+}
+
+#[test]
+fn columns_of_one_name_and_two_forms_are_joined_by_their_meaning() {
+    let main = r#"[{"id":1,"t":1704412800000,"d":"2024-01-05"},{"id":2,"t":1704499200000,"d":"2024-01-16"}]"#;
+    let other = r#"[{"id":1,"t":"2024-01-05T00:00:00Z","d":"05/01/2024"},{"id":3,"t":"2024-01-07T00:00:00Z","d":"17/01/2024"}]"#;
+    for (sql, expect) in [
+        ("SELECT items.id FROM items JOIN b USING (t)", r#"[{"id":1}]"#),
+        (
+            "SELECT t, count(*) AS n FROM items JOIN b.items AS o USING (t) GROUP BY t ORDER BY t",
+            r#"[{"t":1704412800000,"n":1}]"#,
+        ),
+        (
+            "SELECT a.id FROM items a LEFT JOIN b USING (d) WHERE b.id IS NULL AND d > '2024-01-10'",
+            r#"[{"id":2}]"#,
+        ),
+        ("SELECT id FROM items JOIN b USING (id, d)", r#"[{"id":1}]"#),
+        ("SELECT id FROM items JOIN b USING (id)", r#"[{"id":1}]"#),
+    ] {
+        let found = answer_joined(main, &[("b", other)], sql).expect(sql);
+        assert_eq!(found.json, expect, "{sql}");
+    }
 }

@@ -396,9 +396,9 @@ fn dates_in_other_forms_are_told_where_they_are_compared() {
     assert_eq!(hints(python, "SELECT max(t) FROM items"), "");
     assert_eq!(hints(r#"[{"t":"1700000000"}]"#, "SELECT datetime(t, 'unixepoch') FROM items"), "");
     let seconds = r#"[{"t":1700000000}]"#;
-    let advice = "SQLite's date functions read 1700000000 as days: write to_timestamp(t) in place of t";
-    assert_eq!(hints(seconds, "SELECT date(t) FROM items"), advice);
-    assert_eq!(hints(seconds, "SELECT date(to_timestamp(t)), year(t) FROM items"), "");
+    check(seconds, "SELECT date(t) AS d, year(t) AS y FROM items", r#"[{"d":"2023-11-14","y":2023}]"#);
+    check(seconds, "SELECT date(t, 'unixepoch') AS d FROM items", r#"[{"d":"2023-11-14"}]"#);
+    assert_eq!(hints(seconds, "SELECT date(to_timestamp(t)), date(t), year(t) FROM items"), "");
 }
 
 #[test]
@@ -520,25 +520,13 @@ fn numeric_dates_are_read_in_the_order_of_their_column() {
 
 #[test]
 fn texts_and_numbers_that_are_used_as_dates_or_conditions_are_told() {
-    let rows = r#"[{"d":"2024-01-05","n":20240105,"s":"1704412800","e":1704412800,"b":"yes"},
-        {"d":"n/a","n":20240209,"s":"1707436800","e":1707436800,"b":"no"},{"d":"2024-02-09","n":20240301,"s":"1709251200","e":1709251200,"b":"yes"}]"#;
+    let rows = r#"[{"d":"2024-01-05","n":20240105,"s":"1704412800","e":1704412800,"m":1704412800000,"b":"yes"},
+        {"d":"n/a","n":20240209,"s":"1707436800","e":1707436800,"m":1707436800000,"b":"no"},{"d":"2024-02-09","n":20240301,"s":"1709251200","e":1709251200,"m":1709251200000,"b":"yes"}]"#;
     let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
     for (sql, told) in [
         ("SELECT max(d) FROM items", "d has dates and text ('n/a'): use d::date"),
         ("SELECT count(*) FROM items WHERE d >= '2024-01-06'", "d has dates and text ('n/a'): use d::date"),
         ("SELECT d::date AS d FROM items", "1 text is no date ('n/a'): it is read as NULL"),
-        (
-            "SELECT strftime('%m', n) FROM items",
-            "SQLite's date functions read 20240105 as days: write to_timestamp(n) in place of n",
-        ),
-        (
-            "SELECT date(s) FROM items",
-            "SQLite's date functions read 1704412800 as days: write to_timestamp(s) in place of s",
-        ),
-        (
-            "SELECT count(*) FROM items WHERE e < '2024-02-01'",
-            "e has numbers (1704412800), which are less than every text: write to_timestamp(e)",
-        ),
         ("SELECT count(*) FROM items WHERE b", "b is text, which is neither true nor false: write b = 'yes'"),
         (
             "SELECT sum(CASE WHEN b = true THEN 1 END) FROM items",
@@ -552,7 +540,26 @@ fn texts_and_numbers_that_are_used_as_dates_or_conditions_are_told() {
         assert_eq!(hints(sql), told, "{sql}");
     }
     check(rows, "SELECT max(d::date) AS d FROM items", r#"[{"d":"2024-02-09"}]"#);
-    check(rows, "SELECT count(*) AS n FROM items WHERE to_timestamp(e) < '2024-02-01'", r#"[{"n":1}]"#);
+    for column in ["n", "s", "e", "m"] {
+        for (condition, count) in [
+            (format!("{column} < '2024-02-01'"), 1),
+            (format!("{column} BETWEEN '2024-01-05' AND '2024-02-09'"), 2),
+            (format!("to_timestamp({column}) < '2024-02-01'"), 1),
+            (format!("date({column}) = '2024-02-09'"), 1),
+            (format!("strftime('%Y-%m', {column}) = '2024-03'"), 1),
+            (format!("{column} >= date('2024-02-09')"), 2),
+            (format!("{column} IN (SELECT max({column}) FROM items WHERE {column} < '2024-03-01')"), 1),
+        ] {
+            let sql = format!("SELECT count(*) AS n FROM items WHERE {condition}");
+            let found = answer(rows, &sql, &[]).expect(&sql);
+            assert_eq!((found.json, found.type_hints), (format!(r#"[{{"n":{count}}}]"#), vec![]), "{sql}");
+        }
+        check(
+            rows,
+            &format!("SELECT count(*) AS n FROM items a HAVING max({column}) > '2024-02-20'"),
+            r#"[{"n":3}]"#,
+        );
+    }
     let versions = "id,v\n1,1.10\n2,1.1\n3,1.9\n";
     check(versions, "SELECT id FROM items WHERE v = 1.10", r#"[{"id":1}]"#);
     check(versions, "SELECT id FROM items WHERE v IN (1.1, 1.9) ORDER BY id", r#"[{"id":2},{"id":3}]"#);

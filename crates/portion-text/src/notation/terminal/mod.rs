@@ -4,17 +4,22 @@
 //! Rules and the number of rows below are no records. A value is a text as it is written, without the spaces around it; the values of a
 //! column of numbers are numbers, and nothing is null.
 
+mod aligned;
+
 use std::borrow::Cow;
 
 use portion_json::scan::{is_json, quote};
 use portion_json::span::Span;
 
+use self::aligned::{columns_of, is_header};
 use crate::column_form::{ColumnForm, FormLearner};
 use crate::names::UniqueNames;
 
 /// Lines that may stand before a table, such as a prompt.
 const MAX_LINES_BEFORE: usize = 4;
-/// Fewer records are no table.
+/// Lines that may stand below a table without rules, such as a legend.
+const MAX_LINES_BELOW: usize = 8;
+/// Fewer rows are no table without rules.
 const MIN_ROWS: usize = 3;
 
 /// Reads a text that is one table.
@@ -25,7 +30,10 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         return None;
     }
     let lines: Vec<&str> = plain.trim_end().lines().collect();
-    let (start, table) = (0..=MAX_LINES_BEFORE).find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
+    let is_before =
+        |at: &usize| !lines.iter().take(*at).any(|line| is_rule(line.trim()) || is_record_rule(line));
+    let mut starts = (0..=MAX_LINES_BEFORE).take_while(is_before);
+    let (start, table) = starts.find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
     let offset = text.lines().nth(start)?.as_ptr().addr() - text.as_ptr().addr();
     Some((Span::new(offset, text.trim_end().len()), table.to_json()))
 }
@@ -49,45 +57,19 @@ fn with_plain_rules(text: &str) -> Cow<'_, str> {
 pub struct TerminalColumn<'a> {
     /// The name in the first line.
     pub name: &'a str,
-    /// Its cells, with the spaces up to the next column.
+    /// Its cells.
     pub cells: Vec<Span>,
 }
 
 /// Returns the columns of a table such as those of `kubectl` and `docker`; none of other texts.
 pub fn terminal_columns(text: &str) -> Vec<TerminalColumn<'_>> {
-    let mut lines = text.trim_end().lines();
-    let Some((names, rows)) = lines.next().and_then(|names| columns_of(names, lines)) else {
-        return Vec::new();
-    };
-    let Some(rows) = rows.into_iter().collect::<Option<Vec<_>>>() else { return Vec::new() };
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let Some((names, rows)) = columns_of(&lines) else { return Vec::new() };
     let offset = |cell: &str| cell.as_ptr().addr() - text.as_ptr().addr();
     let span = |cell: &str| Span::new(offset(cell), offset(cell) + cell.len());
     let cells = |at: usize| rows.iter().map(|row| span(row[at])).collect();
     let columns = names.into_iter().enumerate();
-    columns.map(|(at, name)| TerminalColumn { name: name.trim(), cells: cells(at) }).collect()
-}
-
-/// Names of columns, and the cells of each line below; `None` for a line that is no row.
-type Columns<'a> = (Vec<&'a str>, Vec<Option<Vec<&'a str>>>);
-
-/// Reads columns that begin below their names, which are in capitals and two spaces or more apart.
-fn columns_of<'a>(names: &'a str, rows: impl Iterator<Item = &'a str>) -> Option<Columns<'a>> {
-    if !is_header(names) {
-        return None;
-    }
-    let begins = |at: &usize| names[..*at].ends_with("  ") && !names[*at..].starts_with(' ');
-    let starts: Vec<usize> = std::iter::once(0).chain((2..names.len()).filter(begins)).collect();
-    let cells = |line: &'a str| {
-        let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
-        let cell = |(start, end): (&usize, usize)| {
-            let end = end.min(line.len());
-            let cell = line.get(*start.min(&end)..end)?;
-            // A value that reaches into the next column stands in none.
-            (end == line.len() || cell.ends_with(' ')).then_some(cell)
-        };
-        starts.iter().zip(ends).map(cell).collect::<Option<Vec<_>>>()
-    };
-    Some((cells(names)?, rows.map(|line| cells(line).filter(|_| !line.is_empty())).collect()))
+    columns.map(|(at, name)| TerminalColumn { name, cells: cells(at) }).collect()
 }
 
 /// A table with as many values in each row as there are names.
@@ -103,7 +85,7 @@ impl<'a> Table<'a> {
             .or_else(|| Self::in_columns(lines))
             .or_else(|| Self::below_each_other(lines))?;
         let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
-        (is_named && table.rows.len() >= MIN_ROWS).then_some(table)
+        (is_named && !table.rows.is_empty()).then_some(table)
     }
 
     /// Reads a table in a box: a rule, the names, maybe their types, a rule, the rows, and a rule.
@@ -160,9 +142,15 @@ impl<'a> Table<'a> {
     }
 
     fn in_columns(lines: &[&'a str]) -> Option<Self> {
-        let (names, rows) = lines.split_first()?;
-        let (names, rows) = columns_of(names, rows.iter().copied())?;
-        Self::of(names, rows.into_iter())
+        let is_end = |line: &&str| line.is_empty() || line.starts_with('[') && line.ends_with(" columns]");
+        let end = lines.iter().position(is_end).unwrap_or(lines.len());
+        if lines.len() - end > MAX_LINES_BELOW {
+            return None;
+        }
+        let (names, rows) = columns_of(&lines[..end])?;
+        let rows: Vec<Vec<Cow<'_, str>>> =
+            rows.into_iter().map(|row| row.into_iter().map(Cow::Borrowed).collect()).collect();
+        (rows.len() >= MIN_ROWS).then_some(Self { names, rows })
     }
 
     /// Returns the table of these cells. A cell that ends in `+` goes on in the next line.
@@ -215,12 +203,6 @@ impl<'a> Table<'a> {
         };
         format!("[{}]", self.rows.iter().map(record).collect::<Vec<_>>().join(","))
     }
-}
-
-/// Returns true for names of columns in capitals, two spaces or more apart.
-fn is_header(line: &str) -> bool {
-    let may_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || " _-/()%.:".contains(c);
-    line.starts_with(|c: char| c.is_ascii_uppercase()) && line.contains("  ") && line.chars().all(may_name)
 }
 
 /// Returns the cells of a row, which are between bars below the pluses of a rule, also where values have bars.
@@ -319,7 +301,8 @@ mod tests {
             "{rule}\n| id | name  |\n{rule}\n|  1 | one   |\n|  2 | NULL  |\n|  3 | three |\n{rule}\n3 rows in set (0.00 sec)\n"
         );
         check(&text, Some(r#"[{"id":1,"name":"one"},{"id":2,"name":null},{"id":3,"name":"three"}]"#));
-        check(&text.replace("|  3 | three |\n", ""), None);
+        let two = r#"[{"id":1,"name":"one"},{"id":2,"name":null}]"#;
+        check(&text.replace("|  3 | three |\n", ""), Some(two));
     }
 
     #[test]
@@ -332,6 +315,50 @@ mod tests {
             ),
         );
         check("NAME    READY\nthis is a sentence\nand another one\nand one more\n", None);
+        let df = "Filesystem      Size  Used Avail Use% Mounted on\n/dev/sda1        98G   45G   49G  48% /\ntmpfs           7.8G     0  7.8G   0% /dev/shm\n/dev/sdb1        20G  1.2G   18G   7% /mnt/data disk\n";
+        check(
+            df,
+            Some(
+                r#"[{"Filesystem":"/dev/sda1","Size":"98G","Used":"45G","Avail":"49G","Use%":"48%","Mounted on":"/"},{"Filesystem":"tmpfs","Size":"7.8G","Used":"0","Avail":"7.8G","Use%":"0%","Mounted on":"/dev/shm"},{"Filesystem":"/dev/sdb1","Size":"20G","Used":"1.2G","Avail":"18G","Use%":"7%","Mounted on":"/mnt/data disk"}]"#,
+            ),
+        );
+        let pip =
+            "Package    Version\n---------- -------\ncertifi    2024.2\nidna       3.6\nurllib3    2.10\n";
+        check(
+            pip,
+            Some(
+                r#"[{"Package":"certifi","Version":"2024.2"},{"Package":"idna","Version":"3.6"},{"Package":"urllib3","Version":"2.10"}]"#,
+            ),
+        );
+        let pandas = "     name  age  city\n0     Ann   30  Bonn\n1  Bo Lee   25   NaN\n10    Cid   41  Rome\n\n[3 rows x 3 columns]\n";
+        check(
+            pandas,
+            Some(
+                r#"[{"index":0,"name":"Ann","age":30,"city":"Bonn"},{"index":1,"name":"Bo Lee","age":25,"city":"NaN"},{"index":10,"name":"Cid","age":41,"city":"Rome"}]"#,
+            ),
+        );
+        check(&pandas.replace("1  Bo Lee   25   NaN", "..    ...  ...   ..."), None);
+    }
+
+    #[test]
+    fn numbers_beside_their_place() {
+        let ps = "USER         PID %CPU %MEM    VSZ   RSS COMMAND\nroot           1  0.0  0.1 167276 11304 /sbin/init splash\nann         2101  3.5  4.2 34359738 691200 /opt/chrome --type=gpu\nann        99120  0.0  0.0  10068  3328 ps aux\n";
+        check(
+            ps,
+            Some(
+                r#"[{"USER":"root","PID":1,"%CPU":0.0,"%MEM":0.1,"VSZ":167276,"RSS":11304,"COMMAND":"/sbin/init splash"},{"USER":"ann","PID":2101,"%CPU":3.5,"%MEM":4.2,"VSZ":34359738,"RSS":691200,"COMMAND":"/opt/chrome --type=gpu"},{"USER":"ann","PID":99120,"%CPU":0.0,"%MEM":0.0,"VSZ":10068,"RSS":3328,"COMMAND":"ps aux"}]"#,
+            ),
+        );
+        check(&ps.replace("ann         2101", "ann lee     2101"), None);
+    }
+
+    #[test]
+    fn aligned_lines_without_names_are_no_table() {
+        check(
+            "Deploy notes  and more\n  first step  of all\n  second one  of two\n  a third    of three\n",
+            None,
+        );
+        check("usage:  tool  [options]\n  -a    all   list\n  -b    brief list\n  -c    count list\n", None);
         check("NOTES\nfirst\nsecond\nthird\n", None);
     }
 
