@@ -149,6 +149,7 @@ def test_e2_3_a_page_past_the_end_is_empty_and_says_so(front_150):
 def test_the_last_page_has_no_next_page(front_150):
     shown = front_150.data(page=8)
     assert len(schools(shown)) == 10 and facts(shown)["next_page"] is None
+    assert (facts(shown)["current_page"], facts(shown)["page_size"]) == (8, 20)
 
 
 @pytest.mark.parametrize("fields", ["school_name,enrollment,ncessch", ["school_name", "enrollment", "ncessch"]])

@@ -12,7 +12,7 @@ use portion_core::payload::{Block, Content, Payload, QueryAnswer, Redact};
 use portion_core::policy::Policy;
 use portion_core::redact::{REDACTED, RedactionRules};
 use portion_core::render::FollowUpCall;
-use portion_core::snapshot::Snapshot;
+use portion_core::snapshot::{Part, Snapshot, Structure, header_row};
 use portion_core::view::{self, Query, Request, View, ViewError};
 use portion_policy::listing::READ_TOOL;
 use portion_sql::QueryError;
@@ -72,8 +72,8 @@ impl SnapshotQuery {
         sql.map(|sql| Self::Sql { sql, params, with }).or_else(|| find.map(search))
     }
 
-    /// Returns the query that answers a request for fields or an order of a text: only queries know the columns of its
-    /// rows. `error`: the reason why the view of the request cannot be resolved.
+    /// Returns the query that answers a request for fields or an order of a text, or of rows below their names: only queries know
+    /// the columns. `error`: the reason why the view of the request cannot be resolved.
     ///
     /// # Errors
     /// The given error if the text has no rows with columns, or that of an unknown column.
@@ -84,7 +84,13 @@ impl SnapshotQuery {
         policy: &Policy,
         error: ViewError,
     ) -> Result<Self, ViewError> {
-        if !matches!(error, ViewError::TextHasNoFields | ViewError::SortOfText(_)) {
+        let needs_columns = match error {
+            ViewError::TextHasNoFields | ViewError::SortOfText(_) => true,
+            // A list whose first row has the names of its columns.
+            ViewError::Field { .. } | ViewError::Sort { .. } => has_header_row(snapshot),
+            _ => false,
+        };
+        if !needs_columns {
             return Err(error);
         }
         let Request { path, section, fields, sort, .. } = request.clone();
@@ -181,6 +187,15 @@ impl SnapshotQuery {
             ))
         })
     }
+}
+
+/// Returns true if a list of the result has the names of its columns in its first row.
+fn has_header_row(snapshot: &Snapshot) -> bool {
+    let mut subjects = snapshot.parts().iter().filter_map(Part::indexed_text);
+    subjects.any(|subject| match &subject.structure {
+        Structure::List(list) => header_row(&subject.text, list).is_some(),
+        Structure::Object(_) | Structure::Text(_) => false,
+    })
 }
 
 fn run_sql(

@@ -82,7 +82,8 @@ pub fn read_items(text: &str, array: Span) -> Result<Vec<Span>, ScanError> {
 }
 
 /// Names of members that hold the columns.
-pub const COLUMN_KEYS: [&str; 5] = ["columns", "fields", "headers", "header", "cols"];
+pub const COLUMN_KEYS: [&str; 8] =
+    ["columns", "fields", "headers", "header", "cols", "column_names", "columnNames", "meta"];
 /// Names of members that hold the rows.
 pub const ROW_KEYS: [&str; 4] = ["rows", "data", "values", "records"];
 /// Maximum columns.

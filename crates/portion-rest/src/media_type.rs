@@ -85,14 +85,22 @@ pub(crate) fn prefers_html(headers: &HeaderMap) -> bool {
     accept.trim_start().get(..9).is_some_and(|first| first.eq_ignore_ascii_case("text/html"))
 }
 
-/// Says that a body is UTF-8: removes another character encoding from its media type.
+/// Says that a body is UTF-8: replaces another character encoding in its media type. JSON has none; clients read text without one
+/// as ISO-8859-1.
 pub(crate) fn set_utf8(headers: &mut HeaderMap) {
     let media_type = media_type(headers);
     if matches!(charset_of(media_type).as_str(), "utf-8" | "utf8") {
         return;
     }
     let is_charset = |part: &str| part.trim().to_ascii_lowercase().starts_with("charset=");
-    let kept = media_type.split(';').filter(|part| !is_charset(part)).map(str::trim).collect::<Vec<_>>();
+    let mut kept = media_type.split(';').filter(|part| !is_charset(part)).map(str::trim).collect::<Vec<_>>();
+    if kept
+        .first()
+        .and_then(|media_type| media_type.get(..5))
+        .is_some_and(|start| start.eq_ignore_ascii_case("text/"))
+    {
+        kept.push("charset=utf-8");
+    }
     if let Ok(value) = HeaderValue::from_str(&kept.join("; ")) {
         headers.insert(CONTENT_TYPE, value);
     }
@@ -210,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn only_another_character_encoding_is_removed() {
+    fn another_character_encoding_is_replaced() {
         let check = |given: &'static str, expect: &str| {
             let mut headers = typed(given);
             set_utf8(&mut headers);
@@ -219,6 +227,7 @@ mod tests {
         check("application/json;charset=UTF-8", "application/json;charset=UTF-8");
         check("application/json; Charset=\"iso-8859-1\"; v=1", "application/json; v=1");
         check("application/json", "application/json");
+        check("text/plain; charset=ISO-8859-1", "text/plain; charset=utf-8");
     }
 }
 

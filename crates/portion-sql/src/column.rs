@@ -1,6 +1,6 @@
 //! Columns of a table: names, forms and SQLite declarations.
 
-use portion_text::column_form::{CellNumber, ColumnForm, DateOrder, FormLearner};
+use portion_text::column_form::{CellNumber, ColumnForm, DateOrder, FormLearner, is_missing};
 use portion_text::names::UniqueNames;
 
 use crate::cell::{Cell, ValueKinds};
@@ -26,6 +26,8 @@ pub(crate) struct ColumnDef {
     pub(crate) is_record: bool,
     /// True if its texts are cells without types, whose plain numbers are numbers as they are written.
     pub(crate) is_cell: bool,
+    /// True if fractions of its cells end in zeros, which the number itself does not have.
+    pub(crate) has_padded_fractions: bool,
     /// True if its rows read texts as numbers themselves.
     pub(crate) is_written: bool,
     /// True if its values are computed for each row, so that they are not kept.
@@ -114,6 +116,7 @@ impl ColumnDef {
             is_hidden: false,
             is_record: false,
             is_cell: false,
+            has_padded_fractions: false,
             is_written: false,
             is_computed: false,
             ignores_case: false,
@@ -154,21 +157,22 @@ impl ColumnDef {
         }
     }
 
-    /// Returns a value of the column in its storage class. An empty text is no value of a number or a time.
+    /// Returns a value of the column in its storage class. A text for a missing value is none of a number or a time.
     pub(crate) fn typed<'a>(&self, cell: Cell<'a>) -> Cell<'a> {
         if self.form == ColumnForm::Text {
             return cell;
         }
         match cell {
-            Cell::Text(text) if text.is_empty() => Cell::Null,
+            Cell::Text(text) if is_missing(&text) => Cell::Null,
             Cell::Text(text) => self.form.number(&text).map_or(Cell::Text(text), Cell::from),
             cell => cell,
         }
     }
 
-    /// Returns true if numbers of the column in SQL are written as texts. Words among numbers stay texts.
+    /// Returns true if answers have the numbers of the column as they are written. Words among numbers stay texts.
     pub(crate) fn has_written_numbers(&self) -> bool {
-        self.is_written || self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell
+        let are_texts = self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell;
+        self.is_written || are_texts || self.has_padded_fractions
     }
 
     /// Returns true if all values are booleans, as they are written or as texts.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use portion_json::containers::{items, members};
-use portion_json::scan::{escape_into, is_json, quote, unescape};
+use portion_json::scan::{escape_into, is_json, unescape};
 use portion_json::span::Span;
 use portion_text::names::UniqueNames;
 use rusqlite::types::ValueRef;
@@ -180,8 +180,8 @@ impl<'c> ResultWriter<'c> {
                 self.json.push_str(&column.json_key);
             }
             let value = row.get_ref(at)?;
-            match self.written_text(value, column.declared_type, row_of_table, deadline) {
-                Some(text) => self.json.push_str(&quote(&text)),
+            match self.written_json(value, column.declared_type, row_of_table, deadline) {
+                Some(json) => self.json.push_str(&json),
                 None => write_value(value, column.declared_type, &mut self.json),
             }
             if self.json.len() > limits.max_bytes {
@@ -213,8 +213,8 @@ impl<'c> ResultWriter<'c> {
         Ok(fits)
     }
 
-    /// Returns a number of a column as the text that it is in the payload.
-    fn written_text(
+    /// Returns a number of a column as it is in the payload, as JSON.
+    fn written_json(
         &self,
         value: ValueRef<'_>,
         declared: DeclaredType,
@@ -227,7 +227,7 @@ impl<'c> ResultWriter<'c> {
             ValueRef::Real(n) => Cell::Real(n),
             ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => return None,
         };
-        self.catalogue.tables.get(table)?.opened()?.written_text(column, &number, row, deadline)
+        self.catalogue.tables.get(table)?.opened()?.written_json(column, &number, row, deadline)
     }
 
     /// Returns true if the first row exceeded the limits.

@@ -6,6 +6,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use portion_core::missing_codes::MissingCodes;
+use portion_json::scan::quote;
 use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
@@ -272,7 +273,7 @@ impl OpenTable {
 
     /// Returns the text as it is written of a row whose value in a column is a number; if the row is not known, of those with the
     /// number, if all of them are written alike.
-    pub(crate) fn written_text(
+    pub(crate) fn written_json(
         &self,
         column: usize,
         number: &Cell<'_>,
@@ -309,7 +310,8 @@ impl OpenTable {
                 _ => return None,
             }
         }
-        written
+        let is_cell = self.columns.get(column).is_some_and(|column| column.is_cell);
+        written.map(|text| if is_cell { text } else { quote(&text) })
     }
 
     /// Calls `find` with the values of a column in the first `max` rows, until it returns a value.

@@ -125,6 +125,19 @@ impl DelimitedFormat {
         DelimitedReader::new_at(text, self.start, self.delimiter)
     }
 
+    /// Returns the names of the columns, and the rows below them. A row that repeats the names, as at the top of a page, is none.
+    pub fn columns_and_rows(self, text: &str) -> (Vec<String>, impl Iterator<Item = DelimitedRow>) {
+        let mut reader = self.reader(text);
+        let first = reader.next_row().unwrap_or_default();
+        let names = self.column_names(&first);
+        let (header, first) = if self.has_header { (Some(first), None) } else { (None, Some(first)) };
+        let rows = first.into_iter().chain(std::iter::from_fn(move || reader.next_row()));
+        let is_header = move |row: &DelimitedRow| {
+            header.as_ref().is_some_and(|header| row.ends == header.ends && row.text == header.text)
+        };
+        (names, rows.filter(move |row| !is_header(row)))
+    }
+
     /// Returns the unique names of the columns; those without a name in the first row are numbered.
     pub fn column_names(self, first: &DelimitedRow) -> Vec<String> {
         let cells = first.cells().take(MAX_COLUMNS).enumerate();

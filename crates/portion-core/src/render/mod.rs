@@ -60,7 +60,7 @@ pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
 pub use structured::nested_notice_key;
 pub use upstream_paging::{UpstreamRest, upstream_rest};
 
-use crate::policy::MetadataMode;
+use crate::policy::{MetadataMode, Policy};
 use crate::snapshot::Snapshot;
 use crate::view::{ResolvedRequest, View};
 
@@ -77,8 +77,8 @@ pub enum FirstReply {
     Portion(Portion),
 }
 
-/// Renders the first reply to a call: the payload as received if it is small and the request is plain,
-/// otherwise a portion in every form that the payload has.
+/// Renders the first reply to a call: the payload as received if it is small, or a text that costs no more than its lines and a notice,
+/// and the request is plain; otherwise a portion in every form that the payload has.
 pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
     let always = cx.policy.render_options.metadata == MetadataMode::Always
         || cx.policy.render_options.is_compact && pass_through::has_white_space(snapshot);
@@ -92,7 +92,16 @@ pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<
             return FirstReply::Portion(portion);
         }
     }
-    FirstReply::Portion(render_reply(snapshot, request, cx, true))
+    let portion = render_reply(snapshot, request, cx, true);
+    if !always && needs_no_notice(snapshot) && portion.kind == PortionKind::Chunk {
+        // Lines and a notice may cost more than all lines do.
+        let policy = Policy { chunk_above: portion.tokens, ..cx.policy.clone() };
+        let whole = pass_through_cost(snapshot, request, &Context { policy: &policy, ..*cx });
+        if let Some(tokens) = whole.and_then(|cost| cost.tokens).filter(|tokens| *tokens <= portion.tokens) {
+            return FirstReply::Untouched { tokens: Some(tokens) };
+        }
+    }
+    FirstReply::Portion(portion)
 }
 
 /// Renders the whole payload, with a notice if something was replaced or redacted. Returns `None` if it exceeds the limits of

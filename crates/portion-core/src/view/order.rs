@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use portion_json::path::value_at;
 use portion_json::scan::{JsonKind, JsonReader, ParsedNumber, unescape};
 use portion_json::span::Span;
+use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number, read_time};
 use portion_text::names::{closest_name, equivalent_name};
 
 use super::field_names::list_field_names;
@@ -20,8 +21,8 @@ enum SortKey {
 }
 
 /// Returns the order that `spec` describes: a field, followed by `desc` for the largest first. In both directions, numbers
-/// come before text, and items without the field come last. Equal items keep their order. If all texts are plain numbers, they
-/// are sorted as numbers.
+/// come before text, and items without the field come last. Equal items keep their order. Texts that are numbers or times
+/// are sorted as such.
 ///
 /// `redacted_paths`: the redacted fields.
 pub(super) fn sort_order(
@@ -58,13 +59,7 @@ pub(super) fn sort_order(
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
         return Err(fail(format!("no item has a plain value in that field{hint}")));
     }
-    if keys.iter().all(|(key, _)| !matches!(key, SortKey::Text(text) if !is_plain_number(text))) {
-        for (key, _) in &mut keys {
-            if let SortKey::Text(text) = key {
-                *key = SortKey::Number(ParsedNumber::parse(text));
-            }
-        }
-    }
+    order_by_form(&mut keys);
     keys.sort_by(|(a, _), (b, _)| compare_keys(a, b, descending));
     let ranks = keys.into_iter().map(|(_, index)| index).collect();
     let spec = format!("{field} {}", if descending { "desc" } else { "asc" });
@@ -130,12 +125,36 @@ fn is_word_of(word: &str, names: [&str; 2]) -> bool {
     names.iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
-/// Returns true for a number as JSON writes it.
-fn is_plain_number(text: &str) -> bool {
-    let mut reader = JsonReader::new(text);
-    JsonKind::of_value(text) == JsonKind::Number
-        && reader.peek() == Ok(JsonKind::Number)
-        && reader.skip().is_ok_and(|span| span.len() == text.len())
+/// Orders texts as SQL does: numbers and times by what they mean, where all texts have one form.
+fn order_by_form(keys: &mut [(SortKey, u32)]) {
+    let mut learner = FormLearner::default();
+    let (mut has_numbers, mut has_texts) = (false, false);
+    for (key, _) in keys.iter() {
+        match key {
+            SortKey::Number(_) => has_numbers = true,
+            SortKey::Text(text) => {
+                learner.insert(text);
+                has_texts = true;
+            }
+            SortKey::Missing => {}
+        }
+    }
+    let form = if has_texts { learner.form_among(has_numbers) } else { ColumnForm::Text };
+    for (key, _) in keys.iter_mut() {
+        let SortKey::Text(text) = key else { continue };
+        let meant = match form {
+            ColumnForm::Text => continue,
+            ColumnForm::Number => Some(ParsedNumber::parse(text)).filter(|_| plain_number(text).is_some()),
+            ColumnForm::Time(order) => read_time(text, order)
+                .map(|time| ParsedNumber::parse(&format!("{}.{:09}", time.seconds, time.nanos))),
+            _ => form.number(text).map(|number| ParsedNumber::parse(&number.to_string())),
+        };
+        match meant {
+            Some(number) => *key = SortKey::Number(number),
+            None if is_missing(text) => *key = SortKey::Missing,
+            None => {}
+        }
+    }
 }
 
 fn sort_key(text: &str, list: &List, item: &ListItem, field: &str, column: Option<usize>) -> SortKey {

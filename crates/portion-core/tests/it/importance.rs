@@ -60,6 +60,33 @@ fn issues() {
 }
 
 #[test]
+fn issues_with_a_summary() {
+    check(
+        r#"{"id":"$i","key":"P-$i","summary":"Cannot $i","status":{"name":"$2"},"created":"2024-05-01T10:00:$i"}"#,
+        "id summary status.name",
+        "created key",
+    );
+}
+
+#[test]
+fn series_are_told_apart_by_their_labels() {
+    check(
+        r#"{"metric":{"__name__":"cpu","instance":"10.0.0.$i","mode":"$2"},"values":[[1722900000,"$f"]]}"#,
+        "metric.instance metric.mode metric.__name__",
+        "",
+    );
+}
+
+#[test]
+fn records_without_a_name_have_one_that_is_deeper() {
+    check(
+        r#"{"id":"p-$i","properties":{"Status":{"name":"$2"},"Points":{"number":$i}},"archived":false}"#,
+        "id properties.Status.name",
+        "",
+    );
+}
+
+#[test]
 fn objects_of_a_cluster() {
     check(
         r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-$i","namespace":"$2","uid":"6c0$i-aa",
@@ -85,7 +112,7 @@ fn tickets() {
     check(
         r#"{"expand":"a,b","id":"$i","self":"https://example.org/rest/$i","key":"PRJ-$i","fields":{"summary":"Crash $i",
             "priority":{"name":"$2"},"status":{"name":"$3"},"assignee":{"displayName":"P $2"},"updated":"2024-05-0$2"}}"#,
-        "id",
+        "id fields.summary",
         "key fields.updated fields.priority.name fields.status.name",
     );
 }

@@ -118,10 +118,39 @@ impl OwnPage {
         skipped.filter(|_| is_told).map(|skipped| (skipped, pages))
     }
 
+    /// Returns the number of items of a page, as those before it have it: the last page may be short.
+    pub(crate) fn page_size(&self, skipped: usize, received: usize) -> usize {
+        let of_others = match self.position {
+            OwnPosition::Page(pages) => skipped.checked_div(pages).unwrap_or_default(),
+            _ => 0,
+        };
+        self.size.unwrap_or_else(|| of_others.max(received))
+    }
+
     /// Returns the request for the page, in the list that begins with it.
     pub(crate) fn request(&self, request: Request, skipped: usize, received: usize) -> Request {
         let OwnPosition::Page(_) = self.position else { return request };
-        let limit = request.limit.or(u32::try_from(received).ok().filter(|received| *received > 0));
+        let size = u32::try_from(self.page_size(skipped, received)).ok();
+        let limit = request.limit.or(size.filter(|size| received > 0 && *size > 0));
         Request { offset: u32::try_from(skipped).ok(), limit, ..request.without_paging() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OwnPage, OwnPosition};
+
+    #[test]
+    fn a_short_last_page_has_the_size_of_those_before_it() {
+        let check = |pages, size, (received, total), expect| {
+            let own = OwnPage { arguments: "{}".to_owned(), size, position: OwnPosition::Page(pages) };
+            let place = own.place(received, Some(total), Some(false)).map(|(skipped, _)| skipped);
+            let sized = place.map(|skipped| (skipped, own.page_size(skipped, received)));
+            assert_eq!(sized, Some(expect), "{own:?}");
+        };
+        check(7, None, (10, 150), (140, 20));
+        check(1, None, (1, 21), (20, 20));
+        check(0, None, (10, 10), (0, 10));
+        check(2, Some(50), (3, 103), (100, 50));
     }
 }

@@ -112,7 +112,7 @@ impl PagedList {
                     *number += pages;
                 }
                 list.skipped = skipped;
-                list.page_size = own.size.unwrap_or(received);
+                list.page_size = own.page_size(skipped, received);
                 list.names.limit = list.names.limit.take().filter(|_| own.size.is_some());
                 (list.fetches_ahead, list.max_items) = (false, list.item_count);
             }

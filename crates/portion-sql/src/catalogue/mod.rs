@@ -53,8 +53,8 @@ pub(crate) struct Catalogue {
     pub(crate) unlisted_table_count: usize,
     /// The name of the list in `items`, and those of the other lists of its object that are not much smaller.
     pub(crate) lists: Vec<String>,
-    /// Number of blocks in the view with a list of their own: `items` is that of one of them.
-    pub(crate) block_count: usize,
+    /// Addresses of the blocks in the view with a list of their own: `items` is that of the first.
+    pub(crate) blocks: Vec<String>,
 }
 
 /// Maximum tables of a document that are listed.
@@ -63,7 +63,7 @@ const MAX_DOCUMENT_TABLES: usize = 90;
 impl Catalogue {
     fn add_part(&mut self, part: &CataloguePart, snapshot: &Snapshot) {
         if self.tables.is_empty() {
-            self.block_count = part.block_count;
+            self.blocks.clone_from(&part.blocks);
             self.lists.clone_from(&part.lists);
         }
         self.unlisted_table_count += part.unlisted_table_count;
@@ -101,7 +101,7 @@ pub(crate) struct CataloguePart {
     aliases: Vec<(String, Arc<VirtualTable>)>,
     missing: MissingCodes,
     unlisted_table_count: usize,
-    block_count: usize,
+    blocks: Vec<String>,
     lists: Vec<String>,
 }
 
@@ -268,9 +268,10 @@ impl CatalogueBuilder {
             let first = self.tables().len();
             self.add_subject(&path, subject);
             if let Some(table) = self.tables().get(first).cloned() {
-                self.catalogue.block_count += usize::from(self.prefix.is_none());
-                let part = indexes.get(path.as_str()).map(|at| &parts[*at]);
-                self.block_tables.extend(part.map(|part| (part.address.clone(), table)));
+                if let Some(part) = indexes.get(path.as_str()).map(|at| &parts[*at]) {
+                    self.catalogue.blocks.extend(self.prefix.is_none().then(|| part.address.clone()));
+                    self.block_tables.push((part.address.clone(), table));
+                }
             }
         }
         if let Some((_, _, (path, whole))) = &inner {
@@ -492,10 +493,18 @@ impl CatalogueBuilder {
         is_any
     }
 
-    /// Adds the tables of a document: the largest is `items`, and each has its number.
+    /// Adds the tables of a document: the largest is `items`, and each has its number. Those with its columns are named with it.
     fn add_document_tables(&mut self, text: &Slice) {
         let found = document_tables(text);
         let largest = largest_table(&found);
+        if let Some(largest) = largest.filter(|_| self.catalogue.lists.is_empty()) {
+            let header = found[largest].header(text);
+            let is_alike = |at: &usize| *at != largest && found[*at].header(text) == header;
+            let alike = (0..found.len().min(MAX_DOCUMENT_TABLES)).filter(is_alike);
+            let names: Vec<String> =
+                std::iter::once(largest).chain(alike).map(|at| format!("table_{}", at + 1)).collect();
+            self.catalogue.lists = if names.len() > 1 { names } else { Vec::new() };
+        }
         self.catalogue.unlisted_table_count += found.len().saturating_sub(MAX_DOCUMENT_TABLES);
         let others = (0..found.len()).filter(|at| Some(*at) != largest);
         for at in largest.into_iter().chain(others).take(MAX_DOCUMENT_TABLES) {

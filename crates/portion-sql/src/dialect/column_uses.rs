@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use portion_text::column_form::is_missing;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, OrderByKind, Query, Select, UnaryOperator, Value, Visit, Visitor,
@@ -14,6 +15,8 @@ use super::{Tree, arguments, column_name, for_each_expr, is_number, literal};
 pub(crate) enum ColumnUse {
     /// Equal to a number, or not.
     Equal,
+    /// Equal to a text that stands for a missing value.
+    Missing,
     /// Compared with a number by `<` or `>`.
     Number,
     /// Computed with, added up, or averaged.
@@ -139,6 +142,9 @@ impl Visitor for Uses {
                     self.add(right, ColumnUse::Sum);
                 }
                 BinaryOperator::Eq | BinaryOperator::NotEq => {
+                    if *op == BinaryOperator::Eq && literal(right).is_some_and(is_missing) {
+                        self.add(left, ColumnUse::Missing);
+                    }
                     self.add_comparison(left, right, false);
                     self.add_comparison(right, left, false);
                 }
@@ -149,7 +155,10 @@ impl Visitor for Uses {
                 _ => {}
             },
             Expr::Between { expr, low, .. } => self.add_comparison(expr, low, true),
-            Expr::In { expr, target: InTarget::List(values), .. } => {
+            Expr::In { expr, target: InTarget::List(values), negated, .. } => {
+                if !negated && values.iter().any(|value| literal(value).is_some_and(is_missing)) {
+                    self.add(expr, ColumnUse::Missing);
+                }
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),

@@ -7,7 +7,7 @@ mod joins;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use portion_text::column_form::{CellNumber, ColumnForm, DateOrder};
+use portion_text::column_form::{ColumnForm, DateOrder};
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget, Query, Select,
@@ -202,10 +202,7 @@ impl Operands<'_> {
                 let number = ["false", "true"].iter().position(|word| text.eq_ignore_ascii_case(word))?;
                 Some(raw(number.to_string()))
             }
-            (ComparedType::Form(form), Some(text)) => Some(raw(match form.number(text)? {
-                CellNumber::Integer(n) => n.to_string(),
-                CellNumber::Real(n) => format!("{n:?}"),
-            })),
+            (ComparedType::Form(form), Some(text)) => Some(raw(form.number(text)?.to_string())),
             (ComparedType::TimeNumbers(unit), Some(text)) => {
                 Some(raw(unit.number(Timestamp::parse(text)?).to_string()))
             }

@@ -1,6 +1,6 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
-use portion_text::column_form::{ColumnForm, FormLearner, plain_number};
+use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number};
 use portion_text::timestamp::month_number;
 
 use super::hints;
@@ -33,6 +33,7 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
             match column_use {
                 ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
                 ColumnUse::Condition => condition_hint(&table, at),
+                ColumnUse::Missing => missing_hint(&table, at),
                 ColumnUse::Equal | ColumnUse::Sum => number_hint(run, &table, at, column_use),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
                     let numbers = || number_hint(run, &table, at, column_use);
@@ -105,7 +106,9 @@ fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: Col
     let name = quote_identifier(&column.name);
     let is_computed = column_use != ColumnUse::Order;
     if column.kinds.intersects(ValueKinds::CONTAINER) {
-        if column.kinds.intersects(ValueKinds::NUMERIC) || !is_computed {
+        if column.kinds.intersects(ValueKinds::NUMERIC)
+            || !is_computed && !column.kinds.intersects(ValueKinds::ARRAY)
+        {
             return None;
         }
         return Some(if column.kinds.intersects(ValueKinds::ARRAY) {
@@ -198,7 +201,7 @@ fn advice(table: &OpenTable, at: usize, fact: &str) -> String {
 /// Returns the number in a text and what is around it: `10` and `kg`, `1,400` and `$`; `None` if it has no number, or several.
 fn number_and_unit(text: &str) -> Option<(&str, String)> {
     let first = text.find(|c: char| c.is_ascii_digit())?;
-    let start = if text[..first].ends_with('-') { first - 1 } else { first };
+    let start = if text[..first].ends_with(['-', '+']) { first - 1 } else { first };
     let end =
         text[first..].find(|c: char| !matches!(c, '0'..='9' | '.' | ',')).map_or(text.len(), |at| first + at);
     let (before, after) = (&text[..start], &text[end..]);
@@ -227,6 +230,15 @@ pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> 
             Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
         })
     })
+}
+
+/// Returns a hint for a column that is compared with a text for a missing value, which is NULL among numbers and times.
+fn missing_hint(table: &OpenTable, at: usize) -> Option<String> {
+    let column = &table.columns()[at];
+    let is_mark = |text: &str| !text.is_empty() && is_missing(text);
+    let mark = table.find_written(at, HINT_ROWS, is_mark).filter(|_| column.form != ColumnForm::Text)?;
+    let name = quote_identifier(&column.name);
+    Some(format!("'{mark}' is NULL in {name}: write {name} IS NULL"))
 }
 
 /// Returns a hint for a column of texts that is used as a condition: no text is true.
@@ -322,8 +334,8 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
         return Order::Told(format!("{name} has dates and text ('{}'): use {name}::date", shortened(other)));
     }
     samples.sort();
-    let by_parts = |parts: fn(&str) -> Option<Vec<u64>>, hint: &dyn Fn(&str, &str) -> String| {
-        let meant: Vec<Vec<u64>> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
+    let by_parts = |parts: fn(&str) -> Option<Vec<i64>>, hint: &dyn Fn(&str, &str) -> String| {
+        let meant: Vec<Vec<i64>> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
         let wrong = meant.windows(2).position(|pair| pair[0] > pair[1]);
         Some(wrong.map_or(Order::Known, |at| {
             let (a, b) = (shortened(&samples[at]), shortened(&samples[at + 1]));
@@ -338,23 +350,59 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
         |a: &str, b: &str| advice(table, at, &format!("{name} sorts as text ('{a}' before '{b}')"));
     by_parts(version_parts, &use_parts)
         .or_else(|| by_parts(measure_parts, &use_numbers))
+        .or_else(|| by_parts(duration_parts, &|a, b| format!("{name} sorts as text ('{a}' before '{b}')")))
         .unwrap_or(Order::Unknown)
 }
 
 /// Returns the parts of a version: `1.10` has two.
-fn version_parts(text: &str) -> Option<Vec<u64>> {
-    let parts: Option<Vec<u64>> = text.split('.').map(|part| part.parse().ok()).collect();
+fn version_parts(text: &str) -> Option<Vec<i64>> {
+    let parts: Option<Vec<i64>> = text.split('.').map(|part| part.parse().ok()).collect();
     parts.filter(|parts| (2..=3).contains(&parts.len()))
 }
 
+/// Returns the seconds of a time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`, `5h 52m`, `PT1H2M3S`.
+fn duration_parts(text: &str) -> Option<Vec<i64>> {
+    let text = text.trim().to_ascii_lowercase();
+    if text.contains(':') {
+        let (clock, half) = match text.split_once(' ') {
+            Some((clock, half @ ("am" | "pm"))) => (clock, half),
+            Some(_) => return None,
+            None => (text.as_str(), ""),
+        };
+        let parts: Vec<i64> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+        let seconds = parts.iter().fold(0, |sum: i64, part| sum.saturating_mul(60).saturating_add(*part));
+        let is_half = !half.is_empty();
+        let noon = if is_half { 12 * 60_i64.pow(parts.len() as u32 - 1) } else { i64::MAX };
+        return (2..=3)
+            .contains(&parts.len())
+            .then(|| vec![seconds % noon + if half == "pm" { noon } else { 0 }]);
+    }
+    let mut rest = text.strip_prefix("pt").unwrap_or(&text);
+    let mut seconds: i64 = 0;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = rest.split_at(end);
+        let scale = match unit.chars().next()? {
+            'd' => 86_400,
+            'h' => 3_600,
+            'm' => 60,
+            's' => 1,
+            _ => return None,
+        };
+        seconds = seconds.saturating_add(number.parse::<i64>().ok()?.saturating_mul(scale));
+        rest = unit.trim_start_matches(|c: char| c.is_ascii_alphabetic()).trim_start();
+    }
+    Some(vec![seconds])
+}
+
 /// Returns the number of a text such as `10 kg`, `50%` or `USD 1,400`, in thousandths.
-fn measure_parts(text: &str) -> Option<Vec<u64>> {
+fn measure_parts(text: &str) -> Option<Vec<i64>> {
     let (number, unit) = number_and_unit(text)?;
     let number: f64 = number.replace(',', "").parse().ok()?;
-    let before = &text[..text.find(|c: char| c.is_ascii_digit())?];
+    let before = text[..text.find(|c: char| c.is_ascii_digit())?].trim_end_matches(['-', '+']);
     let is_unit = (1..=6).contains(&unit.chars().count()) && !unit.contains([' ', ':', '/']);
     let is_before = before.is_empty() || before.ends_with(' ') && before.len() == 4;
-    (is_unit && is_before).then(|| vec![(number * 1e3) as u64])
+    (is_unit && is_before).then(|| vec![(number * 1e3) as i64])
 }
 
 /// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another one.

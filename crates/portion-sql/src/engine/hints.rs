@@ -142,27 +142,43 @@ pub(super) fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
     is_of_items.then(|| format!("items is {main}; other lists are {listed}"))
 }
 
-/// Returns how to read the other blocks of a result with several blocks of JSON.
+/// Returns how to read the other blocks of a result with several lists.
 pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
-    if catalogue.block_count < 2 {
-        return None;
-    }
     let words = dialect::normalized(sql);
     let is_named = |name: &str| words.contains(&format!(" {name} "));
-    let others: Vec<&str> = catalogue
-        .tables
-        .iter()
-        .map(|table| table.name.as_str())
-        .filter(|name| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok()))
-        .collect();
-    let (first, last) = (others.first()?, others.last()?);
-    if !is_named("items") || others.iter().any(|name| is_named(name)) {
+    let is_other = |name: &&str| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok());
+    let others: Vec<&str> =
+        catalogue.tables.iter().map(|table| table.name.as_str()).filter(is_other).collect();
+    let [_, second, ..] = &catalogue.blocks[..] else { return None };
+    if !is_named("items") || others.iter().any(|name| is_named(name)) || sql.contains("/content/") {
         return None;
     }
-    let listed = if others.len() == 1 { (*first).to_owned() } else { format!("{first} to {last}") };
-    let is_rest = others.len() + 1 < catalogue.block_count;
-    let rest = if is_rest { "; find searches all of them" } else { "" };
-    Some(format!("items is one of {} blocks; others are {listed}{rest}", catalogue.block_count))
+    let count = catalogue.blocks.len();
+    let listed = match (&others[..], count) {
+        ([], 2) => format!("the other is items('{second}')"),
+        ([], _) => format!("others are items('{second}') to items('{}')", catalogue.blocks[count - 1]),
+        ([only], _) => format!("others are {only}"),
+        ([first, .., last], _) => format!("others are {first} to {last}"),
+    };
+    let rest =
+        if !others.is_empty() && others.len() + 1 < count { "; find searches all of them" } else { "" };
+    Some(format!("items is one of {count} blocks; {listed}{rest}"))
+}
+
+/// Returns what else a statement may count that counts the only row of `items`.
+pub(super) fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
+    let items = catalogue.table("items")?;
+    let words = dialect::normalized(sql);
+    let counts_rows =
+        words.contains(" count ( * ) ") && words.contains(" items ") && !words.contains(" where ");
+    let rows = items.opened().filter(|rows| counts_rows && rows.len() == 1)?;
+    let is_text = |name: &&str| ["entries", "lines"].contains(name);
+    if let Some(text) = catalogue.tables.iter().map(|table| table.name.as_str()).find(is_text) {
+        return Some(format!("items is one object; its text is {text}"));
+    }
+    let list = rows.columns().iter().find(|column| column.kinds.intersects(ValueKinds::ARRAY))?;
+    let name = list.name.rsplit('.').next().unwrap_or(&list.name).replace('\'', "''");
+    Some(format!("items has one row; the elements of {} are items('*/{name}')", quote_identifier(&list.name)))
 }
 
 /// Says that `item` of a text is JSON with quotes, if a statement computes with it; `shown`: number of result columns that

@@ -130,6 +130,7 @@ impl QueryRun<'_> {
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_blocks(sql, self.catalogue))
             .or_else(|| hints::other_lists(sql, self.catalogue))
+            .or_else(|| hints::only_row(sql, self.catalogue))
             .or_else(unlisted)
             .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
     }

@@ -33,12 +33,8 @@ struct CsvRows {
 
 impl RowSource for CsvSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        let mut reader = self.format.reader(&self.text);
-        let first = reader.next_row().unwrap_or_default();
-        let names = self.format.column_names(&first);
-        let next = if self.format.has_header { reader.next_row() } else { Some(first) };
-        let rows = CsvRows::read(&self.text, self.format.delimiter, &names, (reader, next), deadline)?;
-        Some(Arc::new(rows))
+        let (names, rows) = self.format.columns_and_rows(&self.text);
+        Some(Arc::new(CsvRows::read(&self.text, self.format.delimiter, &names, rows, deadline)?))
     }
 }
 
@@ -74,18 +70,18 @@ impl RowSource for DocumentTableSource {
         }
         let (text, delimiter) = (Slice::new(text), CELL_SEPARATOR as u8);
         let mut reader = DelimitedReader::new(&text, delimiter);
-        let next = reader.next_row();
-        Some(Arc::new(CsvRows::read(&text, delimiter, &names, (reader, next), deadline)?))
+        let rows = std::iter::from_fn(|| reader.next_row());
+        Some(Arc::new(CsvRows::read(&text, delimiter, &names, rows, deadline)?))
     }
 }
 
 impl CsvRows {
-    /// Reads all rows, the next one and those of the reader.
+    /// Keeps the places of all rows, and learns the forms of the columns.
     fn read(
         text: &Slice,
         delimiter: u8,
         names: &[String],
-        (mut reader, mut next): (DelimitedReader<'_>, Option<DelimitedRow>),
+        records: impl Iterator<Item = DelimitedRow>,
         deadline: &QueryDeadline,
     ) -> Option<Self> {
         let mut unique = UniqueNames::default();
@@ -93,7 +89,7 @@ impl CsvRows {
             names.iter().map(|name| ColumnDef::new(unique.unique(name), ValueKinds::default(), 0)).collect();
         let mut learners = vec![FormLearner::default(); columns.len()];
         let (mut rows, mut max_width) = (Vec::new(), columns.len());
-        while let Some(record) = next {
+        for record in records {
             for ((column, learner), cell) in columns.iter_mut().zip(&mut learners).zip(record.cells()) {
                 column.present_count += usize::from(!cell.is_empty());
                 learner.insert(cell);
@@ -104,7 +100,6 @@ impl CsvRows {
             if should_stop_at(rows.len(), deadline) {
                 return None;
             }
-            next = reader.next_row();
         }
         set_cell_forms(&mut columns, &learners, rows.len());
         ColumnDef::push_record_columns(&mut columns, &mut unique, rows.len());
@@ -128,6 +123,8 @@ fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count
         if column.is_cell && learner.has_words() {
             column.kinds.insert(ValueKinds::TEXT);
         }
+        column.has_padded_fractions =
+            column.is_cell && !learner.has_words() && learner.has_padded_fractions();
         if column.present_count < row_count {
             column.kinds.insert(ValueKinds::NULL);
         }

@@ -20,7 +20,7 @@ mod number;
 
 pub use number::{CellNumber, amount, code_number, plain_number};
 
-use crate::timestamp::{CivilDate, Timestamp, digits};
+use crate::timestamp::{CivilDate, Timestamp, digits, one_or_two_digits, year_of_two_digits};
 use number::NumberFacts;
 
 /// The form of the texts of a column.
@@ -60,6 +60,17 @@ impl ColumnForm {
     }
 }
 
+/// Bytes of a time before its first digit: `Wednesday, September 20, 2023`.
+const MAX_DATE_WORDS: usize = 24;
+/// Texts that stand for a missing value in columns of numbers, booleans and times.
+const MISSING: [&str; 14] =
+    ["", ".", "-", "--", "\u{2013}", "\u{2014}", "N/A", "n/a", "NA", "NaN", "nan", "None", "null", "NULL"];
+
+/// Returns true for a text that stands for a missing value in a column of numbers, booleans or times.
+pub fn is_missing(text: &str) -> bool {
+    text.len() <= 4 && MISSING.contains(&text)
+}
+
 /// Most words before the first number of a column.
 const MAX_LEADING_WORDS: usize = 32;
 
@@ -91,9 +102,9 @@ impl Default for FormLearner {
 }
 
 impl FormLearner {
-    /// Adds a text. An empty one is no value.
+    /// Adds a text. One that stands for a missing value is none.
     pub fn insert(&mut self, text: &str) {
-        if text.is_empty() {
+        if is_missing(text) {
             return;
         }
         self.text_count += 1;
@@ -137,6 +148,11 @@ impl FormLearner {
     /// Returns true if a plain number has a fraction.
     pub fn has_fractions(&self) -> bool {
         self.numbers.as_ref().is_some_and(NumberFacts::has_fractions)
+    }
+
+    /// Returns true if the fraction of a plain number ends in a zero that says nothing: `12.50`, `3.0`.
+    pub fn has_padded_fractions(&self) -> bool {
+        self.numbers.as_ref().is_some_and(NumberFacts::has_padded_fractions)
     }
 
     /// Returns true if a text is no number.
@@ -214,7 +230,7 @@ impl TimeFacts {
     /// Adds a text; returns false if it is no time.
     fn insert(&mut self, text: &str) -> bool {
         // Times have signs, so that most texts are told from them by their first bytes.
-        if !text.bytes().take(12).any(|b| b.is_ascii_digit()) || text.len() < 6 {
+        if !text.bytes().take(MAX_DATE_WORDS).any(|b| b.is_ascii_digit()) || text.len() < 6 {
             return false;
         }
         if let Some((first, second, ..)) = numeric_date(text) {
@@ -261,13 +277,17 @@ pub fn read_time(text: &str, order: DateOrder) -> Option<Timestamp> {
     Timestamp::parse(&format!("{year:04}-{month:02}-{day:02}{rest}"))
 }
 
-/// Reads `31.01.2024`, `1/31/2024` or `31-01-2024`. Returns both numbers, the year, and the rest of the text.
+/// Reads `31.01.2024`, `1/31/2024`, `31-01-2024` or `1/31/24`. Returns both numbers, the year, and the rest of the text.
 fn numeric_date(text: &str) -> Option<(i64, i64, i64, &str)> {
-    let one_or_two = |text| digits(text, 2).or_else(|| digits(text, 1));
-    let (first, rest) = one_or_two(text)?;
+    let (first, rest) = one_or_two_digits(text)?;
     let sign = rest.chars().next().filter(|sign| matches!(sign, '.' | '/' | '-'))?;
-    let (second, rest) = one_or_two(&rest[1..])?;
-    let (year, rest) = digits(rest.strip_prefix(sign)?, 4)?;
+    let (second, rest) = one_or_two_digits(&rest[1..])?;
+    let rest = rest.strip_prefix(sign)?;
+    // Other short numbers with points are versions.
+    let may_be_short = sign == '/' || text.len() - rest.len() == 6;
+    let short =
+        || digits(rest, 2).filter(|_| may_be_short).map(|(year, rest)| (year_of_two_digits(year), rest));
+    let (year, rest) = digits(rest, 4).or_else(short)?;
     let ends = rest.is_empty() || rest.starts_with([' ', 'T', ',']);
     ends.then_some((first, second, year, rest))
 }
@@ -295,6 +315,7 @@ mod tests {
             &["91.0", "0.5", "3.3333333333333335"],
             &["0.5", "12.25", "7", "1.05"],
             &["-1.5", "2.25"],
+            &["9", "N/A", ".", "-", "8"],
             &["329.5", "99.25"],
             &["1234567890123456789"],
         ] {
@@ -310,11 +331,13 @@ mod tests {
             &["+5", "6"],
             &["1e5"],
             &["12345678901234567890"],
-            &["9", "N/A"],
+            &["9", "unknown"],
             &["1", " 2"],
             &["555-1234"],
             &["10 USD", "10 EUR"],
             &["", ""],
+            &["N/A", "-"],
+            &["1.2.10", "1.2.3"],
             &["1.2.3", "4"],
             &["05/01/2024", "06/02/2024"],
         ] {
@@ -322,11 +345,26 @@ mod tests {
         }
         check(&["1,234.50", "20", "(4.50)"], ColumnForm::Amount);
         check(&["$2.50", "$10"], ColumnForm::Amount);
+        check(&["+1.2%", "-0.41%"], ColumnForm::Amount);
+        check(&["-7.0°C", "12.5°C"], ColumnForm::Amount);
+        check(&["$998K", "$1.2B"], ColumnForm::Amount);
+        check(&["R$ 3.524,90", "R$ 5,70"], ColumnForm::DecimalComma);
         check(&["60,17", "1.060,17", "5"], ColumnForm::DecimalComma);
         check(&["0,125", "10,750"], ColumnForm::DecimalComma);
         check(&["true", "FALSE"], ColumnForm::Boolean);
         check(&["2024-01-05", "2024-01-06T10:00:00Z"], ColumnForm::Time(DateOrder::Unknown));
         check(&["31.01.2024", "05.02.2024"], ColumnForm::Time(DateOrder::DayFirst));
+        check(&["31.01.24 10:00", "05.02.24 11:30"], ColumnForm::Time(DateOrder::DayFirst));
+        check(&["1/31/24", "2/5/24", "n/a"], ColumnForm::Time(DateOrder::MonthFirst));
+        for times in [
+            &["02-Jan-23", "29-Nov-24"][..],
+            &["Wednesday, September 20, 2023", "Monday, January 02, 2023"],
+            &["2023/1/2", "2024/11/29"],
+            &["2023年3月31日", "2024年11月2日"],
+            &["November 2024", "May 2023"],
+        ] {
+            check(times, ColumnForm::Time(DateOrder::Unknown));
+        }
         check(&["01/31/2024 10:00", "02/05/2024 11:30"], ColumnForm::Time(DateOrder::MonthFirst));
     }
 

@@ -11,6 +11,16 @@ pub enum CellNumber {
     Real(f64),
 }
 
+impl std::fmt::Display for CellNumber {
+    /// Writes the number as in JSON and SQL.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(n) => write!(f, "{n}"),
+            Self::Real(n) => write!(f, "{n:?}"),
+        }
+    }
+}
+
 /// Most digits of a number: a 64-bit float holds no more.
 const MAX_DIGITS: usize = 17;
 /// Digits after the point that no part of a version has.
@@ -20,6 +30,10 @@ const MIN_PHONE_DIGITS: usize = 7;
 const MAX_CODE_BYTES: usize = 24;
 /// Signs of currencies, which may stand before or after an amount.
 const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
+/// Units that may stand behind a number, the longer ones first.
+const UNITS: [&str; 5] = ["%", "\u{2030}", "°C", "°F", "°"];
+/// Letters behind amounts of money, and what they multiply by.
+const SCALES: [(char, f64); 4] = [('K', 1e3), ('M', 1e6), ('B', 1e9), ('T', 1e12)];
 /// White space that separates thousands.
 const THOUSANDS_SPACES: [char; 4] = [' ', '\u{a0}', '\u{2009}', '\u{202f}'];
 
@@ -124,6 +138,10 @@ impl NumberFacts {
         self.decimals.is_some()
     }
 
+    pub(super) fn has_padded_fractions(&self) -> bool {
+        self.has_trailing_zero || self.has_padded_whole
+    }
+
     /// Returns true if no two texts are spellings of one number: fractions of one length, or the shortest fractions of
     /// floats. In quotes, others of several lengths may be parts of versions: `3.9`, `3.11`.
     fn is_canonical(&self, are_cells: bool) -> bool {
@@ -218,7 +236,8 @@ pub(super) fn is_number_code(text: &str) -> bool {
     !is_plain && text != "0" && code_number(text).is_some()
 }
 
-/// Returns the number of an amount: `$2.50`, `1,400`, `1 400.50 €`, `-€1,400.00`, `(679.45)`, `679.45-`, `12.50 USD`.
+/// Returns the number of an amount: `$2.50`, `1,400`, `1 400.50 €`, `-€1,400.00`, `(679.45)`, `679.45-`, `12.50 USD`, `$1.2M`,
+/// `+1.25%`.
 pub fn amount(text: &str) -> Option<CellNumber> {
     undecorated(text, true).map(|(number, _)| number)
 }
@@ -242,10 +261,12 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
     let is_minus = |c: char| matches!(c, '-' | '\u{2212}');
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let mut signs = usize::from(inner.is_some());
-    let mut rest = inner.unwrap_or(text).trim();
+    // Digits behind a plus are a telephone number.
+    let unsigned = text.strip_prefix('+').filter(|rest| rest.ends_with(|c: char| !c.is_ascii_digit()));
+    let mut rest = inner.or(unsigned).unwrap_or(text).trim();
     let mut currency = "";
     for strip_sign in [true, false, true] {
-        let stripped = if strip_sign { rest.strip_prefix(is_minus) } else { rest.strip_prefix(CURRENCIES) };
+        let stripped = if strip_sign { rest.strip_prefix(is_minus) } else { after_currency(rest) };
         if let Some(after) = stripped {
             signs += usize::from(strip_sign);
             if !strip_sign {
@@ -260,7 +281,13 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
     if let Some((before, code)) = code {
         (rest, currency) = (before, code);
     }
-    if let Some(before) = rest.strip_suffix(CURRENCIES) {
+    let scale = SCALES.iter().find_map(|(letter, scale)| Some((rest.strip_suffix(*letter)?, *scale)));
+    let scale = scale.filter(|_| !currency.is_empty()).map(|(before, scale)| {
+        rest = before;
+        scale
+    });
+    let unit = || UNITS.iter().find_map(|unit| rest.strip_suffix(unit));
+    if let Some(before) = rest.strip_suffix(CURRENCIES).or_else(unit) {
         (currency, rest) = (&rest[before.len()..], before.trim_end());
     }
     if let Some(before) = rest.strip_suffix(is_minus) {
@@ -290,7 +317,19 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
         None => format!("{sign}{}", groups.concat()),
     };
     let number = plain.parse().map(CellNumber::Integer).or_else(|_| plain.parse().map(CellNumber::Real));
-    Some((number.ok()?, currency))
+    let number = match (number.ok()?, scale) {
+        (number, None) => number,
+        (CellNumber::Integer(n), Some(scale)) => CellNumber::Real(n as f64 * scale),
+        (CellNumber::Real(n), Some(scale)) => CellNumber::Real(n * scale),
+    };
+    Some((number, currency))
+}
+
+/// Returns the rest of a text behind the sign of a currency, which may have letters before it: `R$`, `US$`.
+fn after_currency(text: &str) -> Option<&str> {
+    let letters = text.bytes().take(2).take_while(u8::is_ascii_uppercase).count();
+    let rest = text[letters..].strip_prefix(CURRENCIES)?;
+    (letters == 0 || text[letters..].starts_with('$')).then_some(rest)
 }
 
 /// Returns true for a text such as `60,17`, whose comma cannot stand between thousands.
@@ -334,6 +373,13 @@ mod tests {
             ("2\u{a0}828", Some(2828.0)),
             ("12.50 USD", Some(12.5)),
             ("1,234 €", Some(1234.0)),
+            ("+1.25%", Some(1.25)),
+            ("-7.5 °C", Some(-7.5)),
+            ("$1.5M", Some(1.5e6)),
+            ("-$2K", Some(-2000.0)),
+            ("US$ 1,400", Some(1400.0)),
+            ("+15", None),
+            ("12K", None),
             ("(-5)", None),
             ("60,17", None),
             ("1.099,50 €", None),

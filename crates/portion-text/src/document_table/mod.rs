@@ -59,6 +59,16 @@ impl DocumentTable {
         }
     }
 
+    /// Returns the cells of the first row.
+    pub fn header(&self, text: &str) -> Vec<String> {
+        match &self.format {
+            TableFormat::Html(_) => {
+                self.rows(text, &|_| false).unwrap_or_default().into_iter().next().unwrap_or_default()
+            }
+            TableFormat::Pipe => self.span.slice(text).lines().next().map(pipe_cells).unwrap_or_default(),
+        }
+    }
+
     /// Returns the unique names of the columns of these rows below a header; those without a name are numbered.
     pub fn column_names(header: &[String], rows: &[Vec<String>]) -> Vec<String> {
         let width = rows.iter().map(Vec::len).max().unwrap_or_default().max(header.len());

@@ -13,6 +13,7 @@
 mod parse;
 
 pub use parse::{MONTHS, WEEKDAYS, digits, month_number};
+pub(crate) use parse::{one_or_two_digits, year_of_two_digits};
 
 use std::sync::LazyLock;
 

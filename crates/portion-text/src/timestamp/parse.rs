@@ -6,8 +6,8 @@ use super::{CivilDate, Timestamp};
 const MAX_BYTES: usize = 80;
 
 impl Timestamp {
-    /// Parses ISO 8601, with a space or `T`; also `2024/05/01`, `01 May 2024`, `May 1, 2024`, and the forms of logs:
-    /// `Sun Dec 04 04:47:44 2005`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
+    /// Parses ISO 8601, with a space or `T`; also `2024/5/1`, `2024年5月1日`, `01 May 2024`, `01-May-24`, `May 1, 2024`,
+    /// `May 2024`, and the forms of logs: `Sun Dec 04 04:47:44 2005`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_BYTES {
             return None;
@@ -48,20 +48,43 @@ impl Timestamp {
     }
 }
 
-/// Parses `2024-05-01` or `2024/05/01`. Returns the rest of the text.
+/// Parses `2024-05-01`, `2024-05`, `2024/5/1` or `2024年5月1日`. Returns the rest of the text.
 fn iso_date(text: &str) -> Option<(CivilDate, &str)> {
     let (year, rest) = digits(text, 4)?;
-    let sign = rest.chars().next().filter(|c| matches!(c, '-' | '/'))?;
-    let (month, rest) = digits(&rest[1..], 2)?;
-    if rest.is_empty() && sign == '-' {
-        return Some((CivilDate { year, month, day: 1 }, rest));
+    if let Some((month, rest)) = rest.strip_prefix('年').and_then(one_or_two_digits) {
+        let (day, rest) = one_or_two_digits(rest.strip_prefix('月')?)?;
+        return Some((CivilDate { year, month, day }, rest.strip_prefix('日')?));
     }
-    let (day, rest) = digits(rest.strip_prefix(sign)?, 2)?;
-    Some((CivilDate { year, month, day }, rest))
+    let sign = rest.chars().next().filter(|c| matches!(c, '-' | '/'))?;
+    if let Some((month, "")) = digits(&rest[1..], 2).filter(|_| sign == '-') {
+        return Some((CivilDate { year, month, day: 1 }, ""));
+    }
+    let (month, after) = one_or_two_digits(&rest[1..])?;
+    let (day, after) = one_or_two_digits(after.strip_prefix(sign)?)?;
+    let is_padded = rest.len() - after.len() == 6;
+    (is_padded || YEARS_OF_SHORT_DATES.contains(&year)).then_some((CivilDate { year, month, day }, after))
 }
 
-/// Parses `01 May 2024`, `May 1, 2024` or `Wed, 01 May 2024`. Returns the rest of the text.
+/// Years of dates whose months and days may have one digit. Other numbers of this form are codes.
+const YEARS_OF_SHORT_DATES: std::ops::RangeInclusive<i64> = 1_900..=2_100;
+
+/// Reads a number of one or two digits. Returns the rest of the text.
+pub(crate) fn one_or_two_digits(text: &str) -> Option<(i64, &str)> {
+    digits(text, 2).or_else(|| digits(text, 1))
+}
+
+/// Returns the year of two digits, from 1970 on.
+pub(crate) fn year_of_two_digits(year: i64) -> i64 {
+    if year < 70 { 2_000 + year } else { 1_900 + year }
+}
+
+/// Parses `01 May 2024`, `01-May-24`, `May 1, 2024`, `Wed, 01 May 2024` or `May 2024`. Returns the rest of the text.
 fn named_month(text: &str) -> Option<(CivilDate, &str)> {
+    if let Some((month, year)) = text.split_once(' ')
+        && let Some((year, "")) = digits(year, 4)
+    {
+        return Some((CivilDate { year, month: month_number(month)?, day: 1 }, ""));
+    }
     let (mut day, mut month, mut year, mut rest) = (None, None, None, text);
     for _ in 0..4 {
         rest = rest.trim_start_matches([' ', ',', '-']);
@@ -71,6 +94,7 @@ fn named_month(text: &str) -> Option<(CivilDate, &str)> {
         match word.parse::<i64>() {
             Ok(n) if word.len() == 4 => year = Some(n),
             Ok(n) if word.len() <= 2 && day.is_none() => day = Some(n),
+            Ok(n) if word.len() == 2 && month.is_some() => year = Some(year_of_two_digits(n)),
             Ok(_) => return None,
             Err(_) => month = month_number(word).or(month),
         }

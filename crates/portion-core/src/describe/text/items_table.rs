@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portion_json::containers::items;
 use portion_json::scan::{escape_into, unescape};
 use portion_text::chunk::TextKind;
-use portion_text::column_form::{CellNumber, ColumnForm, FormLearner};
+use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, is_missing};
 use portion_text::delimited::{DelimitedFormat, detect};
 use portion_text::diff::{FileChange, file_changes};
 use portion_text::document_table::{DocumentTable, document_tables, largest_table};
@@ -54,28 +54,19 @@ fn diff_table(changes: &[FileChange]) -> ItemsTable {
 }
 
 fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
-    let mut reader = format.reader(text);
-    let first = reader.next_row().unwrap_or_default();
-    let columns = format.column_names(&first);
-    let source = TableSource::Delimited;
-    if text.len() > MAX_DESCRIBED_BYTES {
-        let row_count = count_rows(&text[format.start..]).saturating_sub(usize::from(format.has_header));
-        return ItemsTable {
-            source,
-            row_count,
-            columns,
-            facts: ListFacts::default(),
-            byte_count: text.len(),
-        };
-    }
-    let mut next = if format.has_header { reader.next_row() } else { Some(first) };
-    let (mut row_count, mut cells) = (0, CellGrid::new(columns.len()));
-    while let Some(row) = next {
-        row_count += 1;
-        cells.push_row(row.cells());
-        next = reader.next_row();
-    }
-    ItemsTable { source, row_count, facts: cells.facts(&columns), columns, byte_count: text.len() }
+    let (columns, rows) = format.columns_and_rows(text);
+    let (row_count, facts) = if text.len() > MAX_DESCRIBED_BYTES {
+        let count = count_rows(&text[format.start..]).saturating_sub(usize::from(format.has_header));
+        (count, ListFacts::default())
+    } else {
+        let (mut row_count, mut cells) = (0, CellGrid::new(columns.len()));
+        for row in rows {
+            row_count += 1;
+            cells.push_row(row.cells());
+        }
+        (row_count, cells.facts(&columns))
+    };
+    ItemsTable { source: TableSource::Delimited, row_count, facts, columns, byte_count: text.len() }
 }
 
 /// Returns the table of a JSON list whose first row has the names of the columns.
@@ -169,7 +160,7 @@ impl CellGrid {
             });
             let cell = &self.text[start..*end];
             start = *end;
-            if cell.is_empty() {
+            if cell.is_empty() || forms[column] != ColumnForm::Text && is_missing(cell) {
                 json.push_str("null");
                 continue;
             }

@@ -113,7 +113,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
         let all = |fits: &dyn Fn(&str) -> bool| {
             values.iter().all(|value| is_gap(value) || fits(value)) && !values.iter().all(is_gap)
         };
-        if all(&is_date) {
+        if all(&is_date) || field_names::is_timestamp(&field.path) && all(&is_epoch) {
             dates.push((date_order(&field.path), field));
         } else if all(&|value| JsonKind::of_value(value) == JsonKind::Number)
             && field_names::importance(&field.path) >= MIN_AMOUNT_WEIGHT
@@ -215,6 +215,13 @@ fn is_date(value: &str) -> bool {
         && digit(6)
         && digit(7)
         && bytes.get(8) == Some(&b'-')
+}
+
+/// Returns true for a number of seconds or smaller units since 1970, in quotes or not.
+fn is_epoch(value: &str) -> bool {
+    let number = value.trim_matches('"');
+    let whole = number.split('.').next().unwrap_or(number);
+    (10..=19).contains(&whole.len()) && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
 fn date_order(path: &str) -> usize {

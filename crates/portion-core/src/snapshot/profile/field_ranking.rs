@@ -30,6 +30,14 @@ pub(super) fn rank_fields(samples: &FieldSamples, records: usize) -> Vec<Field> 
     // Of several candidates only the best ones are the identity, the names and the status.
     assign_rank(&mut ranks, FieldRank::Identity, 1, named.iter().map(FieldCandidate::identity_claim));
     assign_rank(&mut ranks, FieldRank::Name, MAX_NAMES, named.iter().map(FieldCandidate::name_claim));
+    let is_name = |(field, rank): (&FieldCandidate<'_>, &FieldRank)| {
+        *rank == FieldRank::Name && !field.is_uninformative
+    };
+    if !named.iter().zip(&ranks).any(is_name) {
+        let is_anonymous = !ranks.contains(&FieldRank::Identity);
+        let claims = named.iter().map(|field| field.label_claim(is_anonymous));
+        assign_rank(&mut ranks, FieldRank::Name, MAX_NAMES, claims);
+    }
     assign_rank(&mut ranks, FieldRank::Status, 1, named.iter().map(FieldCandidate::status_claim));
     let mut order: Vec<usize> = (0..named.len()).collect();
     order.sort_by_key(|at| {
@@ -157,6 +165,20 @@ impl<'a> FieldCandidate<'a> {
         (!empty).then_some(
             100 * self.depth + 10 * usize::from(shared) + 5 * usize::from(self.is_uninformative) + how,
         )
+    }
+
+    /// Returns its claim to stand for the name of a record without one, as nested names do and, if nothing else identifies the
+    /// record, the labels in it; lower is better.
+    fn label_claim(&self, is_anonymous: bool) -> Option<usize> {
+        let sample = self.sample;
+        let is_short = sample.has_strings
+            && !sample.has_containers
+            && !sample.is_url
+            && sample.max_bytes <= MAX_IDENTITY_BYTES
+            && !sample.is_repeated(self.record_count);
+        let is_label = self.name_hints.name_rank.is_some() || is_anonymous && self.depth == 1;
+        let is_telling = self.depth > 0 && !self.is_uninformative && !self.name_hints.is_noise;
+        (is_short && is_label && is_telling).then_some(self.depth)
     }
 
     /// Returns its claim to be the status of the record; lower is better.

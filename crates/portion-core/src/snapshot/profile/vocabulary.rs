@@ -221,8 +221,8 @@ pub(super) const IDENTITIES: [&str; 14] = [
     "ref",
 ];
 /// Words that name a record for people.
-pub(super) const NAMES: [&str; 8] =
-    ["name", "title", "login", "label", "subject", "headline", "username", "caption"];
+pub(super) const NAMES: [&str; 9] =
+    ["name", "title", "login", "label", "subject", "headline", "username", "caption", "summary"];
 /// Words for the status of a record.
 pub(super) const STATES: [&str; 3] = ["status", "state", "phase"];
 /// Words for metadata of the API itself.

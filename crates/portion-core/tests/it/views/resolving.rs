@@ -96,6 +96,30 @@ fn lists_are_paged_and_sorted() {
 }
 
 #[test]
+fn texts_are_sorted_by_what_they_mean() {
+    for (least, middle, greatest) in [
+        ("9/9/2023", "11/29/2023", "1/2/2024"),
+        ("31 Mar 2023", "02 Jan 2024", "01 May 2024"),
+        (
+            "Wed, 31 Jul 2024 16:43:00 +0000",
+            "Mon, 09 Sep 2024 18:19:00 +0000",
+            "Sun, 01 Dec 2024 00:00:00 +0000",
+        ),
+        ("-0.5%", "+9.1%", "+12.25%"),
+        ("$998K", "$1.5M", "$20M"),
+        ("9", "10.5", "100"),
+        ("60,17", "1.060,00", "20.000,5"),
+        ("a10", "a9", "b"),
+    ] {
+        let list = format!(r#"[{{"v":"{greatest}"}},{{"v":"{least}"}},{{"v":"{middle}"}}]"#);
+        let sorted = format!(r#"[{{"v":"{least}"}},{{"v":"{middle}"}},{{"v":"{greatest}"}}]"#);
+        check(&list, &[("sort", "\"v\"")], &sorted);
+    }
+    let gaps = r#"[{"v":"N/A"},{"v":"9"},{"v":"10"}]"#;
+    check(gaps, &[("sort", "\"v desc\"")], r#"[{"v":"10"},{"v":"9"},{"v":"N/A"}]"#);
+}
+
+#[test]
 fn fields_with_commas_are_named_in_quotes() {
     let list = r#"[{"id":1,"with,comma":2,"c":3},{"id":4,"with,comma":5,"c":6}]"#;
     let expect = r#"[{"id":1,"with,comma":2},{"id":4,"with,comma":5}]"#;

@@ -14,7 +14,7 @@ fn prices(other: &str) -> String {
 
 #[test]
 fn one_word_does_not_turn_numbers_into_texts() {
-    let csv = prices("N/A");
+    let csv = prices("sold");
     check(&csv, "SELECT sum(price > 20) AS n FROM items WHERE typeof(price) = 'integer'", r#"[{"n":10}]"#);
     check(&csv, "SELECT id FROM items ORDER BY price LIMIT 2", r#"[{"id":1},{"id":2}]"#);
     check(&csv, "SELECT max(price::numeric) AS n FROM items", r#"[{"n":30}]"#);
@@ -29,8 +29,8 @@ fn one_word_does_not_turn_numbers_into_texts() {
 #[test]
 fn texts_that_are_used_as_numbers_are_told() {
     let hints = |text: &str, sql: &str| answer(text, sql, &[]).expect(sql).type_hints;
-    let csv = prices("N/A");
-    let mixed = "price is numbers and text; 1 value is no number ('N/A'): use price::numeric";
+    let csv = prices("sold");
+    let mixed = "price is numbers and text; 1 value is no number ('sold'): use price::numeric";
     for sql in [
         "SELECT count(*) FROM items WHERE price > 20",
         "SELECT max(price) FROM items",
@@ -40,7 +40,8 @@ fn texts_that_are_used_as_numbers_are_told() {
         assert_eq!(hints(&csv, sql), [mixed], "{sql}");
     }
     assert_eq!(hints(&csv, "SELECT avg(items.price) FROM items"), [mixed]);
-    let unread = "1 text is no number ('N/A'): a sum or cast counts it as 0, by its first digits, or as NULL";
+    let unread =
+        "1 text is no number ('sold'): a sum or cast counts it as 0, by its first digits, or as NULL";
     assert_eq!(hints(&csv, "SELECT max(price::numeric) FROM items"), [unread]);
     for sql in ["SELECT max(id) FROM items", "SELECT price FROM items"] {
         assert!(hints(&csv, sql).is_empty(), "{sql}");
@@ -404,7 +405,7 @@ fn dates_in_other_forms_are_told_where_they_are_compared() {
 #[test]
 fn rows_of_a_text_are_sorted_with_numbers_first_and_a_hint() {
     let rows: Vec<String> = (1..=30).map(|n| format!("{n},{n}")).collect();
-    let csv = format!("id,price\n{}\n100,n/a\n101,\n", rows.join("\n"));
+    let csv = format!("id,price\n{}\n100,sold\n101,\n", rows.join("\n"));
     let snapshot = snapshot(&csv);
     let first_and_last = |sort: &str| {
         let sql =
@@ -412,7 +413,7 @@ fn rows_of_a_text_are_sorted_with_numbers_first_and_a_hint() {
         let answer = asked(&snapshot, &sql, &[], &QueryLimits::default()).expect(&sql);
         assert_eq!(
             answer.type_hints,
-            ["price is numbers and text; 1 value is no number ('n/a'): use price::numeric"]
+            ["price is numbers and text; 1 value is no number ('sold'): use price::numeric"]
         );
         let rows: Vec<&str> = answer.json.trim_matches(['[', ']']).split(',').collect();
         [rows[0], rows[29], rows[30], rows[31]].join(" ")
@@ -521,12 +522,12 @@ fn numeric_dates_are_read_in_the_order_of_their_column() {
 #[test]
 fn texts_and_numbers_that_are_used_as_dates_or_conditions_are_told() {
     let rows = r#"[{"d":"2024-01-05","n":20240105,"s":"1704412800","e":1704412800,"m":1704412800000,"b":"yes"},
-        {"d":"n/a","n":20240209,"s":"1707436800","e":1707436800,"m":1707436800000,"b":"no"},{"d":"2024-02-09","n":20240301,"s":"1709251200","e":1709251200,"m":1709251200000,"b":"yes"}]"#;
+        {"d":"open","n":20240209,"s":"1707436800","e":1707436800,"m":1707436800000,"b":"no"},{"d":"2024-02-09","n":20240301,"s":"1709251200","e":1709251200,"m":1709251200000,"b":"yes"}]"#;
     let hints = |sql: &str| answer(rows, sql, &[]).expect(sql).type_hints.join("; ");
     for (sql, told) in [
-        ("SELECT max(d) FROM items", "d has dates and text ('n/a'): use d::date"),
-        ("SELECT count(*) FROM items WHERE d >= '2024-01-06'", "d has dates and text ('n/a'): use d::date"),
-        ("SELECT d::date AS d FROM items", "1 text is no date ('n/a'): it is read as NULL"),
+        ("SELECT max(d) FROM items", "d has dates and text ('open'): use d::date"),
+        ("SELECT count(*) FROM items WHERE d >= '2024-01-06'", "d has dates and text ('open'): use d::date"),
+        ("SELECT d::date AS d FROM items", "1 text is no date ('open'): it is read as NULL"),
         ("SELECT count(*) FROM items WHERE b", "b is text, which is neither true nor false: write b = 'yes'"),
         (
             "SELECT sum(CASE WHEN b = true THEN 1 END) FROM items",
@@ -881,5 +882,61 @@ fn codes_of_joined_results_are_found_by_numbers() {
             let answer = answer_joined(people, &[("b", towns)], &sql).expect(on);
             assert_eq!(answer.json, format!(r#"[{{"n":{both}}}]"#), "{on} {towns}");
         }
+    }
+}
+
+#[test]
+fn texts_for_missing_values_are_null_among_numbers_and_times() {
+    let rows = r#"[{"v":"9","d":"2024-01-05"},{"v":".","d":"N/A"},{"v":"100","d":"2024-02-01"}]"#;
+    let csv = "v,d\n9,2024-01-05\n.,N/A\n100,2024-02-01\n";
+    for text in [rows, csv] {
+        check(
+            text,
+            "SELECT max(v) > 99 AS a, avg(v) AS b, max(d) AS c FROM items",
+            r#"[{"a":1,"b":54.5,"c":"2024-02-01"}]"#,
+        );
+        check(text, "SELECT count(*) AS n FROM items WHERE v > 10", r#"[{"n":1}]"#);
+        check(text, "SELECT count(*) AS n FROM items WHERE v <> '.'", r#"[{"n":2}]"#);
+        check(text, "SELECT count(*) AS n FROM items WHERE v IS NULL AND d IS NULL", r#"[{"n":1}]"#);
+        let told = answer(text, "SELECT count(*) AS n FROM items WHERE v = '.'", &[]).expect("an answer");
+        assert_eq!(told.type_hints, ["'.' is NULL in v: write v IS NULL"]);
+    }
+    check(r#"[{"v":"N/A"},{"v":"none"}]"#, "SELECT count(*) AS n FROM items WHERE v = 'N/A'", r#"[{"n":1}]"#);
+}
+
+#[test]
+fn a_header_that_is_repeated_is_no_row() {
+    let page = "id,name,v\n1,a,10\n2,b,20\n";
+    check(&format!("{page}{page}"), "SELECT count(*) AS n, sum(v) AS s FROM items", r#"[{"n":4,"s":60}]"#);
+    check("id,name\nid,name\n", "SELECT count(*) AS n FROM lines", r#"[{"n":2}]"#);
+}
+
+#[test]
+fn cells_keep_the_zeros_at_their_end() {
+    let csv = "id,price\n1753000020.001000,12.50\n1753000021.000000,3.00\n";
+    check(csv, "SELECT * FROM items LIMIT 1", r#"[{"id":1753000020.001000,"price":12.50}]"#);
+    check(csv, "SELECT price FROM items WHERE id = '1753000021.000000'", r#"[{"price":3.00}]"#);
+    check(csv, "SELECT sum(price) AS s FROM items", r#"[{"s":15.5}]"#);
+}
+
+#[test]
+fn counts_of_less_than_all_rows_are_told() {
+    let hints = |text: &str, sql: &str| answer(text, sql, &[]).expect(sql).type_hints.join("; ");
+    let count = "SELECT count(*) FROM items";
+    let runs = r#"{"runs":[{"tool":"x","results":[{"a":1},{"a":2}]}]}"#;
+    assert_eq!(hints(runs, count), "items has one row; the elements of results are items('*/results')");
+    assert_eq!(hints(runs, "SELECT tool FROM items"), "");
+    let page = |n: usize| format!("## Page {n}\n\n| id | v |\n|---|---|\n| {n} | 1 |\n| {n} | 2 |\n\n");
+    let pages = format!("# All\n\n{}{}", page(1), page(2));
+    assert_eq!(hints(&pages, count), "items is table_1; other lists are table_2");
+    assert_eq!(hints(&page(1), count), "");
+}
+
+#[test]
+fn orders_of_texts_that_are_not_those_of_what_they_mean_are_told() {
+    for (a, b) in [("1:02:11", "58:45"), ("PT10M", "PT2M"), ("12h 5m", "5h 52m"), ("07:28 AM", "12:10 AM")] {
+        let rows = format!(r#"[{{"t":"{a}"}},{{"t":"{b}"}}]"#);
+        let told = answer(&rows, "SELECT max(t) FROM items", &[]).expect("an answer").type_hints;
+        assert_eq!(told, [format!("t sorts as text ('{a}' before '{b}')")]);
     }
 }
