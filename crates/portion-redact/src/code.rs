@@ -3,15 +3,7 @@
 
 use std::cell::OnceCell;
 
-use super::name::{is_in, normalized_words, secret_kind};
-
-/// Objects of programs whose members hold values.
-const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \
-    argv opts options params props state app user data event body session client input var local module secrets vars steps needs \
-    github values form";
-/// First words of expressions.
-const CODE_WORDS: &str =
-    "await new not return if else lambda func function fn yield typeof async throw raise in void";
+use super::pattern::is_in;
 
 /// First words of lines of programs.
 const STATEMENT_WORDS: &str = "pub fn let impl use mod struct enum trait def class import const var func function public private \
@@ -82,68 +74,6 @@ pub(super) fn is_source_code(text: &str) -> bool {
         alike += usize::from(is_alike && !is_comment);
     }
     is_certain && alike * 100 >= lines * MIN_CODE_PERCENT
-}
-
-/// Returns true for a part of source code.
-pub(super) fn is_code(name: &str, value: &str, separator: &str, after: &str) -> bool {
-    let is_path_char = |c: char| c.is_alphanumeric() || "_.:$@".contains(c);
-    let content = value.trim_start_matches(['&', '*', '!', '(', '-']);
-    let content = content.strip_prefix("mut ").unwrap_or(content);
-    let len = content.find(|c: char| !is_path_char(c)).unwrap_or(content.len());
-    let head = content[..len].trim_end_matches([':', '.']).trim_start_matches(['$', '@']);
-    let rest = if len < content.len() { &content[len..] } else { after };
-    let is_statement = after.starts_with(';') && separator.contains('=') && separator.contains(' ');
-    let is_name_of_resource = value.contains('/')
-        && value.split('/').all(|step| {
-            step.len() > 1 && step.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_')
-        });
-    if is_name_of_resource
-        || is_statement && value.len() < 3 && value.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        return true;
-    }
-    if head.is_empty() {
-        return value.starts_with(['=', '(', '{']) && separator != ":";
-    }
-    let has_digit = head.bytes().any(|byte| byte.is_ascii_digit());
-    let mut segments = head.split(['.', ':']).filter(|segment| !segment.is_empty());
-    let is_of_names = segments.clone().all(is_identifier);
-    let first = segments.clone().next().unwrap_or_default();
-    let is_path = segments.nth(1).is_some() && is_of_names;
-    let ends = rest.trim_start_matches([' ', '\t']).is_empty()
-        || rest.trim_start().starts_with([';', ',', ')', '}', '|', '&', '?', '+', '\n', '\r']);
-    if is_of_names
-        && (head.len() > 1 && rest.starts_with(['(', '['])
-            || rest.starts_with('<')
-                && !has_digit
-                && first.starts_with(char::is_uppercase)
-                && !rest.starts_with("</")
-                && !rest.starts_with("<br"))
-    {
-        return true;
-    }
-    if is_path
-        && (!has_digit || is_in(PROGRAM_OBJECTS, &first.to_lowercase()))
-        && (ends || rest.starts_with(' '))
-    {
-        return true;
-    }
-    if is_in(CODE_WORDS, first) && rest.starts_with(' ') {
-        return true;
-    }
-    if !is_identifier(head)
-        || has_digit
-        || content[len..].starts_with(|c: char| !c.is_whitespace() && !",;)".contains(c))
-    {
-        return false;
-    }
-    let rest = rest.trim_start_matches([' ', '\t']);
-    let is_named_after = head == name || normalized_words(head).len() > 1 && secret_kind(head).is_some();
-    let is_type = separator.starts_with(':')
-        && head.starts_with(char::is_uppercase)
-        && head.contains(char::is_lowercase)
-        && (rest.starts_with([',', ')', '=', '{', '|', '?']) || rest.starts_with(';'));
-    is_named_after || is_type || is_statement || separator.contains(":=")
 }
 
 /// Returns true if a value looks like a label for people, in any language: words that begin with a capital, without digits.

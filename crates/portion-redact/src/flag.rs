@@ -3,7 +3,8 @@
 use memchr::memmem;
 
 use super::code::TextFacts;
-use super::name::{SecretKind, is_in};
+use super::name::SecretKind;
+use super::pattern::is_in;
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, line_end, value_after};
 use super::value::{Form, is_secret_value, is_word};

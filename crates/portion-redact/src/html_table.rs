@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use portion_text::html::{CellSpan, plain_text};
 
 use super::columns::match_column_name;
-use super::name::is_in;
+use super::pattern::is_in;
 use super::value::{Form, is_linguistic_name};
 use super::{Findings, NameMatch, RedactionRules};
 

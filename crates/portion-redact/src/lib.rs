@@ -46,6 +46,7 @@ mod name;
 mod notation;
 mod numbered;
 mod pair;
+mod pattern;
 mod prefilter;
 mod rules;
 mod setting_path;

@@ -1,5 +1,6 @@
 //! Recognizes the names of secrets by their words: `wifiPassword`, `session_token`, `door-code`.
 
+use super::pattern::is_in;
 use super::prefilter::may_hold;
 
 /// Kind of the value under the name of a secret.
@@ -80,11 +81,6 @@ const NON_SECRET_TOKEN_WORDS: &str = "bucket ring page pagination next prev prev
     scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
 /// Words that are often written as two.
 const JOINED_WORDS: &str = "wi-fi check-in pick-up hand-over lock-box key-box key-safe key-pad pass-phrase pass-key pass-code pass-word pre-shared one-time";
-
-/// Returns true if a word is in a list.
-pub(super) fn is_in(words: &str, word: &str) -> bool {
-    !word.is_empty() && words.split(' ').any(|known| known == word)
-}
 
 /// Returns the kind of secret that a member of this name holds; `None` if it is no name of a secret.
 pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 
 use super::columns::Columns;
-use super::name::is_in;
+use super::pattern::is_in;
 use super::text_value::item_len;
 use super::{Findings, REDACTED, RedactionRules};
 

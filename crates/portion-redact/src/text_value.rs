@@ -1,6 +1,6 @@
 //! Finds where the value of a setting in text begins and ends.
 
-use super::name::is_in;
+use super::pattern::is_in;
 use super::pair::is_phrase_name;
 
 /// Maximum bytes before the first name of a line.

@@ -1,6 +1,6 @@
 //! Tags and anchors before values of YAML: `!!str &pw hunter2`.
 
-use super::name::is_in;
+use super::pattern::is_in;
 
 /// Maximum tags and anchors of a value.
 const MAX_PROPERTIES: usize = 2;

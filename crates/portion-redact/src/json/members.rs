@@ -6,7 +6,7 @@ use portion_json::span::Span;
 
 use super::super::code::{are_labels, is_label};
 use super::super::manifest::is_data_key;
-use super::super::name::is_in;
+use super::super::pattern::is_in;
 use super::super::pair::{PairRole, may_be_pair_secret};
 use super::super::short_password::may_be_password;
 use super::{
