@@ -1,7 +1,7 @@
 //! Finds where the value of a setting in text begins and ends.
 
-use super::pattern::is_in;
 use super::pair::is_phrase_name;
+use super::pattern::is_in;
 
 /// Maximum bytes before the first name of a line.
 const MAX_LINE_LEAD: usize = 128;

@@ -65,7 +65,9 @@ pub(super) fn plain_view(text: &str) -> Cow<'_, str> {
         }
     }
     for tag in TAG.find_iter(text) {
-        tag.as_str().match_indices('\n').for_each(|(at, _)| put(tag.start() + at, tag.start() + at + 1, b' '));
+        tag.as_str()
+            .match_indices('\n')
+            .for_each(|(at, _)| put(tag.start() + at, tag.start() + at + 1, b' '));
     }
     if text.contains(RECORD) {
         MEMBER.captures_iter(text).for_each(|found| {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::columns::Columns;
 use super::super::name::{SecretKind, is_plain_secret_name};
-use super::super::pattern::is_in;
 use super::super::pair::{PairColumns, may_be_pair_secret};
+use super::super::pattern::is_in;
 use super::super::value::Form;
 use super::super::{Findings, NameMatch, RedactionRules};
 use super::row::{RowReader, cells_of, is_rule};

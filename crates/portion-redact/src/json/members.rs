@@ -6,8 +6,8 @@ use portion_json::span::Span;
 
 use super::super::code::{are_labels, is_label};
 use super::super::manifest::is_data_key;
-use super::super::pattern::is_in;
 use super::super::pair::{PairRole, may_be_pair_secret};
+use super::super::pattern::is_in;
 use super::super::short_password::may_be_password;
 use super::{
     JsonRedactor, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, SecretKind,

@@ -75,7 +75,12 @@ fn statements_of_sql() {
         "CREATE USER ann IDENTIFIED BY 'hunter2'; ALTER ROLE b WITH PASSWORD 'hunter2';",
         &["password"],
     );
-    check("secrets", "Insert Into u (pin) Values (1111)", "Insert Into u (pin) Values ('[redacted]')", &["pin"]);
+    check(
+        "secrets",
+        "Insert Into u (pin) Values (1111)",
+        "Insert Into u (pin) Values ('[redacted]')",
+        &["pin"],
+    );
     check_shown(
         "CREATE TABLE u (id int,\n password text);\nCREATE TABLE u (id int);\n INSERT INTO u VALUES (1, 2);",
     );
