@@ -1,6 +1,11 @@
 //! Finds what continues a value in text: further lines in its quotes or below it, strings that are joined to it, and further
 //! groups of a telephone number.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern::regex;
 use super::text_value::{ValueExtent, begins_string, line_before};
 
 /// Maximum bytes of a string of several lines.
@@ -65,9 +70,7 @@ fn joined_end(text: &str, start: usize, end: usize) -> usize {
         let rest = &text[at..];
         let is_joined = at > start && !text[..at].ends_with([' ', '\t', '\n']);
         match rest.chars().next() {
-            Some(quote @ ('"' | '\''))
-                if is_joined && !is_open(quote) && begins_string(rest, quote as u8) =>
-            {
+            Some(quote @ ('"' | '\'')) if is_joined && !is_open(quote) && begins_string(rest) => {
                 let len = rest[1..].find(quote).unwrap_or_default();
                 at += len + 2;
             }
@@ -84,18 +87,9 @@ fn joined_end(text: &str, start: usize, end: usize) -> usize {
 
 /// Returns the end of a telephone number with the groups after its first one: `+49 123 456`.
 fn phone_end(text: &str, start: usize, end: usize) -> usize {
-    let is_phone =
-        text[start..end].strip_prefix('+').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let mut at = end;
-    while is_phone && let Some(rest) = text[at..].strip_prefix([' ', ')']) {
-        let is_group = |c: char| c.is_ascii_digit() || "()/-.".contains(c);
-        let len = rest.find(|c| !is_group(c)).unwrap_or(rest.len());
-        if len == 0 || rest[len..].starts_with(char::is_alphanumeric) {
-            break;
-        }
-        at += 1 + len;
-    }
-    at
+    static PHONE: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^\+\d[\d()/.\-]*(?:[ )][\d()/.\-]*\d(?-u:\b)\)*)*"));
+    PHONE.find(&text[start..]).map_or(end, |phone| end.max(start + phone.end()))
 }
 
 /// Returns the end of a value with the lines below it that are indented deeper than its name: a plain text in YAML.
