@@ -118,7 +118,7 @@ static PATTERNS: LazyLock<NamePatterns> = LazyLock::new(|| {
         )),
         no_entry: regex(&format!("^ {questions} | {} $", any(ENTRY_METADATA_WORDS))),
         instructions: regex(&format!(" {} ", any(INSTRUCTION_WORDS))),
-        metadata: regex(&format!("^ {questions} .|. {} $", any(METADATA_WORDS))),
+        metadata: regex(&format!("^ {questions} | {} $", any(METADATA_WORDS))),
         password: regex(&format!(
             "{suffixes} | (?:{secrets}|{pairs}) | {owners} ?(?:pass|pw) $| {AMBIGUOUS_WORDS}"
         )),
@@ -149,7 +149,7 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
         let is_told = names.instructions.is_match(&words);
         return Some(if is_told { SecretKind::Instructions } else { SecretKind::Password });
     }
-    if names.metadata.is_match(&words) {
+    if words.matches(' ').count() > 2 && names.metadata.is_match(&words) {
         return None;
     }
     let is_token = || names.token.is_match(&words) && !names.no_token.is_match(&words);

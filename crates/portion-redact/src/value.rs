@@ -57,7 +57,7 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^\d{4}-\d\d-\d\d[\dT:.+\- Z]*$|^#(?:[[:xdigit:]]{3}){1,2}$".to_owned(),
         // A secret that is masked or cut, and the place of one: `****`, `<password>`, `sk-…`, `your_token`.
         format!(
-            r"(?is)^(?:(?:bearer|basic|token) )?(?:[*•●x.·#\-_?]{{3,}}|<{inside}+>|\[{inside}+\]|\({inside}*\pL{inside}*\)|{cut}.*|.*{cut}|your[-_ ].*)$"
+            r"(?s)^(?:(?i-u:bearer|basic|token) )?(?:[*•●xX.·#\-_?]{{3,}}|<{inside}+>|\[{inside}+\]|\({inside}*\pL{inside}*\)|{cut}.*|.*{cut}|(?i-u:your)[-_ ].*)$"
         ),
         // What stands elsewhere: a template, the name of a resource. `${PASSWORD:-hunter2}` says what the value is.
         r"(?s)^(?:\S+\s+)?(?:\$\{(?:[^:]|:[^\-]|:-[}$])*:?-?$|\$[(\[]|\{\{|<%|#\{|%\{|\{%|@\{|\[\[|#/|!(?:Ref|Sub|GetAtt|ImportValue)|arn:|vault:|op://|ssm:|kms:|secretref:|keyvault:|env:|file:|workspace:|npm:|github:|git\+|link:|catalog:|projects/|@Microsoft\.KeyVault)".to_owned(),
@@ -82,14 +82,14 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
     regex_set(&[
         // A call, an index, a generic type.
         format!(r"{lead}[\pL_](?:\w|[.:]+[\pL_])+[.:]*[(\[]"),
-        format!(r"{lead}\p{{Lu}}[\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
+        format!(r"{lead}[A-Z][\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
         // A path, and a member of an object.
         format!(r"{lead}[\pL_]+(?:[.:]+[\pL_]+)+[.:]*{end}"),
         format!(r"{lead}{}(?:[.:]+[\pL_]\w*)+[.:]*{end}", any_word(PROGRAM_OBJECTS)),
         format!(r"{lead}(?:{}) ", CODE_WORDS.replace(' ', "|")),
         // What is assigned: `x := list`, `x = name;`, and the type in a declaration.
         format!(r"^\s*:=\s*{PREFIX}[\pL_]+(?:$|[\s,;)])|^(?: +[:=]*=\s*|[:=]*= +){PREFIX}[\pL_]+;"),
-        format!(r"^:[:=>]*\s*{PREFIX}\p{{Lu}}[\pL_]*\p{{Ll}}[\pL_]*(?:[ \t]*[,);]|[ \t]+[={{|?])"),
+        format!(r"^:[:=>]*\s*{PREFIX}[A-Z][\pL_]*[a-z][\pL_]*(?:[ \t]*[,);]|[ \t]+[={{|?])"),
         r"^(?:\s+[:=>]+\s*|[:=>]+\s+|[=>]+|[:=>]{2,})[({]".to_owned(),
         // The name of a resource, a rule of a grammar, the tag of a package.
         format!(r"^\s*[:=>]+\s*[a-z_\-]{{2,}}(?:/[a-z_\-]{{2,}})+{end}"),
