@@ -2,15 +2,26 @@
 //! has none is an expression.
 
 use std::cell::OnceCell;
+use std::sync::LazyLock;
 
-use super::pattern::is_in;
+use regex::Regex;
+
+use super::pattern::regex;
 
 /// First words of lines of programs.
 const STATEMENT_WORDS: &str = "pub fn let impl use mod struct enum trait def class import const var func function public private \
-    protected package static return namespace typedef interface extern async type declare elif except raise assert #include #define \
-    #[cfg #[derive";
-/// Ends of lines of programs.
-const LINE_ENDS: [&str; 7] = ["{", "}", ",", "):", "(", ")", "=>"];
+    protected package static return namespace typedef interface extern async type declare elif except raise assert yield \
+    #include #define #\\[cfg #\\[derive";
+/// Statements. `Server=db;Password=x;` is a list of settings.
+static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
+    let words = STATEMENT_WORDS.replace(' ', "|");
+    regex(&format!(
+        r"^(?:export )?(?:{words})(?:[(!]| +[^ =:])|^export \{{|^from .* import |^[^;]*[(=][^;]*;$"
+    ))
+});
+/// Lines that end or begin as those of programs do, and comments.
+static CODE_LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:[{},()]|\):|=>)$|^#\["));
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:export )?(?://|\* |/\*|\*/|# )"));
 /// Maximum lines that are read to tell whether a text is source code, and the share of those that must look so, in percent.
 const MAX_LINES: usize = 2_000;
 const MIN_CODE_PERCENT: usize = 10;
@@ -56,22 +67,12 @@ fn text_of_line(line: &str) -> Option<&str> {
 /// Returns true if a text is source code: many lines end or begin as those of programs do.
 pub(super) fn is_source_code(text: &str) -> bool {
     let (mut lines, mut alike, mut is_certain) = (0, 0, false);
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES) {
-        let (whole, line) = (line, line.strip_prefix("export ").unwrap_or(line));
-        let first = line.split([' ', '(', '!', ':']).next().unwrap_or_default();
-        let is_comment = ["//", "* ", "/*", "*/", "# "].iter().any(|mark| line.starts_with(mark));
-        let is_setting = line[first.len()..].trim_start().starts_with(['=', ':']);
-        let begins_statement = first.len() < line.len() && !is_setting && is_in(STATEMENT_WORDS, first);
-        // `Server=db;Password=x;` is a list of settings.
-        let is_statement = begins_statement
-            || whole.len() > line.len() && line.starts_with('{')
-            || first == "from" && line.contains(" import ")
-            || line.ends_with(';') && line.matches(';').count() == 1 && line.contains(['(', '=']);
-        let is_alike =
-            is_statement || LINE_ENDS.iter().any(|end| line.ends_with(end)) || line.starts_with("#[");
-        is_certain |= is_statement && !is_comment;
-        lines += usize::from(!is_comment);
-        alike += usize::from(is_alike && !is_comment);
+    let written = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES);
+    for line in written.filter(|line| !COMMENT.is_match(line)) {
+        let is_statement = STATEMENT.is_match(line);
+        is_certain |= is_statement;
+        lines += 1;
+        alike += usize::from(is_statement || CODE_LINE.is_match(line));
     }
     is_certain && alike * 100 >= lines * MIN_CODE_PERCENT
 }

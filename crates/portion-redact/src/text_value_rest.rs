@@ -10,9 +10,11 @@ use super::text_value::{ValueExtent, begins_string, line_before};
 
 /// Maximum bytes of a string of several lines.
 const MAX_STRING_BYTES: usize = 64 << 10;
-/// Maximum lines that continue a value without quotes, and maximum words of one.
+/// Maximum lines that continue a value without quotes.
 const MAX_LINES: usize = 8;
-const MAX_LINE_WORDS: usize = 8;
+/// Lines that do not continue a plain text in YAML: items, settings, lines of a stack trace, and long ones.
+static NO_TEXT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^(?:[\-#*|<{\["'@]|at )|: |=|:$|(?:\S+\s+){8}\S"#));
 
 /// Returns the end of the value at `start..end` with what continues it. `at`: its separator.
 pub(super) fn extended_end(
@@ -45,19 +47,12 @@ pub(super) fn extended_end(
 
 /// Returns the end of a string that is open at the end of its line, if the next quote closes it.
 fn string_end(text: &str, from: usize, quote: u8) -> Option<usize> {
-    let bytes = &text.as_bytes()[from..];
-    let bytes = &bytes[..bytes.len().min(MAX_STRING_BYTES)];
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(quote, b'\\', &bytes[at..])?;
-        if bytes[at] == quote {
-            break;
-        }
-        at = (at + 2).min(bytes.len());
-    }
-    let after = text[from + at + 1..].trim_start_matches([' ', '\t', '\r']);
-    (after.is_empty() || after.starts_with(['\n', ',', ';', ')', ']', '}', '/', '>', '#']))
-        .then_some(from + at)
+    static ENDS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+        ['"', '\'']
+            .map(|quote| regex(&format!(r"^((?s:[^{quote}\\]|\\.)*){quote}[ \t\r]*(?:$|[\n,;)\]}}/>#])")))
+    });
+    let near = &text[from..text.floor_char_boundary(from + MAX_STRING_BYTES)];
+    ENDS[usize::from(quote == b'\'')].captures(near)?.get(1).map(|inside| from + inside.end())
 }
 
 /// Returns the end of a word with the strings that are joined to it, as a shell does: `'a'"'"'b'`, `?"x"`.
@@ -100,14 +95,10 @@ fn indented_end(text: &str, at: usize, mut end: usize) -> usize {
         let Some(below) = text[end..].trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') else { break };
         let line = below.lines().next().unwrap_or_default();
         let content = line.trim();
-        let is_text = !content.is_empty()
-            && !content.starts_with(['-', '#', '*', '|', '<', '{', '[', '"', '\'', '@'])
-            && !content.starts_with("at ")
-            && !content.contains(": ")
-            && !content.contains('=')
-            && !content.ends_with(':')
-            && content.split_whitespace().nth(MAX_LINE_WORDS).is_none();
-        if !is_text || line.len() - line.trim_start_matches(' ').len() <= indent {
+        if content.is_empty()
+            || NO_TEXT.is_match(content)
+            || line.len() - line.trim_start_matches(' ').len() <= indent
+        {
             break;
         }
         end = text.len() - below.len() + line.trim_end().len();

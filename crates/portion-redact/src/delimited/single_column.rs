@@ -1,7 +1,8 @@
 //! Tables of one column: the first line of a text is the name of a hidden field, and each line below it is a value.
 //!
 //! A list of words looks like that, too. So each value must be one word, be in quotes or have no letters, and at least half of
-//! them must differ from names: by a character, or because they are in quotes and the header is not.
+//! them must differ from names: by a character, or because they are in quotes and the header is not. Each line may end with a
+//! separator.
 
 use std::ops::Range;
 
@@ -14,13 +15,16 @@ use super::row::RowReader;
 
 /// Maximum bytes of the first line.
 const MAX_HEADER_BYTES: usize = 80;
+/// Separators that may follow the only cell of each line.
+const SEPARATORS: [char; 2] = [',', ';'];
 
 /// Returns true if the first line of a text names a hidden field. `line_break`: how line breaks are written in the text.
 pub(crate) fn may_be_single_column(rules: &RedactionRules, text: &str, line_break: &str) -> bool {
     let near = &text[..text.floor_char_boundary(MAX_HEADER_BYTES)];
     let Some(len) = near.find(line_break) else { return false };
     let line = near[..len].trim_end_matches("\\r").trim_start_matches(BYTE_ORDER_MARK);
-    hidden_name(rules, line.trim().trim_matches(['"', '\'', '\\'])).is_some()
+    let cell = line.trim().trim_end_matches(SEPARATORS);
+    hidden_name(rules, cell.trim_matches(['"', '\'', '\\'])).is_some()
 }
 
 /// Hides the values of a text that is a table of one column. Returns true if it is one.
@@ -33,9 +37,12 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) -
     let Some((header, rows)) = lines.as_ref().and_then(|(cells, _)| cells.split_first()) else {
         return false;
     };
-    let (name, name_quote) = cell_of(text, header);
+    let separator = text[header.clone()].chars().next_back().filter(|last| SEPARATORS.contains(last));
+    let (name, name_quote) = cell_of(text, header, separator);
     let Some((name, verdict)) = hidden_name(rules, &text[name]) else { return false };
-    let cells: Vec<_> = rows.iter().map(|line| cell_of(text, line)).collect();
+    let is_complete =
+        |line: &str| line.is_empty() || separator.is_none_or(|separator| line.ends_with(separator));
+    let cells: Vec<_> = rows.iter().map(|line| cell_of(text, line, separator)).collect();
     // One word, a text in quotes, or a text without letters.
     let may_be_value = |(cell, quote): &(Range<usize>, Option<char>)| {
         let has = |is: fn(char) -> bool| text[cell.clone()].contains(is);
@@ -49,7 +56,8 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) -
     let hides = |(cell, _): &&(Range<usize>, _)| verdict.hides(name, &text[cell.clone()], Form::Data);
     let values: Vec<_> = cells.iter().filter(hides).collect();
     let name_count = values.iter().copied().filter(may_be_name).count();
-    let is_table = cells.first().is_some_and(|(first, quote)| quote.is_some() || !first.is_empty())
+    let is_table = rows.iter().all(|line| is_complete(&text[line.clone()]))
+        && cells.first().is_some_and(|(first, quote)| quote.is_some() || !first.is_empty())
         && cells.iter().all(may_be_value)
         && !values.is_empty()
         && name_count <= values.len() / 2;
@@ -69,14 +77,16 @@ pub(super) fn hidden_name<'t>(rules: &RedactionRules, cell: &'t str) -> Option<(
     is_hidden.then_some((cell, verdict))
 }
 
-/// Returns the only cell of a line without quotes, and its quote.
-fn cell_of(text: &str, line: &Range<usize>) -> (Range<usize>, Option<char>) {
-    let (Range { start, end }, cell) = (line.clone(), &text[line.clone()]);
+/// Returns the only cell of a line without quotes and separator, and its quote.
+fn cell_of(text: &str, line: &Range<usize>, separator: Option<char>) -> (Range<usize>, Option<char>) {
+    let (start, cell) = (line.start, &text[line.clone()]);
     if text[..start].ends_with('"') {
         return (line.clone(), Some('"'));
     }
-    let is_quoted = |quote: &char| cell.len() > 1 && cell.starts_with(*quote) && cell.ends_with(*quote);
-    let quote = ['"', '\''].into_iter().find(is_quoted);
+    let cell = separator.and_then(|separator| cell.strip_suffix(separator)).unwrap_or(cell).trim_end();
+    let quote = ['"', '\'']
+        .into_iter()
+        .find(|quote| cell.len() > 1 && cell.starts_with(*quote) && cell.ends_with(*quote));
     let width = usize::from(quote.is_some());
-    (start + width..end - width, quote)
+    (start + width..start + cell.len() - width, quote)
 }

@@ -100,10 +100,10 @@ fn later_headers_are_headers() {
         "a,pin\n1,[redacted]\n\nmy_token,b,c\n[redacted],4,5\n",
         &["pin", "my_token"],
     );
-    // After a gap it may be a row, so the columns of both are hidden.
+    // With names of secrets alone, after a gap.
     check_secrets(
         "password,id\nx,1\n\nid,token\n222,y\n",
-        "password,id\n[redacted],1\n\n[redacted],token\n[redacted],[redacted]\n",
+        "password,id\n[redacted],1\n\nid,token\n222,[redacted]\n",
         &["password", "token"],
     );
     // The same header again.
@@ -200,6 +200,19 @@ fn tables_of_one_column() {
         &["password"],
     );
     check_secrets("'password'\n'letters'\n", "'password'\n'[redacted]'\n", &["password"]);
+    for (separator, line_break) in [(",", "\n"), (";", "\r\n")] {
+        let write = |lines: &str| lines.replace(',', separator).replace('\n', line_break);
+        check_secrets(
+            &write("password,\nhunter2,\n\n\"two words\",\nabc1x,"),
+            &write("password,\n[redacted],\n\n\"[redacted]\",\n[redacted],"),
+            &["password"],
+        );
+        check_secrets(
+            &write("\"password\",\n\"hunter2\",\n"),
+            &write("\"password\",\n\"[redacted]\",\n"),
+            &["password"],
+        );
+    }
     // Numbers are written without quotes, and are JSON, too.
     check_secrets("\"pin\"\n1234\n-5.6\n\n", "\"pin\"\n[redacted]\n[redacted]\n\n", &["pin"]);
     check_secrets(
@@ -220,6 +233,8 @@ fn tables_of_one_column() {
         "token\n",
         "token\n\n\n",
         "password\n\"\"\n",
+        "token,\nname,\n",
+        "token,\nabc1,\nabc1\n",
         "\"password\"\n\"user\"\n{\"a\":\"b1\"}\n",
         "token\nparser\nutf8\nlexer\n",
         "token\nparser\nutf8\nnull\nlexer\n",
