@@ -101,12 +101,12 @@ impl Table {
             return;
         }
         let is_header = !row.cells.is_empty() && self.is_header(row);
-        for index in 0..row.cells.len() {
+        for (index, own) in columns.iter().enumerate() {
             let above = above(&self.hidden, index);
             // Outside of the header of the table, a row of headings may have values.
             let may_be_name = is_header && (row.is_in_head || above.is_none());
             if let Some((name, verdict)) = hidden_name(index).filter(|_| may_be_name) {
-                self.hidden.push((columns[index].clone(), name, verdict));
+                self.hidden.push((own.clone(), name, verdict));
             } else if let Some((_, name, verdict)) = above {
                 hide(index, &name, verdict);
             }

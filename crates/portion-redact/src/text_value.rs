@@ -93,7 +93,7 @@ impl ValueExtent {
 /// Returns true if the line after an equals sign contains nothing but a value: a few words, no other setting, no command.
 fn is_only_value(before: &str, rest: &str) -> bool {
     let is_spaced = before.ends_with([' ', '\t']) || rest.starts_with([' ', '\t']);
-    !MORE_THAN_VALUE.is_match(rest) && !(is_spaced && CODE.is_match(rest))
+    !(MORE_THAN_VALUE.is_match(rest) || is_spaced && CODE.is_match(rest))
 }
 
 /// Returns the value after a separator: the text between quotes, or up to the end of its extent.
