@@ -2,23 +2,26 @@
 //! has none is an expression.
 
 use std::cell::OnceCell;
+use std::sync::LazyLock;
 
-use super::name::{is_in, normalized_words, secret_kind};
+use regex::Regex;
 
-/// Objects of programs whose members hold values.
-const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \
-    argv opts options params props state app user data event body session client input var local module secrets vars steps needs \
-    github values form";
-/// First words of expressions.
-const CODE_WORDS: &str =
-    "await new not return if else lambda func function fn yield typeof async throw raise in void";
+use super::pattern::regex;
 
 /// First words of lines of programs.
 const STATEMENT_WORDS: &str = "pub fn let impl use mod struct enum trait def class import const var func function public private \
-    protected package static return namespace typedef interface extern async type declare elif except raise assert #include #define \
-    #[cfg #[derive";
-/// Ends of lines of programs.
-const LINE_ENDS: [&str; 7] = ["{", "}", ",", "):", "(", ")", "=>"];
+    protected package static return namespace typedef interface extern async type declare elif except raise assert yield \
+    #include #define #\\[cfg #\\[derive";
+/// Statements. `Server=db;Password=x;` is a list of settings.
+static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
+    let words = STATEMENT_WORDS.replace(' ', "|");
+    regex(&format!(
+        r"^(?:export )?(?:{words})(?:[(!]| +[^ =:])|^export \{{|^from .* import |^[^;]*[(=][^;]*;$"
+    ))
+});
+/// Lines that end or begin as those of programs do, and comments.
+static CODE_LINE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:[{},()]|\):|=>)$|^#\["));
+static COMMENT: LazyLock<Regex> = LazyLock::new(|| regex(r"^(?:export )?(?://|\* |/\*|\*/|# )"));
 /// Maximum lines that are read to tell whether a text is source code, and the share of those that must look so, in percent.
 const MAX_LINES: usize = 2_000;
 const MIN_CODE_PERCENT: usize = 10;
@@ -64,86 +67,14 @@ fn text_of_line(line: &str) -> Option<&str> {
 /// Returns true if a text is source code: many lines end or begin as those of programs do.
 pub(super) fn is_source_code(text: &str) -> bool {
     let (mut lines, mut alike, mut is_certain) = (0, 0, false);
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES) {
-        let (whole, line) = (line, line.strip_prefix("export ").unwrap_or(line));
-        let first = line.split([' ', '(', '!', ':']).next().unwrap_or_default();
-        let is_comment = ["//", "* ", "/*", "*/", "# "].iter().any(|mark| line.starts_with(mark));
-        let is_setting = line[first.len()..].trim_start().starts_with(['=', ':']);
-        let begins_statement = first.len() < line.len() && !is_setting && is_in(STATEMENT_WORDS, first);
-        // `Server=db;Password=x;` is a list of settings.
-        let is_statement = begins_statement
-            || whole.len() > line.len() && line.starts_with('{')
-            || first == "from" && line.contains(" import ")
-            || line.ends_with(';') && line.matches(';').count() == 1 && line.contains(['(', '=']);
-        let is_alike =
-            is_statement || LINE_ENDS.iter().any(|end| line.ends_with(end)) || line.starts_with("#[");
-        is_certain |= is_statement && !is_comment;
-        lines += usize::from(!is_comment);
-        alike += usize::from(is_alike && !is_comment);
+    let written = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES);
+    for line in written.filter(|line| !COMMENT.is_match(line)) {
+        let is_statement = STATEMENT.is_match(line);
+        is_certain |= is_statement;
+        lines += 1;
+        alike += usize::from(is_statement || CODE_LINE.is_match(line));
     }
     is_certain && alike * 100 >= lines * MIN_CODE_PERCENT
-}
-
-/// Returns true for a part of source code.
-pub(super) fn is_code(name: &str, value: &str, separator: &str, after: &str) -> bool {
-    let is_path_char = |c: char| c.is_alphanumeric() || "_.:$@".contains(c);
-    let content = value.trim_start_matches(['&', '*', '!', '(', '-']);
-    let content = content.strip_prefix("mut ").unwrap_or(content);
-    let len = content.find(|c: char| !is_path_char(c)).unwrap_or(content.len());
-    let head = content[..len].trim_end_matches([':', '.']).trim_start_matches(['$', '@']);
-    let rest = if len < content.len() { &content[len..] } else { after };
-    let is_statement = after.starts_with(';') && separator.contains('=') && separator.contains(' ');
-    let is_name_of_resource = value.contains('/')
-        && value.split('/').all(|step| {
-            step.len() > 1 && step.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_')
-        });
-    if is_name_of_resource
-        || is_statement && value.len() < 3 && value.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        return true;
-    }
-    if head.is_empty() {
-        return value.starts_with(['=', '(', '{']) && separator != ":";
-    }
-    let has_digit = head.bytes().any(|byte| byte.is_ascii_digit());
-    let mut segments = head.split(['.', ':']).filter(|segment| !segment.is_empty());
-    let is_of_names = segments.clone().all(is_identifier);
-    let first = segments.clone().next().unwrap_or_default();
-    let is_path = segments.nth(1).is_some() && is_of_names;
-    let ends = rest.trim_start_matches([' ', '\t']).is_empty()
-        || rest.trim_start().starts_with([';', ',', ')', '}', '|', '&', '?', '+', '\n', '\r']);
-    if is_of_names
-        && (head.len() > 1 && rest.starts_with(['(', '['])
-            || rest.starts_with('<')
-                && !has_digit
-                && first.starts_with(char::is_uppercase)
-                && !rest.starts_with("</")
-                && !rest.starts_with("<br"))
-    {
-        return true;
-    }
-    if is_path
-        && (!has_digit || is_in(PROGRAM_OBJECTS, &first.to_lowercase()))
-        && (ends || rest.starts_with(' '))
-    {
-        return true;
-    }
-    if is_in(CODE_WORDS, first) && rest.starts_with(' ') {
-        return true;
-    }
-    if !is_identifier(head)
-        || has_digit
-        || content[len..].starts_with(|c: char| !c.is_whitespace() && !",;)".contains(c))
-    {
-        return false;
-    }
-    let rest = rest.trim_start_matches([' ', '\t']);
-    let is_named_after = head == name || normalized_words(head).len() > 1 && secret_kind(head).is_some();
-    let is_type = separator.starts_with(':')
-        && head.starts_with(char::is_uppercase)
-        && head.contains(char::is_lowercase)
-        && (rest.starts_with([',', ')', '=', '{', '|', '?']) || rest.starts_with(';'));
-    is_named_after || is_type || is_statement || separator.contains(":=")
 }
 
 /// Returns true if a value looks like a label for people, in any language: words that begin with a capital, without digits.

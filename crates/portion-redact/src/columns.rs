@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use portion_text::notation::terminal_columns;
 
-use super::name::is_in;
+use super::pattern::is_in;
 use super::short_password::password_column;
 use super::value::Form;
 use super::{Findings, NameMatch, REDACTED, RedactionRules};

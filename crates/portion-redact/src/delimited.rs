@@ -16,7 +16,6 @@ mod header;
 mod row;
 mod single_column;
 
-use super::code::is_source_code;
 use super::{Findings, RedactionRules};
 use header::{Header, LinesAround};
 use row::{RowReader, is_rule, line_at};
@@ -44,12 +43,9 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
             .filter(|header| header.begins_table(&around) && has_complete_row(&mut reader, at, header));
         around = LinesAround { before_previous: around.previous, previous: Some(line), ..around };
         around.has_gap = false;
-        let Some(mut header) = header else { continue };
-        if header.delimiter == ',' && is_source_code(text) {
-            return;
-        }
+        let Some(header) = header else { continue };
         let last_row;
-        (at, last_row) = redact_table(&mut reader, at, &mut header, found);
+        (at, last_row) = redact_table(&mut reader, at, &header, found);
         around.previous = last_row.or(Some(line));
     }
 }
@@ -58,7 +54,7 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
 fn redact_table<'t>(
     reader: &mut RowReader<'t>,
     mut at: usize,
-    header: &mut Header<'t>,
+    header: &Header<'t>,
     found: &mut Findings,
 ) -> (usize, Option<&'t str>) {
     let (text, mut last_row) = (reader.text, None);
@@ -79,18 +75,6 @@ fn redact_table<'t>(
         let row = find_row(reader, at, header).filter(|row| row.is_complete && !header.is_single());
         let Some(row) = row else { return (at, last_row) };
         at = row.start;
-        // Certain names after a gap are those of a header, but may still be a row: the columns of the header above stay hidden.
-        let later = header.detect_below(line_at(text, at)).filter(|later| {
-            let may_be_header = !header.has_value_heading && later.delimiter == header.delimiter;
-            may_be_header && later.width() == header.width() && later.is_certain()
-        });
-        if let Some(later) = later {
-            let above = header.add_columns(&later);
-            if let Some((cells, next)) = reader.read_row(at, header.delimiter) {
-                above.redact_row(text, &cells, found);
-                at = next;
-            }
-        }
     }
 }
 
@@ -114,7 +98,11 @@ fn find_row(reader: &mut RowReader<'_>, from: usize, header: &Header<'_>) -> Opt
             continue;
         }
         if let Some((cells, end)) = header.read_row(reader, start) {
-            let begins_table = || is_rule(line_at(text, end)) && header.detect_below(line).is_some();
+            let begins_table = || {
+                header.detect_below(line).is_some_and(|below| {
+                    is_rule(line_at(text, end)) || !header.has_value_heading && below.is_certain()
+                })
+            };
             let is_complete = cells.len() == header.width() && !(has_gap && begins_table());
             return Some(FoundRow { start, end, is_complete });
         }

@@ -1,84 +1,53 @@
-//! Redacts the values of flags in commands: `--password hunter2`, `curl -u ann:hunter2`.
+//! Redacts the values of flags in commands: `--password hunter2`, and the item below one in YAML.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::code::TextFacts;
-use super::name::{SecretKind, is_in};
+use super::name::SecretKind;
+use super::pattern::{is_in, regex};
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, line_end, value_after};
-use super::value::{Form, is_secret_value, is_word};
+use super::value::{is_secret_value, is_word};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
 const MAX_FLAG_BYTES: usize = 64;
-const MARK: &str = "--";
+/// A flag, and what stands between it and its value.
+static FLAG: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"(?:^|[\s"'`(\[])(--[\w-]{1,62})(?:["']|[ \t]|\r?\n)"#));
+/// Words beside a flag that stands in a sentence: `the --password option of`.
+const SENTENCE_WORDS: &str = "and the of can cannot can't instead is are may must to or via with for";
+/// Words that describe the value of a flag.
+const PLACEHOLDERS: &str = "FILE NAME PATH STRING TEXT VALUE";
 
 /// Hides the values of the flags in a text that follow after a space. Where `=` follows, the flag is a setting.
 pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, found: &mut Findings) {
-    for at in memmem::find_iter(text.as_bytes(), MARK) {
-        if text[..at].ends_with(|c: char| !c.is_whitespace() && !"\"'`([".contains(c)) {
+    for flag in FLAG.captures_iter(text).filter_map(|found| found.get(1)) {
+        if !is_hidden_flag(rules, flag.as_str()) {
             continue;
         }
-        let near = &text[at..text.floor_char_boundary(at + MAX_FLAG_BYTES)];
-        let len = near.find(|c: char| c.is_whitespace() || "\"'".contains(c));
-        let Some(len) = len.filter(|len| is_hidden_flag(rules, &near[..*len])) else { continue };
-        let flag = &near[..len];
-        if let Some((start, end)) = item_below(text, at, at + len) {
-            found.hide(flag, start..end);
+        if let Some((start, end)) = item_below(text, flag.start(), flag.end()) {
+            found.hide(flag.as_str(), start..end);
             continue;
         }
-        if !near[len..].starts_with([' ', '\t']) {
+        let value = value_after(text, flag.end(), ValueExtent::Word);
+        let Some((start, end)) = value.filter(|_| text[flag.end()..].starts_with([' ', '\t'])) else {
             continue;
-        }
-        let Some((start, end)) = value_after(text, at + len, ValueExtent::Word) else { continue };
+        };
         let value = &text[start..end];
-        let is_in_text =
-            is_word(value) && is_in_sentence(line_before(text, at), &text[end..line_end(text, end)]);
+        let before = line_before(text, flag.start()).split_whitespace().next_back();
+        let mut around = before.into_iter().chain(text[end..line_end(text, end)].split_whitespace().take(2));
+        let is_in_text = is_word(value) && around.any(|word| is_in(SENTENCE_WORDS, word));
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
-        let is_value = text[at + len..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
+        let is_value = text[flag.end()..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
             && !is_in_text
-            && !is_in("FILE NAME PATH STRING TEXT VALUE", value)
-            && is_secret_value(
-                SecretKind::Password,
-                &flag[MARK.len()..],
-                value,
-                form(facts, text, start, end),
-            );
-        if is_value {
-            found.hide(flag, start..end);
-        }
-    }
-}
-
-/// Returns true for a flag in a sentence, given what stands before and after it and its next word: `the --password option of`.
-fn is_in_sentence(before: &str, after: &str) -> bool {
-    let mut words = before.split_whitespace().rev().take(1).chain(after.split_whitespace().take(2));
-    words.any(|word| is_in("and the of can cannot can't instead is are may must to or via with for", word))
-}
-
-/// Hides the passwords of logins in commands: `curl -u ann:hunter2`.
-pub(super) fn redact_logins(text: &str, found: &mut Findings) {
-    for begin in memmem::find_iter(text.as_bytes(), "curl ") {
-        let mut is_continued = true;
-        let mut lines = text[begin..].split_inclusive('\n');
-        let len = lines
-            .by_ref()
-            .take_while(|line| std::mem::replace(&mut is_continued, line.trim_end().ends_with('\\')));
-        let command = &text[begin..begin + len.map(str::len).sum::<usize>()];
-        for at in [" -u", " --user"]
-            .iter()
-            .flat_map(|flag| command.match_indices(flag))
-            .map(|(at, flag)| begin + at + flag.len())
-        {
-            let value =
-                value_after(text, at, ValueExtent::Word).filter(|_| text[at..].starts_with([' ', '=']));
-            let Some((start, end)) = value else { continue };
-            let password = text[start..end].split_once(':').map_or("", |(_, password)| password);
-            let is_shown = !password.starts_with(['[', '<', '(']);
-            if is_shown && is_secret_value(SecretKind::Password, "", password, Form::Data) {
-                found.hide("password", end - password.len()..end);
-            }
+            && !is_in(PLACEHOLDERS, value);
+        let form = form(facts, text, start, end);
+        if is_value && is_secret_value(SecretKind::Password, &flag.as_str()[2..], value, form) {
+            found.hide(flag.as_str(), start..end);
         }
     }
 }
@@ -89,13 +58,13 @@ fn item_below(text: &str, at: usize, end: usize) -> Option<(usize, usize)> {
     let indent = lead.strip_suffix("- ")?;
     let rest = text[end..].trim_start_matches(['"', '\'']).trim_start_matches([' ', '\t', '\r']);
     let item = rest.strip_prefix('\n')?.strip_prefix(indent)?.strip_prefix("- ")?;
-    let is_value = !item.trim_start_matches(['"', '\'']).starts_with(MARK) && !item.starts_with(REDACTED);
+    let is_value = !item.trim_start_matches(['"', '\'']).starts_with("--") && !item.starts_with(REDACTED);
     value_after(text, text.len() - item.len(), ValueExtent::Line).filter(|_| is_value)
 }
 
 /// Returns true for a flag whose value is hidden.
 pub(super) fn is_hidden_flag(rules: &RedactionRules, flag: &str) -> bool {
-    let Some(name) = flag.strip_prefix(MARK).filter(|_| flag.len() <= MAX_FLAG_BYTES) else { return false };
+    let Some(name) = flag.strip_prefix("--").filter(|_| flag.len() <= MAX_FLAG_BYTES) else { return false };
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
     is_name && !name.starts_with("no-") && rules.match_name(name).is_hidden()
 }

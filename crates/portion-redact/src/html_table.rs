@@ -3,64 +3,24 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
-use portion_text::html::{CellSpan, plain_text};
+use portion_text::document_table::{HtmlCell, HtmlRow, html_rows, html_tables};
+use portion_text::html::plain_text;
 
 use super::columns::match_column_name;
-use super::name::is_in;
 use super::value::{Form, is_linguistic_name};
 use super::{Findings, NameMatch, RedactionRules};
 
-/// Maximum bytes of a tag, and of its name.
-const MAX_TAG_BYTES: usize = 512;
-const MAX_NAME_BYTES: usize = 8;
 /// Maximum cells that span rows, which limits the work for each row.
 const MAX_SPANNING: usize = 256;
 /// Maximum bytes of a heading, with its marks.
 const MAX_HEADING_BYTES: usize = 256;
-/// The tags that are read.
-const TAGS: &str = "table /table thead /thead tr /tr th /th td /td";
 
 /// Hides the cells of the tables of a text. The work is proportional to the text.
 pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
-    let (mut table, mut done): (Option<Table>, usize) = (None, 0);
-    for at in memchr_iter(b'<', text.as_bytes()) {
-        let near = &text[at + 1..text.floor_char_boundary(at + MAX_TAG_BYTES)];
-        let tag = near.split('>').next().unwrap_or_default();
-        let (name, attributes) = tag.split_at(tag.find(char::is_whitespace).unwrap_or(tag.len()));
-        let name = name[..name.floor_char_boundary(MAX_NAME_BYTES)].to_ascii_lowercase();
-        // What stands in a tag that lacks its `>` is no tag.
-        if at < done || tag.len() == near.len() || !is_in(TAGS, &name) {
-            continue;
-        }
-        done = at + 1 + tag.len() + 1;
-        if name == "table" {
-            table = Some(Table::default());
-            continue;
-        }
-        let Some(open) = &mut table else { continue };
-        open.close_cell(at);
-        if matches!(name.as_str(), "th" | "td") {
-            open.cell = Some((done, name == "th", CellSpan::of_tag(attributes)));
-        } else if !matches!(name.as_str(), "/th" | "/td") {
-            open.finish_row(rules, text, found);
-        }
-        match name.as_str() {
-            "thead" | "/thead" => open.is_in_head = name == "thead",
-            "/table" => table = None,
-            _ => {}
-        }
+    for span in html_tables(text) {
+        let mut table = Table::default();
+        html_rows(text, span).for_each(|row| table.redact_row(rules, text, &row, found));
     }
-    if let Some(mut open) = table {
-        open.close_cell(text.len());
-        open.finish_row(rules, text, found);
-    }
-}
-
-struct Cell {
-    content: Range<usize>,
-    is_heading: bool,
-    columns: Range<usize>,
 }
 
 /// A table that is being read.
@@ -68,94 +28,87 @@ struct Cell {
 struct Table {
     /// Hidden columns with their headings.
     hidden: Vec<(Range<usize>, String, NameMatch)>,
-    /// True in the rows of `<thead>`.
-    is_in_head: bool,
     /// True after the first row of names.
     has_names: bool,
     /// True after the first row that is no row of the header.
     has_body: bool,
-    row: Vec<Cell>,
-    /// Number of the row, from 0.
-    row_number: usize,
-    next_column: usize,
-    /// Columns that cells span beyond their row, and the last row.
+    /// Columns that cells span beyond their row, and the number of further rows.
     spanning: Vec<(Range<usize>, usize)>,
-    /// The open cell: the start of its content, whether it is a heading, and what it spans.
-    cell: Option<(usize, bool, CellSpan)>,
 }
 
 impl Table {
-    fn close_cell(&mut self, end: usize) {
-        let Some((start, is_heading, span)) = self.cell.take() else { return };
-        while let Some((above, _)) = self.spanning.iter().find(|(above, _)| above.contains(&self.next_column))
-        {
-            self.next_column = above.end;
-        }
-        let columns = self.next_column..self.next_column + span.columns;
-        self.next_column = columns.end;
-        self.row.push(Cell { content: start..end, is_heading, columns: columns.clone() });
-        if span.rows > 1 && self.spanning.len() < MAX_SPANNING {
-            self.spanning.push((columns, self.row_number + span.rows - 1));
-        }
+    /// Returns the columns of the cells of a row.
+    fn columns_of(&mut self, row: &HtmlRow) -> Vec<Range<usize>> {
+        let above = std::mem::take(&mut self.spanning);
+        self.spanning.extend(
+            above.iter().filter(|(_, rows)| *rows > 1).map(|(columns, rows)| (columns.clone(), rows - 1)),
+        );
+        let mut next = 0;
+        let place = |cell: &HtmlCell| {
+            while let Some((spanning, _)) = above.iter().find(|(columns, _)| columns.contains(&next)) {
+                next = spanning.end;
+            }
+            let columns = next..next + cell.column_count;
+            next = columns.end;
+            if cell.row_count > 1 && self.spanning.len() < MAX_SPANNING {
+                self.spanning.push((columns.clone(), cell.row_count - 1));
+            }
+            columns
+        };
+        row.cells.iter().map(place).collect()
     }
 
     /// Returns true if a row belongs to the header: it is in `<thead>`, has only headings, or is the first one below a row of
     /// one cell, which names the table.
-    fn is_header(&mut self, row: &[Cell]) -> bool {
-        let is_caption = matches!(row, [cell] if cell.columns.len() > 1);
-        let is_header =
-            !self.has_body && (!self.has_names || self.is_in_head || row.iter().all(|cell| cell.is_heading));
+    fn is_header(&mut self, row: &HtmlRow) -> bool {
+        let is_caption = matches!(row.cells.as_slice(), [cell] if cell.column_count > 1);
+        let is_header = !self.has_body && (!self.has_names || row.is_in_head || row.is_header());
         self.has_names |= is_header && !is_caption;
         self.has_body |= !is_header;
         is_header
     }
 
-    fn finish_row(&mut self, rules: &RedactionRules, text: &str, found: &mut Findings) {
-        let row = std::mem::take(&mut self.row);
-        self.next_column = 0;
-        if row.is_empty() {
-            return;
-        }
-        self.row_number += 1;
-        self.spanning.retain(|(_, last)| *last >= self.row_number);
-        let mut hide = |cell: &Cell, name: &str, verdict: NameMatch| {
-            let content = &text[cell.content.clone()];
-            let start = cell.content.end - content.trim_start().len();
-            let shown = content.trim();
+    fn redact_row(&mut self, rules: &RedactionRules, text: &str, row: &HtmlRow, found: &mut Findings) {
+        let columns = self.columns_of(row);
+        let mut hide = |index: usize, name: &str, verdict: NameMatch| {
+            let cell = &row.cells[index].content;
+            let content = &text[cell.clone()];
+            let (start, shown) = (cell.end - content.trim_start().len(), content.trim());
             if verdict.hides(name, shown, Form::Data) {
                 found.hide(name, start..start + shown.len());
             }
         };
-        let contents = row.iter().map(|cell| &text[cell.content.clone()]);
-        let is_long = |content: &str| content.len() > MAX_HEADING_BYTES;
-        let headings: Vec<String> =
-            contents.map(|content| plain_text(if is_long(content) { "" } else { content })).collect();
+        let contents = row.cells.iter().map(|cell| &text[cell.content.clone()]);
+        let heading =
+            |content: &str| plain_text(if content.len() > MAX_HEADING_BYTES { "" } else { content });
+        let headings: Vec<String> = contents.map(heading).collect();
         let hidden_name = |index: usize| {
             let verdict = match_column_name(rules, &headings[index]).among(&headings);
             verdict.is_hidden().then(|| (headings[index].clone(), verdict))
         };
-        let is_below = |(columns, ..): &&(Range<usize>, String, NameMatch), cell: &Cell| {
-            columns.start < cell.columns.end && cell.columns.start < columns.end
+        let above = |hidden: &[(Range<usize>, String, NameMatch)], index: usize| {
+            let own = &columns[index];
+            hidden.iter().find(|(above, ..)| above.start < own.end && own.start < above.end).cloned()
         };
-        if let [name, value] = &*row
-            && !value.is_heading
+        if let [_, value] = row.cells.as_slice()
+            && !value.is_header
             && !is_linguistic_name(&headings[1])
-            && !self.hidden.iter().any(|hidden| is_below(&hidden, name))
+            && above(&self.hidden, 0).is_none()
             && let Some((name, verdict)) = hidden_name(0)
         {
-            hide(value, &name, verdict);
+            hide(1, &name, verdict);
             self.has_names = true;
             return;
         }
-        let is_header = self.is_header(&row);
-        for (index, cell) in row.iter().enumerate() {
-            let above = self.hidden.iter().find(|hidden| is_below(hidden, cell));
+        let is_header = !row.cells.is_empty() && self.is_header(row);
+        for (index, own) in columns.iter().enumerate() {
+            let above = above(&self.hidden, index);
             // Outside of the header of the table, a row of headings may have values.
-            let may_be_name = is_header && (self.is_in_head || above.is_none());
+            let may_be_name = is_header && (row.is_in_head || above.is_none());
             if let Some((name, verdict)) = hidden_name(index).filter(|_| may_be_name) {
-                self.hidden.push((cell.columns.clone(), name, verdict));
+                self.hidden.push((own.clone(), name, verdict));
             } else if let Some((_, name, verdict)) = above {
-                hide(cell, name, *verdict);
+                hide(index, &name, verdict);
             }
         }
     }

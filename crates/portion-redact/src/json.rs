@@ -26,8 +26,10 @@ mod rows;
 const MAX_PATH_STEPS: usize = 12;
 /// Maximum containers around one that is read a second time.
 const MAX_READ_DEPTH: usize = 16;
-/// Members of a Kubernetes secret, and of a list of such, that decide.
-const KIND_KEYS: [&str; 4] = ["kind", "items", "data", "stringData"];
+/// Members of a Kubernetes secret, and of a list of such, that decide, and the result of a resource.
+const KIND_KEYS: [&str; 5] = ["kind", "items", "data", "stringData", RESULT_KEY];
+/// Name of the password in the attributes of a `random_password` of Terraform.
+const RESULT_KEY: &str = "result";
 
 /// The hidden parts of the JSON of a text.
 #[derive(Debug, Default)]

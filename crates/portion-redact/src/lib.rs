@@ -19,11 +19,12 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `rules` | what an operator writes, and the match of a name |
-//! | `name` | the names of secrets, by their words, and what their values usually are |
-//! | `value`, `code` | the rule: whether a value under such a name is a secret, or a message, a reference, a type, source code |
+//! | `name` | the names of secrets: patterns over their words |
+//! | `value`, `code` | the rule: patterns for what speaks of a secret: a message, a reference, a type, source code |
+//! | `pattern` | word lists and regular expressions |
 //! | `prefilter` | the places at which a secret may begin; a text without one is not read |
 //! | `json` | members, pairs, tables and Kubernetes secrets: an object is decided when it ends. `fragment` completes JSON that is cut off |
-//! | `view` | a copy of a text with the same offsets, in which unusual settings are written as usual |
+//! | `view` | patterns of unusual settings, and a copy of a text with the same offsets in which they are written as usual |
 //! | `text`, `text_*`, `setting_*`, `yaml`, `yaml_property`, `flag` | settings in text: their names, values and the names around them |
 //! | `columns` | the hidden columns of a table, and the tables of terminals |
 //! | `delimited`, `html_table`, `sql`, `markup`, `manifest` | tables, statements, elements and manifests |
@@ -46,6 +47,7 @@ mod name;
 mod notation;
 mod numbered;
 mod pair;
+mod pattern;
 mod prefilter;
 mod rules;
 mod setting_path;

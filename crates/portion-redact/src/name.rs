@@ -1,5 +1,10 @@
 //! Recognizes the names of secrets by their words: `wifiPassword`, `session_token`, `door-code`.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern::regex;
 use super::prefilter::may_hold;
 
 /// Kind of the value under the name of a secret.
@@ -20,26 +25,28 @@ pub(super) enum SecretKind {
 
 /// Words that make every name containing them a secret.
 const SECRET_WORDS: &str = "password passwords passwd pwd passphrase passcode passkey secret secrets credential credentials \
-    cred creds authorization cookie cookies ssn cvv cvc cvv2 pin bearer jwt otp totp psk presharedkey mnemonic seedphrase connstr";
-/// Words before `key`, `code`, `number`, `string`, `tokens` and `phrase` that make a secret together.
+    cred creds authorization ssn cvv cvc cvv2 bearer jwt otp totp psk presharedkey mnemonic seedphrase connstr";
+/// Words that make a secret together, which may be plural.
 const SECRET_PAIRS: &[(&str, &str)] = &[
     (
         "api access private secret signing encryption decryption ssh auth shared master service wifi license account \
          subscription recovery preshared network storage deploy admin webhook hmac unseal symmetric session app application client",
-        "key",
+        "keys?",
     ),
     (
         "door security access entry gate lock lockbox keybox alarm pin keypad verification auth authorization recovery backup \
          onetime wifi building mfa otp 2fa factor unlock pairing sms",
-        "code",
+        "codes?",
     ),
-    ("key", "content"),
+    ("key", "contents?"),
     ("card cc", "number"),
-    ("connection conn", "string"),
-    ("connection conn", "str"),
-    ("access refresh auth api device", "token"),
+    ("connection conn", "(?:string|strs?)"),
+    ("access refresh auth api device", "tokens?"),
     ("seed recovery mnemonic backup", "phrase"),
 ];
+/// Words that name other things, too: `pin-project` is no PIN, and `Cookies sold` is no cookie.
+const AMBIGUOUS_WORDS: &str =
+    "pin $| pin (?:codes?|number) | cookies? $| cookies? (?:value|string|header|secret) ";
 /// Words before `pass` and `pw` that make a secret. Other passes are results of tests, steps or tickets.
 const PASSWORD_OWNERS: &str = "account admin amqp ansible app archive auth become bind client database db email ftp gmail http \
     imap jdbc keystore ldap login mail mongo mongodb mqtt mssql mysql oracle pg pgsql pop postgres postgresql rabbitmq redis require root \
@@ -48,43 +55,82 @@ const PASSWORD_OWNERS: &str = "account admin amqp ansible app archive auth becom
 const SECRET_SUFFIXES: &str = "password passwd passphrase passwort kennwort contraseña wachtwoord secret apikey apikeys accesskey \
     privatekey secretkey accountkey accesstoken refreshtoken authtoken sessiontoken idtoken apitoken doorcode securitycode pincode \
     cardnumber connectionstring";
-/// Words for an access to a building, and the words after them that make it a secret: information for a
-/// guest alone, such as `keyPickup` or `gate_instructions`.
-const ENTRY_NOUNS: &str = "access alarm building buzzer door elevator entrance entry garage gate intercom key keybox keypad keys \
-    keysafe lock lockbox padlock safe smartlock";
-const ENTRY_SECRETS: &str = "code codes collection combination combo handover instruction instructions keycode location passcode \
-    pickup pin";
+/// Words for an access to a building, and the words after them that make it a secret: information for a guest alone, such as
+/// `keyPickup` or `gate_instructions`. Software has codes of pressed keys, and instructions of locks.
+const ENTRY_NOUNS: &str =
+    "access alarm building buzzer door elevator entrance entry garage gate intercom padlock safe smartlock";
+const ENTRY_SECRETS: &str = "code codes combination combo instruction instructions keycode passcode pin";
+const KEY_PLACES: &str = "keybox keypad keys keysafe lockbox";
+const KEY_SECRETS: &str = "handover instruction instructions keycode location passcode pickup pin";
+const LOCK_SECRETS: &str = "code codes combination combo instructions keycode passcode pin";
 /// Words that make a secret after `wifi`.
 const WIFI_SECRETS: &str = "code credentials key login pass password psk user username";
 /// Last words of names that describe an entry and let nobody in: `keyPickupFee`, `doorCodeUpdatedOn`.
 const ENTRY_METADATA_WORDS: &str = "amount at cost count date enabled expiry expires fee fees id ids length on policy price required \
     status tax time type until updated valid";
-/// Names like those of an entry that software uses for other things: the code of a pressed key,
-/// instructions of a processor.
-const ENTRY_EXCEPTIONS: [&str; 6] =
-    ["key code", "key codes", "key collection", "key combination", "key combo", "lock instruction"];
-/// Words that make a secret only after words for keys.
-const KEY_ONLY_WORDS: &str = "collection handover location pickup";
 /// Words of sentences that let somebody in.
 const INSTRUCTION_WORDS: &str = "collection combination handover instruction instructions location pickup";
 /// Last words of names that describe a secret without containing it.
 const METADATA_WORDS: &str = "at date time age updated expires expiry expiration expired in ttl length len count policy type kind id \
     ids name names url uri endpoint required enabled set valid strength status limit limits usage used version format field label \
     consent banner domain path file address hint on fee price cost ref arn prefix suffix error errors message placeholder title \
-    description help budget reset symbol encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider \
+    description help budget reset resets symbol encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider \
     check checks match result results";
 /// First words of names of conditions, counts and actions.
 const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";
-/// Words beside which `token` means a place in a list or a piece of text.
-const NON_SECRET_TOKEN_WORDS: &str = "bucket ring page pagination next prev previous continuation cursor sync delta progress change resume \
+/// Words for places in a list.
+const PAGE_WORDS: &str = "page pages paging pagination next prev previous continuation cursor";
+/// Further words beside which `token` means a place in a list or a piece of text.
+const NON_SECRET_TOKEN_WORDS: &str = "bucket ring sync delta progress change resume \
     scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
 /// Words that are often written as two.
 const JOINED_WORDS: &str = "wi-fi check-in pick-up hand-over lock-box key-box key-safe key-pad pass-phrase pass-key pass-code pass-word pre-shared one-time";
 
-/// Returns true if a word is in a list.
-pub(super) fn is_in(words: &str, word: &str) -> bool {
-    !word.is_empty() && words.split(' ').any(|known| known == word)
+/// Patterns for the words of a name, with a space before and after each.
+struct NamePatterns {
+    entry: Regex,
+    no_entry: Regex,
+    instructions: Regex,
+    metadata: Regex,
+    password: Regex,
+    pair: Regex,
+    token: Regex,
+    page: Regex,
+    no_token: Regex,
+    plain: Regex,
 }
+
+static PATTERNS: LazyLock<NamePatterns> = LazyLock::new(|| {
+    let any = |words: &str| format!("(?:{})", words.replace(' ', "|"));
+    let (nouns, questions, page) = (any(ENTRY_NOUNS), any(QUESTION_WORDS), any(PAGE_WORDS));
+    let (suffixes, secrets, owners) = (any(SECRET_SUFFIXES), any(SECRET_WORDS), any(PASSWORD_OWNERS));
+    let (entry, wifi) = (any(ENTRY_SECRETS), any(WIFI_SECRETS));
+    let pairs: Vec<_> =
+        SECRET_PAIRS.iter().map(|(first, second)| format!("{} {second}", any(first))).collect();
+    let pairs = pairs.join("|");
+    let parts = SECRET_PAIRS.iter().map(|(first, second)| format!("{}|{second}|", any(first)));
+    let parts = parts.collect::<String>();
+    let [keys, key, lock] = [KEY_PLACES, KEY_SECRETS, LOCK_SECRETS].map(any);
+    let tokens = any(NON_SECRET_TOKEN_WORDS);
+    NamePatterns {
+        entry: regex(&format!(
+            " (?:{nouns} {entry}|{keys} (?:{entry}|{key}|collection)|key {key}|lock {lock}|(?:arrival|checkin) instructions?|wifi {wifi}) "
+        )),
+        no_entry: regex(&format!("^ {questions} | {} $", any(ENTRY_METADATA_WORDS))),
+        instructions: regex(&format!(" {} ", any(INSTRUCTION_WORDS))),
+        metadata: regex(&format!("^ {questions} | {} $", any(METADATA_WORDS))),
+        password: regex(&format!(
+            "{suffixes} | (?:{secrets}|{pairs}) | {owners} ?(?:pass|pw) $| {AMBIGUOUS_WORDS}"
+        )),
+        pair: regex(&format!("^ (?:{pairs}) $")),
+        token: regex(" (?:auth)?token "),
+        page: regex(&format!(" {page} ")),
+        no_token: regex(&format!(" (?:{page}|{tokens}) ")),
+        plain: regex(&format!(
+            "^(?: (?:{secrets}|{suffixes}|{parts}{nouns}|{entry}|{keys}|{key}|lock|collection|pin|cookies?|tokens?|wifi))+ $"
+        )),
+    }
+});
 
 /// Returns the kind of secret that a member of this name holds; `None` if it is no name of a secret.
 pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
@@ -98,103 +144,46 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
     if matches!(name, "_auth" | "auth") {
         return Some(if name == "auth" { SecretKind::Basic } else { SecretKind::Password });
     }
-    let words = normalized_words(name);
-    let (first, last) = (words.first()?, words.last()?);
-    if is_entry_secret(&words) {
-        let is_told = words.iter().any(|word| is_in(INSTRUCTION_WORDS, word));
+    let (words, names) = (phrase(name), &*PATTERNS);
+    if names.entry.is_match(&words) && !names.no_entry.is_match(&words) {
+        let is_told = names.instructions.is_match(&words);
         return Some(if is_told { SecretKind::Instructions } else { SecretKind::Password });
     }
-    if words.len() > 1 && (is_in(METADATA_WORDS, last) || is_in(QUESTION_WORDS, first)) {
+    if words.matches(' ').count() > 2 && names.metadata.is_match(&words) {
         return None;
     }
-    let is_pair = |pair: &[String]| {
-        SECRET_PAIRS.iter().any(|(firsts, second)| {
-            let is_second = pair[1] == *second
-                || !matches!(*second, "number" | "string" | "phrase") && {
-                    pair[1].strip_suffix('s') == Some(*second)
-                };
-            is_second && is_in(firsts, &pair[0])
-        })
-    };
-    // `pin-project` is no PIN, and `Cookies sold` is no cookie.
-    let is_other = |at: usize| {
-        let next = words.get(at + 1).map(String::as_str);
-        next.is_some_and(|next| match words[at].as_str() {
-            "pin" => !is_in("code codes number", next),
-            "cookie" | "cookies" => !is_in("value string header secret", next),
-            _ => false,
-        })
-    };
-    let ends_with_secret = |word: &String| SECRET_SUFFIXES.split(' ').any(|end| word.ends_with(end));
-    let is_secret_word =
-        |(at, word): (usize, &String)| (is_in(SECRET_WORDS, word) || ends_with_secret(word)) && !is_other(at);
-    let is_password = words.iter().enumerate().any(is_secret_word)
-        || words.windows(2).any(is_pair)
-        || is_password_of_owner(&words);
-    let is_token = words.iter().any(|word| word == "token" || word == "authtoken")
-        && !words.iter().any(|word| is_in(NON_SECRET_TOKEN_WORDS, word));
-    if is_password { Some(SecretKind::Password) } else { is_token.then_some(SecretKind::Token) }
+    let is_token = || names.token.is_match(&words) && !names.no_token.is_match(&words);
+    let is_password = names.password.is_match(&words);
+    if is_password { Some(SecretKind::Password) } else { is_token().then_some(SecretKind::Token) }
 }
 
 /// Returns the kind of a secret whose name is written as a path with slashes: `/prod/db/password`. Other keys of paths, like
 /// those of URLs, are no names; `api/key` is one of two words.
 fn kind_of_path(before: &str, last: &str) -> Option<SecretKind> {
-    let is_pair = SECRET_PAIRS
-        .iter()
-        .any(|(firsts, second)| last.eq_ignore_ascii_case(second) && is_in(firsts, &before.to_lowercase()));
+    let is_pair = || !before.contains('/') && PATTERNS.pair.is_match(&phrase(&format!("{before}_{last}")));
     let is_password = || {
-        let is_other =
-            normalized_words(last).first().is_some_and(|word| is_in("cookie cookies jwt pin bearer", word));
-        !is_other && secret_kind(last) == Some(SecretKind::Password)
+        let first = normalized_words(last).into_iter().next().unwrap_or_default();
+        !matches!(first.as_str(), "cookie" | "cookies" | "jwt" | "pin" | "bearer")
+            && secret_kind(last) == Some(SecretKind::Password)
     };
     let steps = before.split('/').filter(|step| !step.is_empty()).count();
-    (is_pair || steps > usize::from(before.starts_with('/')) && is_password()).then_some(SecretKind::Password)
-}
-
-/// Returns true for words such as `db pass`, `adminpw`.
-fn is_password_of_owner(words: &[String]) -> bool {
-    let is_pair = match words {
-        [.., owner, last] => is_in(PASSWORD_OWNERS, owner) && matches!(last.as_str(), "pass" | "pw"),
-        _ => false,
-    };
-    let is_joined = |word: &String| {
-        ["pass", "pw"]
-            .iter()
-            .any(|end| word.strip_suffix(end).is_some_and(|owner| is_in(PASSWORD_OWNERS, owner)))
-    };
-    is_pair || words.last().is_some_and(is_joined)
+    (is_pair() || steps > usize::from(before.starts_with('/')) && is_password())
+        .then_some(SecretKind::Password)
 }
 
 /// Returns true if all words of a name belong to the names of secrets: `password`, `access_token`, not `secret_x`.
 pub(super) fn is_plain_secret_name(name: &str) -> bool {
-    let is_known = |word: &String| {
-        is_in(SECRET_WORDS, word)
-            || is_in(SECRET_SUFFIXES, word)
-            || is_in(ENTRY_NOUNS, word)
-            || is_in(ENTRY_SECRETS, word)
-            || matches!(word.as_str(), "token" | "tokens" | "wifi")
-            || SECRET_PAIRS.iter().any(|(firsts, second)| is_in(firsts, word) || word == second)
-    };
-    normalized_words(name).iter().all(is_known)
+    PATTERNS.plain.is_match(&phrase(name))
 }
 
-/// Returns true if words name an access to a building or its network.
-fn is_entry_secret(words: &[String]) -> bool {
-    let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
-    if is_in(QUESTION_WORDS, first) || is_in(ENTRY_METADATA_WORDS, last) {
-        return false;
-    }
-    words.windows(2).any(|pair| {
-        let (thing, what) = (pair[0].as_str(), pair[1].as_str());
-        let entry = is_in(ENTRY_NOUNS, thing)
-            && is_in(ENTRY_SECRETS, what)
-            && !ENTRY_EXCEPTIONS.contains(&&*format!("{thing} {what}"));
-        let holds_keys = thing.starts_with("key") || thing == "lockbox";
-        let entry = entry && (holds_keys || !is_in(KEY_ONLY_WORDS, what));
-        let arrival =
-            matches!(thing, "arrival" | "checkin") && matches!(what, "instruction" | "instructions");
-        entry || arrival || thing == "wifi" && is_in(WIFI_SECRETS, what)
-    })
+/// Returns true for the name of what holds places in a list: in `pagination`, a `token` is one.
+pub(super) fn is_of_pages(name: &str) -> bool {
+    PATTERNS.page.is_match(&phrase(name))
+}
+
+/// Returns the words of a name with a space before and after each.
+fn phrase(name: &str) -> String {
+    format!(" {} ", normalized_words(name).join(" "))
 }
 
 /// Returns the words of a name without trailing digits, with a common spelling for `Wi-Fi`, `key-pickup`

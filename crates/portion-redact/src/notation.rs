@@ -39,7 +39,10 @@ fn strings_of(json: &str, edit: &TextEdit) -> Vec<String> {
 
 /// Finds the secrets in a text that is data of a notation. `strings`: levels of strings that are searched for JSON.
 pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize, found: &mut Findings) {
-    let Some(FoundData { notation, json, .. }) = notation::read(text) else { return };
+    // A manifest in braces.
+    let is_manifest = || text.trim_start().starts_with(['{', '-']) && text.contains("kind: ");
+    let data = notation::read(text).or_else(|| is_manifest().then(|| notation::read_yaml(text)).flatten());
+    let Some(FoundData { notation, json, .. }) = data else { return };
     let hidden = json::redact(rules, &json, strings).found;
     let values: HashSet<String> = hidden.edits.iter().flat_map(|edit| strings_of(&json, edit)).collect();
     let values: Vec<String> = values.into_iter().filter(|value| value.len() >= MIN_VALUE_BYTES).collect();

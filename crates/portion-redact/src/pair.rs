@@ -2,7 +2,7 @@
 //!
 //! The name of the secret stands in a value there, and the member that holds the secret has a general name.
 
-use super::name::is_in;
+use super::pattern::is_in;
 use super::value::is_name;
 use super::{NameMatch, RedactionRules};
 

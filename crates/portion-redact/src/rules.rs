@@ -5,7 +5,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::edit::REDACTED;
-use super::name::{self, SecretKind, is_in};
+use super::name::{self, SecretKind};
+use super::pattern::is_in;
 use super::value::{Form, is_linguistic_name, is_secret_value};
 
 /// The word for no rules at all.

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::code::TextFacts;
-use super::name::is_in;
+use super::pattern::is_in;
 use super::text_name::quote_before;
-use super::text_value::{ValueExtent, container_after, typed_value_start, value_after};
+use super::text_value::{ValueExtent, container_after, line_end, typed_value_start, value_after};
 use super::text_value_rest::extended_end;
 use super::value::Form;
 use super::yaml_property::after_properties;
@@ -101,8 +101,8 @@ pub(super) fn form<'t>(facts: &TextFacts<'_>, text: &'t str, start: usize, end: 
         return if facts.is_source_code() { Form::Literal { is_argument } } else { Form::Data };
     }
     let separator = before.trim_end_matches([' ', '\t', ':', '=', '>']).len();
-    let after = &text[end..text.floor_char_boundary(end + MAX_AFTER_BYTES)];
-    Form::Bare { separator: &before[separator..], after: after.split('\n').next().unwrap_or_default() }
+    let line_end = line_end(text, end).min(text.floor_char_boundary(end + MAX_AFTER_BYTES));
+    Form::Bare { line: text[separator..line_end].trim_end_matches('\r') }
 }
 
 /// Returns true if an array or object without JSON around it holds a secret. What describes a member holds none:
@@ -114,25 +114,23 @@ fn holds_secrets(setting: Setting<'_>, container: &str) -> bool {
         return !inside.trim_matches([' ', ']', '}']).is_empty();
     }
     let is_object = container.starts_with('{');
-    let mut items = inside.split([',', '\n', ';', '[', '{']).filter_map(|item| {
+    let items = inside.split([',', '\n', ';', '[', '{']).filter_map(|item| {
         let item = item.trim_end_matches([' ', ']', '}', '\r']).trim();
         let (key, value) = if is_object { item.split_once([':', '='])? } else { ("", item) };
         let value = value.trim_start_matches(['>', '=']).trim();
-        let is_quoted = value.starts_with(['"', '\'']);
-        let form = match is_quoted {
+        // A path.
+        (!value.starts_with('/')).then(|| (key.trim().trim_matches(['"', '\'']), value))
+    });
+    let (mut is_described, mut is_secret) = (false, false);
+    for (key, value) in items.take(MAX_ITEMS) {
+        let line = format!("= {value}");
+        let form = match value.starts_with(['"', '\'']) {
             _ if facts.is_source_code() => Form::Literal { is_argument: true },
             true => Form::Data,
-            false => Form::Bare { separator: " ", after: "" },
+            false => Form::Bare { line: &line },
         };
-        let key = key.trim().trim_matches(['"', '\'']);
-        // An expression in a program, or a path.
-        (is_quoted || !value.starts_with('/')).then(|| (key, value.trim_matches(['"', '\'']), form))
-    });
-    let describes = |key: &str| is_in(DESCRIBING_KEYS, key);
-    let mut is_described = false;
-    let is_secret = items.by_ref().take(MAX_ITEMS).fold(false, |is_secret, (key, value, form)| {
-        is_described |= describes(key);
-        is_secret || verdict.hides(name, value, form)
-    });
+        is_described |= is_in(DESCRIBING_KEYS, key);
+        is_secret |= verdict.hides(name, value.trim_matches(['"', '\'']), form);
+    }
     is_secret && !is_described
 }

@@ -1,6 +1,6 @@
 //! Recognizes passwords under names that mean other things, too: `pass` is the result of a test, or a step of a compiler.
 
-use super::name::is_in;
+use super::pattern::is_in;
 use super::text_value::line_before;
 
 /// Maximum bytes of a setting and the line below it that are read.

@@ -2,25 +2,34 @@
 //! below the `CREATE TABLE` of the table, `COPY users (name, password) FROM stdin;`, `IDENTIFIED BY 'x'`.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
+use regex::Regex;
 
 use super::columns::Columns;
-use super::name::is_in;
+use super::pattern::regex;
 use super::text_value::item_len;
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a list of columns, and of its columns.
 const MAX_COLUMNS_BYTES: usize = 16 << 10;
 const MAX_COLUMNS: usize = 1_024;
-/// Maximum bytes of the password of a user, and maximum values without an end that are searched for it.
-const MAX_PASSWORD_BYTES: usize = 1 << 10;
+/// Maximum bytes of a statement before the password of a user, and maximum values without an end that are searched for it.
+const MAX_STATEMENT_BYTES: usize = 1 << 10;
 const MAX_OPEN_VALUES: usize = 256;
 /// Maximum bytes of the name of a table.
 const MAX_TABLE_NAME_BYTES: usize = 256;
-/// Words before the columns of a table, before rows, and before the password of a user. Case does not matter.
-const KEYWORDS: [&str; 5] = ["create table", "values", "from stdin", "password '", "identified "];
+/// Words before the columns of a table, and before rows. Case does not matter.
+const KEYWORDS: [&str; 3] = ["create table", "values", "from stdin"];
+/// The password of a user: after `IDENTIFIED`, with or without a plugin, also without quotes.
+static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?i)password '([^'\n]*)|identified (?:by|(?:with|via)\s+\S+\s+(?:by|as|using))\s+(?:(?:values|password)\s+)?(?:'([^'\n]*)|"([^"\n]*)|([^\s;'"]+))"#,
+    )
+});
+/// Statements about users, in which a password may have no quotes.
+const USER_STATEMENTS: [&str; 3] = ["create user", "alter user", "grant "];
 const QUOTES: [char; 5] = ['"', '`', '[', ']', '\''];
 
 /// Hides the values of the statements of a text. `text` has no comments between the parts of a statement.
@@ -38,10 +47,20 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
         done[kind] = match kind {
             0 => statements.read_table(end),
             1 => statements.redact_rows(start, end),
-            2 => statements.redact_copy(start),
-            4 => statements.redact_identified(end),
-            _ => statements.redact_literal(end, '\''),
+            _ => statements.redact_copy(start),
         };
+    }
+    for login in PASSWORD.captures_iter(text).filter(|_| rules.hides_secrets) {
+        let Some(password) = login.iter().skip(1).flatten().next() else { continue };
+        let before = &text
+            [text.ceil_char_boundary(password.start().saturating_sub(MAX_STATEMENT_BYTES))..password.start()];
+        let statement = before.rsplit(';').next().unwrap_or_default().to_ascii_lowercase();
+        let is_quoted = before.ends_with(['\'', '"']);
+        if (is_quoted || USER_STATEMENTS.iter().any(|words| statement.contains(words)))
+            && !matches!(password.as_str(), "" | REDACTED)
+        {
+            found.hide("password", password.range());
+        }
     }
 }
 
@@ -104,47 +123,6 @@ impl Statements<'_, '_> {
             start += line.len();
         }
         start
-    }
-
-    /// Redacts the password after `IDENTIFIED`, with or without a plugin, and returns its end. Without quotes it is one in a statement
-    /// about users alone.
-    fn redact_identified(&mut self, start: usize) -> usize {
-        let near = &self.text[start..self.text.floor_char_boundary(start + MAX_PASSWORD_BYTES)];
-        let words: Vec<&str> = near.split_whitespace().take(4).collect();
-        let is = |at: usize, words_there: &str| {
-            words.get(at).is_some_and(|word| is_in(words_there, &word.to_ascii_lowercase()))
-        };
-        let by = if is(0, "by") { 0 } else { 2 };
-        if !(by == 0 || is(0, "with via") && is(2, "by as using")) {
-            return start;
-        }
-        let at = by + 1 + usize::from(is(by + 1, "values password"));
-        let Some(value) = words.get(at) else { return start };
-        let from = value.as_ptr().addr() - self.text.as_ptr().addr();
-        if let Some(quote @ ('\'' | '"')) = value.chars().next() {
-            return self.redact_literal(from + 1, quote);
-        }
-        let before =
-            &self.text[self.text.ceil_char_boundary(start.saturating_sub(MAX_PASSWORD_BYTES))..start];
-        let statement = before.rsplit(';').next().unwrap_or_default().to_ascii_lowercase();
-        if !["create user", "alter user", "grant "].iter().any(|words| statement.contains(words)) {
-            return start;
-        }
-        self.hide_password(from, from + value.trim_end_matches(';').len())
-    }
-
-    fn hide_password(&mut self, start: usize, end: usize) -> usize {
-        if self.rules.hides_secrets && !matches!(&self.text[start..end], "" | REDACTED) {
-            self.found.hide("password", start..end);
-        }
-        end
-    }
-
-    /// Redacts the literal in quotes whose first quote ends at `start`, and returns its end.
-    fn redact_literal(&mut self, start: usize, quote: char) -> usize {
-        let near = &self.text[start..self.text.floor_char_boundary(start + MAX_PASSWORD_BYTES)];
-        let len = near.find([quote, '\n']).unwrap_or(near.len());
-        self.hide_password(start, start + len)
     }
 
     /// Returns the columns that stand in parentheses before the keyword at `at`, or those of the table that is named there;

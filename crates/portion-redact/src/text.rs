@@ -60,7 +60,6 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[J
     flag::redact(rules, &facts, text, &mut found);
     if rules.hides_secrets {
         token::redact(text, &mut found);
-        flag::redact_logins(text, &mut found);
         manifest::redact(text, &mut found);
     }
     found

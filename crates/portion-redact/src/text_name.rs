@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
 
@@ -54,21 +56,7 @@ pub(super) fn quote_before(text: &str, at: usize) -> &'static str {
 
 /// Returns a name of a URL without its percent signs: `api_key` of `api%5Fkey`.
 pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
-    if !name.contains('%') {
-        return name.into();
-    }
-    let mut pieces = name.split('%');
-    let mut decoded = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        match decoded_char(piece) {
-            Some(c) => {
-                decoded.push(c);
-                decoded.push_str(&piece[2..]);
-            }
-            None => decoded.push_str(piece),
-        }
-    }
-    decoded.into()
+    percent_decode_str(name).decode_utf8_lossy()
 }
 
 /// Returns the character whose two hexadecimal digits begin a text.

@@ -1,13 +1,20 @@
 //! Finds what continues a value in text: further lines in its quotes or below it, strings that are joined to it, and further
 //! groups of a telephone number.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::pattern::regex;
 use super::text_value::{ValueExtent, begins_string, line_before};
 
 /// Maximum bytes of a string of several lines.
 const MAX_STRING_BYTES: usize = 64 << 10;
-/// Maximum lines that continue a value without quotes, and maximum words of one.
+/// Maximum lines that continue a value without quotes.
 const MAX_LINES: usize = 8;
-const MAX_LINE_WORDS: usize = 8;
+/// Lines that do not continue a plain text in YAML: items, settings, lines of a stack trace, and long ones.
+static NO_TEXT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^(?:[\-#*|<{\["'@]|at )|: |=|:$|(?:\S+\s+){8}\S"#));
 
 /// Returns the end of the value at `start..end` with what continues it. `at`: its separator.
 pub(super) fn extended_end(
@@ -40,19 +47,12 @@ pub(super) fn extended_end(
 
 /// Returns the end of a string that is open at the end of its line, if the next quote closes it.
 fn string_end(text: &str, from: usize, quote: u8) -> Option<usize> {
-    let bytes = &text.as_bytes()[from..];
-    let bytes = &bytes[..bytes.len().min(MAX_STRING_BYTES)];
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(quote, b'\\', &bytes[at..])?;
-        if bytes[at] == quote {
-            break;
-        }
-        at = (at + 2).min(bytes.len());
-    }
-    let after = text[from + at + 1..].trim_start_matches([' ', '\t', '\r']);
-    (after.is_empty() || after.starts_with(['\n', ',', ';', ')', ']', '}', '/', '>', '#']))
-        .then_some(from + at)
+    static ENDS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+        ['"', '\'']
+            .map(|quote| regex(&format!(r"^((?s:[^{quote}\\]|\\.)*){quote}[ \t\r]*(?:$|[\n,;)\]}}/>#])")))
+    });
+    let near = &text[from..text.floor_char_boundary(from + MAX_STRING_BYTES)];
+    ENDS[usize::from(quote == b'\'')].captures(near)?.get(1).map(|inside| from + inside.end())
 }
 
 /// Returns the end of a word with the strings that are joined to it, as a shell does: `'a'"'"'b'`, `?"x"`.
@@ -65,9 +65,7 @@ fn joined_end(text: &str, start: usize, end: usize) -> usize {
         let rest = &text[at..];
         let is_joined = at > start && !text[..at].ends_with([' ', '\t', '\n']);
         match rest.chars().next() {
-            Some(quote @ ('"' | '\''))
-                if is_joined && !is_open(quote) && begins_string(rest, quote as u8) =>
-            {
+            Some(quote @ ('"' | '\'')) if is_joined && !is_open(quote) && begins_string(rest) => {
                 let len = rest[1..].find(quote).unwrap_or_default();
                 at += len + 2;
             }
@@ -84,18 +82,9 @@ fn joined_end(text: &str, start: usize, end: usize) -> usize {
 
 /// Returns the end of a telephone number with the groups after its first one: `+49 123 456`.
 fn phone_end(text: &str, start: usize, end: usize) -> usize {
-    let is_phone =
-        text[start..end].strip_prefix('+').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let mut at = end;
-    while is_phone && let Some(rest) = text[at..].strip_prefix([' ', ')']) {
-        let is_group = |c: char| c.is_ascii_digit() || "()/-.".contains(c);
-        let len = rest.find(|c| !is_group(c)).unwrap_or(rest.len());
-        if len == 0 || rest[len..].starts_with(char::is_alphanumeric) {
-            break;
-        }
-        at += 1 + len;
-    }
-    at
+    static PHONE: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^\+\d[\d()/.\-]*(?:[ )][\d()/.\-]*\d(?-u:\b)\)*)*"));
+    PHONE.find(&text[start..]).map_or(end, |phone| end.max(start + phone.end()))
 }
 
 /// Returns the end of a value with the lines below it that are indented deeper than its name: a plain text in YAML.
@@ -106,14 +95,10 @@ fn indented_end(text: &str, at: usize, mut end: usize) -> usize {
         let Some(below) = text[end..].trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') else { break };
         let line = below.lines().next().unwrap_or_default();
         let content = line.trim();
-        let is_text = !content.is_empty()
-            && !content.starts_with(['-', '#', '*', '|', '<', '{', '[', '"', '\'', '@'])
-            && !content.starts_with("at ")
-            && !content.contains(": ")
-            && !content.contains('=')
-            && !content.ends_with(':')
-            && content.split_whitespace().nth(MAX_LINE_WORDS).is_none();
-        if !is_text || line.len() - line.trim_start_matches(' ').len() <= indent {
+        if content.is_empty()
+            || NO_TEXT.is_match(content)
+            || line.len() - line.trim_start_matches(' ').len() <= indent
+        {
             break;
         }
         end = text.len() - below.len() + line.trim_end().len();

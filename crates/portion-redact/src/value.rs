@@ -3,12 +3,16 @@
 //! A secret is a value somebody can use to get in. A value that only speaks of one is none: a word that says that there is no
 //! value, a mask, a reference to a place, a type, a version, source code, a message, a label, and the name of a secret itself.
 
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use portion_json::scan::unescape;
+use regex::{Regex, RegexSet};
 
-use super::code::{is_code, is_identifier};
-use super::name::{SecretKind, is_in, is_plain_secret_name, secret_kind};
+use super::code::is_identifier;
+use super::name::{SecretKind, is_plain_secret_name, normalized_words, secret_kind};
+use super::pattern::{any_word, is_in, regex, regex_set};
 
 /// Maximum bytes of a value whose words are read. A longer one is a secret.
 const MAX_READ_BYTES: usize = 512;
@@ -20,7 +24,7 @@ const STATUS_WORDS: &str = "null none nil undefined true false n/a required opti
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
 const TYPES: &str = "string str text number int integer float boolean bool bytes byte object array list dict uuid varchar char \
-    bytea blob date datetime optional option string[] str[] secretstr securestring secretstring cstring osstring";
+    bytea blob date datetime optional option secretstr securestring secretstring cstring osstring";
 /// Architectures and tags after the name of a package: `passwd:amd64`, `jwt:latest`.
 const PACKAGE_TAGS: &str = "all any native noarch amd64 arm64 armhf armel i386 i686 x86 x64 x86_64 aarch64 ppc64el s390x riscv64 \
     mips64el latest stable edge alpine slim next";
@@ -29,18 +33,81 @@ const SENTENCE_WORDS: &str = "about already and any are as at be been before but
     enter few for forgot from had has have here how if in incorrect insert invalid is isn't least letters may missing must need needs no not \
     of on only or our please provide required see shall should than that the their them then there these they this those to too \
     type unless until upon use used using want was were what when where which while who why will with without would wrong you your";
-/// Beginnings of references to a value elsewhere.
-const REFERENCES: &str = "${ $( $[ {{ <% #{ %{ {% @{ [[ arn: vault: op:// ssm: kms: secretref: keyvault: env: file: workspace: \
-    npm: github: git+ link: catalog: projects/ @Microsoft.KeyVault !Ref !Sub !GetAtt !ImportValue #/";
-/// Characters at least one of which each of these has.
-const REFERENCE_MARKS: [char; 11] = ['$', '{', '<', '#', '%', '@', '[', '!', ':', '/', '+'];
-/// Longest symbol of a coin, in bytes.
-const MAX_SYMBOL_BYTES: usize = 5;
-/// Minimum words of a sentence after its first one.
-const MIN_SENTENCE_WORDS: usize = 4;
+/// Further first words of sentences.
+const FIRST_WORDS: &str = "a an he it she we i";
+/// Objects of programs whose members hold values.
+const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx context config cfg conf settings process os env args \
+    argv opts options params props state app user data event body session client input var local module secrets vars steps needs \
+    github values form";
+/// First words of expressions.
+const CODE_WORDS: &str =
+    "await new not return if else lambda func function fn yield typeof async throw raise in void";
 /// Names of facts about a word of a text.
 const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
     end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
+
+/// Values that speak of a secret, in any form.
+static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
+    let inside = r"[\w \-.:'/*•]";
+    let cut = r"(?:\*{3}|•{3}|…|\.{3})";
+    let version = r"(?:\d{1,6}|[x*])";
+    regex_set(&[
+        format!("^{}$", any_word(STATUS_WORDS)),
+        // A date, perhaps with a time, and a colour.
+        r"^\d{4}-\d\d-\d\d[\dT:.+\- Z]*$|^#(?:[[:xdigit:]]{3}){1,2}$".to_owned(),
+        // A secret that is masked or cut, and the place of one: `****`, `<password>`, `sk-…`, `your_token`.
+        format!(
+            r"(?s)^(?:(?i-u:bearer|basic|token) )?(?:[*•●xX.·#\-_?]{{3,}}|<{inside}+>|\[{inside}+\]|\({inside}*\pL{inside}*\)|{cut}.*|.*{cut}|(?i-u:your)[-_ ].*)$"
+        ),
+        // What stands elsewhere: a template, the name of a resource. `${PASSWORD:-hunter2}` says what the value is.
+        r"(?s)^(?:\S+\s+)?(?:\$\{(?:[^:]|:[^\-]|:-[}$])*:?-?$|\$[(\[]|\{\{|<%|#\{|%\{|\{%|@\{|\[\[|#/|!(?:Ref|Sub|GetAtt|ImportValue)|arn:|vault:|op://|ssm:|kms:|secretref:|keyvault:|env:|file:|workspace:|npm:|github:|git\+|link:|catalog:|projects/|@Microsoft\.KeyVault)".to_owned(),
+        // A block, a variable, a mark of a format.
+        r"(?s)^(?:\\[nrt])*\{(?:$|.*[}:])|^\S+\s+\{(?:$|\S*[}:]\S*$)".to_owned(),
+        r"^(?:\S+\s+)?\$(?:\d+|[A-Z_][A-Z\d_]*|[A-Za-z_.:>\-]{2,})[;,)]*$|^%(?:[\pL_]\w*%|[sdvqr]|\(.*\).*)$".to_owned(),
+        // A URL without a user, a query, and a step that is no word.
+        r"^https?://[^@?=\s/#]*(?:/(?:[^@?=\s/#]{0,8}|[^@?=\s/#\d]{9,24}))*(?:#[^@?=\s]*)?$".to_owned(),
+        // A type: `Option<String>`, `varchar(255)`, `string | null`.
+        format!(r"^[&*?]*{}\s*(?:[(<\[|=].*|null|optional|required)?[,;?!]*$", any_word(TYPES)),
+        // A version, or a range of versions: `0.5.0`, `^1.2`, `>=1.0,<2`, `9.0.2-alpine`.
+        format!(
+            r"^(?:(?:[\^~=<>!v ]*{version}(?:\.{version})+|[\^~=<>!v ]+(?:\d{{1,3}}|[x*]))(?:[-+][\w.\-+*]*)?[,| ]*)+$"
+        ),
+    ])
+});
+
+/// Values without quotes in a text that may be source code, with the separator before them and the rest of their line.
+static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
+    let lead = format!("^{LEAD}");
+    let end = r#"(?:$|[\s;,)}|&?+\]<>"'])"#;
+    regex_set(&[
+        // A call, an index, a generic type.
+        format!(r"{lead}[\pL_](?:\w|[.:]+[\pL_])+[.:]*[(\[]"),
+        format!(r"{lead}[A-Z][\pL_]*(?:[.:]+[\pL_]+)*<(?:[^/b]|b[^r])"),
+        // A path, and a member of an object.
+        format!(r"{lead}[\pL_]+(?:[.:]+[\pL_]+)+[.:]*{end}"),
+        format!(r"{lead}{}(?:[.:]+[\pL_]\w*)+[.:]*{end}", any_word(PROGRAM_OBJECTS)),
+        format!(r"{lead}(?:{}) ", CODE_WORDS.replace(' ', "|")),
+        // What is assigned: `x := list`, `x = name;`, and the type in a declaration.
+        format!(r"^\s*:=\s*{PREFIX}[\pL_]+(?:$|[\s,;)])|^(?: +[:=]*=\s*|[:=]*= +){PREFIX}[\pL_]+;"),
+        format!(r"^:[:=>]*\s*{PREFIX}[A-Z][\pL_]*[a-z][\pL_]*(?:[ \t]*[,);]|[ \t]+[={{|?])"),
+        r"^(?:\s+[:=>]+\s*|[:=>]+\s+|[=>]+|[:=>]{2,})[({]".to_owned(),
+        // The name of a resource, a rule of a grammar, the tag of a package.
+        format!(r"^\s*[:=>]+\s*[a-z_\-]{{2,}}(?:/[a-z_\-]{{2,}})+{end}"),
+        format!(r"^ +=\s*\d*\*[A-Za-z\-]{{3,}}{end}"),
+        format!(r"^:{}(?:-|\(|{end})", any_word(PACKAGE_TAGS)),
+    ])
+});
+/// A separator, and the signs before an expression.
+const LEAD: &str = r"\s*[:=>]*\s*[&*!(\-]*(?:mut )?[$@]?";
+const PREFIX: &str = r"[&*!(\-]*(?:mut )?[$@]?";
+/// A name alone after a separator.
+static NAME: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"^{LEAD}([\pL_]+)(?:$|[\s,;)])")));
+/// The beginnings of sentences after a colon or a separator: `the …`, and words of any kind.
+static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
+    let words = any_word(&format!("{SENTENCE_WORDS} {FIRST_WORDS}"));
+    regex(&format!(r"^\s*[:=>]*\s*{words}[ ,]+\pL|^: \pL+[ ,]+\pL\S*(?:\s+\S+){{3}}"))
+});
+
 /// How a value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form<'t> {
@@ -48,61 +115,69 @@ pub(super) enum Form<'t> {
     Data,
     /// As a string in source code, perhaps as the argument of a call.
     Literal { is_argument: bool },
-    /// Without quotes in a text, which may be source code: with the separator before it and what follows it.
-    Bare { separator: &'t str, after: &'t str },
+    /// Without quotes in a text, which may be source code: its line from the separator before it on.
+    Bare { line: &'t str },
 }
 
 /// Returns true if a value under the name of a secret of this kind is a secret.
 pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: Form<'_>) -> bool {
     let value = value.trim();
-    // No word for a status, and no name of a type, has a digit.
-    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    let is_masked = |value: &str| {
-        let (scheme, secret) = value.split_once(' ').unwrap_or_default();
-        is_in("bearer basic token", &scheme.to_ascii_lowercase()) && is_mask(secret)
-    };
-    if !value.contains(char::is_alphanumeric)
-        || is_date(value)
-        || is_symbol(kind, name, value)
-        || form != Form::Data
-            && value.len() > 2
-            && value.chars().all(|c| c.is_alphabetic() && value.starts_with(c))
-        || is_mask(value)
-        || is_masked(value)
-        || !has_digit && is_in(STATUS_WORDS, &lower(value))
-    {
+    if !value.contains(char::is_alphanumeric) || value.len() < 3 && value.parse::<u8>().is_ok() {
         return false;
     }
     if value.len() > MAX_READ_BYTES {
         return true;
     }
-    if is_reference(value) || is_type(value) || is_version(value) || is_label_of(name, value) {
-        return false;
-    }
-    if let Form::Bare { separator, after } = form
-        && (is_in(SHORT_STATUS_WORDS, &lower(value))
-            || value.len() < 3 && value.parse::<u8>().is_ok()
-            || is_part_of_sentence(kind, value, separator, after)
-            || is_code(name, value, separator, after)
-            || is_package_tag(value, separator)
-            || is_rule_of_grammar(value, separator)
-            || separator == ":" && secret_kind(value).is_some() && is_plain_secret_name(value))
+    if HARMLESS.is_match(value)
+        || is_symbol(kind, name, value)
+        || is_path(value)
+        || is_constant(value)
+        || is_label_of(name, value)
     {
         return false;
     }
-    if let Form::Literal { is_argument } = form
-        && !(is_random(value) || !is_argument && may_be_literal(name, value))
-    {
-        return false;
-    }
-    match kind {
-        SecretKind::Instructions => true,
-        SecretKind::Word => !is_word(value),
-        SecretKind::Basic => {
-            STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
+    let is_shown = match form {
+        Form::Data => false,
+        Form::Literal { is_argument } => {
+            !(is_random(value) || !is_argument && may_be_literal(name, value)) || is_one_letter(value)
         }
-        SecretKind::Token | SecretKind::Password => !is_message(value),
-    }
+        Form::Bare { line } => {
+            is_one_letter(value)
+                || is_in(SHORT_STATUS_WORDS, &value.to_lowercase())
+                || is_part_of_sentence(kind, value, line)
+                || EXPRESSIONS.is_match(line)
+                || NAME.captures(line).is_some_and(|found| is_name_of_variable(name, &found[1]))
+                || line.strip_prefix(':').is_some_and(|rest| rest.starts_with(value))
+                    && secret_kind(value).is_some()
+                    && is_plain_secret_name(value)
+        }
+    };
+    !is_shown
+        && match kind {
+            SecretKind::Instructions => true,
+            SecretKind::Word => !is_word(value),
+            SecretKind::Basic => {
+                STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
+            }
+            SecretKind::Token | SecretKind::Password => !is_message(value),
+        }
+}
+
+/// Returns true for one letter again and again: `xxxx`.
+fn is_one_letter(value: &str) -> bool {
+    value.len() > 2 && value.chars().all(|c| c.is_alphabetic() && value.starts_with(c))
+}
+
+/// Returns true for a variable with the name of a secret.
+fn is_name_of_variable(name: &str, variable: &str) -> bool {
+    variable == name || normalized_words(variable).len() > 1 && secret_kind(variable).is_some()
+}
+
+/// Returns true for a constant with the name of a secret: `API_TOKEN`.
+fn is_constant(value: &str) -> bool {
+    value.contains('_')
+        && value.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        && secret_kind(value).is_some()
 }
 
 /// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn.
@@ -134,32 +209,14 @@ fn may_be_literal(name: &str, value: &str) -> bool {
     is_word && value.contains(|c: char| c.is_ascii_digit()) || is_password()
 }
 
-/// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a colour.
+/// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a postal code of India.
 fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
-    let is_hex =
-        |digits: &str| matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_of_chip = || {
-        let number = value.trim_start_matches(|c: char| c.is_ascii_uppercase());
-        value.len() - number.len() == 1
-            && matches!(number.len(), 1 | 2)
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    kind == SecretKind::Token
-        && value.len() <= MAX_SYMBOL_BYTES
-        && value.bytes().all(|byte| byte.is_ascii_uppercase())
-        || value.strip_prefix('#').is_some_and(is_hex)
-        || name.eq_ignore_ascii_case("pin") && is_of_chip()
-}
-
-/// Returns true for a date, perhaps with a time: `2026-01-31T10:20:30Z`.
-fn is_date(value: &str) -> bool {
-    let (date, time) = value.split_at_checked(10).unwrap_or_default();
-    let is_digit = |at: usize, byte: u8| {
-        matches!(at, 4 | 7) == (byte == b'-') && (byte == b'-' || byte.is_ascii_digit())
-    };
-    !date.is_empty()
-        && date.bytes().enumerate().all(|(at, byte)| is_digit(at, byte))
-        && time.chars().all(|c| c.is_ascii_digit() || "T:.+-Z ".contains(c))
+    let digits = value.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    let letters = value.len() - digits.len();
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    kind == SecretKind::Token && digits.is_empty() && letters <= 5
+        || name.eq_ignore_ascii_case("pin") && is_number && letters == 1 && digits.len() < 3
+        || name.eq_ignore_ascii_case("pincode") && is_number && value.len() == 6
 }
 
 /// Returns true if a string, as written in JSON, is a secret.
@@ -181,146 +238,15 @@ pub(super) fn is_word(value: &str) -> bool {
     value.len() <= 24 && !(has(|c| c.is_ascii_digit()) && has(char::is_alphabetic))
 }
 
-fn lower(value: &str) -> String {
-    value.get(..24).map_or_else(|| value.to_lowercase(), str::to_lowercase)
-}
-
-/// Returns true for a secret that is masked or cut, and for the place of one: `****`, `<password>`, `sk-…`, `your_token`.
-fn is_mask(value: &str) -> bool {
-    let is_sign = |c: char| "*•●xX.·#-_?".contains(c);
-    let in_marks = |open: char, close: char| {
-        let inside = value.strip_prefix(open).and_then(|inside| inside.strip_suffix(close));
-        inside.is_some_and(|inside| {
-            !inside.is_empty() && inside.chars().all(|c| c.is_alphanumeric() || " _-.:'/*•".contains(c))
-        })
-    };
-    value.len() > 2 && value.chars().all(is_sign)
-        || matches!(value, "-" | "~" | "--" | "?" | "…" | "*" | "//" | "{}" | "[]" | "()" | "\"\"" | "''")
-        || in_marks('<', '>')
-        || in_marks('[', ']')
-        || in_marks('(', ')') && value.chars().any(char::is_alphabetic)
-        || ["***", "•••", "…", "..."].iter().any(|mark| value.starts_with(mark) || value.ends_with(mark))
-        || ["your-", "your_", "your "]
-            .iter()
-            .any(|word| value.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
-}
-
-/// Returns true for a value that stands elsewhere: a variable, the name of a resource, a path.
-fn is_reference(value: &str) -> bool {
-    // `${PASSWORD:-hunter2}` says what the value is where the variable has none.
-    let default = value.strip_prefix("${").and_then(|variable| variable.split_once(":-"));
-    if let Some(default) = default.map(|(_, default)| default.trim_end_matches('}'))
-        && !default.is_empty()
-        && !default.starts_with('$')
-    {
-        return false;
-    }
-    let is_variable = |name: &str| {
-        let is_constant = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-        !name.is_empty()
-            && (name.bytes().all(|byte| byte.is_ascii_digit())
-                || name.chars().all(is_constant) && !name.starts_with(|c: char| c.is_ascii_digit())
-                || name.chars().all(|c| c.is_ascii_alphabetic() || "_.:>-".contains(c)) && name.len() > 1)
-    };
-    let first = value.split_whitespace().nth(1).map_or(value, |second| {
-        // `Bearer ${TOKEN}`
-        if value.split_whitespace().count() == 2 { second } else { value }
-    });
-    let is_constant = |name: &str| {
-        name.contains('_')
-            && is_variable(name)
-            && !name.contains(char::is_lowercase)
-            && secret_kind(name).is_some()
-    };
-    let inside = value.trim_start_matches("\\n").trim_start_matches("\\r").trim_start_matches("\\t");
-    is_constant(value)
-        || is_block(inside)
-        || value.contains(REFERENCE_MARKS)
-            && REFERENCES.split(' ').any(|start| value.starts_with(start) || first.starts_with(start))
-        || first != value && is_block(first)
-        || first.strip_prefix('$').is_some_and(|name| is_variable(name.trim_end_matches([';', ',', ')'])))
-        || value.strip_prefix('%').and_then(|rest| rest.strip_suffix('%')).is_some_and(is_identifier)
-        || matches!(value.strip_prefix('%'), Some("s" | "d" | "v" | "q" | "r"))
-        || value.starts_with("%(") && value.contains(')')
-        || is_path(value)
-        || is_address(value)
-}
-
-/// Returns true for what stands in braces.
-fn is_block(value: &str) -> bool {
-    value.strip_prefix('{').is_some_and(|rest| rest.is_empty() || rest.contains(['}', ':']))
-}
-
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
 fn is_path(value: &str) -> bool {
-    let rest = ["./", "../", "~/", "/"].iter().find_map(|start| value.strip_prefix(start));
-    rest.is_some_and(|rest| {
-        rest.len() > 3
-            && (rest.contains('/') || value.starts_with('.') || rest.contains('.'))
-            && rest.split('/').all(is_step)
-    })
-}
-
-fn is_step(step: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| step.as_bytes().iter().any(is);
-    step.chars().all(|c| c.is_alphanumeric() || "._-{}:$*@~".contains(c))
-        && !(has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit))
-}
-
-/// Returns true for a URL that contains no secret: no user, no query, and only words in its path.
-fn is_address(value: &str) -> bool {
-    let rest = value.strip_prefix("https://").or_else(|| value.strip_prefix("http://"));
-    rest.is_some_and(|rest| {
-        let path = rest.split('#').next().unwrap_or_default();
-        let is_word = |step: &str| step.len() <= 8 || !step.bytes().any(|byte| byte.is_ascii_digit());
-        !rest.contains(['@', '?', '=', ' '])
-            && path.split('/').skip(1).all(|step| step.len() <= 24 && is_word(step))
-    })
-}
-
-/// Returns true for the name of a type: `string`, `Option<String>`, `varchar(255)`, `string | null`.
-fn is_type(value: &str) -> bool {
-    let plain = value.trim_start_matches(['&', '*', '?']).trim_end_matches([',', ';', '?', '!']);
-    let end = plain.find(['(', '<', '[', ' ', '|']).unwrap_or(plain.len());
-    let rest = plain[end..].trim_start();
-    !plain[..end].bytes().any(|byte| byte.is_ascii_digit())
-        && is_in(TYPES, &lower(&plain[..end]))
-        && (rest.is_empty()
-            || rest.starts_with(['(', '<', '[', '|', '='])
-            || is_in("null optional required", rest))
-}
-
-/// Returns true for a version or a range of versions: `0.5.0`, `^1.2`, `>=1.0,<2`, `9.0.2-alpine`.
-fn is_version(value: &str) -> bool {
-    let is_range_sign = |c: char| "^~=<>!v ".contains(c);
-    let is_one = |version: &str| {
-        let number = version.trim_start_matches(is_range_sign);
-        let core = number.split(['-', '+']).next().unwrap_or_default();
-        let is_part = |part: &str| {
-            matches!(part, "x" | "*")
-                || !part.is_empty() && part.len() <= 6 && part.bytes().all(|byte| byte.is_ascii_digit())
-        };
-        let has_sign = number.len() < version.len();
-        number.len() <= 32
-            && core.split('.').all(is_part)
-            && (core.contains('.') || has_sign && core.len() <= 3)
-            && number.chars().all(|c| c.is_ascii_alphanumeric() || ".-+*".contains(c))
+    static PATH: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^(?:\.{1,2}/|~?/[\w.\-{}:$*@~]*[/.])[\w.\-{}:$*@~/]*$"));
+    let is_step = |step: &str| {
+        let has = |is: fn(&u8) -> bool| step.as_bytes().iter().any(is);
+        !(has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit))
     };
-    value.len() <= 64 && value.split([',', '|']).map(str::trim).filter(|one| !one.is_empty()).all(is_one)
-}
-
-/// Returns true for a repetition in a grammar: `token = 1*tchar`.
-fn is_rule_of_grammar(value: &str, separator: &str) -> bool {
-    let repeated = value.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('*');
-    separator.trim() == "="
-        && separator.starts_with(' ')
-        && repeated
-            .is_some_and(|rule| rule.len() > 2 && rule.chars().all(|c| c.is_ascii_alphabetic() || c == '-'))
-}
-
-fn is_package_tag(value: &str, separator: &str) -> bool {
-    separator == ":"
-        && is_in(PACKAGE_TAGS, &lower(value.split(['-', '(', ' ', '\t']).next().unwrap_or_default()))
+    value.len() > 4 && PATH.is_match(value) && value.split('/').all(is_step)
 }
 
 /// Returns true if a value is a name in another spelling: `{"label": "API key", "value": "api_key"}` is a choice.
@@ -347,16 +273,10 @@ fn is_label_of(name: &str, value: &str) -> bool {
 }
 
 /// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.
-fn is_part_of_sentence(kind: SecretKind, value: &str, separator: &str, after: &str) -> bool {
-    let is_word = value.chars().all(char::is_alphabetic);
-    let begins = after.trim_start_matches([',', ' ']).starts_with(char::is_alphabetic)
-        && after.starts_with([' ', ',']);
-    let word = lower(value);
-    let is_sentence = || separator == ": " && after.split_whitespace().nth(MIN_SENTENCE_WORDS - 1).is_some();
-    is_word
-        && begins
-        && (is_in(SENTENCE_WORDS, &word) || is_in("a an he it she we i", &word) || is_sentence())
-        || is_word && kind == SecretKind::Token && separator == ": " && (4..=12).contains(&value.len())
+fn is_part_of_sentence(kind: SecretKind, value: &str, line: &str) -> bool {
+    value.chars().all(char::is_alphabetic)
+        && (SENTENCE.is_match(line)
+            || kind == SecretKind::Token && line.starts_with(": ") && (4..=12).contains(&value.len()))
 }
 
 /// Returns true for a message: some words, at least one of which only sentences have, and no word that looks like a secret.
@@ -374,11 +294,9 @@ fn is_message(value: &str) -> bool {
     if value.split_whitespace().skip(1).any(is_option) {
         return true;
     }
-    let is_single = value.split_whitespace().nth(1).is_none();
-    if is_single {
+    if words.clone().nth(1).is_none() {
         return value.len() > 4
-            && value.ends_with('?')
-            && value.trim_end_matches('?').chars().all(char::is_alphabetic);
+            && value.strip_suffix('?').is_some_and(|word| word.chars().all(char::is_alphabetic));
     }
     words.clone().any(is_sentence_word) && !words.any(is_strange)
 }

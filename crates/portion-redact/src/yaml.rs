@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use memchr::memchr_iter;
 
 use super::code::TextFacts;
-use super::name::is_in;
+use super::pattern::is_in;
 use super::setting_value::{Setting, SettingValue};
 use super::text_value::{ValueExtent, line_before, line_end};
 use super::value::Form;
@@ -116,7 +116,8 @@ fn redact_block(
             let end = start + line.len();
             let first_word = value.split([' ', ':']).next().unwrap_or_default();
             let is_named = item.is_some() && value.contains(": ") && is_in(NAMING_KEYS, first_word);
-            let form = Form::Bare { separator: ": ", after: "" };
+            let written = format!(": {value}");
+            let form = Form::Bare { line: &written };
             is_reference = (is_reference || item.is_some()) && (is_named || item.is_none() && is_reference);
             if is_scalar || !is_reference && verdict.hides(name, value, form) {
                 found.hide(name, end - value.len()..end);

@@ -1,51 +1,36 @@
 //! Tags and anchors before values of YAML: `!!str &pw hunter2`.
 
-use super::name::is_in;
+use std::sync::LazyLock;
 
-/// Maximum tags and anchors of a value.
-const MAX_PROPERTIES: usize = 2;
-/// Maximum bytes of a tag or an anchor.
-const MAX_PROPERTY_BYTES: usize = 128;
+use regex::Regex;
+
+use super::pattern::{is_in, regex};
+
+/// An anchor (`&pw`), and a tag: `!!str`, `!vault`, `!<tag:yaml.org,2002:str>`. A password that begins with an exclamation mark
+/// hardly continues with letters only.
+const PROPERTY: &str = r"(?:&[\w./\-]+|!<\S*>|![\pL!_:./\-]+)";
 /// Words of source code that follow an ampersand: `token: &mut Token`.
-const CODE_WORDS: &str = "dyn impl mut raw";
+const CODE_WORDS: &str = "&dyn &impl &mut &raw";
 
 /// Returns the offset after the tag and the anchor of a value: `!!str &pw hunter2`. `from`: the offset after the separator.
 /// Returns `None` if there is neither.
 pub(super) fn after_properties(text: &str, from: usize) -> Option<usize> {
-    let mut at = from;
-    for _ in 0..MAX_PROPERTIES {
-        let rest = &text[at..];
-        let content = rest.trim_start_matches([' ', '\t']);
-        let Some(len) = property_len(content).filter(|_| content.len() < rest.len()) else { break };
-        at = text.len() - content.len() + len;
-    }
-    (at > from).then_some(at)
+    static PROPERTIES: LazyLock<Regex> =
+        LazyLock::new(|| regex(&format!(r"^((?:[ \t]+{PROPERTY}){{1,2}})(?:\s|$)")));
+    let found = PROPERTIES.captures(&text[from..])?.get(1)?;
+    let is_code = found.as_str().split_whitespace().any(|property| is_in(CODE_WORDS, property));
+    (!is_code).then_some(from + found.end())
 }
 
 /// Returns the length of the tag or the anchor at the start of a text.
 pub(super) fn property_len(content: &str) -> Option<usize> {
-    let near = &content[..content.floor_char_boundary(MAX_PROPERTY_BYTES)];
-    let len = near.find(char::is_whitespace).unwrap_or(near.len());
-    let is_whole = content[len..].chars().next().is_none_or(char::is_whitespace);
-    (is_whole && is_property(&near[..len])).then_some(len)
-}
-
-/// Returns true for an anchor (`&pw`) and for a tag: `!!str`, `!vault`, `!<tag:yaml.org,2002:str>`. A password that begins with
-/// an exclamation mark hardly continues with letters only.
-fn is_property(word: &str) -> bool {
-    if let Some(name) = word.strip_prefix('&') {
-        return is_anchor_name(name);
-    }
-    let Some(tag) = word.strip_prefix('!') else { return false };
-    let is_verbatim = tag.starts_with('<') && tag.ends_with('>');
-    let is_short = !tag.is_empty() && tag.chars().all(|c| c.is_alphabetic() || "!-_:./".contains(c));
-    is_verbatim || is_short
+    static FIRST: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"^({PROPERTY})(?:\s|$)")));
+    FIRST.captures(content)?.get(1).map(|found| found.end())
 }
 
 /// Returns true for the name of an anchor.
 pub(super) fn is_anchor_name(name: &str) -> bool {
-    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
-    !name.is_empty() && !is_in(CODE_WORDS, name) && name.bytes().all(is_name_byte)
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte))
 }
 
 #[cfg(test)]
@@ -75,14 +60,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(after_properties(text, 0).map(|at| &text[at..]), rest, "{text}");
-        }
-    }
-
-    #[test]
-    fn long_words_are_no_anchors() {
-        for (len, is_anchor) in [(127, true), (128, false)] {
-            let text = format!(" &{} b", "a".repeat(len));
-            assert_eq!(after_properties(&text, 0).is_some(), is_anchor, "{len}");
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use super::super::columns::Columns;
-use super::super::name::{SecretKind, is_in, is_plain_secret_name};
+use super::super::name::{SecretKind, is_plain_secret_name};
 use super::super::pair::{PairColumns, may_be_pair_secret};
+use super::super::pattern::is_in;
 use super::super::value::Form;
-use super::super::{Findings, NameMatch, RedactionRules};
+use super::super::{Findings, RedactionRules};
 use super::row::{RowReader, cells_of, is_rule};
 use super::single_column::hidden_name;
 
@@ -16,8 +17,6 @@ const MAX_HEADER_BYTES: usize = 16 << 10;
 /// Maximum bytes of a column name, and maximum words.
 const MAX_NAME_BYTES: usize = 64;
 const MAX_NAME_WORDS: usize = 8;
-/// First words of statements in source code.
-const STATEMENT_WORDS: &str = "assert await const def del import let raise return var yield";
 /// Names of the second of two columns that make the first one a column of names.
 const VALUE_HEADINGS: &str = "value values val setting content data";
 
@@ -33,7 +32,6 @@ pub(super) struct LinesAround<'t> {
 }
 
 /// A header with hidden columns, or with columns of names and values.
-#[derive(Clone)]
 pub(super) struct Header<'a> {
     rules: &'a RedactionRules,
     pub(super) delimiter: char,
@@ -122,7 +120,8 @@ impl<'a> Header<'a> {
         }
         let Some(previous) = around.previous.filter(is_row) else { return true };
         let is_second = around.before_previous.is_none_or(|line| !is_row(&line));
-        around.has_gap && is_rule(around.next) || is_second && self.is_below_title(previous)
+        around.has_gap && (is_rule(around.next) || self.is_certain())
+            || is_second && self.is_below_title(previous)
     }
 
     /// Returns true if a line with as many cells is a title above this header: `Report for Acme, 2024`, `Report,,`.
@@ -157,18 +156,6 @@ impl<'a> Header<'a> {
     /// Returns true if a row repeats the header.
     pub(super) fn is_repeated(&self, text: &str, cells: &[Range<usize>]) -> bool {
         cells.iter().map(|cell| &text[cell.clone()]).eq(self.columns.names.iter())
-    }
-
-    /// Adds the hidden columns of a later header. Returns the columns that are hidden in the row of that header: those that it
-    /// does not name.
-    pub(super) fn add_columns(&mut self, later: &Self) -> Self {
-        let mut above = self.clone();
-        for index in later.columns.hidden() {
-            above.columns.verdicts[index] = NameMatch::default();
-            self.columns.verdicts[index] = later.columns.verdicts[index];
-            self.columns.names[index].clone_from(&later.columns.names[index]);
-        }
-        above
     }
 
     /// Returns the places of a column in a row: in a faulty row, with another number of cells, it is counted from both
@@ -228,14 +215,10 @@ pub(super) fn is_column_name(name: &str) -> bool {
         && (matches!(name, "" | "#") || is_year(name) || name.contains(|c: char| c.is_alphabetic()))
 }
 
-/// Returns true for a part of a line of source code: with an open bracket, or a word of a statement.
+/// Returns true for a part of a line of source code, with an open bracket.
 fn is_code(name: &str) -> bool {
     let has_open = |open: char, close: char| name.matches(open).count() != name.matches(close).count();
-    let is_statement = || {
-        let first_word = name.split_once(' ').map(|(first, _)| first);
-        first_word.is_some_and(|word| is_in(STATEMENT_WORDS, word)) || name.contains(" import ")
-    };
-    has_open('(', ')') || has_open('[', ']') || is_statement()
+    has_open('(', ')') || has_open('[', ']')
 }
 
 fn is_year(name: &str) -> bool {

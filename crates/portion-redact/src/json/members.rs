@@ -6,11 +6,13 @@ use portion_json::span::Span;
 
 use super::super::code::{are_labels, is_label};
 use super::super::manifest::is_data_key;
-use super::super::name::is_in;
+use super::super::name::is_of_pages;
 use super::super::pair::{PairRole, may_be_pair_secret};
+use super::super::pattern::is_in;
 use super::super::short_password::may_be_password;
+use super::super::value::{Form, is_secret_value};
 use super::{
-    JsonRedactor, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, SecretKind,
+    JsonRedactor, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, RESULT_KEY, SecretKind,
     is_secret_json,
 };
 
@@ -20,6 +22,9 @@ const MAX_QUOTED_NAME_BYTES: usize = 128;
 const CHOICE_KEYS: &str = "choices enum oneof options suggestions";
 /// Members that hold messages about fields.
 const MESSAGE_KEYS: &str = "errors error messages validation violations labels translations i18n locales";
+
+/// The type of a resource of Terraform whose result is a password.
+const RANDOM_PASSWORD: &str = "\"random_password\"";
 
 /// The hidden name in a pair.
 pub(super) struct PairName {
@@ -121,16 +126,26 @@ impl JsonRedactor<'_, '_> {
     fn is_hidden(&self, member: &Member) -> bool {
         let KeyFacts { verdict, is_short, .. } = member.facts;
         let name = self.decode_key(member.key);
-        if verdict.is_named || verdict.may_end_path && self.matches_path(&name, 1) {
+        let written = member.value.slice(self.text);
+        let is_of_pages = || {
+            let around = self.open.iter().rev().skip(1).find_map(|around| around.key);
+            around.is_some_and(|key| is_of_pages(&self.decode_key(key)))
+        };
+        if verdict.is_named
+            || verdict.may_end_path && self.matches_path(&name, 1)
+            || name == RESULT_KEY
+                && self.members.iter().any(|around| around.value.slice(self.text) == RANDOM_PASSWORD)
+        {
             return true;
         }
-        let written = member.value.slice(self.text);
         if is_short && written.starts_with('"') {
             let has_login = self.open.last().is_some_and(|open| open.has_login);
             return may_be_password(&unescape(written), has_login)
                 && is_secret_json(SecretKind::Password, &name, written);
         }
-        verdict.is_secret && self.may_be_secret(member.value, &name, verdict.kind)
+        verdict.is_secret
+            && !(verdict.kind == SecretKind::Token && is_of_pages())
+            && self.may_be_secret(member.value, &name, verdict.kind)
     }
 
     /// Returns true if a value can be a secret, given that its name suggests one. A boolean is none, and a container of
@@ -142,11 +157,10 @@ impl JsonRedactor<'_, '_> {
         match JsonKind::of_value(written) {
             JsonKind::Bool | JsonKind::Null => false,
             JsonKind::Object => self.hides_containers,
+            // A number under a plural is a count, too.
             JsonKind::Number => {
-                // A number of one or two digits is a count.
-                !matches!(secret, SecretKind::Word | SecretKind::Basic)
-                    && written.len() > 2
-                    && !written.contains('.')
+                let is_count = name.ends_with(['s', 'S']) && !name.ends_with("ss");
+                !is_count && !written.contains('.') && is_secret_value(secret, name, written, Form::Data)
             }
             JsonKind::String => {
                 is_secret_json(secret, name, written) && !self.is_text_of_people(&unescape(written), secret)

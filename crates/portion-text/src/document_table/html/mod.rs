@@ -11,22 +11,30 @@ use portion_json::span::Span;
 use super::{DocumentTable, MAX_CELLS, MAX_COUNTED_ROWS, MAX_TABLES, TableFormat};
 use crate::html::{CellSpan, HtmlTag, HtmlTags, plain_text};
 
-/// Returns the tables of a text whose header is clear. A table around another one is no table of records.
+/// Returns the tables of a text whose header is clear.
 pub(super) fn find(text: &str) -> Vec<DocumentTable> {
-    let mut found = Vec::new();
+    html_tables(text).filter_map(|span| table(text, span)).take(MAX_TABLES).collect()
+}
+
+/// Yields the spans of the tables of a text. A table around another one is no table of records.
+pub fn html_tables(text: &str) -> impl Iterator<Item = Span> {
+    let mut tags = HtmlTags::new(text, 0..text.len()).filter(|tag| tag.is("table"));
     let mut start = None;
-    for tag in HtmlTags::new(text, 0..text.len()).filter(|tag| tag.is("table")) {
-        if found.len() >= MAX_TABLES {
-            return found;
+    std::iter::from_fn(move || {
+        for tag in tags.by_ref() {
+            if !tag.is_closing {
+                start = Some(tag.start);
+            } else if let Some(start) = start.take() {
+                return Some(Span::new(start, tag.start));
+            }
         }
-        if !tag.is_closing {
-            start = Some(tag.start);
-        } else if let Some(start) = start.take() {
-            found.extend(table(text, Span::new(start, tag.start)));
-        }
-    }
-    found.extend(start.and_then(|start| table(text, Span::new(start, text.len()))));
-    found
+        start.take().map(|start| Span::new(start, text.len()))
+    })
+}
+
+/// Yields the rows of a table.
+pub fn html_rows(text: &str, table: Span) -> impl Iterator<Item = HtmlRow> {
+    HtmlRows::new(text, table)
 }
 
 /// Returns the table in a span, if it has a row below a header.
@@ -80,30 +88,31 @@ pub(super) fn rows(
 
 /// A row.
 #[derive(Debug, Default)]
-struct HtmlRow {
-    cells: Vec<HtmlCell>,
+pub struct HtmlRow {
+    /// Its cells, without those of earlier rows that span it.
+    pub cells: Vec<HtmlCell>,
     /// True if it is in a `<thead>`.
-    is_in_head: bool,
+    pub is_in_head: bool,
     /// Number of its group, which no cell spans beyond.
     group: usize,
 }
 
 /// A cell.
 #[derive(Debug)]
-struct HtmlCell {
+pub struct HtmlCell {
     /// Its content in the text.
-    content: Range<usize>,
+    pub content: Range<usize>,
     /// True for `<th>`.
-    is_header: bool,
+    pub is_header: bool,
     /// Number of the columns that it spans.
-    column_count: usize,
+    pub column_count: usize,
     /// Number of the rows that it spans.
-    row_count: usize,
+    pub row_count: usize,
 }
 
 impl HtmlRow {
     /// Returns true if all its cells are headers.
-    fn is_header(&self) -> bool {
+    pub fn is_header(&self) -> bool {
         !self.cells.is_empty() && self.cells.iter().all(|cell| cell.is_header)
     }
 }
