@@ -12,6 +12,7 @@
 //! assert!(read("- milk\n- bread\n").is_none());
 //! ```
 
+mod blocks;
 mod python;
 mod terminal;
 mod toon;
@@ -43,6 +44,7 @@ const NOTATIONS: &[(&str, Reader)] = &[
     ("XML", xml::read),
     ("TOON", toon::read),
     ("a table of a terminal", terminal::read),
+    ("records of lines", blocks::read),
 ];
 
 /// Reads a text that is data in one of the notations. Returns `None` for other texts, JSON included.

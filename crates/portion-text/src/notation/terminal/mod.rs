@@ -1,7 +1,7 @@
-//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `sqlite` and `DuckDB` in a box, columns such as
-//! those of `kubectl` and `docker`, and records below each other (`\x` of `psql`, `\G` of `mysql`).
+//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `DuckDB`, rich and tabulate in a box, and columns
+//! such as those of `kubectl`, `docker` and `sqlcmd`.
 //!
-//! Rules and the number of rows below are no records. A value is a text as it is written, without the spaces around it; the values of a
+//! Rules and what is below the last one are no records. The number of rows, if it is stated there, must be that of the records. A value is a text as it is written, without the spaces around it; the values of a
 //! column of numbers are numbers, and nothing is null.
 
 mod aligned;
@@ -26,30 +26,38 @@ const MIN_ROWS: usize = 3;
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let plain = with_plain_rules(text);
     let mut first = plain.lines().take(MAX_LINES_BEFORE + 2);
-    if !first.any(|line| is_rule(line.trim()) || is_header(line) || is_record_rule(line)) {
+    if !first.any(|line| is_rule(line) || is_header(line) || names_in_rule(line).is_some()) {
         return None;
     }
     let lines: Vec<&str> = plain.trim_end().lines().collect();
-    let is_before =
-        |at: &usize| !lines.iter().take(*at).any(|line| is_rule(line.trim()) || is_record_rule(line));
+    let is_before = |at: &usize| !lines.iter().take(*at).any(|line| is_rule(line));
     let mut starts = (0..=MAX_LINES_BEFORE).take_while(is_before);
     let (start, table) = starts.find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
     let offset = text.lines().nth(start)?.as_ptr().addr() - text.as_ptr().addr();
     Some((Span::new(offset, text.trim_end().len()), table.to_json()))
 }
 
-/// Returns a text in which the rules of boxes are dashes, pluses and bars.
+/// Returns a text without colours, in which the rules of boxes are dashes, pluses and bars.
 fn with_plain_rules(text: &str) -> Cow<'_, str> {
-    if !text.contains('│') {
+    if !text.contains(['│', '┃', '║', '\u{1b}']) {
         return text.into();
     }
     let plain = |c: char| match c {
-        '│' => '|',
-        '─' => '-',
-        '┌' | '┬' | '┐' | '├' | '┼' | '┤' | '└' | '┴' | '┘' => '+',
+        '│' | '┃' | '┆' | '║' => '|',
+        '─' | '━' => '-',
+        '═' => '=',
+        '┌'..='╋' | '╒'..='╰' => '+',
         c => c,
     };
-    text.chars().map(plain).collect::<String>().into()
+    let is_code = |c: char| c.is_ascii_digit() || c == ';';
+    let without_code = |part: &'_ str| part.trim_start_matches(is_code).trim_start_matches('m').to_owned();
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    std::iter::once(first)
+        .chain(parts.map(without_code))
+        .flat_map(|part| part.chars().map(plain).collect::<Vec<_>>())
+        .collect::<String>()
+        .into()
 }
 
 /// A column of a table whose columns begin below their names.
@@ -73,107 +81,113 @@ pub fn terminal_columns(text: &str) -> Vec<TerminalColumn<'_>> {
 }
 
 /// A table with as many values in each row as there are names.
-struct Table<'a> {
-    names: Vec<&'a str>,
-    rows: Vec<Vec<Cow<'a, str>>>,
+pub(super) struct Table<'a> {
+    pub(super) names: Vec<&'a str>,
+    pub(super) rows: Vec<Vec<Cow<'a, str>>>,
 }
 
 impl<'a> Table<'a> {
     fn read(lines: &[&'a str]) -> Option<Self> {
-        let table = Self::boxed(lines)
-            .or_else(|| Self::ruled(lines))
-            .or_else(|| Self::in_columns(lines))
-            .or_else(|| Self::below_each_other(lines))?;
+        let table = Self::crossed(lines).or_else(|| Self::in_columns(lines))?;
         let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
         (is_named && !table.rows.is_empty()).then_some(table)
     }
 
-    /// Reads a table in a box: a rule, the names, maybe their types, a rule, the rows, and a rule.
-    fn boxed(lines: &[&'a str]) -> Option<Self> {
-        let (top, lines) = lines.split_first()?;
-        if !top.starts_with('+') || !is_rule(top) {
-            return None;
-        }
-        let below = lines.iter().take(3).position(|line| line == top).filter(|at| *at > 0)?;
-        let rows = &lines[below + 1..];
-        let end = rows.iter().position(|line| line == top)?;
-        let rule = top.strip_prefix('+')?.strip_suffix('+')?;
-        let inside = |line: &'a str| cells_below(line.trim().strip_prefix('|')?.strip_suffix('|')?, rule);
-        let names = inside(lines[0])?;
-        let rows = rows[..end].iter().map(|line| inside(line).filter(|cells| !are_left_out(cells)));
-        // What follows says how many rows there are.
-        (lines.len() - below - end <= 4).then(|| Self::of(names, rows))?
-    }
-
-    /// Reads a table with a rule below its names, and their number below the rows.
-    fn ruled(lines: &[&'a str]) -> Option<Self> {
-        let [names, rule, rows @ ..] = lines else { return None };
-        if !is_rule(rule.trim())
-            || !rule.contains('+')
-            || rule.matches('+').count() != names.matches('|').count()
-        {
-            return None;
-        }
-        let end = rows.len() - rows.iter().rev().take(2).filter(|line| is_row_count(line)).count();
-        let names: Vec<&str> = names.split('|').collect();
-        Self::of(names, rows[..end].iter().map(|line| cells_below(line, rule)))
-    }
-
-    /// Reads records below each other, each with a rule above it and its values behind their names.
-    fn below_each_other(lines: &[&'a str]) -> Option<Self> {
-        let sign = if is_record_rule(lines.first()?) {
-            if lines[0].starts_with('-') { '|' } else { ':' }
-        } else {
-            return None;
-        };
-        let end = lines.len() - lines.iter().rev().take(2).filter(|line| is_row_count(line)).count();
-        let mut table = Self { names: Vec::new(), rows: Vec::new() };
-        for record in lines[1..end].split(|line| is_record_rule(line)) {
-            let fields: Option<Vec<(&str, &str)>> = record.iter().map(|line| line.split_once(sign)).collect();
-            let (names, values): (Vec<&str>, Vec<&str>) =
-                fields?.into_iter().map(|(name, value)| (name.trim(), value.trim())).unzip();
-            if table.rows.is_empty() {
-                table.names.clone_from(&names);
+    /// Reads a table with rules that are crossed where its columns end: a box, or one rule below the names.
+    fn crossed(lines: &[&'a str]) -> Option<Self> {
+        let is_boxed = is_crossed(lines.first()?);
+        let named = names_in_rule(lines[0]);
+        let head = &lines[usize::from(is_boxed)..];
+        let below =
+            if named.is_some() { 0 } else { head.iter().take(4).position(|line| is_crossed(line))? };
+        let rule = plain_rule(head.get(below)?);
+        let is_first = |line: &str| plain_rule(line) == rule;
+        let inside = |line: &'a str| {
+            let mut cells = cells_below(line, &rule)?;
+            // Spaces, or the numbers of rows, stand beside a box.
+            if rule.trim().starts_with('+') {
+                cells.pop().filter(|after| after.trim().is_empty())?;
+                cells.remove(0);
             }
-            (table.names == names).then_some(())?;
-            table.rows.push(values.into_iter().map(Cow::Borrowed).collect());
+            Some(cells)
+        };
+        let names = named.or_else(|| inside(head[0]))?;
+        let is_closed = is_boxed || !is_crossed(lines[0]) && names_in_rule(lines[0]).is_some();
+        if is_boxed && !is_first(lines[0]) || !is_closed && (below != 1 || !rule.contains('+')) {
+            return None;
         }
-        Some(table)
+        let mut parts: Vec<&[&str]> = head[below + 1..].split(|line| is_crossed(line)).collect();
+        let mut footer = parts.pop()?;
+        if is_closed {
+            (footer.len() <= MAX_LINES_BELOW).then_some(())?;
+            // DuckDB says in the box how many rows there are.
+            if let Some(inner) = parts.pop_if(|part| part.iter().all(|line| inside(line).is_none())) {
+                footer = inner;
+            }
+        } else {
+            let rows;
+            (rows, footer) = split_footer(footer);
+            parts.push(rows);
+        }
+        // Rules between the rows tell where each ends, if the one below the names is another.
+        let is_grid = parts.len() > 1 && parts.iter().any(|part| part.len() > 1);
+        if is_grid && !head[below].contains('=') {
+            return None;
+        }
+        Self::of(names, &parts, inside, is_grid)?.counted(footer)
     }
 
     fn in_columns(lines: &[&'a str]) -> Option<Self> {
-        let is_end = |line: &&str| line.is_empty() || line.starts_with('[') && line.ends_with(" columns]");
-        let end = lines.iter().position(is_end).unwrap_or(lines.len());
+        let is_end = |(at, line): (usize, &&str)| {
+            line.trim().is_empty()
+                || row_count(line).is_some()
+                || at > 1 && is_rule(line) && !line.trim().contains(' ')
+        };
+        let end = lines.iter().enumerate().position(is_end).unwrap_or(lines.len());
         if lines.len() - end > MAX_LINES_BELOW {
             return None;
         }
         let (names, rows) = columns_of(&lines[..end])?;
         let rows: Vec<Vec<Cow<'_, str>>> =
             rows.into_iter().map(|row| row.into_iter().map(Cow::Borrowed).collect()).collect();
-        (rows.len() >= MIN_ROWS).then_some(Self { names, rows })
+        (rows.len() >= MIN_ROWS).then_some(Self { names, rows })?.counted(&lines[end..])
     }
 
-    /// Returns the table of these cells. A cell that ends in `+` goes on in the next line.
-    fn of(names: Vec<&'a str>, lines: impl Iterator<Item = Option<Vec<&'a str>>>) -> Option<Self> {
+    /// Returns the table if lines below it state no other number of rows.
+    pub(super) fn counted(self, footer: &[&str]) -> Option<Self> {
+        let count = footer.iter().find_map(|line| row_count(line));
+        count.is_none_or(|count| count == self.rows.len()).then_some(self)
+    }
+
+    /// Returns the table of these lines. A row goes on in the next line behind a cell that ends in `+`, and in a grid up to the
+    /// next rule.
+    fn of(
+        names: Vec<&'a str>,
+        parts: &[&[&'a str]],
+        inside: impl Fn(&'a str) -> Option<Vec<&'a str>>,
+        is_grid: bool,
+    ) -> Option<Self> {
         let names: Vec<&str> = names.into_iter().map(str::trim).collect();
         let mut rows: Vec<Vec<Cow<'a, str>>> = Vec::new();
-        let mut goes_on = false;
-        for cells in lines {
-            let cells = cells.filter(|cells| cells.len() == names.len())?;
+        let mut above: Vec<&str> = Vec::new();
+        for (at, line) in parts.iter().flat_map(|part| part.iter().enumerate()) {
+            let cells = inside(line).filter(|cells| cells.len() == names.len() && !are_left_out(cells))?;
             let part = |cell: &'a str| cell.strip_suffix('+').unwrap_or(cell).trim();
+            let goes_on = if is_grid { at > 0 } else { above.iter().any(|cell| cell.ends_with('+')) };
             if let Some(row) = rows.last_mut().filter(|_| goes_on) {
                 for (value, cell) in row.iter_mut().zip(&cells).filter(|(_, cell)| !part(cell).is_empty()) {
                     *value = format!("{value}\n{}", part(cell)).into();
                 }
             } else {
+                (is_grid || !may_go_on(&above, &cells)).then_some(())?;
                 rows.push(cells.iter().map(|cell| part(cell).into()).collect());
             }
-            goes_on = cells.iter().any(|cell| cell.ends_with('+'));
+            above = cells;
         }
         Some(Self { names, rows })
     }
 
-    fn to_json(&self) -> String {
+    pub(super) fn to_json(&self) -> String {
         let is_number =
             |value: &str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
         let is_null = |value: &str| matches!(value, "" | "NULL");
@@ -220,27 +234,68 @@ fn cells_below<'a>(line: &'a str, rule: &str) -> Option<Vec<&'a str>> {
     Some(cells)
 }
 
+/// Returns true if a line may be the rest of the one above: it has no value in some columns, and in the others its first word had no
+/// place above.
+fn may_go_on(above: &[&str], cells: &[&str]) -> bool {
+    let width = |text: &str| text.trim().chars().count();
+    let has_no_place = |(above, cell): (&&str, &&str)| {
+        let word = cell.split_whitespace().next();
+        word.is_none_or(|word| width(above) > 0 && width(above) + 1 + width(word) + 2 > cell.chars().count())
+    };
+    !above.is_empty()
+        && cells.iter().any(|cell| cell.trim().is_empty())
+        && above.iter().zip(cells).all(has_no_place)
+}
+
 /// Returns true for a row of dots, in place of rows that a program left out.
 fn are_left_out(cells: &[&str]) -> bool {
-    cells.iter().all(|cell| cell.trim() == "·")
+    cells.iter().all(|cell| matches!(cell.trim(), "·" | "…" | "..."))
 }
 
-/// Returns true for the rule above a record: `-[ RECORD 1 ]----`, `**** 1. row ****`.
-fn is_record_rule(line: &str) -> bool {
-    line.starts_with("-[ RECORD ") || line.starts_with("*****") && line.contains(". row *****")
-}
-
-/// Returns true for a line of dashes, crossed by pluses.
+/// Returns true for a line of dashes or equals signs, which spaces, pluses or bars may cross.
 fn is_rule(line: &str) -> bool {
-    line.contains('-') && line.bytes().all(|byte| matches!(byte, b'-' | b'+'))
+    (line.contains("--") || line.contains("==")) && line.bytes().all(|byte| b"-=+| ".contains(&byte))
 }
 
-/// Returns true for a line such as `(300 rows)`, and for one that says how long that took.
-fn is_row_count(line: &str) -> bool {
+/// Returns true for a rule that tells where columns end.
+fn is_crossed(line: &str) -> bool {
     let line = line.trim();
-    line.is_empty()
-        || line.starts_with("Time:")
-        || line.starts_with('(') && (line.ends_with(" rows)") || line == "(1 row)")
+    is_rule(line) && line.contains(['+', '|']) && !line.contains(' ') && !line.starts_with('|')
+}
+
+/// Returns a rule of dashes, crossed by pluses.
+fn plain_rule(line: &str) -> String {
+    let plain = |c: char| match c {
+        '|' | '+' => '+',
+        ' ' => ' ',
+        _ => '-',
+    };
+    line.trim_end().chars().map(plain).collect()
+}
+
+/// Returns the names that ClickHouse writes into the rule above its rows: `┌─id─┬─name─┐`.
+fn names_in_rule(line: &str) -> Option<Vec<&str>> {
+    let inside =
+        line.trim().strip_prefix("+-")?.strip_suffix("-+").filter(|inside| inside.contains("-+-"))?;
+    let names: Vec<&str> = inside.split("-+-").map(|name| name.trim_matches('-')).collect();
+    names.iter().all(|name| !name.is_empty() && !name.contains('+')).then_some(names)
+}
+
+/// Splits lines where the number of rows, the time and blank lines begin.
+pub(super) fn split_footer<'s, 'a>(lines: &'s [&'a str]) -> (&'s [&'a str], &'s [&'a str]) {
+    let is_below =
+        |line: &&str| line.trim().is_empty() || line.starts_with("Time:") || row_count(line).is_some();
+    lines.split_at(lines.iter().rposition(|line| !is_below(line)).map_or(0, |last| last + 1))
+}
+
+/// Returns the number in a line such as `(300 rows)`, `300 rows in set (0.00 sec)` and `[300 rows x 3 columns]`.
+fn row_count(line: &str) -> Option<usize> {
+    let line = line.trim_matches(['(', '[', '|', ' ']);
+    let (count, rest) = line.split_once(' ')?;
+    let is_count = rest
+        .strip_prefix("row")
+        .is_some_and(|rest| !rest.trim_start_matches('s').starts_with(char::is_alphanumeric));
+    is_count.then(|| count.parse().ok())?
 }
 
 #[cfg(test)]
@@ -279,19 +334,6 @@ mod tests {
         check(&format!("{head}{types}{rule}{rows}├────┴──────┤\n│ 3 rows    │\n└───────────┘\n"), json);
         let dots = "│  · │ ·    │\n";
         check(&format!("{head}{rule}{rows}{dots}└────┴──────┘\n"), None);
-    }
-
-    #[test]
-    fn records_below_each_other() {
-        let json = Some(r#"[{"id":1,"at":"10:30"},{"id":2,"at":null},{"id":3,"at":"a | b"}]"#);
-        let values = [("1", "10:30"), ("2", ""), ("3", "a | b")];
-        let psql = values.map(|(id, at)| format!("-[ RECORD {id} ]\nid | {id}\nat | {at}\n")).concat();
-        check(&format!("{psql}\n"), json);
-        let stars = "*".repeat(27);
-        let mysql =
-            values.map(|(id, at)| format!("{stars} {id}. row {stars}\nid: {id}\nat: {at}\n")).concat();
-        check(&mysql, json);
-        check(&psql.replace("at | 10:30", "by | 10:30"), None);
     }
 
     #[test]
