@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use portion_json::scan::is_json;
 use portion_json::span::Span;
 
 use super::terminal::{Table, split_footer};
@@ -16,6 +17,8 @@ const MAX_LINES_BEFORE: usize = 4;
 const MIN_RECORDS: usize = 3;
 /// Names that records have without anything between them.
 const MIN_NAMES: usize = 3;
+/// Most names of records.
+const MAX_NAMES: usize = 200;
 /// Longest name, in bytes, and in words.
 const MAX_NAME: (usize, usize) = (40, 5);
 
@@ -24,18 +27,30 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let mut lines = text.trim_end().lines();
     let mut is_first = true;
     for _ in 0..=MAX_LINES_BEFORE {
-        let rest: Vec<&str> = lines.clone().collect();
+        let rest = lines.clone();
         let line = lines.next()?;
         let has_value = Field::of(line).is_some_and(|field| !field.value.is_empty());
         if (is_first && has_value || is_named_rule(line))
-            && let Some(table) = records(text, &rest)
+            && let Some(table) = records(text, &rest.collect::<Vec<_>>())
         {
             let start = line.as_ptr().addr() - text.as_ptr().addr();
-            return Some((Span::new(start, text.trim_end().len()), table.to_json()));
+            return Some((
+                Span::new(start, text.trim_end().len()),
+                events(&table).unwrap_or_else(|| table.to_json()),
+            ));
         }
         is_first = !has_value;
     }
     None
+}
+
+/// Returns the data of server-sent events.
+fn events(table: &Table<'_>) -> Option<String> {
+    let at = table.names.iter().position(|name| *name == "data")?;
+    let is_event = |name: &&str| matches!(*name, "data" | "event" | "id" | "retry");
+    let data: Vec<&str> = table.rows.iter().map(|row| row[at].as_ref()).collect();
+    let is_read = table.names.iter().all(is_event) && data.iter().all(|data| is_json(data));
+    is_read.then(|| format!("[{}]", data.join(",")))
 }
 
 /// A line with a name and a value.
@@ -48,9 +63,8 @@ struct Field<'a> {
 
 impl<'a> Field<'a> {
     fn of(line: &'a str) -> Option<Self> {
-        // Values may have bars, and psql has no colon behind a name.
-        let sign =
-            line.find(": ").or_else(|| line.find(" | ")).unwrap_or(line.trim_end().len().checked_sub(1)?);
+        let sign = [": ", " | ", ":**"].iter().filter_map(|sign| line.find(sign)).min();
+        let sign = sign.unwrap_or(line.trim_end().len().checked_sub(1)?);
         let (name, value) = (line.get(..sign)?, line.get(sign..)?.trim_start());
         let (name, value) = (name, value.strip_prefix([':', '|'])?.trim());
         let written = name.trim_start().trim_start_matches("- ");
@@ -84,7 +98,7 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
             .filter(|Field { places, .. }| places.0 == first.places.0 || places.1 == first.places.1);
         let start = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
         let Some(Field { name, value, .. }) = field else {
-            (!is_begin).then_some(())?;
+            (!is_begin && line.contains(char::is_alphanumeric)).then_some(())?;
             records.last_mut()?.last_mut()?.1.end = (start(line) + line.trim_end().len()) as u32;
             continue;
         };
@@ -104,9 +118,11 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
         (!record.iter().any(|(known, _)| *known == at)).then_some(())?;
         record.push((at, Span::new(start(value), start(value) + value.len())));
         fields += 1;
-        (names.len() * records.len() <= 2 * fields + 2 * names.len()).then_some(())?;
+        let is_dense = names.len() * records.len() <= 2 * (fields + names.len());
+        (is_dense && names.len() <= MAX_NAMES).then_some(())?;
     }
-    let is_regular = records.len() >= MIN_RECORDS && names.len() > 1 || is_named_rule(lines.first()?);
+    let is_regular = records.len() >= MIN_RECORDS && (names.len() > 1 || first.name == "data")
+        || is_named_rule(lines.first()?);
     let is_told = has_rules || names.len() >= MIN_NAMES && fields == names.len() * records.len();
     let value = |record: &Vec<(usize, Span)>, at: usize| {
         let value = record.iter().find(|(name, _)| *name == at).map(|(_, value)| value.slice(text).trim());
@@ -118,7 +134,7 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
 
 /// Returns true for a line between two records: it has no words but those that number records.
 fn is_between(line: &str) -> bool {
-    !line.contains(char::is_alphabetic) || is_named_rule(line)
+    line.chars().all(|c| c.is_whitespace() || "-=*_#".contains(c)) || is_named_rule(line)
 }
 
 /// Returns true for `-[ RECORD 2 ]---`, `**** 2. row ****` and `## Record 2`.
@@ -187,6 +203,14 @@ mod tests {
     }
 
     #[test]
+    fn events_are_their_data() {
+        let event = |id: u8| format!("event: message\nid: {id}\ndata: {{\"n\": {id}}}\n\n");
+        let json = Some(r#"[{"n": 1},{"n": 2},{"n": 3}]"#);
+        check(&[1, 2, 3].map(event).concat(), json);
+        check(&[1, 2, 3].map(|id| format!("data: {{\"n\": {id}}}\n\n")).concat(), json);
+    }
+
+    #[test]
     fn other_lines_are_no_records() {
         for text in [
             "",
@@ -196,6 +220,7 @@ mod tests {
             "Title: a\nText: b\n\nTitle: c\nText: d\n\nAnd a sentence.\n\nTitle: e\nText: f\n",
             "Title: a\nText: b\n\nText: c\nTitle: d\n\nTitle: e\nText: f\n",
             "Name: a\nTel: 1\nTel: 2\n\nName: b\nTel: 3\n\nName: c\nTel: 4\n",
+            "[\n  {\n    id: 1,\n    name: 'a'\n  },\n  {\n    id: 2,\n    name: 'b'\n  },\n  {\n    id: 3,\n    name: 'c'\n  }\n]\n",
             "Q: why?\nA: so\n\nQ: and?\nQ: or?\n\nQ: x?\nA: y\n",
         ] {
             check(text, None);

@@ -16,6 +16,7 @@ mod blocks;
 mod python;
 mod terminal;
 mod toon;
+mod values;
 mod xml;
 mod yaml;
 
@@ -39,6 +40,7 @@ type Reader = fn(&str) -> Option<(Span, String)>;
 
 /// All notations: their names and their readers.
 const NOTATIONS: &[(&str, Reader)] = &[
+    ("JSON values", values::read),
     ("Python literals", python::read),
     ("YAML", yaml::read),
     ("XML", xml::read),

@@ -19,6 +19,8 @@ use crate::names::UniqueNames;
 const MAX_LINES_BEFORE: usize = 4;
 /// Lines that may stand below a table without rules, such as a legend.
 const MAX_LINES_BELOW: usize = 8;
+/// Wider lines may be as long as a program allows, so that it breaks values.
+const MIN_WRAPPED_CHARS: usize = 60;
 /// Fewer rows are no table without rules.
 const MIN_ROWS: usize = 3;
 
@@ -234,16 +236,20 @@ fn cells_below<'a>(line: &'a str, rule: &str) -> Option<Vec<&'a str>> {
     Some(cells)
 }
 
-/// Returns true if a line may be the rest of the one above: it has no value in some columns, and in the others its first word had no
-/// place above.
+/// Returns true if a line may be the rest of the one above: it has no value in some columns, and in the others are words that had no
+/// place above. A narrow table breaks no first column.
 fn may_go_on(above: &[&str], cells: &[&str]) -> bool {
-    let width = |text: &str| text.trim().chars().count();
+    let width = |text: &str| text.chars().count();
+    let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
     let has_no_place = |(above, cell): (&&str, &&str)| {
         let word = cell.split_whitespace().next();
-        word.is_none_or(|word| width(above) > 0 && width(above) + 1 + width(word) + 2 > cell.chars().count())
+        let goes_on = |word| width(above.trim()) + 1 + width(word) + 2 > width(cell);
+        word.is_none_or(|word| !(is_number(above) && is_number(word)) && goes_on(word))
     };
+    let is_wide = cells.iter().map(|cell| width(cell)).sum::<usize>() > MIN_WRAPPED_CHARS;
     !above.is_empty()
         && cells.iter().any(|cell| cell.trim().is_empty())
+        && (is_wide || cells[0].trim().is_empty())
         && above.iter().zip(cells).all(has_no_place)
 }
 
@@ -344,7 +350,55 @@ mod tests {
         );
         check(&text, Some(r#"[{"id":1,"name":"one"},{"id":2,"name":null},{"id":3,"name":"three"}]"#));
         let two = r#"[{"id":1,"name":"one"},{"id":2,"name":null}]"#;
-        check(&text.replace("|  3 | three |\n", ""), Some(two));
+        let two_rows = text.replace("|  3 | three |\n", "");
+        check(&two_rows, None);
+        check(&two_rows.replace("3 rows", "2 rows"), Some(two));
+    }
+
+    #[test]
+    fn boxes_of_programs() {
+        let json = Some(r#"[{"ID":0,"State":"down"},{"ID":1,"State":"up"}]"#);
+        let rich = "   Deployments\n┏━━━━┳━━━━━━━┓\n┃ ID ┃ State ┃\n┡━━━━╇━━━━━━━┩\n│ 0  │ \u{1b}[31mdown\u{1b}[0m  │\n│ 1  │ up    │\n└────┴───────┘\n";
+        check(rich, json);
+        // The rest of a long value is no record.
+        check(
+            &rich.replace("│ 1  │ up    │", "│    │ again │").replace("down\u{1b}[0m ", "going\u{1b}[0m"),
+            None,
+        );
+        let grid = "+------+---------+\n|   ID | State   |\n+======+=========+\n|    0 | down    |\n+------+---------+\n|    1 | up      |\n|      | again   |\n+------+---------+\n";
+        check(grid, Some(r#"[{"ID":0,"State":"down"},{"ID":1,"State":"up\nagain"}]"#));
+        check(&grid.replace('=', "-"), None);
+        let polars = "shape: (2, 2)\n┌─────┬───────┐\n│ ID  ┆ State │\n│ --- ┆ ---   │\n│ i64 ┆ str   │\n╞═════╪═══════╡\n│ 0   ┆ down  │\n│ 1   ┆ up    │\n└─────┴───────┘\n";
+        check(polars, json);
+        check(&polars.replace("1   ┆ up ", "…   ┆ …  "), None);
+        let clickhouse = "   ┌─ID─┬─State─┐\n1. │  0 │ down  │\n2. │  1 │ up    │\n   └────┴───────┘\n\n2 rows in set. Elapsed: 0.006 sec.\n";
+        check(clickhouse, json);
+        let jest = "---------|---------|-------------------\nFile     | % Stmts | Uncovered Line #s \n---------|---------|-------------------\n a.ts    |   41.80 | 3-5,9             \n b.ts    |      49 |                   \n---------|---------|-------------------\n";
+        check(
+            jest,
+            Some(
+                r##"[{"File":"a.ts","% Stmts":41.80,"Uncovered Line #s":"3-5,9"},{"File":"b.ts","% Stmts":49,"Uncovered Line #s":null}]"##,
+            ),
+        );
+    }
+
+    #[test]
+    fn rules_tell_columns() {
+        let json = Some(
+            r#"[{"id":0,"full name":"name a"},{"id":1,"full name":"name b"},{"id":10,"full name":"name c"}]"#,
+        );
+        check("  id  full name\n----  -----------\n   0  name a\n   1  name b\n  10  name c\n", json);
+        let sqlcmd = "id          full name\n----------- ---------\n          0 name a   \n          1 name b   \n         10 name c   \n\n(3 rows affected)\n";
+        check(sqlcmd, json);
+        check(&sqlcmd.replace("(3", "(4"), None);
+        check("\nid full name\n-- ---------\n 0 name a\n 1 name b\n10 name c\n\n\n", json);
+        let coverage = "Name      Stmts   Miss  Cover   Missing\n---------------------------------------\na.py         74      8    97%   3-5, 9\nb.py          7      0   100%\nc.py        100      8    97%   3\n---------------------------------------\nTOTAL       181     16    97%\n";
+        check(
+            coverage,
+            Some(
+                r#"[{"Name":"a.py","Stmts":74,"Miss":8,"Cover":"97%","Missing":"3-5, 9"},{"Name":"b.py","Stmts":7,"Miss":0,"Cover":"100%","Missing":null},{"Name":"c.py","Stmts":100,"Miss":8,"Cover":"97%","Missing":"3"}]"#,
+            ),
+        );
     }
 
     #[test]
