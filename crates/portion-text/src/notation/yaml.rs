@@ -26,7 +26,11 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         return None;
     }
     let head = &text[..text.floor_char_boundary(MAX_WORDS)];
-    let list = head.find("\n- ").map(|at| at + 1);
+    let is_list = |start: &usize| {
+        let is_field = |line: &str| line.starts_with("  ") || line.starts_with("- {");
+        head[..*start].trim_end().ends_with(':') && text[*start..].lines().nth(1).is_some_and(is_field)
+    };
+    let list = head.find("\n- ").map(|at| at + 1).filter(is_list);
     std::iter::once(0)
         .chain(list)
         .find_map(|start| Some((Span::new(start, text.trim_end().len()), records(&text[start..])?)))
@@ -200,6 +204,7 @@ mod tests {
             "- a: &x 1\n- a: *x\n",
             "- a: !Ref b\n- a: c\n",
             "- a: 1\n  - b: 2\n",
+            "Changes:\n\n- Fix: one\n- Fix: two\n",
             "# Title\n\n- **Bold**: text\n- **More**: text\n",
             "- a: 1\n",
             "total: 2\nusers[2]:\n  - id: 1\n    name: a\n  - id: 2\n    name: b\n",

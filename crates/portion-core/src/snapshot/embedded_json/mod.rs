@@ -21,6 +21,7 @@ use portion_text::notation::FoundData;
 
 use super::ObjectIndex;
 use super::indexed_text::{IndexedText, Structure};
+use super::object::Member;
 use super::slice::Slice;
 use locate::MIN_SHARE_PERCENT;
 
@@ -105,9 +106,13 @@ fn find_once(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)
         Structure::Text(_) => find_in_text(text)
             .or_else(|| find_in_string(text))
             .or_else(|| find_in_notation(text))
-            .or_else(|| find_lines_in_string(text)),
+            .or_else(|| find_lines(text, whole_string(text)?, "a JSON string")),
         Structure::Object(members) if members.span.len() == text.trim().len() => find_in_member(text),
-        Structure::List(list) if list.len() == 1 => find_in_member(text),
+        Structure::List(list) if list.len() == 1 => {
+            let (pointer, value) = main_string(text)?;
+            let place = format!("the string at {pointer}");
+            parse_string(text, value, pointer).or_else(|| find_lines(text, value, &place))
+        }
         Structure::Object(_) | Structure::List(_) => None,
     }
 }
@@ -228,12 +233,12 @@ fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     parse_string(text, whole_string(text)?, String::new())
 }
 
-/// Returns the lines of a text that is a JSON string, as servers send that serialize each result.
-fn find_lines_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
-    let subject = IndexedText::from_payload(Slice::new(unescape(whole_string(text)?.slice(text))));
-    let description = format!("text in a JSON string{RAW_HINT}");
+/// Returns the lines of a text in a JSON string, as servers send that serialize each result.
+fn find_lines(text: &Slice, value: Span, place: &str) -> Option<(IndexedText, JsonOrigin)> {
+    let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
+    let description = format!("text in {place}{RAW_HINT}");
     let origin = JsonOrigin::rewritten(text, description, "text in a string".to_owned());
-    subject.text.contains('\n').then_some((subject, origin))
+    (is_majority(text, value) && subject.text.contains('\n')).then_some((subject, origin))
 }
 
 /// Returns the span of the JSON string that is the whole text, if it is one.
@@ -272,6 +277,10 @@ fn main_string(text: &str) -> Option<(String, Span)> {
             JsonKind::String => return (!in_block || pointer.ends_with("/text")).then_some((pointer, value)),
             JsonKind::Object if is_majority(text, value) => {
                 let members = ObjectIndex::parse(&mut JsonReader::resume(text, value.start as usize)).ok()?;
+                let is_type = |member: &Member| {
+                    member.key.slice(text) == "\"type\"" && member.value.slice(text) == "\"text\""
+                };
+                (!in_block || members.listed.iter().any(is_type)).then_some(())?;
                 let member = *members.listed.iter().max_by_key(|member| member.value.len())?;
                 pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
                 value = member.value;
@@ -327,4 +336,61 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
         offset_map: None,
     };
     subject.is_json().then(|| (subject, origin()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IndexedText, Slice, find};
+
+    /// Checks what is shown of a text, and how it is described; `None` if the text is shown as it is.
+    fn check(text: &str, expect: Option<(&str, &str)>) {
+        let slice = Slice::new(text.to_owned());
+        let form = IndexedText::from_payload(slice.clone()).structure;
+        let found =
+            find(&slice, &form).map(|(subject, origin)| (subject.text.to_string(), origin.description));
+        let found =
+            found.as_ref().map(|(json, place)| (json.as_str(), place.trim_end_matches(super::RAW_HINT)));
+        assert_eq!(found, expect, "{text}");
+    }
+
+    #[test]
+    fn notes_below_json_are_no_records() {
+        let list = format!(r#"[{{"id":1,"name":"{}"}},{{"id":2}}]"#, "a".repeat(900));
+        for note in ["[Truncated: showing 2 of 913 references. Narrow the query.]", "[2 rows]", "{truncated}"]
+        {
+            check(
+                &format!("{list}\n\n{note}\n"),
+                Some((list.as_str(), &format!("JSON in text, followed by `{note}`"))),
+            );
+        }
+        let object = format!(r#"{{"data":{list}}}"#);
+        let note = r#"{"truncated":true,"total":913}"#;
+        let place = format!("JSON in text, followed by `{note}`");
+        check(&format!("{list}\n{note}"), Some((&list, &place)));
+        check(&format!("{object}\n{note}"), Some((&object, &place)));
+        // Records on lines.
+        check(&format!("{object}\n{{\"data\":2}}"), None);
+        check(&format!("{list}\n[3]"), None);
+        check(&format!("{list} {note}"), None);
+    }
+
+    #[test]
+    fn results_of_tools_and_strings_in_strings() {
+        let list = r#"[{"id":1},{"id":2}]"#;
+        let block = serde_json::json!([{"type": "text", "text": list}]);
+        check(&format!(r#"{{"content":{block}}}"#), Some((list, "JSON in the string at /content/0/text")));
+        check(
+            &format!("[TextContent(type='text', text='{list}', annotations=None)]"),
+            Some((list, "JSON in the string at /0/text of Python literals")),
+        );
+        let inner = serde_json::json!({ "result": list }).to_string();
+        let outer = serde_json::json!({"statusCode": 200, "body": inner}).to_string();
+        check(&outer, Some((list, "JSON in the string at /result of JSON in the string at /body")));
+        check(
+            "[TextContent(type='text', text='one: 1\\ntwo: 2')]",
+            Some(("one: 1\ntwo: 2", "text in the string at /0/text of Python literals")),
+        );
+        // A record is more than its text.
+        check(&serde_json::json!([{"id": 7, "text": list}]).to_string(), None);
+    }
 }

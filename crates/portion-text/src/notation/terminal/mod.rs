@@ -52,14 +52,12 @@ fn with_plain_rules(text: &str) -> Cow<'_, str> {
         c => c,
     };
     let is_code = |c: char| c.is_ascii_digit() || c == ';';
-    let without_code = |part: &'_ str| part.trim_start_matches(is_code).trim_start_matches('m').to_owned();
-    let mut parts = text.split("\u{1b}[");
-    let first = parts.next().unwrap_or_default().to_owned();
-    std::iter::once(first)
-        .chain(parts.map(without_code))
-        .flat_map(|part| part.chars().map(plain).collect::<Vec<_>>())
-        .collect::<String>()
-        .into()
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in text.split("\u{1b}[").enumerate() {
+        let part = if at == 0 { part } else { part.trim_start_matches(is_code).trim_start_matches('m') };
+        out.extend(part.chars().map(plain));
+    }
+    out.into()
 }
 
 /// A column of a table whose columns begin below their names.
@@ -97,13 +95,16 @@ impl<'a> Table<'a> {
 
     /// Reads a table with rules that are crossed where its columns end: a box, or one rule below the names.
     fn crossed(lines: &[&'a str]) -> Option<Self> {
-        let is_boxed = is_crossed(lines.first()?);
-        let named = names_in_rule(lines[0]);
+        let top = *lines.first()?;
+        let (is_boxed, named) = (is_crossed(top), names_in_rule(top));
+        let is_closed = is_boxed || named.is_some();
         let head = &lines[usize::from(is_boxed)..];
         let below =
             if named.is_some() { 0 } else { head.iter().take(4).position(|line| is_crossed(line))? };
-        let rule = plain_rule(head.get(below)?);
-        let is_first = |line: &str| plain_rule(line) == rule;
+        let rule = plain_rule(head[below]);
+        if is_boxed && plain_rule(top) != rule || !is_closed && (below != 1 || !rule.contains('+')) {
+            return None;
+        }
         let inside = |line: &'a str| {
             let mut cells = cells_below(line, &rule)?;
             // Spaces, or the numbers of rows, stand beside a box.
@@ -114,16 +115,12 @@ impl<'a> Table<'a> {
             Some(cells)
         };
         let names = named.or_else(|| inside(head[0]))?;
-        let is_closed = is_boxed || !is_crossed(lines[0]) && names_in_rule(lines[0]).is_some();
-        if is_boxed && !is_first(lines[0]) || !is_closed && (below != 1 || !rule.contains('+')) {
-            return None;
-        }
         let mut parts: Vec<&[&str]> = head[below + 1..].split(|line| is_crossed(line)).collect();
         let mut footer = parts.pop()?;
         if is_closed {
             (footer.len() <= MAX_LINES_BELOW).then_some(())?;
             // DuckDB says in the box how many rows there are.
-            if let Some(inner) = parts.pop_if(|part| part.iter().all(|line| inside(line).is_none())) {
+            if let Some(inner) = parts.pop_if(|part| part.iter().any(|line| row_count(line).is_some())) {
                 footer = inner;
             }
         } else {
@@ -146,7 +143,8 @@ impl<'a> Table<'a> {
                 || at > 1 && is_rule(line) && !line.trim().contains(' ')
         };
         let end = lines.iter().enumerate().position(is_end).unwrap_or(lines.len());
-        if lines.len() - end > MAX_LINES_BELOW {
+        // What is below is no other table.
+        if lines.len() - end > MAX_LINES_BELOW || lines[end..].iter().any(|line| is_header(line)) {
             return None;
         }
         let (names, rows) = columns_of(&lines[..end])?;
@@ -192,7 +190,7 @@ impl<'a> Table<'a> {
     pub(super) fn to_json(&self) -> String {
         let is_number =
             |value: &str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
-        let is_null = |value: &str| matches!(value, "" | "NULL");
+        let is_null = |value: &str| matches!(value, "" | "NULL" | "NaN");
         // Versions, codes and the like are texts, as they are in CSV.
         let has_numbers = |column: usize| {
             let mut learner = FormLearner::default();
@@ -383,6 +381,13 @@ mod tests {
     }
 
     #[test]
+    fn two_tables_are_none() {
+        let pods = "NAME    READY   AGE\na       1/1     3d\nb       0/1     4d\nc       1/1     5d\n";
+        check(&format!("{pods}\n{pods}"), None);
+        check(&format!("{pods}\n{}", pods.replace("1/1", "1")), None);
+    }
+
+    #[test]
     fn rules_tell_columns() {
         let json = Some(
             r#"[{"id":0,"full name":"name a"},{"id":1,"full name":"name b"},{"id":10,"full name":"name c"}]"#,
@@ -430,7 +435,7 @@ mod tests {
         check(
             pandas,
             Some(
-                r#"[{"index":0,"name":"Ann","age":30,"city":"Bonn"},{"index":1,"name":"Bo Lee","age":25,"city":"NaN"},{"index":10,"name":"Cid","age":41,"city":"Rome"}]"#,
+                r#"[{"index":0,"name":"Ann","age":30,"city":"Bonn"},{"index":1,"name":"Bo Lee","age":25,"city":null},{"index":10,"name":"Cid","age":41,"city":"Rome"}]"#,
             ),
         );
         check(&pandas.replace("1  Bo Lee   25   NaN", "..    ...  ...   ..."), None);
