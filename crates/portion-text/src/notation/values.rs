@@ -29,9 +29,11 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let (kind, sum) =
         (JsonKind::of_value(first.slice(text)), values.iter().map(|value| value.len()).sum::<usize>());
     let name = |value: &Span| members(text, *value).next().map(|member| member.key.slice(text));
-    let is_alike = |value: &Span| {
-        JsonKind::of_value(value.slice(text)) == kind
-            && (kind == JsonKind::Array || name(value) == name(&first))
+    let holds_objects =
+        |value: &Span| matches!(value.slice(text)[1..].trim_start().as_bytes().first(), Some(b'{' | b']'));
+    let is_alike = |value: &Span| match JsonKind::of_value(value.slice(text)) {
+        JsonKind::Array => kind == JsonKind::Array && holds_objects(value),
+        _ => kind == JsonKind::Object && name(value) == name(&first),
     };
     let is_apart =
         values.windows(2).all(|pair| text[pair[0].end as usize..pair[1].start as usize].contains('\n'));
@@ -62,6 +64,7 @@ mod tests {
         check("{\"a\": 1}\n{\"b\": 2}\n", None);
         check("{\"a\": 1} {\"a\": 2}", None);
         check("{\"a\": 1}\n[1]\n", None);
+        check("[1, 2]\nand\n[3, 4]\n", None);
         check("{\n\"a\": 1\n}\n", None);
         check(&"[".repeat(10_000), None);
     }

@@ -204,7 +204,7 @@ mod tests {
             "- a: &x 1\n- a: *x\n",
             "- a: !Ref b\n- a: c\n",
             "- a: 1\n  - b: 2\n",
-            "Changes:\n\n- Fix: one\n- Fix: two\n",
+            "Changes, see: here:\n\n- Fix: one\n- Fix: two\n",
             "# Title\n\n- **Bold**: text\n- **More**: text\n",
             "- a: 1\n",
             "total: 2\nusers[2]:\n  - id: 1\n    name: a\n  - id: 2\n    name: b\n",

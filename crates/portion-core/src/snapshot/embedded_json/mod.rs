@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn results_of_tools_and_strings_in_strings() {
-        let list = r#"[{"id":1},{"id":2}]"#;
+        let list = &format!(r#"[{{"id":1,"name":"{}"}},{{"id":2}}]"#, "a".repeat(200));
         let block = serde_json::json!([{"type": "text", "text": list}]);
         check(&format!(r#"{{"content":{block}}}"#), Some((list, "JSON in the string at /content/0/text")));
         check(
@@ -387,8 +387,11 @@ mod tests {
         let outer = serde_json::json!({"statusCode": 200, "body": inner}).to_string();
         check(&outer, Some((list, "JSON in the string at /result of JSON in the string at /body")));
         check(
-            "[TextContent(type='text', text='one: 1\\ntwo: 2')]",
-            Some(("one: 1\ntwo: 2", "text in the string at /0/text of Python literals")),
+            "[TextContent(type='text', text='a first line of words\\nand a second one')]",
+            Some((
+                "a first line of words\nand a second one",
+                "text in the string at /0/text of Python literals",
+            )),
         );
         // A record is more than its text.
         check(&serde_json::json!([{"id": 7, "text": list}]).to_string(), None);

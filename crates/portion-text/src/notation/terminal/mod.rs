@@ -143,8 +143,9 @@ impl<'a> Table<'a> {
                 || at > 1 && is_rule(line) && !line.trim().contains(' ')
         };
         let end = lines.iter().enumerate().position(is_end).unwrap_or(lines.len());
-        // What is below is no other table.
-        if lines.len() - end > MAX_LINES_BELOW || lines[end..].iter().any(|line| is_header(line)) {
+        // What is below may have sums, and is no other table.
+        let is_other = |line: &&str| is_header(line) && !line.contains(|c: char| c.is_ascii_digit());
+        if lines.len() - end > MAX_LINES_BELOW || lines[end..].iter().any(is_other) {
             return None;
         }
         let (names, rows) = columns_of(&lines[..end])?;
