@@ -155,9 +155,9 @@ fn manifests_in_braces() {
         "{\n  apiVersion: v1,\n  data: {db: aHVudGVyMg==, 'it''s': 'aHVudGVyMg==', n: null}, # data\n  kind: 'Secret',\n  metadata: {name: db}\n}\n",
         &["db", "it''s"],
     );
-    check_hidden(
+    check_quoted(
         "- {kind: ConfigMap, data: {db: x}}\n- {kind: Secret, stringData: {db: aHVudGVyMg==}}\n",
-        &["db"],
+        &["stringData.db"],
     );
     check_hidden(
         "{kind: SecretList, items: [{metadata: {name: a}, data: {db: aHVudGVyMg==}}, {stringData: {b: \"aHVudGVyMg==\"}}]}",
