@@ -67,7 +67,7 @@ fn check_all(secret: impl Fn(usize) -> String) {
     ));
     check(&format!(
         "┏━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓\n┃ id  ┃ password                       ┃\n┡━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┩\n{}└─────┴────────────────────────────────┘\n",
-        rows(&|n, secret| format!("│ {n}   │ {secret:<30} │\n"))
+        rows(&|n, secret| format!("│ {n}   │ \u{1b}[31m{secret:<30}\u{1b}[0m │\n"))
     ));
     check(&rows(&|n, secret| format!("Name     : n{n}\nPassword : {secret}\n\n")));
     check(&rows(&|n, secret| format!("{{\n  \"id\": {n},\n  \"password\": \"{secret}\"\n}}\n")));
