@@ -54,7 +54,10 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize, found: 
         let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values);
         for value in finder.iter().flat_map(|finder| finder.find_iter(text)) {
             let (before, after) = (&text[..value.start()], &text[value.end()..]);
-            if before.ends_with(is_word) || after.starts_with(is_word) {
+            let is_coloured = before.strip_suffix('m').is_some_and(|code| {
+                code.trim_end_matches(|c: char| c.is_ascii_digit() || c == ';').ends_with("\u{1b}[")
+            });
+            if before.ends_with(is_word) && !is_coloured || after.starts_with(is_word) {
                 continue;
             }
             // Without quotes, YAML reads brackets as a list.

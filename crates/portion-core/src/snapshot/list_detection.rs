@@ -12,6 +12,7 @@ use portion_json::path::{key_matches, step_from_quoted};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
 use portion_json::span::Span;
 
+use super::embedded_json::is_note;
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
@@ -64,7 +65,8 @@ pub(super) fn detect_lines(text: &str) -> Option<Structure> {
         }
         at += line.len();
     }
-    if offsets.len() < 2 {
+    let second = offsets.entries().get(1).map_or(text.len(), |at| *at as usize);
+    if offsets.len() < 2 || offsets.len() == 2 && is_note(&text[..second], &text[second..]) {
         return None;
     }
     offsets.shrink_to_fit();

@@ -66,6 +66,16 @@ fn check_all(secret: impl Fn(usize) -> String) {
         rows(&|n, secret| format!("p-{n}   {secret:<31}{n}d\n"))
     ));
     check(&format!(
+        "┏━━━━━┳━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓\n┃ id  ┃ password                       ┃\n┡━━━━━╇━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┩\n{}└─────┴────────────────────────────────┘\n",
+        rows(&|n, secret| format!("│ {n}   │ \u{1b}[31m{secret:<30}\u{1b}[0m │\n"))
+    ));
+    check(&rows(&|n, secret| format!("Name     : n{n}\nPassword : {secret}\n\n")));
+    check(&rows(&|n, secret| format!("{{\n  \"id\": {n},\n  \"password\": \"{secret}\"\n}}\n")));
+    check(&rows(&|n, secret| format!("event: m\ndata: {{\"id\": {n}, \"password\": \"{secret}\"}}\n\n")));
+    let hosts =
+        (0..2).map(|at| rows(&|n, secret| format!("host{at}{n}:\n  id: {n}\n  password: {secret}\n")));
+    check(&hosts.collect::<String>());
+    check(&format!(
         "<rows>{}</rows>",
         rows(&|n, secret| format!("<row><id>{n}</id><password>{secret}</password></row>"))
     ));

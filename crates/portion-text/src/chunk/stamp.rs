@@ -193,7 +193,7 @@ fn is_level(bare: &str) -> bool {
     let next = bare[word.len()..].chars().next();
     let known = LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
     let upper = word.bytes().all(|b| b.is_ascii_uppercase());
-    let tied = matches!(next, Some(']' | ':' | '=' | '|' | '>'));
+    let tied = matches!(next, Some(']' | '[' | ':' | '=' | '|' | '>'));
     let apart = matches!(next, Some(' ' | '\t' | ')' | '/' | ',' | '-' | '\u{1b}'));
     let letter = matches!(
         bare.as_bytes(),

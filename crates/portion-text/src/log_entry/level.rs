@@ -28,7 +28,9 @@ impl LogLevel {
         let names: &[(&str, Self)] = match word.as_bytes().first()?.to_ascii_uppercase() {
             b'A' => &[("ALERT", Self::Fatal)],
             b'C' => &[("CRITICAL", Self::Fatal), ("CRIT", Self::Fatal)],
-            b'D' => &[("DEBUG", Self::Debug), ("D", Self::Debug), ("DBUG", Self::Debug)],
+            b'D' => {
+                &[("DEBUG", Self::Debug), ("D", Self::Debug), ("DBUG", Self::Debug), ("DBG", Self::Debug)]
+            }
             b'E' => &[
                 ("ERROR", Self::Error),
                 ("ERR", Self::Error),
@@ -39,18 +41,21 @@ impl LogLevel {
             b'F' => &[
                 ("FATAL", Self::Fatal),
                 ("F", Self::Fatal),
+                ("FTL", Self::Fatal),
                 ("FAIL", Self::Error),
                 ("FINE", Self::Debug),
                 ("FINER", Self::Trace),
                 ("FINEST", Self::Trace),
             ],
-            b'I' => &[("INFO", Self::Info), ("I", Self::Info), ("INFORMATION", Self::Info)],
+            b'I' => {
+                &[("INFO", Self::Info), ("I", Self::Info), ("INF", Self::Info), ("INFORMATION", Self::Info)]
+            }
             b'N' => &[("NOTICE", Self::Notice)],
             b'P' => &[("PANIC", Self::Fatal)],
             b'S' => &[("SEVERE", Self::Error)],
             b'T' => &[("TRACE", Self::Trace), ("TRCE", Self::Trace)],
-            b'V' => &[("VERBOSE", Self::Trace), ("V", Self::Trace)],
-            b'W' => &[("WARN", Self::Warn), ("WARNING", Self::Warn), ("W", Self::Warn)],
+            b'V' => &[("VERBOSE", Self::Trace), ("V", Self::Trace), ("VRB", Self::Trace)],
+            b'W' => &[("WARN", Self::Warn), ("WARNING", Self::Warn), ("W", Self::Warn), ("WRN", Self::Warn)],
             b'1'..=b'6' => &[
                 ("10", Self::Trace),
                 ("20", Self::Debug),

@@ -12,9 +12,11 @@
 //! assert!(read("- milk\n- bread\n").is_none());
 //! ```
 
+mod blocks;
 mod python;
 mod terminal;
 mod toon;
+mod values;
 mod xml;
 mod yaml;
 
@@ -38,11 +40,13 @@ type Reader = fn(&str) -> Option<(Span, String)>;
 
 /// All notations: their names and their readers.
 const NOTATIONS: &[(&str, Reader)] = &[
+    ("JSON values", values::read),
     ("Python literals", python::read),
     ("YAML", yaml::read),
     ("XML", xml::read),
     ("TOON", toon::read),
     ("a table of a terminal", terminal::read),
+    ("records of lines", blocks::read),
 ];
 
 /// Reads a text of YAML, whether it holds records or not.

@@ -19,10 +19,17 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let head = &text[..text.floor_char_boundary(MAX_WORDS)];
     let is_row = |at: &usize| Reader::new(text, at + 1).row_start().is_some();
     let rows = head.match_indices('[').map(|(at, _)| at).find(is_row);
-    let start = STARTS.iter().filter_map(|opening| head.find(opening)).chain(rows).min()?;
+    // Tuples on lines of their own.
+    let tuples = Some(0).filter(|_| text.starts_with('(') && text.trim_end().contains(")\n("));
+    let start = STARTS.iter().filter_map(|opening| head.find(opening)).chain(rows).chain(tuples).min()?;
     let mut reader = Reader::new(text, start);
     loop {
         reader.container()?;
+        // The fields of an object around it: `content=[…] isError=False`.
+        let is_field = text[..start].ends_with('=') && reader.rest().starts_with(' ');
+        if is_field && !reader.rest().contains('\n') && reader.rest().len() <= MAX_WORDS {
+            return Some((Span::new(start, reader.at), reader.out));
+        }
         reader.skip_space();
         if reader.at == text.len() {
             break;
@@ -523,6 +530,11 @@ mod tests {
     #[test]
     fn values_may_stand_on_lines_and_behind_words() {
         check("{'a': 1}\n{'a': 2}\n", "{\"a\":1}\n{\"a\":2}");
+        check("(1, 'a')\n(2, None)\n", "[1,\"a\"]\n[2,null]");
+        check(
+            "meta=None content=[TextContent(type='text', text='[1]', meta=None)] isError=False",
+            r#"[{"type":"text","text":"[1]","meta":null}]"#,
+        );
         check("Found 2 rows:\n[{'a': 1}, {'a': 2}]", r#"[{"a":1},{"a":2}]"#);
     }
 
@@ -531,6 +543,7 @@ mod tests {
         for text in [
             "",
             "(see above)",
+            "(1, 2)\n(3, x)\n",
             "['a', b]",
             "[{'a': 1}",
             "[{'a' 1}]",

@@ -11,61 +11,77 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 const MAX_BYTES: usize = 16 << 20;
 /// Levels of a document.
 const MAX_DEPTH: usize = 128;
+/// Bytes of words before a list.
+const MAX_WORDS: usize = 400;
+/// Fewer objects under names are settings.
+const MIN_MAP_RECORDS: usize = 8;
 /// Share of an object that its list of records takes, in percent.
 const MIN_LIST_PERCENT: usize = 50;
 
-/// Reads a text of YAML that holds records.
+/// Reads a text of YAML that holds records. Words may stand before a list.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     // The header of a list in TOON: `users[2]:`, `users[2]{id,name}:`.
     let is_header = |line: &str| line.ends_with("]:") || line.ends_with("}:");
-    if !may_be_records(text) || text.lines().map(str::trim_end).any(is_header) {
+    if text.len() > MAX_BYTES || text.lines().map(str::trim_end).any(is_header) {
         return None;
     }
-    let (span, json) = read_any(text)?;
-    let all = Span::new(0, json.len());
-    let holds_records = match JsonKind::of_value(&json) {
-        JsonKind::Array => are_records(&json, all),
-        _ => members(&json, all).any(|member| {
-            member.value.len() * 100 >= json.len() * MIN_LIST_PERCENT && are_records(&json, member.value)
-        }),
+    let head = &text[..text.floor_char_boundary(MAX_WORDS)];
+    let is_list = |start: &usize| {
+        let is_field = |line: &str| line.starts_with("  ") || line.starts_with("- {");
+        head[..*start].trim_end().ends_with(':') && text[*start..].lines().nth(1).is_some_and(is_field)
     };
-    holds_records.then_some((span, json))
+    let list = head.find("\n- ").map(|at| at + 1).filter(is_list);
+    std::iter::once(0)
+        .chain(list)
+        .find_map(|start| Some((Span::new(start, text.trim_end().len()), records(&text[start..])?)))
 }
 
-/// Reads a text of YAML.
+/// Reads a text of YAML, with records or without.
 pub(super) fn read_any(text: &str) -> Option<(Span, String)> {
-    let mut documents = if text.len() > MAX_BYTES { return None } else { documents(text)? };
-    let json = if documents.len() == 1 { documents.pop()? } else { format!("[{}]", documents.join(",")) };
+    let json = if text.len() > MAX_BYTES { return None } else { json_of(text)? };
     Some((Span::new(0, text.trim_end().len()), json))
+}
+
+fn json_of(text: &str) -> Option<String> {
+    let mut documents = documents(text)?;
+    if documents.len() == 1 { documents.pop() } else { Some(format!("[{}]", documents.join(","))) }
+}
+
+fn records(text: &str) -> Option<String> {
+    let json = if may_be_records(text) { json_of(text)? } else { return None };
+    let all = Span::new(0, json.len());
+    let is_large = |value: Span| value.len() * 100 >= json.len() * MIN_LIST_PERCENT;
+    let holds_records = are_records(&json, all)
+        || members(&json, all).any(|member| is_large(member.value) && are_records(&json, member.value));
+    holds_records.then_some(json)
 }
 
 /// Returns true if the first line with content begins a record, a document or an object.
 fn may_be_records(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.next().is_some_and(|line| {
-        let content = line.trim_start_matches("- ");
-        let name = content.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with(' '));
-        line == "---" || line == "-" || name.is_some_and(|(name, _)| !name.contains(['"', '{', '<', '*']))
+        let name = line.split_once(':').filter(|(_, value)| value.is_empty() || value.starts_with(' '));
+        let is_name =
+            |name: &str| !name.contains(['<', '*']) && (line.starts_with("- ") || !name.contains(['"', '{']));
+        line == "---" || line == "-" || name.is_some_and(|(name, _)| is_name(name))
     })
 }
 
-/// Returns true if a value is a list of at least two objects, most of which have the first key of the first one.
-fn are_records(json: &str, list: Span) -> bool {
-    if JsonKind::of_value(list.slice(json)) != JsonKind::Array {
+/// Returns true if a value is a list of at least two objects, or an object of many, most of which have the first key of the first one.
+fn are_records(json: &str, value: Span) -> bool {
+    let (records, min): (Vec<Span>, usize) = match JsonKind::of_value(value.slice(json)) {
+        JsonKind::Array => (items(json, value).collect(), 2),
+        JsonKind::Object => (members(json, value).map(|member| member.value).collect(), MIN_MAP_RECORDS),
+        _ => return false,
+    };
+    let is_object = |record: &Span| JsonKind::of_value(record.slice(json)) == JsonKind::Object;
+    if records.len() < min || !records.iter().all(is_object) {
         return false;
     }
-    let first_key = |record: Span| Some(members(json, record).next()?.key.slice(json));
-    let Some(key) = items(json, list).next().and_then(first_key) else { return false };
-    let has_key = |record: Span| members(json, record).any(|member| member.key.slice(json) == key);
-    let (mut records, mut alike) = (0, 0);
-    for record in items(json, list) {
-        if JsonKind::of_value(record.slice(json)) != JsonKind::Object {
-            return false;
-        }
-        records += 1;
-        alike += usize::from(has_key(record));
-    }
-    records > 1 && alike * 2 > records
+    let Some(first) = members(json, records[0]).next() else { return false };
+    let key = first.key.slice(json);
+    let has_key = |record: &&Span| members(json, **record).any(|member| member.key.slice(json) == key);
+    records.iter().filter(has_key).count() * 2 > records.len()
 }
 
 /// Returns the documents of a text as JSON.
@@ -167,6 +183,26 @@ mod tests {
     }
 
     #[test]
+    fn lists_behind_words_and_maps_are_read() {
+        let home = "Live Context: An overview of the areas and the devices in this smart home:\n- names: Lamp\n  state: 'on'\n- names: Fan\n  state: 'off'\n";
+        check(home, Some(r#"[{"names":"Lamp","state":"on"},{"names":"Fan","state":"off"}]"#));
+        check(
+            "- {id: 1, \"full name\": a}\n- {id: 2, \"full name\": b}\n",
+            Some(r#"[{"id":1,"full name":"a"},{"id":2,"full name":"b"}]"#),
+        );
+        check("- \"user id\": 1\n- \"user id\": 2\n", Some(r#"[{"user id":1},{"user id":2}]"#));
+        let hosts = |count: usize| (0..count).map(|n| format!("host{n}:\n  ip: {n}\n")).collect::<String>();
+        let json = |count: usize| {
+            let host = |n: usize| format!(r#""host{n}":{{"ip":{n}}}"#);
+            format!("{{{}}}", (0..count).map(host).collect::<Vec<_>>().join(","))
+        };
+        check(&hosts(9), Some(&json(9)));
+        let services = format!("services:\n  {}", hosts(9).trim_end().replace('\n', "\n  "));
+        check(&services, Some(&format!(r#"{{"services":{}}}"#, json(9))));
+        check(&hosts(3), None);
+    }
+
+    #[test]
     fn other_texts_stay_texts() {
         for text in [
             "",
@@ -178,6 +214,7 @@ mod tests {
             "- a: &x 1\n- a: *x\n",
             "- a: !Ref b\n- a: c\n",
             "- a: 1\n  - b: 2\n",
+            "Changes, see: here:\n\n- Fix: one\n- Fix: two\n",
             "# Title\n\n- **Bold**: text\n- **More**: text\n",
             "- a: 1\n",
             "total: 2\nusers[2]:\n  - id: 1\n    name: a\n  - id: 2\n    name: b\n",

@@ -14,12 +14,12 @@ use crate::snapshot::LineIndex;
 /// Words for levels and failures, the most severe first.
 pub(super) const ALL_WORDS: &[&str] = &[
     "FATAL", "CRITICAL", "SEVERE", "EMERG", "PANIC", "ALERT", "fatal", "panic", "ERROR", "Error", "error",
-    "FAILED", "Failed", "failed", "FAILURE", "failure", "WARN", "WARNING", "Warning", "warn", "warning",
-    "NOTICE", "notice", "INFO", "DEBUG", "TRACE",
+    "ERR", "FAILED", "Failed", "failed", "FAILURE", "failure", "WARN", "WARNING", "Warning", "warn",
+    "warning", "NOTICE", "notice", "INFO", "DEBUG", "TRACE",
 ];
 /// Words for problems.
 pub(super) const PROBLEM_WORDS: &[&str] = {
-    let (grave, _) = ALL_WORDS.split_at(21);
+    let (grave, _) = ALL_WORDS.split_at(22);
     grave
 };
 

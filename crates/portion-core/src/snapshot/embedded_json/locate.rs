@@ -1,5 +1,6 @@
 //! Locates the JSON that makes up most of a text.
 
+use portion_json::containers::{Member, members};
 use portion_json::scan::JsonReader;
 use portion_json::span::Span;
 
@@ -9,6 +10,8 @@ use crate::snapshot::list_detection;
 const MAX_SURROUNDING_BYTES: usize = 4 << 10;
 /// Maximum offsets that are tried.
 const MAX_CANDIDATES: usize = 6;
+/// JSON is longer than a note below it, this many times.
+const MIN_TIMES: usize = 10;
 /// Minimum share of the text that is JSON, in per cent.
 pub(super) const MIN_SHARE_PERCENT: usize = 50;
 /// Numbers that Python and JavaScript write and JSON does not allow, the longest first, each with a valid
@@ -108,8 +111,34 @@ fn candidate_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
 
 /// Returns true if the JSON is most of the text and the text after it does not continue it.
 fn is_self_contained(text: &str, span: Span) -> bool {
-    let after = text[span.end as usize..].trim_start();
-    is_majority(text, span) && !after.starts_with([',', ':', '[', ']', '{', '}', '"'])
+    let after = &text[span.end as usize..];
+    let begins_line = after.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    is_majority(text, span)
+        && (!after.trim_start().starts_with([',', ':', '[', ']', '{', '}', '"'])
+            || begins_line && is_note(span.slice(text), after))
+}
+
+/// Returns true if what is below JSON tells about it: `[300 rows]`, `{"truncated":true,"total":913}`.
+pub(in crate::snapshot) fn is_note(json: &str, note: &str) -> bool {
+    let (json, note) = (json.trim(), note.trim());
+    let [of_json, of_note] = [json, note].map(|text| Span::new(0, text.len()));
+    if json.len() < note.len() * MIN_TIMES || !note.starts_with(['[', '{']) {
+        return false;
+    }
+    let mut reader = JsonReader::new(note);
+    if reader.skip().is_err() || reader.expect_end().is_err() {
+        return note[1..].trim_start().starts_with(char::is_alphanumeric);
+    }
+    // Another record has the names of the first, or values with values inside.
+    let is_array = |value: &str| value.starts_with('[');
+    let holds_list =
+        is_array(json) || members(json, of_json).any(|member| is_array(member.value.slice(json)));
+    let is_fact = |fact: Member| {
+        let key = fact.key.slice(note);
+        !fact.value.slice(note).starts_with(['[', '{'])
+            && (is_array(json) || members(json, of_json).all(|member| member.key.slice(json) != key))
+    };
+    note.starts_with('{') && holds_list && members(note, of_note).all(is_fact)
 }
 
 fn is_majority(text: &str, span: Span) -> bool {

@@ -6,11 +6,13 @@
 
 mod locate;
 
+pub(super) use locate::is_note;
 pub(crate) use locate::locate_json;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use portion_json::containers::items;
 use portion_json::path::step_from_quoted;
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
@@ -19,9 +21,12 @@ use portion_text::notation::FoundData;
 
 use super::ObjectIndex;
 use super::indexed_text::{IndexedText, Structure};
+use super::object::Member;
 use super::slice::Slice;
 use locate::MIN_SHARE_PERCENT;
 
+/// End of each description.
+const RAW_HINT: &str = "; raw=true returns the original";
 /// Maximum characters of the preceding text that the description quotes.
 const MAX_SHOWN_CHARS: usize = 100;
 /// Maximum bytes of the preceding text that the short description quotes. They hold the status of an error.
@@ -81,16 +86,34 @@ impl JsonOrigin {
     }
 }
 
-/// Finds JSON in text that is not JSON, or in a string or object that holds JSON as a string. A string of several lines is
-/// read as their text.
+/// Finds JSON in text that is not JSON, or in a string or object that holds JSON as a string, also several strings deep. A
+/// string of several lines is read as their text.
 pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
+    let (mut subject, mut origin) = find_once(text, form)?;
+    for _ in 1..MAX_LEVELS {
+        let inner = if subject.is_json() { find_once(&subject.text, &subject.structure) } else { None };
+        let Some((found, inside)) = inner else { break };
+        let place = inside.description.trim_end_matches(RAW_HINT);
+        let description = format!("{place} of {}", origin.description);
+        origin = JsonOrigin::rewritten(text, description, inside.short_description);
+        subject = found;
+    }
+    Some((subject, origin))
+}
+
+fn find_once(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
     match form {
         Structure::Text(_) => find_in_text(text)
             .or_else(|| find_in_string(text))
             .or_else(|| find_in_notation(text))
-            .or_else(|| find_lines_in_string(text)),
-        Structure::Object(members) => find_in_member(text, members),
-        Structure::List(_) => None,
+            .or_else(|| find_lines(text, whole_string(text)?, "a JSON string")),
+        Structure::Object(members) if members.span.len() == text.trim().len() => find_in_member(text),
+        Structure::List(list) if list.len() == 1 => {
+            let (pointer, value) = main_string(text)?;
+            let place = format!("the string at {pointer}");
+            parse_string(text, value, pointer).or_else(|| find_lines(text, value, &place))
+        }
+        Structure::Object(_) | Structure::List(_) => None,
     }
 }
 
@@ -130,8 +153,8 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
 /// Returns the data of a text in another notation, such as Python literals or YAML, as JSON.
 fn find_in_notation(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let FoundData { notation, span, json } = notation::read(text)?;
-    let before = &text[..span.start as usize];
-    let description = describe_surroundings(notation, before, "", 0);
+    let (before, after) = (&text[..span.start as usize], &text[span.end as usize..]);
+    let description = describe_surroundings(notation, before, after, 0);
     let origin = JsonOrigin::rewritten(text, description, notation.to_owned());
     let subject = IndexedText::from_payload(Slice::new(json));
     subject.is_json().then_some((subject, origin))
@@ -150,7 +173,7 @@ fn describe_surroundings(found: &str, before: &str, after: &str, replaced: usize
     if !after.is_empty() {
         description = format!("{description}, followed by {}", first_words(after));
     }
-    format!("{description}{}; raw=true returns the original", describe_nulls(replaced))
+    format!("{description}{}{RAW_HINT}", describe_nulls(replaced))
 }
 
 /// Returns the first words of a text, and how long it is if it has more.
@@ -210,12 +233,12 @@ fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     parse_string(text, whole_string(text)?, String::new())
 }
 
-/// Returns the lines of a text that is a JSON string, as servers send that serialize each result.
-fn find_lines_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
-    let subject = IndexedText::from_payload(Slice::new(unescape(whole_string(text)?.slice(text))));
-    let description = "text in a JSON string; raw=true returns the original".to_owned();
+/// Returns the lines of a text in a JSON string, as servers send that serialize each result.
+fn find_lines(text: &Slice, value: Span, place: &str) -> Option<(IndexedText, JsonOrigin)> {
+    let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
+    let description = format!("text in {place}{RAW_HINT}");
     let origin = JsonOrigin::rewritten(text, description, "text in a string".to_owned());
-    subject.text.contains('\n').then_some((subject, origin))
+    (is_majority(text, value) && subject.text.contains('\n')).then_some((subject, origin))
 }
 
 /// Returns the span of the JSON string that is the whole text, if it is one.
@@ -227,36 +250,46 @@ fn whole_string(text: &str) -> Option<Span> {
 }
 
 /// Finds JSON in a string that makes up most of an object, or of an object nested in it.
-fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, JsonOrigin)> {
-    let (pointer, value) = main_string(text, members)?;
+fn find_in_member(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
+    let (pointer, value) = main_string(text)?;
     parse_string(text, value, pointer)
 }
 
 /// Finds the text in a string that makes up most of an object: its pointer, and the text. Short ones are not looked at.
 pub fn text_in_member(text: &str, members: &ObjectIndex) -> Option<(String, IndexedText)> {
-    let (pointer, value) = main_string(text, members).filter(|(_, value)| value.len() >= MIN_TEXT_BYTES)?;
+    if members.span.len() != text.trim().len() {
+        return None;
+    }
+    let (pointer, value) = main_string(text).filter(|(_, value)| value.len() >= MIN_TEXT_BYTES)?;
     let subject = IndexedText::from_payload(Slice::new(unescape(value.slice(text))));
     (is_majority(text, value) && matches!(subject.structure, Structure::Text(_)))
         .then_some((pointer, subject))
 }
 
-/// Returns the pointer and the span of the largest member of an object, or of the object that makes up most of it, if that is a
-/// string.
-fn main_string(text: &str, members: &ObjectIndex) -> Option<(String, Span)> {
-    if members.span.len() != text.trim().len() {
-        return None;
-    }
-    let mut inner;
-    let (mut members, mut pointer) = (members, String::new());
-    for _ in 0..MAX_LEVELS {
-        let member = *members.listed.iter().max_by_key(|member| member.value.len())?;
-        pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
-        match member.kind {
-            JsonKind::String => return Some((pointer, member.value)),
-            JsonKind::Object if is_majority(text, member.value) => {
-                inner =
-                    ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)).ok()?;
-                members = &inner;
+/// Returns the pointer and the span of the string that makes up most of an object, or of an object nested in it. Of arrays, only
+/// the block of a result of a tool is read: `[{"type":"text","text":"…"}]`.
+fn main_string(text: &str) -> Option<(String, Span)> {
+    let start = text.len() - text.trim_start().len();
+    let (mut value, mut pointer, mut in_block) =
+        (Span::new(start, text.trim_end().len()), String::new(), false);
+    for _ in 0..=MAX_LEVELS {
+        match JsonKind::of_value(value.slice(text)) {
+            JsonKind::String => return (!in_block || pointer.ends_with("/text")).then_some((pointer, value)),
+            JsonKind::Object if is_majority(text, value) => {
+                let members = ObjectIndex::parse(&mut JsonReader::resume(text, value.start as usize)).ok()?;
+                let is_type = |member: &Member| {
+                    member.key.slice(text) == "\"type\"" && member.value.slice(text) == "\"text\""
+                };
+                (!in_block || members.listed.iter().any(is_type)).then_some(())?;
+                let member = *members.listed.iter().max_by_key(|member| member.value.len())?;
+                pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
+                value = member.value;
+            }
+            JsonKind::Array => {
+                let mut items = items(text, value);
+                value = items.next().filter(|_| items.next().is_none())?;
+                pointer.push_str("/0");
+                in_block = true;
             }
             _ => return None,
         }
@@ -291,8 +324,7 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
     }
     let location =
         if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
-    let description =
-        format!("{name} in {location}{}; raw=true returns the original", describe_nulls(replaced));
+    let description = format!("{name} in {location}{}{RAW_HINT}", describe_nulls(replaced));
     let short_description = format!("{name} in a string{}", describe_nulls(replaced));
     let holder = Some(EnclosingString { pointer, span: value });
     let origin = || JsonOrigin {
@@ -304,4 +336,64 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
         offset_map: None,
     };
     subject.is_json().then(|| (subject, origin()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IndexedText, Slice, find};
+
+    /// Checks what is shown of a text, and how it is described; `None` if the text is shown as it is.
+    fn check(text: &str, expect: Option<(&str, &str)>) {
+        let slice = Slice::new(text.to_owned());
+        let form = IndexedText::from_payload(slice.clone()).structure;
+        let found =
+            find(&slice, &form).map(|(subject, origin)| (subject.text.to_string(), origin.description));
+        let found =
+            found.as_ref().map(|(json, place)| (json.as_str(), place.trim_end_matches(super::RAW_HINT)));
+        assert_eq!(found, expect, "{text}");
+    }
+
+    #[test]
+    fn notes_below_json_are_no_records() {
+        let list = format!(r#"[{{"id":1,"name":"{}"}},{{"id":2}}]"#, "a".repeat(900));
+        for note in ["[Truncated: showing 2 of 913 references. Narrow the query.]", "[2 rows]", "{truncated}"]
+        {
+            check(
+                &format!("{list}\n\n{note}\n"),
+                Some((list.as_str(), &format!("JSON in text, followed by `{note}`"))),
+            );
+        }
+        let object = format!(r#"{{"data":{list}}}"#);
+        let note = r#"{"truncated":true,"total":913}"#;
+        let place = format!("JSON in text, followed by `{note}`");
+        check(&format!("{list}\n{note}"), Some((&list, &place)));
+        check(&format!("{object}\n{note}"), Some((&object, &place)));
+        // Records on lines.
+        check(&format!("{object}\n{{\"data\":2}}"), None);
+        check(&format!("{list}\n[3]"), None);
+        check(&format!("{list} {note}"), None);
+    }
+
+    #[test]
+    fn results_of_tools_and_strings_in_strings() {
+        let list = &format!(r#"[{{"id":1,"name":"{}"}},{{"id":2}}]"#, "a".repeat(200));
+        let block = serde_json::json!([{"type": "text", "text": list}]);
+        check(&format!(r#"{{"content":{block}}}"#), Some((list, "JSON in the string at /content/0/text")));
+        check(
+            &format!("[TextContent(type='text', text='{list}', annotations=None)]"),
+            Some((list, "JSON in the string at /0/text of Python literals")),
+        );
+        let inner = serde_json::json!({ "result": list }).to_string();
+        let outer = serde_json::json!({"statusCode": 200, "body": inner}).to_string();
+        check(&outer, Some((list, "JSON in the string at /result of JSON in the string at /body")));
+        check(
+            "[TextContent(type='text', text='a first line of words\\nand a second one')]",
+            Some((
+                "a first line of words\nand a second one",
+                "text in the string at /0/text of Python literals",
+            )),
+        );
+        // A record is more than its text.
+        check(&serde_json::json!([{"id": 7, "text": list}]).to_string(), None);
+    }
 }

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use super::is_rule;
+
 /// Fewer columns than these are a table only if their names are in capitals, or have a rule below.
 const MIN_COLUMNS: usize = 3;
 /// Columns of values that are told apart by spaces alone.
@@ -32,22 +34,28 @@ fn is_in_capitals(line: &str) -> bool {
         && line.chars().all(is_sign)
 }
 
-/// Reads the table whose names are in the first line. A line of dashes may stand below them.
+/// Reads the table whose names are in the first line. A rule may stand below them, and tell the columns.
 pub(super) fn columns_of<'a>(lines: &[&'a str]) -> Option<Columns<'a>> {
-    let (header, rows) = lines.split_first().filter(|(header, _)| is_header(header))?;
-    let is_rule = |line: &&&str| line.contains("--") && line.chars().all(|c| c == '-' || c == ' ');
-    let is_ruled = rows.first().filter(is_rule).is_some();
-    let rows = &rows[usize::from(is_ruled)..];
-    let (names, rows) = by_place(header, rows).or_else(|| by_words(header, rows))?;
+    let (header, rows) = lines.split_first()?;
+    let rule = rows.first().filter(|line| is_rule(line) && !line.contains(['+', '|']));
+    let rows = &rows[usize::from(rule.is_some())..];
+    // One long rule tells no columns.
+    let rule = rule.filter(|rule| rule.trim().contains(' '));
+    if rule.is_none() && !is_header(header) {
+        return None;
+    }
+    let by_words = || if rule.is_none() { by_words(header, rows) } else { None };
+    let (names, rows) = by_place(header, rule.copied(), rows).or_else(by_words)?;
     let has_dots = |row: &Vec<&str>| row.iter().any(|cell| matches!(*cell, "..." | ".."));
-    let is_table = names.len() >= MIN_COLUMNS || names.len() == 2 && (is_ruled || is_in_capitals(header));
+    let is_table =
+        names.len() >= MIN_COLUMNS || names.len() == 2 && (rule.is_some() || is_in_capitals(header));
     (is_table && !rows.iter().any(has_dots)).then_some((names, rows))
 }
 
 /// Reads columns between which no line has a sign.
-fn by_place<'a>(header: &'a str, rows: &[&'a str]) -> Option<Columns<'a>> {
+fn by_place<'a>(header: &'a str, rule: Option<&'a str>, rows: &[&'a str]) -> Option<Columns<'a>> {
     let mut is_used: Vec<bool> = Vec::new();
-    for line in rows.iter().chain([&header]) {
+    for line in rows.iter().chain([&header]).chain(&rule) {
         for (at, _) in line.chars().enumerate().filter(|(_, c)| *c != ' ') {
             if at >= is_used.len() {
                 is_used.resize(at + 1, false);
@@ -62,41 +70,48 @@ fn by_place<'a>(header: &'a str, rows: &[&'a str]) -> Option<Columns<'a>> {
             None => places.push(at..at + 1),
         }
     }
-    let places = with_names(places, header, rows)?;
-    let cells = |line: &'a str| places.iter().map(|place| cell(line, place)).collect::<Vec<_>>();
-    let mut names = cells(header);
-    if names[0].is_empty() {
-        names[0] = "index";
-    }
-    let rows: Vec<_> = rows.iter().map(|line| cells(line)).collect();
-    // A row without its first value goes on with the one above; a long value moves those behind it below other names.
-    let is_joined = |(at, name): (usize, &&str)| {
-        name.contains("  ") || name.contains(' ') && rows.iter().all(|row| row[at].contains(' '))
+    let is_column = |place: &Range<usize>| match rule {
+        Some(rule) => !cell(rule, place).is_empty(),
+        None => !cell(header, place).is_empty() && rows.iter().any(|line| !cell(line, place).is_empty()),
     };
-    let is_read = rows.iter().all(|row| !row[0].is_empty()) && !names.iter().enumerate().any(is_joined);
-    is_read.then_some((names, rows))
-}
-
-/// Joins each place without a name, or without values, to the one before it.
-fn with_names(places: Vec<Range<usize>>, header: &str, rows: &[&str]) -> Option<Vec<Range<usize>>> {
-    let mut named: Vec<Range<usize>> = Vec::new();
-    for place in places {
-        let is_column =
-            !cell(header, &place).is_empty() && rows.iter().any(|line| !cell(line, &place).is_empty());
-        match named.last_mut() {
-            Some(last) if !is_column => last.end = place.end,
-            _ => named.push(place),
-        }
-    }
+    let mut places = joined(places, is_column);
     // A mark before the first name belongs to it.
-    if let [first, second, ..] = &mut named[..]
+    if let [first, second, ..] = &mut places[..]
         && cell(header, first).is_empty()
         && rows.iter().any(|line| cell(line, first).is_empty())
     {
         second.start = first.start;
-        named.remove(0);
+        places.remove(0);
     }
-    (named.len() > 1).then_some(named)
+    let cells = |line: &'a str| places.iter().map(|place| cell(line, place)).collect::<Vec<_>>();
+    let mut names = cells(header);
+    if rule.is_none() && names.first()?.is_empty() {
+        names[0] = "index";
+    }
+    let rows: Vec<_> = rows.iter().map(|line| cells(line)).collect();
+    // A long value moves those behind it below other names. Where two spaces are between columns, one is between words.
+    let is_wide = places.windows(2).all(|pair| pair[1].start - pair[0].end > 1);
+    let is_joined = |(at, name): (usize, &&str)| {
+        name.contains("  ") || !is_wide && name.contains(' ') && rows.iter().all(|row| row[at].contains(' '))
+    };
+    let is_clear = match rule {
+        Some(rule) => rule.split_whitespace().count() == names.len(),
+        None => !names.iter().enumerate().any(is_joined),
+    };
+    // A row without its first value goes on with the one above.
+    (names.len() > 1 && is_clear && rows.iter().all(|row| !row[0].is_empty())).then_some((names, rows))
+}
+
+/// Joins each place that is no column to the one before it.
+fn joined(places: Vec<Range<usize>>, is_column: impl Fn(&Range<usize>) -> bool) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        match joined.last_mut() {
+            Some(last) if !is_column(&place) => last.end = place.end,
+            _ => joined.push(place),
+        }
+    }
+    joined
 }
 
 /// Returns what a line has in a range of characters, without the spaces around it.

@@ -1,7 +1,7 @@
-//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `sqlite` and `DuckDB` in a box, columns such as
-//! those of `kubectl` and `docker`, and records below each other (`\x` of `psql`, `\G` of `mysql`).
+//! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `DuckDB`, rich and tabulate in a box, and columns
+//! such as those of `kubectl`, `docker` and `sqlcmd`.
 //!
-//! Rules and the number of rows below are no records. A value is a text as it is written, without the spaces around it; the values of a
+//! Rules and what is below the last one are no records. The number of rows, if it is stated there, must be that of the records. A value is a text as it is written, without the spaces around it; the values of a
 //! column of numbers are numbers, and nothing is null.
 
 mod aligned;
@@ -19,6 +19,8 @@ use crate::names::UniqueNames;
 const MAX_LINES_BEFORE: usize = 4;
 /// Lines that may stand below a table without rules, such as a legend.
 const MAX_LINES_BELOW: usize = 8;
+/// Wider lines may be as long as a program allows, so that it breaks values.
+const MIN_WRAPPED_CHARS: usize = 60;
 /// Fewer rows are no table without rules.
 const MIN_ROWS: usize = 3;
 
@@ -26,30 +28,36 @@ const MIN_ROWS: usize = 3;
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let plain = with_plain_rules(text);
     let mut first = plain.lines().take(MAX_LINES_BEFORE + 2);
-    if !first.any(|line| is_rule(line.trim()) || is_header(line) || is_record_rule(line)) {
+    if !first.any(|line| is_rule(line) || is_header(line) || names_in_rule(line).is_some()) {
         return None;
     }
     let lines: Vec<&str> = plain.trim_end().lines().collect();
-    let is_before =
-        |at: &usize| !lines.iter().take(*at).any(|line| is_rule(line.trim()) || is_record_rule(line));
+    let is_before = |at: &usize| !lines.iter().take(*at).any(|line| is_rule(line));
     let mut starts = (0..=MAX_LINES_BEFORE).take_while(is_before);
     let (start, table) = starts.find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
     let offset = text.lines().nth(start)?.as_ptr().addr() - text.as_ptr().addr();
     Some((Span::new(offset, text.trim_end().len()), table.to_json()))
 }
 
-/// Returns a text in which the rules of boxes are dashes, pluses and bars.
+/// Returns a text without colours, in which the rules of boxes are dashes, pluses and bars.
 fn with_plain_rules(text: &str) -> Cow<'_, str> {
-    if !text.contains('│') {
+    if !text.contains(['│', '┃', '║', '\u{1b}']) {
         return text.into();
     }
     let plain = |c: char| match c {
-        '│' => '|',
-        '─' => '-',
-        '┌' | '┬' | '┐' | '├' | '┼' | '┤' | '└' | '┴' | '┘' => '+',
+        '│' | '┃' | '┆' | '║' => '|',
+        '─' | '━' => '-',
+        '═' => '=',
+        '┌'..='╋' | '╒'..='╰' => '+',
         c => c,
     };
-    text.chars().map(plain).collect::<String>().into()
+    let is_code = |c: char| c.is_ascii_digit() || c == ';';
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in text.split("\u{1b}[").enumerate() {
+        let part = if at == 0 { part } else { part.trim_start_matches(is_code).trim_start_matches('m') };
+        out.extend(part.chars().map(plain));
+    }
+    out.into()
 }
 
 /// A column of a table whose columns begin below their names.
@@ -73,110 +81,117 @@ pub fn terminal_columns(text: &str) -> Vec<TerminalColumn<'_>> {
 }
 
 /// A table with as many values in each row as there are names.
-struct Table<'a> {
-    names: Vec<&'a str>,
-    rows: Vec<Vec<Cow<'a, str>>>,
+pub(super) struct Table<'a> {
+    pub(super) names: Vec<&'a str>,
+    pub(super) rows: Vec<Vec<Cow<'a, str>>>,
 }
 
 impl<'a> Table<'a> {
     fn read(lines: &[&'a str]) -> Option<Self> {
-        let table = Self::boxed(lines)
-            .or_else(|| Self::ruled(lines))
-            .or_else(|| Self::in_columns(lines))
-            .or_else(|| Self::below_each_other(lines))?;
+        let table = Self::crossed(lines).or_else(|| Self::in_columns(lines))?;
         let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
         (is_named && !table.rows.is_empty()).then_some(table)
     }
 
-    /// Reads a table in a box: a rule, the names, maybe their types, a rule, the rows, and a rule.
-    fn boxed(lines: &[&'a str]) -> Option<Self> {
-        let (top, lines) = lines.split_first()?;
-        if !top.starts_with('+') || !is_rule(top) {
+    /// Reads a table with rules that are crossed where its columns end: a box, or one rule below the names.
+    fn crossed(lines: &[&'a str]) -> Option<Self> {
+        let top = *lines.first()?;
+        let (is_boxed, named) = (is_crossed(top), names_in_rule(top));
+        let is_closed = is_boxed || named.is_some();
+        let head = &lines[usize::from(is_boxed)..];
+        let below =
+            if named.is_some() { 0 } else { head.iter().take(4).position(|line| is_crossed(line))? };
+        let rule = plain_rule(head[below]);
+        if is_boxed && plain_rule(top) != rule || !is_closed && (below != 1 || !rule.contains('+')) {
             return None;
         }
-        let below = lines.iter().take(3).position(|line| line == top).filter(|at| *at > 0)?;
-        let rows = &lines[below + 1..];
-        let end = rows.iter().position(|line| line == top)?;
-        let rule = top.strip_prefix('+')?.strip_suffix('+')?;
-        let inside = |line: &'a str| cells_below(line.trim().strip_prefix('|')?.strip_suffix('|')?, rule);
-        let names = inside(lines[0])?;
-        let rows = rows[..end].iter().map(|line| inside(line).filter(|cells| !are_left_out(cells)));
-        // What follows says how many rows there are.
-        (lines.len() - below - end <= 4).then(|| Self::of(names, rows))?
-    }
-
-    /// Reads a table with a rule below its names, and their number below the rows.
-    fn ruled(lines: &[&'a str]) -> Option<Self> {
-        let [names, rule, rows @ ..] = lines else { return None };
-        if !is_rule(rule.trim())
-            || !rule.contains('+')
-            || rule.matches('+').count() != names.matches('|').count()
-        {
-            return None;
-        }
-        let end = rows.len() - rows.iter().rev().take(2).filter(|line| is_row_count(line)).count();
-        let names: Vec<&str> = names.split('|').collect();
-        Self::of(names, rows[..end].iter().map(|line| cells_below(line, rule)))
-    }
-
-    /// Reads records below each other, each with a rule above it and its values behind their names.
-    fn below_each_other(lines: &[&'a str]) -> Option<Self> {
-        let sign = if is_record_rule(lines.first()?) {
-            if lines[0].starts_with('-') { '|' } else { ':' }
-        } else {
-            return None;
-        };
-        let end = lines.len() - lines.iter().rev().take(2).filter(|line| is_row_count(line)).count();
-        let mut table = Self { names: Vec::new(), rows: Vec::new() };
-        for record in lines[1..end].split(|line| is_record_rule(line)) {
-            let fields: Option<Vec<(&str, &str)>> = record.iter().map(|line| line.split_once(sign)).collect();
-            let (names, values): (Vec<&str>, Vec<&str>) =
-                fields?.into_iter().map(|(name, value)| (name.trim(), value.trim())).unzip();
-            if table.rows.is_empty() {
-                table.names.clone_from(&names);
+        let inside = |line: &'a str| {
+            let mut cells = cells_below(line, &rule)?;
+            // Spaces, or the numbers of rows, stand beside a box.
+            if rule.trim().starts_with('+') {
+                cells.pop().filter(|after| after.trim().is_empty())?;
+                cells.remove(0);
             }
-            (table.names == names).then_some(())?;
-            table.rows.push(values.into_iter().map(Cow::Borrowed).collect());
+            Some(cells)
+        };
+        let names = named.or_else(|| inside(head[0]))?;
+        let mut parts: Vec<&[&str]> = head[below + 1..].split(|line| is_crossed(line)).collect();
+        let mut footer = parts.pop()?;
+        if is_closed {
+            (footer.len() <= MAX_LINES_BELOW).then_some(())?;
+            // DuckDB says in the box how many rows there are.
+            if let Some(inner) = parts.pop_if(|part| part.iter().any(|line| row_count(line).is_some())) {
+                footer = inner;
+            }
+        } else {
+            let rows;
+            (rows, footer) = split_footer(footer);
+            parts.push(rows);
         }
-        Some(table)
+        // Rules between the rows tell where each ends, if the one below the names is another.
+        let is_grid = parts.len() > 1 && parts.iter().any(|part| part.len() > 1);
+        if is_grid && !head[below].contains('=') {
+            return None;
+        }
+        Self::of(names, &parts, inside, is_grid)?.counted(footer)
     }
 
     fn in_columns(lines: &[&'a str]) -> Option<Self> {
-        let is_end = |line: &&str| line.is_empty() || line.starts_with('[') && line.ends_with(" columns]");
-        let end = lines.iter().position(is_end).unwrap_or(lines.len());
-        if lines.len() - end > MAX_LINES_BELOW {
+        let is_end = |(at, line): (usize, &&str)| {
+            line.trim().is_empty()
+                || row_count(line).is_some()
+                || at > 1 && is_rule(line) && !line.trim().contains(' ')
+        };
+        let end = lines.iter().enumerate().position(is_end).unwrap_or(lines.len());
+        // What is below may have sums, and is no other table.
+        let is_other = |line: &&str| is_header(line) && !line.contains(|c: char| c.is_ascii_digit());
+        if lines.len() - end > MAX_LINES_BELOW || lines[end..].iter().any(is_other) {
             return None;
         }
         let (names, rows) = columns_of(&lines[..end])?;
         let rows: Vec<Vec<Cow<'_, str>>> =
             rows.into_iter().map(|row| row.into_iter().map(Cow::Borrowed).collect()).collect();
-        (rows.len() >= MIN_ROWS).then_some(Self { names, rows })
+        (rows.len() >= MIN_ROWS).then_some(Self { names, rows })?.counted(&lines[end..])
     }
 
-    /// Returns the table of these cells. A cell that ends in `+` goes on in the next line.
-    fn of(names: Vec<&'a str>, lines: impl Iterator<Item = Option<Vec<&'a str>>>) -> Option<Self> {
+    /// Returns the table if lines below it state no other number of rows.
+    pub(super) fn counted(self, footer: &[&str]) -> Option<Self> {
+        let count = footer.iter().find_map(|line| row_count(line));
+        count.is_none_or(|count| count == self.rows.len()).then_some(self)
+    }
+
+    /// Returns the table of these lines. A row goes on in the next line behind a cell that ends in `+`, and in a grid up to the
+    /// next rule.
+    fn of(
+        names: Vec<&'a str>,
+        parts: &[&[&'a str]],
+        inside: impl Fn(&'a str) -> Option<Vec<&'a str>>,
+        is_grid: bool,
+    ) -> Option<Self> {
         let names: Vec<&str> = names.into_iter().map(str::trim).collect();
         let mut rows: Vec<Vec<Cow<'a, str>>> = Vec::new();
-        let mut goes_on = false;
-        for cells in lines {
-            let cells = cells.filter(|cells| cells.len() == names.len())?;
+        let mut above: Vec<&str> = Vec::new();
+        for (at, line) in parts.iter().flat_map(|part| part.iter().enumerate()) {
+            let cells = inside(line).filter(|cells| cells.len() == names.len() && !are_left_out(cells))?;
             let part = |cell: &'a str| cell.strip_suffix('+').unwrap_or(cell).trim();
+            let goes_on = if is_grid { at > 0 } else { above.iter().any(|cell| cell.ends_with('+')) };
             if let Some(row) = rows.last_mut().filter(|_| goes_on) {
                 for (value, cell) in row.iter_mut().zip(&cells).filter(|(_, cell)| !part(cell).is_empty()) {
                     *value = format!("{value}\n{}", part(cell)).into();
                 }
             } else {
+                (is_grid || !may_go_on(&above, &cells)).then_some(())?;
                 rows.push(cells.iter().map(|cell| part(cell).into()).collect());
             }
-            goes_on = cells.iter().any(|cell| cell.ends_with('+'));
+            above = cells;
         }
         Some(Self { names, rows })
     }
 
-    fn to_json(&self) -> String {
+    pub(super) fn to_json(&self) -> String {
         let is_number =
             |value: &str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
-        let is_null = |value: &str| matches!(value, "" | "NULL");
+        let is_null = |value: &str| matches!(value, "" | "NULL" | "NaN");
         // Versions, codes and the like are texts, as they are in CSV.
         let has_numbers = |column: usize| {
             let mut learner = FormLearner::default();
@@ -220,27 +235,72 @@ fn cells_below<'a>(line: &'a str, rule: &str) -> Option<Vec<&'a str>> {
     Some(cells)
 }
 
+/// Returns true if a line may be the rest of the one above: it has no value in some columns, and in the others are words that had no
+/// place above. A narrow table breaks no first column.
+fn may_go_on(above: &[&str], cells: &[&str]) -> bool {
+    let width = |text: &str| text.chars().count();
+    let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
+    let has_no_place = |(above, cell): (&&str, &&str)| {
+        let word = cell.split_whitespace().next();
+        let goes_on = |word| width(above.trim()) + 1 + width(word) + 2 > width(cell);
+        word.is_none_or(|word| !(is_number(above) && is_number(word)) && goes_on(word))
+    };
+    let is_wide = cells.iter().map(|cell| width(cell)).sum::<usize>() > MIN_WRAPPED_CHARS;
+    !above.is_empty()
+        && cells.iter().any(|cell| cell.trim().is_empty())
+        && (is_wide || cells[0].trim().is_empty())
+        && above.iter().zip(cells).all(has_no_place)
+}
+
 /// Returns true for a row of dots, in place of rows that a program left out.
 fn are_left_out(cells: &[&str]) -> bool {
-    cells.iter().all(|cell| cell.trim() == "·")
+    cells.iter().all(|cell| matches!(cell.trim(), "·" | "…" | "..."))
 }
 
-/// Returns true for the rule above a record: `-[ RECORD 1 ]----`, `**** 1. row ****`.
-fn is_record_rule(line: &str) -> bool {
-    line.starts_with("-[ RECORD ") || line.starts_with("*****") && line.contains(". row *****")
-}
-
-/// Returns true for a line of dashes, crossed by pluses.
+/// Returns true for a line of dashes or equals signs, which spaces, pluses or bars may cross.
 fn is_rule(line: &str) -> bool {
-    line.contains('-') && line.bytes().all(|byte| matches!(byte, b'-' | b'+'))
+    (line.contains("--") || line.contains("==")) && line.bytes().all(|byte| b"-=+| ".contains(&byte))
 }
 
-/// Returns true for a line such as `(300 rows)`, and for one that says how long that took.
-fn is_row_count(line: &str) -> bool {
+/// Returns true for a rule that tells where columns end.
+fn is_crossed(line: &str) -> bool {
     let line = line.trim();
-    line.is_empty()
-        || line.starts_with("Time:")
-        || line.starts_with('(') && (line.ends_with(" rows)") || line == "(1 row)")
+    is_rule(line) && line.contains(['+', '|']) && !line.contains(' ') && !line.starts_with('|')
+}
+
+/// Returns a rule of dashes, crossed by pluses.
+fn plain_rule(line: &str) -> String {
+    let plain = |c: char| match c {
+        '|' | '+' => '+',
+        ' ' => ' ',
+        _ => '-',
+    };
+    line.trim_end().chars().map(plain).collect()
+}
+
+/// Returns the names that ClickHouse writes into the rule above its rows: `┌─id─┬─name─┐`.
+fn names_in_rule(line: &str) -> Option<Vec<&str>> {
+    let inside =
+        line.trim().strip_prefix("+-")?.strip_suffix("-+").filter(|inside| inside.contains("-+-"))?;
+    let names: Vec<&str> = inside.split("-+-").map(|name| name.trim_matches('-')).collect();
+    names.iter().all(|name| !name.is_empty() && !name.contains('+')).then_some(names)
+}
+
+/// Splits lines where the number of rows, the time and blank lines begin.
+pub(super) fn split_footer<'s, 'a>(lines: &'s [&'a str]) -> (&'s [&'a str], &'s [&'a str]) {
+    let is_below =
+        |line: &&str| line.trim().is_empty() || line.starts_with("Time:") || row_count(line).is_some();
+    lines.split_at(lines.iter().rposition(|line| !is_below(line)).map_or(0, |last| last + 1))
+}
+
+/// Returns the number in a line such as `(300 rows)`, `300 rows in set (0.00 sec)` and `[300 rows x 3 columns]`.
+fn row_count(line: &str) -> Option<usize> {
+    let line = line.trim_matches(['(', '[', '|', ' ']);
+    let (count, rest) = line.split_once(' ')?;
+    let is_count = rest
+        .strip_prefix("row")
+        .is_some_and(|rest| !rest.trim_start_matches('s').starts_with(char::is_alphanumeric));
+    is_count.then(|| count.parse().ok())?
 }
 
 #[cfg(test)]
@@ -282,19 +342,6 @@ mod tests {
     }
 
     #[test]
-    fn records_below_each_other() {
-        let json = Some(r#"[{"id":1,"at":"10:30"},{"id":2,"at":null},{"id":3,"at":"a | b"}]"#);
-        let values = [("1", "10:30"), ("2", ""), ("3", "a | b")];
-        let psql = values.map(|(id, at)| format!("-[ RECORD {id} ]\nid | {id}\nat | {at}\n")).concat();
-        check(&format!("{psql}\n"), json);
-        let stars = "*".repeat(27);
-        let mysql =
-            values.map(|(id, at)| format!("{stars} {id}. row {stars}\nid: {id}\nat: {at}\n")).concat();
-        check(&mysql, json);
-        check(&psql.replace("at | 10:30", "by | 10:30"), None);
-    }
-
-    #[test]
     fn mysql() {
         let rule = "+----+-------+";
         let text = format!(
@@ -302,7 +349,62 @@ mod tests {
         );
         check(&text, Some(r#"[{"id":1,"name":"one"},{"id":2,"name":null},{"id":3,"name":"three"}]"#));
         let two = r#"[{"id":1,"name":"one"},{"id":2,"name":null}]"#;
-        check(&text.replace("|  3 | three |\n", ""), Some(two));
+        let two_rows = text.replace("|  3 | three |\n", "");
+        check(&two_rows, None);
+        check(&two_rows.replace("3 rows", "2 rows"), Some(two));
+    }
+
+    #[test]
+    fn boxes_of_programs() {
+        let json = Some(r#"[{"ID":0,"State":"down"},{"ID":1,"State":"up"}]"#);
+        let rich = "   Deployments\n┏━━━━┳━━━━━━━┓\n┃ ID ┃ State ┃\n┡━━━━╇━━━━━━━┩\n│ 0  │ \u{1b}[31mdown\u{1b}[0m  │\n│ 1  │ up    │\n└────┴───────┘\n";
+        check(rich, json);
+        // The rest of a long value is no record.
+        check(
+            &rich.replace("│ 1  │ up    │", "│    │ again │").replace("down\u{1b}[0m ", "going\u{1b}[0m"),
+            None,
+        );
+        let grid = "+------+---------+\n|   ID | State   |\n+======+=========+\n|    0 | down    |\n+------+---------+\n|    1 | up      |\n|      | again   |\n+------+---------+\n";
+        check(grid, Some(r#"[{"ID":0,"State":"down"},{"ID":1,"State":"up\nagain"}]"#));
+        check(&grid.replace('=', "-"), None);
+        let polars = "shape: (2, 2)\n┌─────┬───────┐\n│ ID  ┆ State │\n│ --- ┆ ---   │\n│ i64 ┆ str   │\n╞═════╪═══════╡\n│ 0   ┆ down  │\n│ 1   ┆ up    │\n└─────┴───────┘\n";
+        check(polars, json);
+        check(&polars.replace("1   ┆ up ", "…   ┆ …  "), None);
+        let clickhouse = "   ┌─ID─┬─State─┐\n1. │  0 │ down  │\n2. │  1 │ up    │\n   └────┴───────┘\n\n2 rows in set. Elapsed: 0.006 sec.\n";
+        check(clickhouse, json);
+        let jest = "---------|---------|-------------------\nFile     | % Stmts | Uncovered Line #s \n---------|---------|-------------------\n a.ts    |   41.80 | 3-5,9             \n b.ts    |      49 |                   \n---------|---------|-------------------\n";
+        check(
+            jest,
+            Some(
+                r##"[{"File":"a.ts","% Stmts":41.80,"Uncovered Line #s":"3-5,9"},{"File":"b.ts","% Stmts":49,"Uncovered Line #s":null}]"##,
+            ),
+        );
+    }
+
+    #[test]
+    fn two_tables_are_none() {
+        let pods = "NAME    READY   AGE\na       1/1     3d\nb       0/1     4d\nc       1/1     5d\n";
+        check(&format!("{pods}\n{pods}"), None);
+        check(&format!("{pods}\n{}", pods.replace("1/1", "1")), None);
+    }
+
+    #[test]
+    fn rules_tell_columns() {
+        let json = Some(
+            r#"[{"id":0,"full name":"name a"},{"id":1,"full name":"name b"},{"id":10,"full name":"name c"}]"#,
+        );
+        check("  id  full name\n----  -----------\n   0  name a\n   1  name b\n  10  name c\n", json);
+        let sqlcmd = "id          full name\n----------- ---------\n          0 name a   \n          1 name b   \n         10 name c   \n\n(3 rows affected)\n";
+        check(sqlcmd, json);
+        check(&sqlcmd.replace("(3", "(4"), None);
+        check("\nid full name\n-- ---------\n 0 name a\n 1 name b\n10 name c\n\n\n", json);
+        let coverage = "Name      Stmts   Miss  Cover   Missing\n---------------------------------------\na.py         74      8    97%   3-5, 9\nb.py          7      0   100%\nc.py        100      8    97%   3\n---------------------------------------\nTOTAL       181     16    97%\n";
+        check(
+            coverage,
+            Some(
+                r#"[{"Name":"a.py","Stmts":74,"Miss":8,"Cover":"97%","Missing":"3-5, 9"},{"Name":"b.py","Stmts":7,"Miss":0,"Cover":"100%","Missing":null},{"Name":"c.py","Stmts":100,"Miss":8,"Cover":"97%","Missing":"3"}]"#,
+            ),
+        );
     }
 
     #[test]
@@ -334,7 +436,7 @@ mod tests {
         check(
             pandas,
             Some(
-                r#"[{"index":0,"name":"Ann","age":30,"city":"Bonn"},{"index":1,"name":"Bo Lee","age":25,"city":"NaN"},{"index":10,"name":"Cid","age":41,"city":"Rome"}]"#,
+                r#"[{"index":0,"name":"Ann","age":30,"city":"Bonn"},{"index":1,"name":"Bo Lee","age":25,"city":null},{"index":10,"name":"Cid","age":41,"city":"Rome"}]"#,
             ),
         );
         check(&pandas.replace("1  Bo Lee   25   NaN", "..    ...  ...   ..."), None);

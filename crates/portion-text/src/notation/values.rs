@@ -1,0 +1,71 @@
+//! Reads JSON values that follow each other over several lines, as jq and mongosh print them, or in fences of Markdown.
+
+use portion_json::containers::members;
+use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::span::Span;
+
+/// Share of a text that values take, in percent.
+const MIN_PERCENT: usize = 90;
+/// Brackets of words between the values.
+const MAX_FAILURES: usize = 4;
+
+/// Reads a text of objects whose first name is the same, or of arrays, which become one.
+pub(super) fn read(text: &str) -> Option<(Span, String)> {
+    let (mut values, mut at, mut failures) = (Vec::<Span>::new(), 0, 0);
+    while let Some(start) = text[at..].find(['{', '[']).map(|place| at + place) {
+        match JsonReader::resume(text, start).skip() {
+            Ok(value) => {
+                at = value.end as usize;
+                values.push(value);
+            }
+            Err(_) => {
+                at = start + 1;
+                failures += 1;
+                (failures <= MAX_FAILURES).then_some(())?;
+            }
+        }
+    }
+    let first = *values.first().filter(|_| values.len() > 1)?;
+    let (kind, sum) =
+        (JsonKind::of_value(first.slice(text)), values.iter().map(|value| value.len()).sum::<usize>());
+    let name = |value: &Span| members(text, *value).next().map(|member| member.key.slice(text));
+    let holds_objects =
+        |value: &Span| matches!(value.slice(text)[1..].trim_start().as_bytes().first(), Some(b'{' | b']'));
+    let is_alike = |value: &Span| match JsonKind::of_value(value.slice(text)) {
+        JsonKind::Array => kind == JsonKind::Array && holds_objects(value),
+        _ => kind == JsonKind::Object && name(value) == name(&first),
+    };
+    let is_apart =
+        values.windows(2).all(|pair| text[pair[0].end as usize..pair[1].start as usize].contains('\n'));
+    if sum * 100 < text.trim().len() * MIN_PERCENT || !is_apart || !values.iter().all(is_alike) {
+        return None;
+    }
+    let inside = |value: &Span| match kind {
+        JsonKind::Array => value.slice(text)[1..value.len() - 1].trim(),
+        _ => value.slice(text),
+    };
+    let items: Vec<&str> = values.iter().map(inside).filter(|items| !items.is_empty()).collect();
+    Some((Span::new(first.start as usize, text.trim_end().len()), format!("[{}]", items.join(","))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn values_become_one_list() {
+        let check = |text: &str, json: Option<&str>| {
+            assert_eq!(read(text).map(|(_, json)| json).as_deref(), json, "{text}");
+        };
+        check("{\n  \"a\": 1\n}\n{\n  \"a\": null\n}\n", Some("[{\n  \"a\": 1\n},{\n  \"a\": null\n}]"));
+        let open = format!("[{{\"id\":1,\"text\":\"{}\"}}]", "x".repeat(300));
+        let both = format!("## Open\n\n```json\n{open}\n```\n\n```json\n[{{\"id\":2}}]\n```\n");
+        check(&both, Some(&format!("{},{{\"id\":2}}]", &open[..open.len() - 1])));
+        check("{\"a\": 1}\n{\"b\": 2}\n", None);
+        check("{\"a\": 1} {\"a\": 2}", None);
+        check("{\"a\": 1}\n[1]\n", None);
+        check("[1, 2]\nand\n[3, 4]\n", None);
+        check("{\n\"a\": 1\n}\n", None);
+        check(&"[".repeat(10_000), None);
+    }
+}
