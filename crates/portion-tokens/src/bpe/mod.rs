@@ -73,14 +73,14 @@ impl Bpe {
             None => ranks::count_merged(word, ranks),
         };
         RecentWords::with(|recent| {
-            let mut start = 0;
+            let (bytes, mut start) = (piece.as_bytes(), 0);
             while let Some(end) = pattern.word_end(piece, start) {
-                let (first, last) = (piece.as_bytes()[start], piece.as_bytes()[end - 1]);
-                let tokens = match end - start {
-                    1 => 1,
+                let tokens = match bytes.get(start..end) {
+                    Some([_]) => 1,
                     // All numbers of up to three digits are tokens.
-                    2 | 3 if first.is_ascii_digit() && last.is_ascii_digit() => 1,
-                    _ => recent.recall(self as u8, piece.as_bytes(), start..end, count),
+                    Some([b'0'..=b'9', .., b'0'..=b'9']) if end - start <= 3 => 1,
+                    Some([first, second]) => 1 + usize::from(ranks.pair(*first, *second).is_none()),
+                    _ => recent.recall(self as u8, bytes, start..end, count),
                 };
                 visit(end, tokens);
                 start = end;
@@ -98,21 +98,20 @@ impl Bpe {
 
 /// Words that a thread remembers: 64 KB.
 const ENTRIES: usize = 4096;
-/// Bytes of the longest word that fits in an entry.
-const MAX_BYTES: usize = 14;
-/// The bit of the upper half of an entry where its count begins, above bytes 9 to 14 of the word, its length and its
-/// vocabulary.
-const COUNT_SHIFT: u32 = 56;
-/// The bits of each number of bytes.
-const MASKS: [u64; 9] =
-    [0, 0xFF, 0xFFFF, 0xFF_FFFF, 0xFFFF_FFFF, u64::MAX >> 24, u64::MAX >> 16, u64::MAX >> 8, u64::MAX];
+/// Bytes of the longest word that fits in an entry, above a byte with its length, its vocabulary and its count.
+const MAX_BYTES: usize = 15;
+/// The bit of an entry where the vocabulary begins, and the one where the count does.
+const VOCABULARY_SHIFT: u32 = 4;
+const COUNT_SHIFT: u32 = 5;
+/// Counts that do not fit in an entry.
+const MAX_COUNT: usize = 8;
 
 thread_local! {
-    static WORDS_OF_THREAD: RecentWords = const { RecentWords([const { Cell::new((0, 0)) }; ENTRIES]) };
+    static WORDS_OF_THREAD: RecentWords = const { RecentWords([const { Cell::new(0) }; ENTRIES]) };
 }
 
 /// The counts of words. Each word has one place, from which a later word drives it.
-struct RecentWords([Cell<(u64, u64)>; ENTRIES]);
+struct RecentWords([Cell<u128>; ENTRIES]);
 
 impl RecentWords {
     /// Calls a function with the words of this thread.
@@ -120,7 +119,7 @@ impl RecentWords {
         WORDS_OF_THREAD.with(use_them)
     }
 
-    /// Returns the count of a word by a vocabulary, below 16, from memory or by `count`.
+    /// Returns the count of a word by a vocabulary, 0 or 1, from memory or by `count`.
     #[inline]
     fn recall(
         &self,
@@ -132,32 +131,32 @@ impl RecentWords {
         if word.len() > MAX_BYTES {
             return count(&text[word]);
         }
-        let (low, high) = halves(text, &word);
-        let upper = high | (word.len() as u64) << 48 | u64::from(vocabulary) << 52;
-        let entry = &self.0[mix(low, upper) as usize % ENTRIES];
-        let (found_low, found_upper) = entry.get();
-        if found_low == low && found_upper & MASKS[7] == upper {
-            return (found_upper >> COUNT_SHIFT) as usize;
+        let bytes = text[word.start..].first_chunk().map_or_else(|| padded(&text[word.clone()]), |all| *all);
+        let bytes = u128::from_le_bytes(bytes) << (8 * (16 - word.len()));
+        let key = bytes | u128::from(vocabulary) << VOCABULARY_SHIFT | word.len() as u128;
+        let entry = &self.0[mix(key as u64, (key >> 64) as u64) as usize % ENTRIES];
+        let found = entry.get();
+        let is_known = (found ^ key) & !COUNT_MASK == 0;
+        if is_known {
+            return (found & COUNT_MASK) as usize >> COUNT_SHIFT;
         }
         let tokens = count(&text[word]);
-        entry.set((low, upper | (tokens as u64) << COUNT_SHIFT));
+        if tokens < MAX_COUNT {
+            entry.set(key | (tokens as u128) << COUNT_SHIFT);
+        }
         tokens
     }
 }
 
-/// Returns the first eight bytes of a word and the next ones, as integers.
-#[inline]
-fn halves(text: &[u8], word: &Range<usize>) -> (u64, u64) {
-    let masked = |bytes: u128| {
-        let (low, high) = (bytes as u64, (bytes >> 64) as u64);
-        (low & MASKS[word.len().min(8)], high & MASKS[word.len().saturating_sub(8)])
-    };
-    if let Some(bytes) = text[word.start..].first_chunk() {
-        return masked(u128::from_le_bytes(*bytes));
-    }
+/// The bits of a count.
+const COUNT_MASK: u128 = (MAX_COUNT as u128 - 1) << COUNT_SHIFT;
+
+/// Returns a short word with zeros behind it.
+#[cold]
+fn padded(word: &[u8]) -> [u8; 16] {
     let mut bytes = [0; 16];
-    bytes[..word.len()].copy_from_slice(&text[word.clone()]);
-    masked(u128::from_le_bytes(bytes))
+    bytes[..word.len()].copy_from_slice(word);
+    bytes
 }
 
 #[cfg(test)]

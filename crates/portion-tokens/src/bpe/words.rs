@@ -51,34 +51,36 @@ impl WordPattern {
     /// Returns the end of an ASCII word, as most are, unless a character beyond ASCII decides about it.
     #[inline]
     fn ascii_word_end(self, bytes: &[u8], start: usize) -> Option<usize> {
-        let first = *bytes.get(start)?;
-        if first.is_ascii_digit() {
-            let mut end = start + 1;
-            while end < start + 3 && bytes.get(end).is_some_and(u8::is_ascii_digit) {
-                end += 1;
-            }
-            return if end == start + 3 { Some(end) } else { decided_end(bytes, end) };
+        let first = CharSet::of_byte(*bytes.get(start)?);
+        // The end of a text ends words as a line break does.
+        let next = bytes.get(start + 1).map_or(CharSet::NEWLINE, |next| CharSet::of_byte(*next));
+        if first == CharSet::NUMBER {
+            let end = start + 1 + usize::from(next == CharSet::NUMBER);
+            let has_third = next == CharSet::NUMBER && bytes.get(end).is_some_and(u8::is_ascii_digit);
+            return if has_third { Some(end + 1) } else { decided_end(bytes, end) };
         }
         if self == Self::Cl100k
             && let Some(end) = contraction_end(bytes, start)
         {
             return Some(end);
         }
-        let letters = start + usize::from(PREFIX.has_byte(first));
-        let end = match self {
-            Self::O200k => CharSet::LOWER.byte_run_end(bytes, CharSet::UPPER.byte_run_end(bytes, letters)),
-            Self::Cl100k => LETTER.byte_run_end(bytes, letters),
-        };
-        let end = decided_end(bytes, end)?;
-        if end > letters {
-            return if self == Self::O200k { contraction_end(bytes, end).or(Some(end)) } else { Some(end) };
+        let is_prefix = PREFIX.meets(first);
+        if LETTER.meets(first) || is_prefix && LETTER.meets(next) {
+            let letters = start + usize::from(is_prefix);
+            return match self {
+                Self::O200k => {
+                    let capitals_end = CharSet::UPPER.byte_run_end(bytes, letters);
+                    let end = decided_end(bytes, CharSet::LOWER.byte_run_end(bytes, capitals_end))?;
+                    contraction_end(bytes, end).or(Some(end))
+                }
+                Self::Cl100k => decided_end(bytes, LETTER.byte_run_end(bytes, letters)),
+            };
         }
-        let symbols = start + usize::from(first == b' ');
-        let end = decided_end(bytes, SYMBOL.byte_run_end(bytes, symbols))?;
-        if end > symbols {
+        if first == CharSet::OTHER || bytes[start] == b' ' && next == CharSet::OTHER {
+            let end = decided_end(bytes, SYMBOL.byte_run_end(bytes, start + 1))?;
             return Some(self.line_end(bytes, end));
         }
-        let end = decided_end(bytes, SPACE.byte_run_end(bytes, start))?;
+        let end = decided_end(bytes, SPACE.byte_run_end(bytes, start)).filter(|end| *end > start)?;
         Some(match bytes[start..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
             Some(newline) => start + newline + 1,
             None if end == bytes.len() => end,
@@ -234,6 +236,17 @@ impl CharSet {
         self.0 & other.0 == other.0
     }
 
+    /// Returns true if a kind of `other` is in this set.
+    const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Returns the kind of an ASCII character, and none for the bytes of other characters.
+    #[inline]
+    fn of_byte(byte: u8) -> Self {
+        Self(BYTE_KINDS[usize::from(byte)])
+    }
+
     /// Returns the kind of the character at an offset of a text, and the offset of the next one.
     #[inline]
     pub(super) fn at(text: &str, offset: usize) -> Option<(Self, usize)> {
@@ -250,17 +263,11 @@ impl CharSet {
         Some((Self::of(c), offset + c.len_utf8()))
     }
 
-    /// Returns true if a byte is an ASCII character in this set.
-    #[inline]
-    pub(super) fn has_byte(self, byte: u8) -> bool {
-        BYTE_KINDS[usize::from(byte)] & self.0 != 0
-    }
-
     /// Returns the end of the run of ASCII characters in this set that starts at an offset.
     #[inline]
     pub(super) fn byte_run_end(self, bytes: &[u8], start: usize) -> usize {
         let mut end = start;
-        while bytes.get(end).is_some_and(|byte| self.has_byte(*byte)) {
+        while bytes.get(end).is_some_and(|byte| self.meets(Self::of_byte(*byte))) {
             end += 1;
         }
         end
