@@ -166,7 +166,7 @@ pub(super) fn fit_to_budget(
         let facts: Map<String, Value> =
             shown.into_iter().map(|at| (lines[at].0.clone(), lines[at].1.as_str().into())).collect();
         // Members may cost more together than one by one.
-        if taken.is_empty() || counter.fits(&Value::Object(facts.clone()).to_string(), tokens) {
+        if taken.is_empty() || counter.fits(&serde_json::to_string(&facts).unwrap_or_default(), tokens) {
             return facts;
         }
         taken.pop();

@@ -20,7 +20,7 @@ pub(super) struct RecordLayout {
     objects: Vec<ObjectLayout>,
     /// Distinct paths of all values found.
     pub paths: Vec<String>,
-    index: HashMap<String, usize>,
+    index: HashMap<String, usize, FixedState>,
 }
 
 /// Keys of an object, in the order of first occurrence.

@@ -100,8 +100,11 @@ const CONTINUATION_PREFIXES: &[&str] = &[
 /// Returns the stamp of a line, if it has one.
 pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
     let line = strip_color_codes(line.trim_start_matches('\u{feff}'));
+    if line.starts_with(char::is_whitespace) {
+        return None;
+    }
     let bare = line.trim_start_matches(['[', '(', '<', '"']);
-    if line.starts_with(char::is_whitespace) || bare.is_empty() || is_subtitle_cue(line) {
+    if bare.is_empty() || is_subtitle_cue(line) {
         None
     } else if line.starts_with("{\"") || line.starts_with("{ \"") {
         line.trim_end().ends_with('}').then_some(EntryStamp::JsonObject)
@@ -149,8 +152,11 @@ fn strip_color_codes(mut line: &str) -> &str {
     line
 }
 
+/// Returns true if a text begins with one of these patterns, each of which begins with a digit or a capital.
 fn matches_any_pattern(text: &str, patterns: &[&str]) -> bool {
-    patterns.iter().any(|pattern| matches_pattern(text.as_bytes(), pattern))
+    let begins = |first: &u8| first.is_ascii_digit() || first.is_ascii_uppercase();
+    text.as_bytes().first().is_some_and(begins)
+        && patterns.iter().any(|pattern| matches_pattern(text.as_bytes(), pattern))
 }
 
 fn matches_pattern(text: &[u8], pattern: &str) -> bool {

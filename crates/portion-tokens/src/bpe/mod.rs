@@ -6,11 +6,10 @@ mod ranks;
 mod words;
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use ranks::{RankTable, mix};
-use words::WordPattern;
+use words::{WINDOW_BYTES, WordPattern};
 
 /// A published byte-pair vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,26 +18,18 @@ pub(super) enum Bpe {
     Cl100k,
 }
 
-/// A vocabulary, built on first use and then shared for the life of the process.
-struct Vocabulary {
-    pattern: WordPattern,
-    ranks: RankTable,
-}
-
-static O200K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
-    pattern: WordPattern::O200k,
-    ranks: RankTable::new(
+/// The vocabularies, built on first use and then shared for the life of the process.
+static O200K: LazyLock<RankTable> = LazyLock::new(|| {
+    RankTable::new(
         include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.lengths")),
         include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.tokens")),
-    ),
+    )
 });
-
-static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
-    pattern: WordPattern::Cl100k,
-    ranks: RankTable::new(
+static CL100K: LazyLock<RankTable> = LazyLock::new(|| {
+    RankTable::new(
         include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.lengths")),
         include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.tokens")),
-    ),
+    )
 });
 
 impl Bpe {
@@ -52,43 +43,44 @@ impl Bpe {
     /// Calls a function with the end and the tokens of each word of a piece.
     #[inline]
     pub(super) fn each_word(self, piece: &str, visit: impl FnMut(usize, usize)) {
-        let vocabulary = self.vocabulary();
         // A pattern that is known at compile time is compiled into the loop.
-        match vocabulary.pattern {
-            WordPattern::O200k => self.each_word_of(WordPattern::O200k, &vocabulary.ranks, piece, visit),
-            WordPattern::Cl100k => self.each_word_of(WordPattern::Cl100k, &vocabulary.ranks, piece, visit),
+        match self {
+            Self::O200k => self.each_word_of::<true>(piece, visit),
+            Self::Cl100k => self.each_word_of::<false>(piece, visit),
         }
     }
 
     #[inline]
-    fn each_word_of(
-        self,
-        pattern: WordPattern,
-        ranks: &RankTable,
-        piece: &str,
-        mut visit: impl FnMut(usize, usize),
-    ) {
+    fn each_word_of<const IS_O200K: bool>(self, piece: &str, mut visit: impl FnMut(usize, usize)) {
+        let pattern = if IS_O200K { WordPattern::O200k } else { WordPattern::Cl100k };
+        let ranks = self.ranks();
         let count = |word: &[u8]| match ranks.get(word) {
             Some(_) => 1,
             None => ranks::count_merged(word, ranks),
         };
         RecentWords::with(|recent| {
             let (bytes, mut start) = (piece.as_bytes(), 0);
-            while let Some(end) = pattern.word_end(piece, start) {
-                let tokens = match bytes.get(start..end) {
-                    Some([_]) => 1,
+            while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
+                let short = rest.first_chunk().and_then(|near| Some((near, pattern.short_word_len(near)?)));
+                let (length, tokens) = match short {
+                    Some((_, 1)) => (1, 1),
                     // All numbers of up to three digits are tokens.
-                    Some([b'0'..=b'9', .., b'0'..=b'9']) if end - start <= 3 => 1,
-                    Some([first, second]) => 1 + usize::from(ranks.pair(*first, *second).is_none()),
-                    _ => recent.recall(self as u8, bytes, start..end, count),
+                    Some((near, length @ 2..=3)) if near[0].is_ascii_digit() => (length, 1),
+                    Some((near, 2)) => (2, 1 + usize::from(ranks.pair(near[0], near[1]).is_none())),
+                    Some((near, length)) => (length, recent.recall(self as u8, near, length, count)),
+                    None => {
+                        let end = pattern.word_end(piece, start).unwrap_or(bytes.len());
+                        let word = bytes.get(start..end).unwrap_or_default();
+                        (word.len(), recent.recall_long(self as u8, word, count))
+                    }
                 };
-                visit(end, tokens);
-                start = end;
+                start += length;
+                visit(start, tokens);
             }
         });
     }
 
-    fn vocabulary(self) -> &'static Vocabulary {
+    fn ranks(self) -> &'static RankTable {
         match self {
             Self::O200k => &O200K,
             Self::Cl100k => &CL100K,
@@ -98,9 +90,7 @@ impl Bpe {
 
 /// Words that a thread remembers: 64 KB.
 const ENTRIES: usize = 4096;
-/// Bytes of the longest word that fits in an entry, above a byte with its length, its vocabulary and its count.
-const MAX_BYTES: usize = 15;
-/// The bit of an entry where the vocabulary begins, and the one where the count does.
+/// The bits of an entry where the vocabulary and the count begin, behind the length of the word. Its bytes are above them.
 const VOCABULARY_SHIFT: u32 = 4;
 const COUNT_SHIFT: u32 = 5;
 /// Counts that do not fit in an entry.
@@ -119,45 +109,47 @@ impl RecentWords {
         WORDS_OF_THREAD.with(use_them)
     }
 
-    /// Returns the count of a word by a vocabulary, 0 or 1, from memory or by `count`.
+    /// Returns the count of a word of at most 15 bytes by a vocabulary, 0 or 1, from memory or by `count`. `bytes` begin with
+    /// the word.
     #[inline]
     fn recall(
         &self,
         vocabulary: u8,
-        text: &[u8],
-        word: Range<usize>,
+        bytes: &[u8; WINDOW_BYTES],
+        length: usize,
         count: impl FnOnce(&[u8]) -> usize,
     ) -> usize {
-        if word.len() > MAX_BYTES {
-            return count(&text[word]);
-        }
-        let bytes = text[word.start..].first_chunk().map_or_else(|| padded(&text[word.clone()]), |all| *all);
-        let bytes = u128::from_le_bytes(bytes) << (8 * (16 - word.len()));
-        let key = bytes | u128::from(vocabulary) << VOCABULARY_SHIFT | word.len() as u128;
+        let word = u128::from_le_bytes(*bytes) << (8 * (WINDOW_BYTES - length));
+        let key = word | u128::from(vocabulary) << VOCABULARY_SHIFT | length as u128;
         let entry = &self.0[mix(key as u64, (key >> 64) as u64) as usize % ENTRIES];
         let found = entry.get();
         let is_known = (found ^ key) & !COUNT_MASK == 0;
         if is_known {
             return (found & COUNT_MASK) as usize >> COUNT_SHIFT;
         }
-        let tokens = count(&text[word]);
+        let tokens = count(bytes.get(..length).unwrap_or_default());
         if tokens < MAX_COUNT {
             entry.set(key | (tokens as u128) << COUNT_SHIFT);
         }
         tokens
     }
+
+    /// Returns the count of a word of any length.
+    fn recall_long(&self, vocabulary: u8, word: &[u8], count: impl FnOnce(&[u8]) -> usize) -> usize {
+        match word.len() {
+            1 => 1,
+            length @ 2..WINDOW_BYTES => {
+                let mut bytes = [0; WINDOW_BYTES];
+                bytes[..length].copy_from_slice(word);
+                self.recall(vocabulary, &bytes, length, count)
+            }
+            _ => count(word),
+        }
+    }
 }
 
 /// The bits of a count.
 const COUNT_MASK: u128 = (MAX_COUNT as u128 - 1) << COUNT_SHIFT;
-
-/// Returns a short word with zeros behind it.
-#[cold]
-fn padded(word: &[u8]) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes[..word.len()].copy_from_slice(word);
-    bytes
-}
 
 #[cfg(test)]
 mod tests {

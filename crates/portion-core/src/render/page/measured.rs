@@ -4,10 +4,11 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use portion_json::projection::FieldSelection;
 use portion_json::span::Span;
 use portion_tokens::TokenCounter;
 
-use super::costs::{RecordCost, RecordCosts};
+use super::costs::{Cost, RecordCost, RecordCosts};
 use super::field_order::FieldOrder;
 use crate::elide::ELISION_LIMITS;
 use crate::noise::NoiseFields;
@@ -19,6 +20,8 @@ pub(in crate::render) struct Measured {
     lists: RefCell<Vec<(ListStart, Rc<MeasuredList>)>>,
     /// Costs of the lines of texts, by their addresses.
     texts: RefCell<Vec<(usize, Arc<LineTotals>)>>,
+    /// Addresses and lengths of texts with more tokens than a limit.
+    long_texts: RefCell<Vec<((usize, usize), usize)>>,
 }
 
 /// A list from one of its items on.
@@ -35,6 +38,19 @@ pub(super) struct ListStart {
 pub(super) struct MeasuredList {
     pub order: OnceCell<FieldOrder>,
     pub records: RefCell<MeasuredRecords>,
+    pub sums: RefCell<RecordSums>,
+}
+
+/// Sums of the costs of the first records of a list, by what is shown of them.
+#[derive(Default)]
+pub(super) struct RecordSums(Vec<(SumKey, Vec<Cost>)>);
+
+/// The number of ranked fields, or the fields that were requested, and the index of the elision limit.
+#[derive(PartialEq, Eq)]
+struct SumKey {
+    field_count: Option<usize>,
+    elision: usize,
+    kept: Option<FieldSelection>,
 }
 
 /// The records that were measured so far.
@@ -73,6 +89,24 @@ impl Measured {
         lines
     }
 
+    /// Counts a text within a limit, unless it is known to have more tokens.
+    pub(in crate::render) fn count_within(
+        &self,
+        text: &str,
+        limit: usize,
+        counter: &dyn TokenCounter,
+    ) -> Option<usize> {
+        let own = (text.as_ptr().addr(), text.len());
+        if self.long_texts.borrow().iter().any(|(text, below)| *text == own && limit <= *below) {
+            return None;
+        }
+        let count = counter.count_within(text, limit);
+        if count.is_none() {
+            self.long_texts.borrow_mut().push((own, limit));
+        }
+        count
+    }
+
     /// Returns what is known of a list.
     pub(super) fn list_at(&self, start: ListStart, counter: &dyn TokenCounter) -> Rc<MeasuredList> {
         let mut known = self.lists.borrow_mut();
@@ -86,9 +120,30 @@ impl Measured {
             places: Vec::new(),
             lacks_items: false,
         };
-        let list = Rc::new(MeasuredList { order: OnceCell::new(), records: RefCell::new(records) });
+        let (order, sums) = (OnceCell::new(), RefCell::default());
+        let list = Rc::new(MeasuredList { order, records: RefCell::new(records), sums });
         known.push((start, Rc::clone(&list)));
         list
+    }
+}
+
+impl RecordSums {
+    /// Returns the sums, as far as they are known, by the number of records.
+    pub(super) fn of(
+        &mut self,
+        field_count: Option<usize>,
+        elision: usize,
+        kept: Option<&FieldSelection>,
+    ) -> &mut Vec<Cost> {
+        let is_own = |(key, _): &(SumKey, _)| {
+            (key.field_count, key.elision, key.kept.as_ref()) == (field_count, elision, kept)
+        };
+        let at = self.0.iter().position(is_own).unwrap_or_else(|| {
+            let key = SumKey { field_count, elision, kept: kept.cloned() };
+            self.0.push((key, vec![Cost::default()]));
+            self.0.len() - 1
+        });
+        &mut self.0[at].1
     }
 }
 
