@@ -121,7 +121,7 @@ pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
 
 /// Returns true if the line has the arrow of a subtitle cue: `00:01:02,000 --> 00:01:04,000`.
 pub(super) fn is_subtitle_cue(line: &str) -> bool {
-    line.contains("-->")
+    memchr::memchr(b'>', line.as_bytes()).is_some() && line.contains("-->")
 }
 
 /// Returns true if a line without a stamp continues the entry above it.
@@ -160,30 +160,21 @@ fn matches_any_pattern(text: &str, patterns: &[&str]) -> bool {
 }
 
 fn matches_pattern(text: &[u8], pattern: &str) -> bool {
+    let is_named = |names: &[&str], rest: &[u8]| names.iter().any(|name| rest.starts_with(name.as_bytes()));
     let mut at = 0;
-    for sign in pattern.bytes() {
-        let names = match sign {
-            b'm' => MONTHS,
-            b'w' => WEEKDAYS,
-            _ => &[],
+    pattern.bytes().all(|sign| {
+        let Some(byte) = text.get(at) else { return false };
+        let length = match sign {
+            b'd' => usize::from(byte.is_ascii_digit()),
+            b'-' => usize::from(matches!(byte, b'-' | b'/' | b'.')),
+            b'_' => usize::from(matches!(byte, b' ' | b'T' | b'_' | b'-' | b':')),
+            b'm' => 3 * usize::from(is_named(MONTHS, &text[at..])),
+            b'w' => 3 * usize::from(is_named(WEEKDAYS, &text[at..])),
+            _ => usize::from(*byte == sign),
         };
-        let rest = text.get(at..).unwrap_or_default();
-        let fits = match (sign, rest.first()) {
-            (_, None) => false,
-            (b'd', Some(b)) => b.is_ascii_digit(),
-            (b'-', Some(b)) => matches!(b, b'-' | b'/' | b'.'),
-            (b'_', Some(b)) => matches!(b, b' ' | b'T' | b'_' | b'-' | b':'),
-            (b'm' | b'w', Some(b)) => {
-                b.is_ascii_uppercase() && names.iter().any(|name| rest.starts_with(name.as_bytes()))
-            }
-            (_, Some(b)) => *b == sign,
-        };
-        if !fits {
-            return false;
-        }
-        at += if names.is_empty() { 1 } else { 3 };
-    }
-    true
+        at += length;
+        length > 0
+    })
 }
 
 /// Matches `12.345678]` after its bracket: seconds since boot.

@@ -154,11 +154,12 @@ fn clock_start(time: &str) -> Option<usize> {
     let bytes = time.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let is_start = |at: &usize| {
-        let begins = *at == 0 || !is_digit(*at - 1);
+        if !is_digit(*at) || *at > 0 && is_digit(*at - 1) {
+            return false;
+        }
         let length = (*at..bytes.len()).take_while(|at| is_digit(*at)).count();
         let is_last = *at > 0 && *at + length == bytes.len();
-        begins
-            && (matches!(length, 1 | 2) && bytes.get(*at + length) == Some(&b':') || length == 6 && is_last)
+        matches!(length, 1 | 2) && bytes.get(*at + length) == Some(&b':') || length == 6 && is_last
     };
     let from = time.find('/').map_or(0, |_| time.find(':').map_or(0, |colon| colon + 1));
     // In `22/Jan/2019:03:56:00` the first colon ends the date.

@@ -45,47 +45,49 @@ impl Bpe {
     pub(super) fn each_word(self, piece: &str, visit: impl FnMut(usize, usize)) {
         // A pattern that is known at compile time is compiled into the loop.
         match self {
-            Self::O200k => self.each_word_of::<true>(piece, visit),
-            Self::Cl100k => self.each_word_of::<false>(piece, visit),
+            Self::O200k => each_word::<true>(&O200K, piece, visit),
+            Self::Cl100k => each_word::<false>(&CL100K, piece, visit),
         }
     }
 
-    #[inline]
-    fn each_word_of<const IS_O200K: bool>(self, piece: &str, mut visit: impl FnMut(usize, usize)) {
-        let pattern = if IS_O200K { WordPattern::O200k } else { WordPattern::Cl100k };
-        let ranks = self.ranks();
-        let count = |word: &[u8]| match ranks.get(word) {
-            Some(_) => 1,
-            None => ranks::count_merged(word, ranks),
-        };
-        RecentWords::with(|recent| {
-            let (bytes, mut start) = (piece.as_bytes(), 0);
-            while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
-                let short = rest.first_chunk().and_then(|near| Some((near, pattern.short_word_len(near)?)));
-                let (length, tokens) = match short {
-                    Some((_, 1)) => (1, 1),
-                    // All numbers of up to three digits are tokens.
-                    Some((near, length @ 2..=3)) if near[0].is_ascii_digit() => (length, 1),
-                    Some((near, 2)) => (2, 1 + usize::from(ranks.pair(near[0], near[1]).is_none())),
-                    Some((near, length)) => (length, recent.recall(self as u8, near, length, count)),
-                    None => {
-                        let end = pattern.word_end(piece, start).unwrap_or(bytes.len());
-                        let word = bytes.get(start..end).unwrap_or_default();
-                        (word.len(), recent.recall_long(self as u8, word, count))
-                    }
-                };
-                start += length;
-                visit(start, tokens);
-            }
-        });
-    }
-
+    #[cfg(test)]
     fn ranks(self) -> &'static RankTable {
         match self {
             Self::O200k => &O200K,
             Self::Cl100k => &CL100K,
         }
     }
+}
+
+/// Calls a function with the end and the tokens of each word of a piece.
+#[inline]
+fn each_word<const IS_O200K: bool>(ranks: &RankTable, piece: &str, mut visit: impl FnMut(usize, usize)) {
+    let count = |word: &[u8]| match ranks.get(word) {
+        Some(_) => 1,
+        None => ranks::count_merged(word, ranks),
+    };
+    RecentWords::with(|recent| {
+        let pattern = if IS_O200K { WordPattern::O200k } else { WordPattern::Cl100k };
+        let vocabulary = u8::from(IS_O200K);
+        let (bytes, mut start) = (piece.as_bytes(), 0);
+        while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
+            let short = rest.first_chunk().and_then(|near| Some((near, pattern.short_word_len(near)?)));
+            let (length, tokens) = match short {
+                Some((_, 1)) => (1, 1),
+                // All numbers of up to three digits are tokens.
+                Some((near, length @ 2..=3)) if near[0].is_ascii_digit() => (length, 1),
+                Some((near, 2)) => (2, 1 + usize::from(ranks.pair(near[0], near[1]).is_none())),
+                Some((near, length)) => (length, recent.recall(vocabulary, near, length, count)),
+                None => {
+                    let end = pattern.word_end(piece, start).unwrap_or(bytes.len());
+                    let word = bytes.get(start..end).unwrap_or_default();
+                    (word.len(), recent.recall_long(vocabulary, word, count))
+                }
+            };
+            start += length;
+            visit(start, tokens);
+        }
+    });
 }
 
 /// Words that a thread remembers: 64 KB.

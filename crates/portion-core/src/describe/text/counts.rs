@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use super::text_description::{TextDescription, truncated_line};
 
 /// Counts of a few kinds, in the order of first occurrence.
@@ -41,7 +43,7 @@ impl<'a> SmallCounter<'a> {
 /// Counts of many kinds. Kinds beyond the limit are not counted.
 #[derive(Default)]
 pub(super) struct LargeCounter {
-    counts: HashMap<Box<[u8]>, (usize, usize)>,
+    counts: HashMap<Box<[u8]>, (usize, usize), FixedState>,
     mask_buffer: Vec<u8>,
 }
 
@@ -100,18 +102,27 @@ pub(super) fn describe_common(
     }
 }
 
-/// Masks the beginning of a message: `#` replaces each word that contains a digit, where numeric signs count
-/// as letters.
+/// True for the bytes of words, where numeric signs count as letters.
+static IN_WORDS: [bool; 256] = {
+    let mut in_words = [true; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let b = byte as u8;
+        in_words[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b'+');
+        byte += 1;
+    }
+    in_words
+};
+
+/// Masks the beginning of a message: `#` replaces each word that contains a digit.
 fn mask_numbers(message: &str, masked: &mut Vec<u8>) {
     masked.clear();
+    masked.reserve(MAX_MESSAGE_BYTES);
     let near = &message[..message.floor_char_boundary(MAX_MESSAGE_BYTES)];
     // Start of the current word, and true once a digit occurred in it.
     let (mut word, mut is_number) = (0, false);
     for b in near.as_bytes() {
-        if !(b.is_ascii_alphanumeric()
-            || !b.is_ascii()
-            || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b'+'))
-        {
+        if !IN_WORDS[usize::from(*b)] {
             // Runs of spaces collapse, because the padding of columns depends on the width of their numbers.
             if *b != b' ' || masked.last() != Some(&b' ') {
                 masked.push(*b);

@@ -84,7 +84,10 @@ impl PageBuilder<'_> {
     /// Plans and writes the page. Returns `None` if not one record fits.
     pub(super) fn planned(&self, room: &RemainingBudget<'_>) -> Option<(WrittenItems, RowFormat)> {
         let measured = Planner::new(self, room);
-        let write = |plan: PagePlan| Some((self.write(&plan, room)?, plan.format));
+        let write = |plan: PagePlan| {
+            let items = &measured.list.records.borrow().items;
+            Some((self.write(&plan, items, room)?, plan.format))
+        };
         measured.table().and_then(write).or_else(|| measured.records().and_then(write))
     }
 
