@@ -20,7 +20,7 @@ use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 ///
 /// A key that contains dots is found by its full name. Paths step through arrays: `lines.price` is the
 /// price of every line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FieldSelection {
     paths: Vec<String>,
 }

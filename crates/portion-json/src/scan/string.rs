@@ -8,14 +8,7 @@ use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, byte_mask, plain_prefix_len};
 pub fn unescape_into(quoted: &str, out: &mut String) -> usize {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
     let bytes = inner.as_bytes();
-    // Most strings are keys, and shorter than it takes to call a function.
-    let is_escape = |byte: &u8| *byte == b'\\';
-    let first = if bytes.len() <= BLOCK_BYTES {
-        bytes.iter().position(is_escape)
-    } else {
-        memchr::memchr(b'\\', bytes)
-    };
-    let Some(first) = first else {
+    let Some(first) = memchr::memchr(b'\\', bytes) else {
         out.push_str(inner);
         return 0;
     };

@@ -39,27 +39,27 @@ impl Chunker for LogChunker {
         let usual = most_common_stamp(stamped.iter().filter_map(|(_, stamp)| *stamp));
         let mut marker = BoundaryBuilder::default();
         let mut above = 0;
-        for (line, stamp) in stamped {
+        for (line, stamp) in &stamped {
             if line.is_blank() {
-                marker.add_blank(&line);
+                marker.add_blank(line);
                 continue;
             }
             let indent = line.indent();
             let unusual = || !continues_entry(line.text) || line.text.starts_with("Caused by");
             if stamp.is_some_and(|stamp| stamp == EntryStamp::Time || stamp == usual) {
-                marker.add(&line, BoundaryLevel::Unit);
+                marker.add(line, BoundaryLevel::Unit);
             } else if marker.after_gap() || unusual() {
-                marker.add(&line, BoundaryLevel::Part(0));
+                marker.add(line, BoundaryLevel::Part(0));
             } else if indent > above {
                 // The second line of a frame, or the first frame of an exception.
                 marker.continue_unit();
             } else {
-                marker.add(&line, BoundaryLevel::part(1 + indent));
+                marker.add(line, BoundaryLevel::part(1 + indent));
             }
             above = indent;
         }
         let mut boundaries = marker.finish();
-        sentence::mark_long_lines(window.lines(), window.text, &mut boundaries);
+        sentence::mark_long_lines(stamped.iter().map(|(line, _)| *line), window.text, &mut boundaries);
         boundaries
     }
 }

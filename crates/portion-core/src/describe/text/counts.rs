@@ -3,8 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use foldhash::fast::FixedState;
-
 use super::text_description::{TextDescription, truncated_line};
 
 /// Counts of a few kinds, in the order of first occurrence.
@@ -43,7 +41,7 @@ impl<'a> SmallCounter<'a> {
 /// Counts of many kinds. Kinds beyond the limit are not counted.
 #[derive(Default)]
 pub(super) struct LargeCounter {
-    counts: HashMap<Box<[u8]>, (usize, usize), FixedState>,
+    counts: HashMap<Box<[u8]>, (usize, usize)>,
     mask_buffer: Vec<u8>,
 }
 
@@ -102,27 +100,18 @@ pub(super) fn describe_common(
     }
 }
 
-/// True for the bytes of words, where numeric signs count as letters.
-static IN_WORDS: [bool; 256] = {
-    let mut in_words = [true; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let b = byte as u8;
-        in_words[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b'+');
-        byte += 1;
-    }
-    in_words
-};
-
-/// Masks the beginning of a message: `#` replaces each word that contains a digit.
+/// Masks the beginning of a message: `#` replaces each word that contains a digit, where numeric signs count
+/// as letters.
 fn mask_numbers(message: &str, masked: &mut Vec<u8>) {
     masked.clear();
-    masked.reserve(MAX_MESSAGE_BYTES);
     let near = &message[..message.floor_char_boundary(MAX_MESSAGE_BYTES)];
     // Start of the current word, and true once a digit occurred in it.
     let (mut word, mut is_number) = (0, false);
     for b in near.as_bytes() {
-        if !IN_WORDS[usize::from(*b)] {
+        if !(b.is_ascii_alphanumeric()
+            || !b.is_ascii()
+            || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b'+'))
+        {
             // Runs of spaces collapse, because the padding of columns depends on the width of their numbers.
             if *b != b' ' || masked.last() != Some(&b' ') {
                 masked.push(*b);

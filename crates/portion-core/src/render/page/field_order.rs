@@ -126,7 +126,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     }
     dates.sort_by_key(|(order, _)| *order);
     // Money before counts.
-    amounts.sort_by_key(|field| std::cmp::Reverse(field_names::importance(&field.path)));
+    amounts.sort_by_cached_key(|field| std::cmp::Reverse(field_names::importance(&field.path)));
     let mut leading: HashSet<&str> = dates
         .into_iter()
         .map(|(_, field)| field)

@@ -1,6 +1,7 @@
 //! Keeps what was measured of the lists and texts of a reply, and the costs of lines.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ pub(in crate::render) struct Measured {
     lists: RefCell<Vec<(ListStart, Rc<MeasuredList>)>>,
     /// Costs of the lines of texts, by their addresses.
     texts: RefCell<Vec<(usize, Arc<LineTotals>)>>,
-    /// Addresses and lengths of texts with more tokens than a limit.
-    long_texts: RefCell<Vec<((usize, usize), usize)>>,
+    /// Tokens that texts have at least, by their addresses and lengths.
+    min_counts: RefCell<HashMap<(usize, usize), usize>>,
 }
 
 /// A list from one of its items on.
@@ -38,20 +39,12 @@ pub(super) struct ListStart {
 pub(super) struct MeasuredList {
     pub order: OnceCell<FieldOrder>,
     pub records: RefCell<MeasuredRecords>,
-    pub sums: RefCell<RecordSums>,
+    /// Sums of the costs of the first records: of none, of one, and so on.
+    pub sums: RefCell<HashMap<SumKey, Vec<Cost>>>,
 }
 
-/// Sums of the costs of the first records of a list, by what is shown of them.
-#[derive(Default)]
-pub(super) struct RecordSums(Vec<(SumKey, Vec<Cost>)>);
-
-/// The number of ranked fields, or the fields that were requested, and the index of the elision limit.
-#[derive(PartialEq, Eq)]
-struct SumKey {
-    field_count: Option<usize>,
-    elision: usize,
-    kept: Option<FieldSelection>,
-}
+/// What is shown of records: the number of ranked fields, or the fields that were requested, and the index of the elision limit.
+pub(super) type SumKey = (Option<usize>, Option<FieldSelection>, usize);
 
 /// The records that were measured so far.
 pub(super) struct MeasuredRecords {
@@ -96,13 +89,11 @@ impl Measured {
         limit: usize,
         counter: &dyn TokenCounter,
     ) -> Option<usize> {
-        let own = (text.as_ptr().addr(), text.len());
-        if self.long_texts.borrow().iter().any(|(text, below)| *text == own && limit <= *below) {
-            return None;
-        }
-        let count = counter.count_within(text, limit);
+        let mut min_counts = self.min_counts.borrow_mut();
+        let min = min_counts.entry((text.as_ptr().addr(), text.len())).or_default();
+        let count = (*min <= limit).then(|| counter.count_within(text, limit)).flatten();
         if count.is_none() {
-            self.long_texts.borrow_mut().push((own, limit));
+            *min = limit.saturating_add(1).max(*min);
         }
         count
     }
@@ -124,26 +115,6 @@ impl Measured {
         let list = Rc::new(MeasuredList { order, records: RefCell::new(records), sums });
         known.push((start, Rc::clone(&list)));
         list
-    }
-}
-
-impl RecordSums {
-    /// Returns the sums, as far as they are known, by the number of records.
-    pub(super) fn of(
-        &mut self,
-        field_count: Option<usize>,
-        elision: usize,
-        kept: Option<&FieldSelection>,
-    ) -> &mut Vec<Cost> {
-        let is_own = |(key, _): &(SumKey, _)| {
-            (key.field_count, key.elision, key.kept.as_ref()) == (field_count, elision, kept)
-        };
-        let at = self.0.iter().position(is_own).unwrap_or_else(|| {
-            let key = SumKey { field_count, elision, kept: kept.cloned() };
-            self.0.push((key, vec![Cost::default()]));
-            self.0.len() - 1
-        });
-        &mut self.0[at].1
     }
 }
 

@@ -253,9 +253,10 @@ impl<'a> Planner<'a> {
     /// Returns what the records of a choice cost with their wrapper. `stops`: true to end as soon as that exceeds the budget.
     fn records_cost(&self, choice: Choice, stops: bool) -> Cost {
         let wrapper = self.wrapper_cost(choice);
-        let kept = self.requested.kept_fields.as_ref().filter(|_| choice.field_count.is_none());
+        let kept = self.requested.kept_fields.as_ref().filter(|_| choice.field_count.is_none()).cloned();
         let mut sums = self.list.sums.borrow_mut();
-        let totals = sums.of(choice.field_count, choice.elision, kept);
+        let totals =
+            sums.entry((choice.field_count, kept, choice.elision)).or_insert_with(|| vec![Cost::default()]);
         loop {
             let known = choice.item_count.min(totals.len() - 1);
             let sum = wrapper.plus(totals[known]);
