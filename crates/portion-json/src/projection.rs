@@ -274,9 +274,9 @@ fn append_value(reader: &mut JsonReader<'_>, out: &mut String) -> bool {
     let Ok(value) = reader.skip().map(|value| reader.text(value)) else { return false };
     // Only objects and arrays can contain white space to remove.
     if value.starts_with(['{', '[']) {
-        minify(value, out)
+        minify(value, out);
     } else {
-        out.push_str(value)
+        out.push_str(value);
     }
     true
 }

@@ -44,7 +44,7 @@ pub(super) enum WordPattern {
 impl WordPattern {
     /// Returns the length of a short ASCII word, as most are, from the bytes that begin with it. Returns `None` if these do not
     /// decide where it ends, or if a character beyond ASCII does.
-    // Inlined because a call would take as long as most words.
+    #[expect(clippy::inline_always, reason = "a call would take as long as most words")]
     #[inline(always)]
     pub(super) fn short_word_len(self, bytes: &[u8; WINDOW_BYTES]) -> Option<usize> {
         let kind = |at: usize| bytes.get(at).map(|byte| CharSet(BYTE_KINDS[usize::from(*byte)]));
