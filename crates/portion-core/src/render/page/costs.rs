@@ -173,7 +173,8 @@ impl RecordCosts {
     pub(super) fn of_record(&self, record: &RecordCost, keeps: &[bool]) -> Cost {
         let mut sum = record.base;
         // The start of a container is written with the first value in it that is kept.
-        let (mut opening, mut opened, mut is_empty) = (Cost::default(), 0, true);
+        let (mut opening, mut opened) = (Cost::default(), 0);
+        let (mut left_out, mut is_empty) = (Cost::default(), true);
         for cell in record.cells.iter() {
             let Some(field) = cell.field else {
                 (sum, is_empty) = (sum.plus(cell.named), false);
@@ -187,15 +188,12 @@ impl RecordCosts {
                 sum += cell.named;
                 sum += std::mem::take(&mut opening);
                 is_empty = false;
+            } else {
+                left_out += cell.named.plus(cell.opening);
             }
         }
-        if !is_empty {
-            return sum;
-        }
         // Without a field that is kept, a preview of the record is written.
-        let all =
-            record.cells.iter().map(|cell| cell.named.plus(cell.opening)).fold(Cost::default(), Cost::plus);
-        sum.plus(all.at_most(MAX_PREVIEW))
+        if is_empty { sum.plus(left_out.at_most(MAX_PREVIEW)) } else { sum }
     }
 
     /// Returns the costs of a measured record with strings above `above` characters shortened. `outer`: the pointer to the list.
