@@ -20,7 +20,7 @@ use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 ///
 /// A key that contains dots is found by its full name. Paths step through arrays: `lines.price` is the
 /// price of every line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FieldSelection {
     paths: Vec<String>,
 }
@@ -271,8 +271,13 @@ fn append_member(key: &str, any: bool, out: &mut String, write: impl FnOnce(&mut
 
 /// Appends the value that `reader` is at, minified. Returns false if it is not valid.
 fn append_value(reader: &mut JsonReader<'_>, out: &mut String) -> bool {
-    let Ok(value) = reader.skip() else { return false };
-    minify(reader.text(value), out);
+    let Ok(value) = reader.skip().map(|value| reader.text(value)) else { return false };
+    // Only objects and arrays can contain white space to remove.
+    if value.starts_with(['{', '[']) {
+        minify(value, out);
+    } else {
+        out.push_str(value);
+    }
     true
 }
 

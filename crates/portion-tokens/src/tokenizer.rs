@@ -46,7 +46,7 @@ impl Tokenizer {
 
     /// Returns the counter, which the whole process shares.
     ///
-    /// The tables of a vocabulary are built at the first count, in some milliseconds.
+    /// The tables of a vocabulary are built at the first count, or by [`prepare`](Self::prepare).
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::Auto => &AUTO,
@@ -56,6 +56,11 @@ impl Tokenizer {
             Self::Chars4 => &CHARS4,
             Self::Len4 => &LEN4,
         }
+    }
+
+    /// Builds the tables of the vocabulary, in some milliseconds, so that no later count takes these.
+    pub fn prepare(self) {
+        self.counter().count(" ");
     }
 
     /// Returns the shared counter that multiplies every count by a factor.

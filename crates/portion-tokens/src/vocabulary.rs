@@ -212,19 +212,23 @@ impl TokenCounter for VocabularyCounter {
 
     fn part_costs(&self, text: &str, ends: &[usize]) -> Vec<u32> {
         let mut parts = vec![0_u64; ends.len()];
-        let mut at = 0;
+        // The current part, its end, and the tokens of it.
+        let (mut at, mut part_end, mut sum) = (0, ends.first().copied(), 0);
         for piece in pieces(text) {
             let mut add = |end: usize, tokens: usize| {
-                while ends.get(at).is_some_and(|part| *part < piece.start + end) {
+                while part_end.is_some_and(|part| part < piece.start + end) {
+                    parts[at] = std::mem::take(&mut sum);
                     at += 1;
+                    part_end = ends.get(at).copied();
                 }
-                parts.get_mut(at).into_iter().for_each(|sum| *sum += tokens as u64);
+                sum += tokens as u64;
             };
             self.bpe.each_word(&text[piece.start..piece.end], &mut add);
             if piece.is_torn {
                 add(piece.end - piece.start, TORN_PIECE_TOKENS as usize);
             }
         }
+        parts.get_mut(at).into_iter().for_each(|part| *part = sum);
         let mut start = 0;
         let cost = |(tokens, end): (u64, &usize)| {
             let start = std::mem::replace(&mut start, *end);

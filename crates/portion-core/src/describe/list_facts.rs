@@ -1,5 +1,6 @@
 //! Facts about all records of a list, which answer questions without reading pages.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ impl ListFacts {
         // If one field identifies all records, it is described first, so its name need not be repeated.
         let known = |name: &str| fields.iter().any(|field| field.path == name && field.is_unique(list.len()));
         let identity_known = identity.as_deref().is_some_and(known);
-        let holder = |record: usize| -> Option<String> {
+        let label = |record: usize| -> Option<String> {
             let item = list.iter_from(text, record).next()?;
             let (name, value) = match &identity {
                 Some(name) => (name.as_str(), value_at_field(text, list, &item, name)?),
@@ -41,6 +42,9 @@ impl ListFacts {
             };
             Some(if identity_known { value } else { format!("{name}={value}") })
         };
+        // Several fields have their largest value in the same record.
+        let labels = RefCell::new(HashMap::new());
+        let holder = |record| labels.borrow_mut().entry(record).or_insert_with(|| label(record)).clone();
         let is_identity = |path: &str| identity.as_deref() == Some(path);
         let descriptions: Vec<FieldDescription> = fields
             .iter()
@@ -166,7 +170,7 @@ pub(super) fn fit_to_budget(
         let facts: Map<String, Value> =
             shown.into_iter().map(|at| (lines[at].0.clone(), lines[at].1.as_str().into())).collect();
         // Members may cost more together than one by one.
-        if taken.is_empty() || counter.fits(&Value::Object(facts.clone()).to_string(), tokens) {
+        if taken.is_empty() || counter.fits(&serde_json::to_string(&facts).unwrap_or_default(), tokens) {
             return facts;
         }
         taken.pop();
@@ -194,9 +198,10 @@ pub(super) fn field_order(
         let weight = (1 + own.saturating_sub(10 * field.depth())) * filled;
         (std::cmp::Reverse(weight), i)
     };
+    let weights: Vec<_> = (0..fields.len()).map(weigh).collect();
     let of = |role: FieldRole| {
         let mut fitting: Vec<usize> = (0..fields.len()).filter(|i| descriptions[*i].role == role).collect();
-        fitting.sort_by_key(|i| weigh(*i));
+        fitting.sort_by_key(|i| weights[*i]);
         fitting
     };
     let (quantities, categories) = (of(FieldRole::Quantity), of(FieldRole::Category));
@@ -207,7 +212,7 @@ pub(super) fn field_order(
     order.extend(of(FieldRole::Timestamp));
     let mut rest: Vec<usize> = quantities.into_iter().chain(categories).chain(of(FieldRole::Other)).collect();
     rest.retain(|i| !order.contains(i));
-    rest.sort_by_key(|i| weigh(*i));
+    rest.sort_by_key(|i| weights[*i]);
     order.extend(rest);
     order.extend(of(FieldRole::Constant));
     order

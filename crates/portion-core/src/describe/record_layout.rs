@@ -20,7 +20,7 @@ pub(super) struct RecordLayout {
     objects: Vec<ObjectLayout>,
     /// Distinct paths of all values found.
     pub paths: Vec<String>,
-    index: HashMap<String, usize>,
+    index: HashMap<String, usize, FixedState>,
 }
 
 /// Keys of an object, in the order of first occurrence.
@@ -101,26 +101,39 @@ impl RecordLayout {
         if reader.enter_object().is_err() {
             return;
         }
-        while let Ok(Some(key)) = reader.next_key() {
-            let before = path.len();
-            if before > 0 {
-                path.push('.');
-            }
-            let key = reader.text(key);
-            unescape_into(key, path);
+        let mut next = 0;
+        loop {
+            // Most records have the same keys in the same order.
+            let is_next = |slot: &LayoutKey| reader.try_skip_key(&slot.key);
+            let slot = if self.objects[shape].keys.get(next).is_some_and(is_next) {
+                Some(next)
+            } else {
+                let Ok(Some(key)) = reader.next_key() else { return };
+                self.key_index(shape, reader.text(key))
+            };
             let Ok(kind) = reader.peek() else { return };
             let mut inside = reader.clone();
             if reader.skip().is_err() {
                 return;
             }
-            if let Some(slot) = self.key_index(shape, key) {
-                if kind == JsonKind::Object && depth > 1 {
-                    let next = self.nested_object(shape, slot);
-                    self.learn_object(&mut inside, next, path, depth - 1);
-                } else {
-                    let path = self.path_index(path);
-                    self.objects[shape].keys[slot].target.path = Some(path);
-                }
+            let Some(slot) = slot else { continue };
+            next = slot + 1;
+            let is_nested = kind == JsonKind::Object && depth > 1;
+            let LayoutKey { key, target } = &self.objects[shape].keys[slot];
+            if !is_nested && target.path.is_some() {
+                continue;
+            }
+            let before = path.len();
+            if before > 0 {
+                path.push('.');
+            }
+            unescape_into(key.quoted(), path);
+            if is_nested {
+                let nested = self.nested_object(shape, slot);
+                self.learn_object(&mut inside, nested, path, depth - 1);
+            } else {
+                let path = self.path_index(path);
+                self.objects[shape].keys[slot].target.path = Some(path);
             }
             path.truncate(before);
         }

@@ -9,7 +9,7 @@ use portion_tokens::TokenCounter;
 
 use super::{RecordScores, order_by_score, select, smoothed_scores};
 use crate::policy::{FillStrategy, OrderStrategy, Policy};
-use crate::render::{Context, item_costs, needs_no_notice, pass_through_cost};
+use crate::render::{Context, item_costs, needs_no_notice, passes_through};
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};
 use crate::view::{ResolvedRequest, SortOrder, order};
 
@@ -89,7 +89,7 @@ fn plain_call_passes(snapshot: &Snapshot, policy: &Policy, counter: &dyn TokenCo
         query_tool: None,
         read_uri: None,
     };
-    needs_no_notice(snapshot) && pass_through_cost(snapshot, &plain, &cx).is_some()
+    needs_no_notice(snapshot) && passes_through(snapshot, &plain, &cx)
 }
 
 /// Returns the order of ranked records, and the tokens that a first reply with them may cost.

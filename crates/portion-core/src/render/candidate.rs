@@ -109,8 +109,9 @@ impl Candidate {
         }
         let is_enveloped = envelope_index.is_some();
         let has_full_notice = structured.is_some() || is_enveloped;
-        let charged_bytes = costs.charged_bytes(&pieces, structured.as_ref(), &notice);
-        let larger_form_bytes = costs.larger_form_bytes(&pieces, structured.as_ref(), &notice);
+        let shown = costs.piece_bytes(&pieces);
+        let charged_bytes = costs.charged_bytes(shown, structured.as_ref(), &notice);
+        let larger_form_bytes = costs.larger_form_bytes(shown, structured.as_ref(), &notice);
         pieces.retain(|piece| !left_out.as_ref().is_some_and(|text| text.has(piece)));
         Self {
             charged_tokens,

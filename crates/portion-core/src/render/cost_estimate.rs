@@ -96,14 +96,13 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         structured.map_or(as_text, |json| cost(json, self.structured_uncharged).max(as_text))
     }
 
-    /// Charged wire bytes.
+    /// Charged wire bytes. `shown`: those of the pieces.
     pub(super) fn charged_bytes(
         &self,
-        pieces: &[Piece],
+        shown: usize,
         structured: Option<&String>,
         notice: &NoticeText,
     ) -> usize {
-        let shown = self.piece_bytes(pieces);
         // `_meta` has the full notice. An envelope contains it, and other texts are followed by their own.
         let beside = match self.envelope_uncharged {
             Some(false) => 0,
@@ -118,17 +117,17 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
     /// Returns the wire bytes of the larger form, without the notice.
     pub(super) fn larger_form_bytes(
         &self,
-        pieces: &[Piece],
+        shown: usize,
         structured: Option<&String>,
         notice: &NoticeText,
     ) -> usize {
         let structured = structured.filter(|_| !self.structured_uncharged);
         let structured = structured.map_or(0, |json| json.len().saturating_sub(notice.full_text.len()));
-        self.piece_bytes(pieces).max(structured)
+        shown.max(structured)
     }
 
     /// Returns the wire bytes of the charged pieces.
-    fn piece_bytes(&self, pieces: &[Piece]) -> usize {
+    pub(super) fn piece_bytes(&self, pieces: &[Piece]) -> usize {
         let counted = pieces.iter().zip(&self.uncharged_pieces).filter(|(_, free)| !**free);
         counted.map(|(piece, _)| self.walk.piece_wire_bytes(piece)).sum()
     }

@@ -77,7 +77,7 @@ impl Description {
             let style = cx.policy.render_options.metadata_style;
             facts = facts.into_iter().map(|(key, value)| (style.key(&key), value)).collect();
         }
-        let json = Value::Object(facts.clone()).to_string();
+        let json = serde_json::to_string(&facts).unwrap_or_default();
         let cost = cx.counter.count(&json);
         (!facts.is_empty() && cost <= tokens).then_some(Self {
             part_index: part,

@@ -55,10 +55,12 @@ mod walk;
 pub use context::{Context, FollowUpCall};
 pub(crate) use list_wrapper::item_costs;
 pub use pass_through::is_exempt;
-pub(crate) use pass_through::{needs_no_notice, pass_through_cost};
+pub(crate) use pass_through::{needs_no_notice, passes_through};
 pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
 pub use structured::nested_notice_key;
 pub use upstream_paging::{UpstreamRest, upstream_rest};
+
+use page::Measured;
 
 use crate::policy::{MetadataMode, Policy};
 use crate::snapshot::Snapshot;
@@ -82,8 +84,10 @@ pub enum FirstReply {
 pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
     let always = cx.policy.render_options.metadata == MetadataMode::Always
         || cx.policy.render_options.is_compact && pass_through::has_white_space(snapshot);
+    let measured = Measured::default();
     if (always || needs_no_notice(snapshot))
-        && let Some(pass_through::PassThroughCost { tokens }) = pass_through_cost(snapshot, request, cx)
+        && let Some(pass_through::PassThroughCost { tokens }) =
+            pass_through::pass_through_cost(snapshot, request, cx, &measured)
     {
         if !always {
             return FirstReply::Untouched { tokens };
@@ -92,11 +96,12 @@ pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<
             return FirstReply::Portion(portion);
         }
     }
-    let portion = render_reply(snapshot, request, cx, true);
+    let portion = render_reply(snapshot, request, cx, true, &measured);
     if !always && needs_no_notice(snapshot) && portion.kind == PortionKind::Chunk {
         // Lines and a notice may cost more than all lines do.
         let policy = Policy { chunk_above: portion.tokens, ..cx.policy.clone() };
-        let whole = pass_through_cost(snapshot, request, &Context { policy: &policy, ..*cx });
+        let cx = Context { policy: &policy, ..*cx };
+        let whole = pass_through::pass_through_cost(snapshot, request, &cx, &measured);
         if let Some(tokens) = whole.and_then(|cost| cost.tokens).filter(|tokens| *tokens <= portion.tokens) {
             return FirstReply::Untouched { tokens: Some(tokens) };
         }
@@ -115,7 +120,7 @@ pub fn whole_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<
 
 /// Renders the reply to a request with a cursor, or to a query. It has text only.
 pub fn follow_up_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> Portion {
-    render_reply(snapshot, request, cx, false)
+    render_reply(snapshot, request, cx, false, &Measured::default())
 }
 
 /// Returns the view with the pagination that its reply fixed. The store keeps it, so that numbered pages
@@ -126,7 +131,13 @@ pub fn view_with_pagination(view: View, portion: &Portion) -> View {
 }
 
 /// Renders the reply to a request.
-fn render_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
+fn render_reply(
+    snapshot: &Snapshot,
+    request: &ResolvedRequest,
+    cx: &Context<'_>,
+    fresh: bool,
+    measured: &Measured,
+) -> Portion {
     let (request, unshown) = numbered_pages::resolve_page_size(snapshot, request, cx, fresh);
-    reply::render(snapshot, &request, cx, fresh, &unshown)
+    reply::render(snapshot, &request, cx, fresh, &unshown, measured)
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::context::Context;
+use super::page::Measured;
 use super::portion::Portion;
 use super::{pass_through, reply};
 use crate::cursor::{CursorTarget, PartOffset, Position, SnapshotId, stand_in};
@@ -126,6 +127,7 @@ fn render_opening(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
         &Context { issue_cursor: &issue_cursor, ..*cx },
         fresh,
         &Unshown::default(),
+        &Measured::default(),
     )
 }
 
@@ -133,7 +135,7 @@ fn render_opening(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
 fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'_>) -> bool {
     let always = cx.policy.render_options.metadata == MetadataMode::Always;
     let untouched = (always || pass_through::needs_no_notice(snapshot))
-        && pass_through::pass_through_cost(snapshot, opening, cx).is_some();
+        && pass_through::passes_through(snapshot, opening, cx);
     untouched && (!always || reply::render_whole(snapshot, opening, cx).is_some())
 }
 
@@ -208,8 +210,14 @@ impl<'a> NumberedWalk<'a> {
         let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
         let from = Position { offset: start, ordinal, ..self.request.start };
         let request = ResolvedRequest { start: from, numbered_page: None, ..self.request.clone() };
-        let rendered =
-            reply::render(self.snapshot, &request, self.cx, self.fresh, &Unshown::exact(charged.cloned()));
+        let rendered = reply::render(
+            self.snapshot,
+            &request,
+            self.cx,
+            self.fresh,
+            &Unshown::exact(charged.cloned()),
+            &Measured::default(),
+        );
         self.unshown_from(page, rendered.next_position?)
     }
 

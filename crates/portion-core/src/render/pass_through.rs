@@ -4,6 +4,7 @@ use portion_json::scan::{escaped_len, minified};
 
 use super::budget::{ENVELOPE_BYTES, block_cost};
 use super::context::Context;
+use super::page::Measured;
 use super::portion::Piece;
 use crate::policy::{Policy, StructuredMode, Techniques};
 use crate::snapshot::{IndexedText, Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
@@ -24,17 +25,18 @@ pub(super) fn has_white_space(snapshot: &Snapshot) -> bool {
 }
 
 /// Cost of a payload that passes whole.
-pub(crate) struct PassThroughCost {
+pub(super) struct PassThroughCost {
     /// Tokens of the more expensive form; `None` if the payload has exempt parts, which are not counted.
     pub tokens: Option<usize>,
 }
 
 /// Returns the cost of a payload if it passes whole: the request is plain, every part is below the thresholds
 /// of its kind, and all parts together are below those of a reply. Exempt parts do not count.
-pub(crate) fn pass_through_cost(
+pub(super) fn pass_through_cost(
     snapshot: &Snapshot,
     request: &ResolvedRequest,
     cx: &Context<'_>,
+    measured: &Measured,
 ) -> Option<PassThroughCost> {
     if !request.is_plain {
         return None;
@@ -59,8 +61,13 @@ pub(crate) fn pass_through_cost(
         .filter(|(_, part)| !is_repeated(part))
         .partition(|(at, _)| Some(*at) == apart && !is_shown_both);
     let max = max_pass_through_tokens(snapshot, policy);
-    let tokens = form_cost(&content, max, cx)?.max(form_cost(&structured, max, cx)?);
+    let tokens = form_cost(&content, max, cx, measured)?.max(form_cost(&structured, max, cx, measured)?);
     Some(PassThroughCost { tokens: all.then_some(tokens) })
+}
+
+/// Returns true if a payload passes whole.
+pub(crate) fn passes_through(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<'_>) -> bool {
+    pass_through_cost(snapshot, request, cx, &Measured::default()).is_some()
 }
 
 /// Returns the tokens up to which a payload passes, in each of its forms.
@@ -70,14 +77,14 @@ pub(super) fn max_pass_through_tokens(snapshot: &Snapshot, policy: &Policy) -> u
     if twice { threshold.min(policy.hard_cap / 2) } else { threshold }
 }
 
-fn form_cost(parts: &[(usize, &Part)], max: usize, cx: &Context<'_>) -> Option<usize> {
+fn form_cost(parts: &[(usize, &Part)], max: usize, cx: &Context<'_>, measured: &Measured) -> Option<usize> {
     let mut left = max;
     let mut below_all = true;
     for (_, part) in parts {
         let threshold =
             part.indexed_text().map_or(usize::MAX, |subject| max_whole_tokens(subject, cx.policy));
         // A part above its threshold passes only in a small payload, so no more of it is counted.
-        let cost = cost_within(part, left.min(threshold.max(cx.policy.full_below)), cx)?;
+        let cost = cost_within(part, left.min(threshold.max(cx.policy.full_below)), cx, measured)?;
         left -= cost;
         below_all &= cost <= threshold;
     }
@@ -85,12 +92,12 @@ fn form_cost(parts: &[(usize, &Part)], max: usize, cx: &Context<'_>) -> Option<u
     (below_all || cost <= cx.policy.full_below).then_some(cost)
 }
 
-fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
+fn cost_within(part: &Part, left: usize, cx: &Context<'_>, measured: &Measured) -> Option<usize> {
     match &part.body {
         PartBody::Atomic { json, binary, .. } => {
             block_cost(json, binary.as_ref(), left, cx.policy, cx.counter).map(|weight| weight.tokens)
         }
-        PartBody::Indexed(_) => cx.counter.count_within(part.text(), left),
+        PartBody::Indexed(_) => measured.count_within(part.text(), left, cx.counter),
     }
 }
 

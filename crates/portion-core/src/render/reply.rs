@@ -17,13 +17,15 @@ use crate::view::ResolvedRequest;
 /// Levels of notice detail, in the order in which they are tried, and the attempts at each.
 const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Essential, 3), (Detail::Minimal, 16)];
 
-/// Renders the reply to a request whose page size is resolved. `unshown` is what the previous page did not show.
+/// Renders the reply to a request whose page size is resolved. `unshown` is what the previous page did not show, `measured`
+/// what is known of its texts.
 pub(super) fn render(
     snapshot: &Snapshot,
     request: &ResolvedRequest,
     cx: &Context<'_>,
     fresh: bool,
     unshown: &Unshown,
+    measured: &Measured,
 ) -> Portion {
     let limits = ReplyLimits::for_reply(snapshot, request, cx.policy, fresh);
     // Descriptions do not cover media, so they are sized by the rest.
@@ -32,8 +34,7 @@ pub(super) fn render(
     let description = Description::for_request(snapshot, request, cx, tokens, fresh);
     let description = description.as_ref();
     let tables = QueryTables::of_blocks_in(snapshot, request, fresh);
-    let measured = Measured::default();
-    let walk = PartWalk::new(snapshot, request, cx, fresh, &measured).with_unshown(unshown.told.as_ref());
+    let walk = PartWalk::new(snapshot, request, cx, fresh, measured).with_unshown(unshown.told.as_ref());
     let walk = PartWalk { description, block_tables: tables.as_ref(), ..walk };
     let charged = walk.with_unshown(unshown.charged.as_ref());
     let mut all = Attempts::new(&charged, limits).written_by(&walk);

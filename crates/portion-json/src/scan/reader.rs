@@ -159,10 +159,29 @@ impl<'a> JsonReader<'a> {
         self.skip_whitespace();
         let start = self.offset;
         self.is_first = false;
+        match self.peek_byte() {
+            Some(b'{' | b'[') => self.scan_container()?,
+            _ => self.scan_scalar()?,
+        }
+        Ok(Span::new(start, self.offset))
+    }
+
+    #[inline]
+    fn scan_scalar(&mut self) -> Result<(), ScanError> {
+        match self.peek_byte() {
+            Some(b'"') => self.scan_string(),
+            Some(b'-' | b'0'..=b'9') => self.scan_number(),
+            Some(b't') => self.scan_literal("true"),
+            Some(b'f') => self.scan_literal("false"),
+            Some(b'n') => self.scan_literal("null"),
+            _ => Err(self.expected_error("a value")),
+        }
+    }
+
+    fn scan_container(&mut self) -> Result<(), ScanError> {
         let mut nesting = NestingStack::default();
         'value: loop {
             match self.peek_byte() {
-                Some(b'"') => self.scan_string()?,
                 Some(b'{') => {
                     self.offset += 1;
                     self.skip_whitespace();
@@ -185,16 +204,10 @@ impl<'a> JsonReader<'a> {
                         continue 'value;
                     }
                 }
-                Some(b'-' | b'0'..=b'9') => self.scan_number()?,
-                Some(b't') => self.scan_literal("true")?,
-                Some(b'f') => self.scan_literal("false")?,
-                Some(b'n') => self.scan_literal("null")?,
-                _ => return Err(self.expected_error("a value")),
+                _ => self.scan_scalar()?,
             }
             loop {
-                let Some(object) = nesting.in_object() else {
-                    return Ok(Span::new(start, self.offset));
-                };
+                let Some(object) = nesting.in_object() else { return Ok(()) };
                 self.skip_whitespace();
                 match self.peek_byte() {
                     Some(b',') => {

@@ -45,12 +45,15 @@ impl ChunkLimits<'_> {
     /// Returns the byte length of the longest prefix within the limit of lines.
     fn line_limited_len(&self, piece: &str) -> usize {
         let Some(last) = self.max_lines.checked_sub(1) else { return 0 };
-        memchr_iter(b'\n', piece.as_bytes()).nth(last).map_or(piece.len(), |feed| feed + 1)
+        // Counting is faster than finding each.
+        let count = memchr_iter(b'\n', piece.as_bytes()).count();
+        let feed = || memchr_iter(b'\n', piece.as_bytes()).nth(last);
+        (count > last).then(feed).flatten().map_or(piece.len(), |feed| feed + 1)
     }
 
     /// Returns the byte length of the longest prefix within the limit of bytes.
     fn byte_limited_len(&self, piece: &str) -> usize {
-        if escaped_len(piece) <= self.max_bytes {
+        if piece.len() * MAX_ESCAPE_BYTES <= self.max_bytes || escaped_len(piece) <= self.max_bytes {
             return piece.len();
         }
         let mut escaped = 0;
@@ -62,6 +65,8 @@ impl ChunkLimits<'_> {
     }
 }
 
+/// Bytes of the longest escape of a byte.
+const MAX_ESCAPE_BYTES: usize = 6;
 /// Fill ratio from which a chunk ends before a heading, even if more would fit.
 ///
 /// Measured on 23 documents of several chunks: at 0.7 chunks are 87 % full, at 0.85 94 %, at this value 95 %.

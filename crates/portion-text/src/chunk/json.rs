@@ -24,13 +24,9 @@ impl Chunker for JsonChunker {
     }
 
     fn matches(&self, sample: &TextSample) -> bool {
-        let (mut lines, mut values, mut stamped) = (0, 0, 0);
-        for line in sample.lines() {
-            lines += 1;
-            values += usize::from(begins_value(line.trimmed()));
-            stamped += usize::from(is_stamped(line.trimmed()));
-        }
-        lines > 0 && values * 100 >= lines * MIN_VALUES_PERCENT && stamped * 2 < lines
+        let count = |is: fn(&str) -> bool| sample.lines().filter(|line| is(line.trimmed())).count();
+        let lines = sample.lines().count();
+        lines > 0 && count(begins_value) * 100 >= lines * MIN_VALUES_PERCENT && count(is_stamped) * 2 < lines
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {

@@ -1,7 +1,9 @@
 //! Finds boundaries in logs. An entry is a stamped line with everything up to the next stamped line: a
 //! stack trace, a dump or a message of many lines.
 
-use super::chunker::{BoundaryBuilder, Line};
+use std::cell::OnceCell;
+
+use super::chunker::BoundaryBuilder;
 use super::stamp::{EntryStamp, continues_entry, find_stamp, is_subtitle_cue};
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 
@@ -33,47 +35,53 @@ impl Chunker for LogChunker {
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
-        let begins = EntryStart(most_common_stamp(window.lines()));
+        let stamped: Vec<_> = window.lines().map(|line| (line, find_stamp(line.text))).collect();
+        let usual = most_common_stamp(stamped.iter().filter_map(|(_, stamp)| *stamp));
         let mut marker = BoundaryBuilder::default();
         let mut above = 0;
-        for line in window.lines() {
+        for (line, stamp) in &stamped {
             if line.is_blank() {
-                marker.add_blank(&line);
+                marker.add_blank(line);
                 continue;
             }
             let indent = line.indent();
             let unusual = || !continues_entry(line.text) || line.text.starts_with("Caused by");
-            if begins.begins_entry(line.text) {
-                marker.add(&line, BoundaryLevel::Unit);
+            if stamp.is_some_and(|stamp| stamp == EntryStamp::Time || stamp == usual) {
+                marker.add(line, BoundaryLevel::Unit);
             } else if marker.after_gap() || unusual() {
-                marker.add(&line, BoundaryLevel::Part(0));
+                marker.add(line, BoundaryLevel::Part(0));
             } else if indent > above {
                 // The second line of a frame, or the first frame of an exception.
                 marker.continue_unit();
             } else {
-                marker.add(&line, BoundaryLevel::part(1 + indent));
+                marker.add(line, BoundaryLevel::part(1 + indent));
             }
             above = indent;
         }
         let mut boundaries = marker.finish();
-        sentence::mark_long_lines(window.lines(), window.text, &mut boundaries);
+        sentence::mark_long_lines(stamped.iter().map(|(line, _)| *line), window.text, &mut boundaries);
         boundaries
     }
 }
 
 /// The stamp with which the entries of a log begin.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct EntryStart(EntryStamp);
+pub(crate) struct EntryStart<'a> {
+    text: &'a str,
+    usual: OnceCell<EntryStamp>,
+}
 
-impl EntryStart {
-    /// Detects the stamp from a sample of the text.
-    pub(crate) fn from_sample(text: &str) -> Self {
-        Self(most_common_stamp(TextSample::new(text).lines().copied()))
+impl<'a> EntryStart<'a> {
+    /// Returns the stamp of most entries of a text. It is read from a sample where another stamp than a time occurs.
+    pub(crate) fn of_text(text: &'a str) -> Self {
+        Self { text, usual: OnceCell::new() }
     }
 
     /// Returns true if an entry begins with this line.
-    pub(crate) fn begins_entry(self, line: &str) -> bool {
-        find_stamp(line).is_some_and(|stamp| stamp == self.0 || stamp == EntryStamp::Time)
+    pub(crate) fn begins_entry(&self, line: &str) -> bool {
+        let sample = || TextSample::new(self.text);
+        let of_sample = || most_common_stamp(sample().lines().filter_map(|line| find_stamp(line.text)));
+        find_stamp(line)
+            .is_some_and(|stamp| stamp == EntryStamp::Time || stamp == *self.usual.get_or_init(of_sample))
     }
 
     /// Returns true if a line begins with a time, which begins an entry in every log.
@@ -88,7 +96,7 @@ impl EntryStart {
 }
 
 /// Returns the stamp of most entries; other stamps occur inside messages. Times have the most weight.
-fn most_common_stamp<'a>(lines: impl Iterator<Item = Line<'a>>) -> EntryStamp {
+fn most_common_stamp(stamps: impl Iterator<Item = EntryStamp>) -> EntryStamp {
     let mut counts = [
         (0, EntryStamp::JsonObject),
         (0, EntryStamp::Address),
@@ -96,7 +104,7 @@ fn most_common_stamp<'a>(lines: impl Iterator<Item = Line<'a>>) -> EntryStamp {
         (0, EntryStamp::Level),
         (0, EntryStamp::Time),
     ];
-    for found in lines.filter_map(|line| find_stamp(line.text)) {
+    for found in stamps {
         for (count, kind) in &mut counts {
             *count += if *kind != found {
                 0

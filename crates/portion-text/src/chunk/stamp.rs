@@ -100,8 +100,11 @@ const CONTINUATION_PREFIXES: &[&str] = &[
 /// Returns the stamp of a line, if it has one.
 pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
     let line = strip_color_codes(line.trim_start_matches('\u{feff}'));
+    if line.starts_with(char::is_whitespace) {
+        return None;
+    }
     let bare = line.trim_start_matches(['[', '(', '<', '"']);
-    if line.starts_with(char::is_whitespace) || bare.is_empty() || is_subtitle_cue(line) {
+    if bare.is_empty() || is_subtitle_cue(line) {
         None
     } else if line.starts_with("{\"") || line.starts_with("{ \"") {
         line.trim_end().ends_with('}').then_some(EntryStamp::JsonObject)
@@ -118,7 +121,7 @@ pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
 
 /// Returns true if the line has the arrow of a subtitle cue: `00:01:02,000 --> 00:01:04,000`.
 pub(super) fn is_subtitle_cue(line: &str) -> bool {
-    line.contains("-->")
+    memchr::memchr(b'>', line.as_bytes()).is_some() && line.contains("-->")
 }
 
 /// Returns true if a line without a stamp continues the entry above it.
@@ -149,35 +152,29 @@ fn strip_color_codes(mut line: &str) -> &str {
     line
 }
 
+/// Returns true if a text begins with one of these patterns, each of which begins with a digit or a capital.
 fn matches_any_pattern(text: &str, patterns: &[&str]) -> bool {
-    patterns.iter().any(|pattern| matches_pattern(text.as_bytes(), pattern))
+    let begins = |first: &u8| first.is_ascii_digit() || first.is_ascii_uppercase();
+    text.as_bytes().first().is_some_and(begins)
+        && patterns.iter().any(|pattern| matches_pattern(text.as_bytes(), pattern))
 }
 
 fn matches_pattern(text: &[u8], pattern: &str) -> bool {
+    let is_named = |names: &[&str], rest: &[u8]| names.iter().any(|name| rest.starts_with(name.as_bytes()));
     let mut at = 0;
-    for sign in pattern.bytes() {
-        let names = match sign {
-            b'm' => MONTHS,
-            b'w' => WEEKDAYS,
-            _ => &[],
+    pattern.bytes().all(|sign| {
+        let Some(byte) = text.get(at) else { return false };
+        let length = match sign {
+            b'd' => usize::from(byte.is_ascii_digit()),
+            b'-' => usize::from(matches!(byte, b'-' | b'/' | b'.')),
+            b'_' => usize::from(matches!(byte, b' ' | b'T' | b'_' | b'-' | b':')),
+            b'm' => 3 * usize::from(is_named(MONTHS, &text[at..])),
+            b'w' => 3 * usize::from(is_named(WEEKDAYS, &text[at..])),
+            _ => usize::from(*byte == sign),
         };
-        let rest = text.get(at..).unwrap_or_default();
-        let fits = match (sign, rest.first()) {
-            (_, None) => false,
-            (b'd', Some(b)) => b.is_ascii_digit(),
-            (b'-', Some(b)) => matches!(b, b'-' | b'/' | b'.'),
-            (b'_', Some(b)) => matches!(b, b' ' | b'T' | b'_' | b'-' | b':'),
-            (b'm' | b'w', Some(b)) => {
-                b.is_ascii_uppercase() && names.iter().any(|name| rest.starts_with(name.as_bytes()))
-            }
-            (_, Some(b)) => *b == sign,
-        };
-        if !fits {
-            return false;
-        }
-        at += if names.is_empty() { 1 } else { 3 };
-    }
-    true
+        at += length;
+        length > 0
+    })
 }
 
 /// Matches `12.345678]` after its bracket: seconds since boot.

@@ -51,7 +51,7 @@ pub struct LogEntry {
 pub fn entries<'a>(text: &'a str, chunker: &dyn Chunker) -> Option<impl Iterator<Item = LogEntry> + use<'a>> {
     (chunker.kind() == TextKind::Log).then(|| LogEntries {
         text,
-        entry_start: EntryStart::from_sample(text),
+        entry_start: EntryStart::of_text(text),
         lines: LineCursor::default(),
         number: 0,
         layout: StampLayout::default(),
@@ -60,7 +60,7 @@ pub fn entries<'a>(text: &'a str, chunker: &dyn Chunker) -> Option<impl Iterator
 
 struct LogEntries<'a> {
     text: &'a str,
-    entry_start: EntryStart,
+    entry_start: EntryStart<'a>,
     lines: LineCursor,
     number: usize,
     layout: StampLayout,
@@ -100,14 +100,14 @@ impl Iterator for LogEntries<'_> {
             (head_at, head, self.lines) = (self.lines.offset, line, ahead);
         }
         while let Some(line) = ahead.next(self.text) {
-            if self.layout.begins_entry(line, self.entry_start) {
+            if self.layout.begins_entry(line, &self.entry_start) {
                 break;
             }
             self.lines = ahead;
         }
         self.number += 1;
         let first_line = head.trim_end();
-        let time = self.layout.time(first_line, self.entry_start);
+        let time = self.layout.time(first_line, &self.entry_start);
         let level = level::find(first_line, time.as_ref());
         let place = |range: Range<usize>| Span::new(head_at + range.start, head_at + range.end);
         Some(LogEntry {
@@ -154,11 +154,12 @@ fn clock_start(time: &str) -> Option<usize> {
     let bytes = time.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let is_start = |at: &usize| {
-        let begins = *at == 0 || !is_digit(*at - 1);
+        if !is_digit(*at) || *at > 0 && is_digit(*at - 1) {
+            return false;
+        }
         let length = (*at..bytes.len()).take_while(|at| is_digit(*at)).count();
         let is_last = *at > 0 && *at + length == bytes.len();
-        begins
-            && (matches!(length, 1 | 2) && bytes.get(*at + length) == Some(&b':') || length == 6 && is_last)
+        matches!(length, 1 | 2) && bytes.get(*at + length) == Some(&b':') || length == 6 && is_last
     };
     let from = time.find('/').map_or(0, |_| time.find(':').map_or(0, |colon| colon + 1));
     // In `22/Jan/2019:03:56:00` the first colon ends the date.
@@ -191,12 +192,12 @@ struct StampLayout {
 
 impl StampLayout {
     /// Returns true if an entry begins with this line.
-    fn begins_entry(&self, line: &str, begins: EntryStart) -> bool {
+    fn begins_entry(&self, line: &str, begins: &EntryStart<'_>) -> bool {
         self.matches(line) || begins.begins_entry(line)
     }
 
     /// Returns the time of a stamped line with which an entry begins.
-    fn time(&mut self, line: &str, begins: EntryStart) -> Option<Range<usize>> {
+    fn time(&mut self, line: &str, begins: &EntryStart<'_>) -> Option<Range<usize>> {
         if self.matches(line) {
             return Some(self.time.clone());
         }

@@ -209,8 +209,12 @@ fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
 
 /// Parses exactly so many digits. Returns the rest of the text.
 pub fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
-    let number = text.get(..count).filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?;
-    Some((number.parse().ok()?, text.get(count..)?))
+    let (number, rest) = text.split_at_checked(count)?;
+    let value = number.bytes().try_fold(0_i64, |value, b| {
+        let digit = b.is_ascii_digit().then(|| i64::from(b - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })?;
+    (count > 0).then_some((value, rest))
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ mod ranks;
 mod words;
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::sync::LazyLock;
 
 use ranks::{RankTable, mix};
-use words::WordPattern;
+use words::{WINDOW_BYTES, WordPattern};
 
 /// A published byte-pair vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,26 +18,18 @@ pub(super) enum Bpe {
     Cl100k,
 }
 
-/// A vocabulary, built on first use and then shared for the life of the process.
-struct Vocabulary {
-    pattern: WordPattern,
-    ranks: RankTable,
-}
-
-static O200K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
-    pattern: WordPattern::O200k,
-    ranks: RankTable::new(
+/// The vocabularies, built on first use and then shared for the life of the process.
+static O200K: LazyLock<RankTable> = LazyLock::new(|| {
+    RankTable::new(
         include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.lengths")),
         include_bytes!(concat!(env!("OUT_DIR"), "/o200k_base.tokens")),
-    ),
+    )
 });
-
-static CL100K: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
-    pattern: WordPattern::Cl100k,
-    ranks: RankTable::new(
+static CL100K: LazyLock<RankTable> = LazyLock::new(|| {
+    RankTable::new(
         include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.lengths")),
         include_bytes!(concat!(env!("OUT_DIR"), "/cl100k_base.tokens")),
-    ),
+    )
 });
 
 impl Bpe {
@@ -52,43 +43,15 @@ impl Bpe {
     /// Calls a function with the end and the tokens of each word of a piece.
     #[inline]
     pub(super) fn each_word(self, piece: &str, visit: impl FnMut(usize, usize)) {
-        let vocabulary = self.vocabulary();
         // A pattern that is known at compile time is compiled into the loop.
-        match vocabulary.pattern {
-            WordPattern::O200k => self.each_word_of(WordPattern::O200k, &vocabulary.ranks, piece, visit),
-            WordPattern::Cl100k => self.each_word_of(WordPattern::Cl100k, &vocabulary.ranks, piece, visit),
+        match self {
+            Self::O200k => each_word::<true>(&O200K, piece, visit),
+            Self::Cl100k => each_word::<false>(&CL100K, piece, visit),
         }
     }
 
-    #[inline]
-    fn each_word_of(
-        self,
-        pattern: WordPattern,
-        ranks: &RankTable,
-        piece: &str,
-        mut visit: impl FnMut(usize, usize),
-    ) {
-        let count = |word: &[u8]| match ranks.get(word) {
-            Some(_) => 1,
-            None => ranks::count_merged(word, ranks),
-        };
-        RecentWords::with(|recent| {
-            let mut start = 0;
-            while let Some(end) = pattern.word_end(piece, start) {
-                let (first, last) = (piece.as_bytes()[start], piece.as_bytes()[end - 1]);
-                let tokens = match end - start {
-                    1 => 1,
-                    // All numbers of up to three digits are tokens.
-                    2 | 3 if first.is_ascii_digit() && last.is_ascii_digit() => 1,
-                    _ => recent.recall(self as u8, piece.as_bytes(), start..end, count),
-                };
-                visit(end, tokens);
-                start = end;
-            }
-        });
-    }
-
-    fn vocabulary(self) -> &'static Vocabulary {
+    #[cfg(test)]
+    fn ranks(self) -> &'static RankTable {
         match self {
             Self::O200k => &O200K,
             Self::Cl100k => &CL100K,
@@ -96,23 +59,51 @@ impl Bpe {
     }
 }
 
+/// Calls a function with the end and the tokens of each word of a piece.
+#[inline]
+fn each_word<const IS_O200K: bool>(ranks: &RankTable, piece: &str, mut visit: impl FnMut(usize, usize)) {
+    let count = |word: &[u8]| match ranks.get(word) {
+        Some(_) => 1,
+        None => ranks::count_merged(word, ranks),
+    };
+    RecentWords::with(|recent| {
+        let pattern = if IS_O200K { WordPattern::O200k } else { WordPattern::Cl100k };
+        let vocabulary = u8::from(IS_O200K);
+        let (bytes, mut start) = (piece.as_bytes(), 0);
+        while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
+            let short = rest.first_chunk().and_then(|near| Some((near, pattern.short_word_len(near)?)));
+            let (length, tokens) = match short {
+                Some((_, 1)) => (1, 1),
+                // All numbers of up to three digits are tokens.
+                Some((near, length @ 2..=3)) if near[0].is_ascii_digit() => (length, 1),
+                Some((near, 2)) => (2, 1 + usize::from(ranks.pair(near[0], near[1]).is_none())),
+                Some((near, length)) => (length, recent.recall(vocabulary, near, length, count)),
+                None => {
+                    let end = pattern.word_end(piece, start).unwrap_or(bytes.len());
+                    let word = bytes.get(start..end).unwrap_or_default();
+                    (word.len(), recent.recall_long(vocabulary, word, count))
+                }
+            };
+            start += length;
+            visit(start, tokens);
+        }
+    });
+}
+
 /// Words that a thread remembers: 64 KB.
 const ENTRIES: usize = 4096;
-/// Bytes of the longest word that fits in an entry.
-const MAX_BYTES: usize = 14;
-/// The bit of the upper half of an entry where its count begins, above bytes 9 to 14 of the word, its length and its
-/// vocabulary.
-const COUNT_SHIFT: u32 = 56;
-/// The bits of each number of bytes.
-const MASKS: [u64; 9] =
-    [0, 0xFF, 0xFFFF, 0xFF_FFFF, 0xFFFF_FFFF, u64::MAX >> 24, u64::MAX >> 16, u64::MAX >> 8, u64::MAX];
+/// The bits of an entry where the vocabulary and the count begin, behind the length of the word. Its bytes are above them.
+const VOCABULARY_SHIFT: u32 = 4;
+const COUNT_SHIFT: u32 = 5;
+/// Counts that do not fit in an entry.
+const MAX_COUNT: usize = 8;
 
 thread_local! {
-    static WORDS_OF_THREAD: RecentWords = const { RecentWords([const { Cell::new((0, 0)) }; ENTRIES]) };
+    static WORDS_OF_THREAD: RecentWords = const { RecentWords([const { Cell::new(0) }; ENTRIES]) };
 }
 
 /// The counts of words. Each word has one place, from which a later word drives it.
-struct RecentWords([Cell<(u64, u64)>; ENTRIES]);
+struct RecentWords([Cell<u128>; ENTRIES]);
 
 impl RecentWords {
     /// Calls a function with the words of this thread.
@@ -120,45 +111,47 @@ impl RecentWords {
         WORDS_OF_THREAD.with(use_them)
     }
 
-    /// Returns the count of a word by a vocabulary, below 16, from memory or by `count`.
+    /// Returns the count of a word of at most 15 bytes by a vocabulary, 0 or 1, from memory or by `count`. `bytes` begin with
+    /// the word.
     #[inline]
     fn recall(
         &self,
         vocabulary: u8,
-        text: &[u8],
-        word: Range<usize>,
+        bytes: &[u8; WINDOW_BYTES],
+        length: usize,
         count: impl FnOnce(&[u8]) -> usize,
     ) -> usize {
-        if word.len() > MAX_BYTES {
-            return count(&text[word]);
+        let word = u128::from_le_bytes(*bytes) << (8 * (WINDOW_BYTES - length));
+        let key = word | u128::from(vocabulary) << VOCABULARY_SHIFT | length as u128;
+        let entry = &self.0[mix(key as u64, (key >> 64) as u64) as usize % ENTRIES];
+        let found = entry.get();
+        let is_known = (found ^ key) & !COUNT_MASK == 0;
+        if is_known {
+            return (found & COUNT_MASK) as usize >> COUNT_SHIFT;
         }
-        let (low, high) = halves(text, &word);
-        let upper = high | (word.len() as u64) << 48 | u64::from(vocabulary) << 52;
-        let entry = &self.0[mix(low, upper) as usize % ENTRIES];
-        let (found_low, found_upper) = entry.get();
-        if found_low == low && found_upper & MASKS[7] == upper {
-            return (found_upper >> COUNT_SHIFT) as usize;
+        let tokens = count(bytes.get(..length).unwrap_or_default());
+        if tokens < MAX_COUNT {
+            entry.set(key | (tokens as u128) << COUNT_SHIFT);
         }
-        let tokens = count(&text[word]);
-        entry.set((low, upper | (tokens as u64) << COUNT_SHIFT));
         tokens
+    }
+
+    /// Returns the count of a word of any length.
+    fn recall_long(&self, vocabulary: u8, word: &[u8], count: impl FnOnce(&[u8]) -> usize) -> usize {
+        match word.len() {
+            1 => 1,
+            length @ 2..WINDOW_BYTES => {
+                let mut bytes = [0; WINDOW_BYTES];
+                bytes[..length].copy_from_slice(word);
+                self.recall(vocabulary, &bytes, length, count)
+            }
+            _ => count(word),
+        }
     }
 }
 
-/// Returns the first eight bytes of a word and the next ones, as integers.
-#[inline]
-fn halves(text: &[u8], word: &Range<usize>) -> (u64, u64) {
-    let masked = |bytes: u128| {
-        let (low, high) = (bytes as u64, (bytes >> 64) as u64);
-        (low & MASKS[word.len().min(8)], high & MASKS[word.len().saturating_sub(8)])
-    };
-    if let Some(bytes) = text[word.start..].first_chunk() {
-        return masked(u128::from_le_bytes(*bytes));
-    }
-    let mut bytes = [0; 16];
-    bytes[..word.len()].copy_from_slice(&text[word.clone()]);
-    masked(u128::from_le_bytes(bytes))
-}
+/// The bits of a count.
+const COUNT_MASK: u128 = (MAX_COUNT as u128 - 1) << COUNT_SHIFT;
 
 #[cfg(test)]
 mod tests {

@@ -42,51 +42,64 @@ pub(super) enum WordPattern {
 }
 
 impl WordPattern {
-    /// Returns the end of the word that starts at an offset of a text, unless the text ends there.
-    #[inline]
-    pub(super) fn word_end(self, text: &str, start: usize) -> Option<usize> {
-        self.ascii_word_end(text.as_bytes(), start).or_else(|| self.any_word_end(text, start))
-    }
-
-    /// Returns the end of an ASCII word, as most are, unless a character beyond ASCII decides about it.
-    #[inline]
-    fn ascii_word_end(self, bytes: &[u8], start: usize) -> Option<usize> {
-        let first = *bytes.get(start)?;
-        if first.is_ascii_digit() {
-            let mut end = start + 1;
-            while end < start + 3 && bytes.get(end).is_some_and(u8::is_ascii_digit) {
-                end += 1;
-            }
-            return if end == start + 3 { Some(end) } else { decided_end(bytes, end) };
+    /// Returns the length of a short ASCII word, as most are, from the bytes that begin with it. Returns `None` if these do not
+    /// decide where it ends, or if a character beyond ASCII does.
+    #[expect(clippy::inline_always, reason = "a call would take as long as most words")]
+    #[inline(always)]
+    pub(super) fn short_word_len(self, bytes: &[u8; WINDOW_BYTES]) -> Option<usize> {
+        let kind = |at: usize| bytes.get(at).map(|byte| CharSet(BYTE_KINDS[usize::from(*byte)]));
+        let (first, next) = (kind(0)?, kind(1)?);
+        // Returns an end where the next character is ASCII, and so no part of the word.
+        let decided = |end: usize| bytes.get(end)?.is_ascii().then_some(end);
+        if first == CharSet::NUMBER {
+            let two = next == CharSet::NUMBER;
+            return if two && kind(2)? == CharSet::NUMBER { Some(3) } else { decided(1 + usize::from(two)) };
         }
         if self == Self::Cl100k
-            && let Some(end) = contraction_end(bytes, start)
+            && let Some(end) = contraction_end(bytes, 0)
         {
             return Some(end);
         }
-        let letters = start + usize::from(PREFIX.has_byte(first));
-        let end = match self {
-            Self::O200k => CharSet::LOWER.byte_run_end(bytes, CharSet::UPPER.byte_run_end(bytes, letters)),
-            Self::Cl100k => LETTER.byte_run_end(bytes, letters),
-        };
-        let end = decided_end(bytes, end)?;
-        if end > letters {
-            return if self == Self::O200k { contraction_end(bytes, end).or(Some(end)) } else { Some(end) };
+        let is_prefix = PREFIX.meets(first);
+        if LETTER.meets(first) || is_prefix && LETTER.meets(next) {
+            let mut end = usize::from(is_prefix);
+            let all = u128::from_le_bytes(*bytes);
+            if self == Self::O200k {
+                while CharSet::UPPER.meets(kind(end)?) {
+                    end += 1;
+                }
+                end += small_letters(all >> (8 * end));
+            } else {
+                end += small_letters((all | SMALL_BITS) >> (8 * end));
+            }
+            return match bytes.get(end)? {
+                b'\'' if self == Self::O200k => {
+                    (end + 4 <= WINDOW_BYTES).then(|| contraction_end(bytes, end).unwrap_or(end))
+                }
+                _ => decided(end),
+            };
         }
-        let symbols = start + usize::from(first == b' ');
-        let end = decided_end(bytes, SYMBOL.byte_run_end(bytes, symbols))?;
-        if end > symbols {
-            return Some(self.line_end(bytes, end));
+        let mut end = 1;
+        if first == CharSet::OTHER || bytes[0] == b' ' && next == CharSet::OTHER {
+            while SYMBOL.meets(kind(end)?) {
+                end += 1;
+            }
+            while self.trails_symbols(*bytes.get(end)?) {
+                end += 1;
+            }
+            return decided(end);
         }
-        let end = decided_end(bytes, SPACE.byte_run_end(bytes, start))?;
-        Some(match bytes[start..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
-            Some(newline) => start + newline + 1,
-            None if end == bytes.len() => end,
-            None => (end - 1).max(start + 1),
-        })
+        while SPACE.meets(kind(end)?) {
+            end += 1;
+        }
+        let newline = bytes[..end].iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
+        // The last space belongs to the next word, unless it is the only one.
+        let end = decided(end).filter(|_| SPACE.meets(first))?;
+        Some(newline.map_or((end - 1).max(1), |newline| newline + 1))
     }
 
-    fn any_word_end(self, text: &str, start: usize) -> Option<usize> {
+    /// Returns the end of the word that starts at an offset of a text, unless the text ends there.
+    pub(super) fn word_end(self, text: &str, start: usize) -> Option<usize> {
         let (first, after_first) = CharSet::at(text, start)?;
         let letters = if PREFIX.has(first) { after_first } else { start };
         let letters_end = match self {
@@ -110,14 +123,31 @@ impl WordPattern {
 
     /// Returns the end of the line breaks that belong to the symbols before them.
     fn line_end(self, bytes: &[u8], start: usize) -> usize {
-        let trails = |byte: &u8| matches!(byte, b'\r' | b'\n') || (self == Self::O200k && *byte == b'/');
-        start + bytes[start..].iter().take_while(|byte| trails(byte)).count()
+        start + bytes[start..].iter().take_while(|byte| self.trails_symbols(**byte)).count()
+    }
+
+    fn trails_symbols(self, byte: u8) -> bool {
+        matches!(byte, b'\r' | b'\n') || self == Self::O200k && byte == b'/'
     }
 }
 
-/// Returns the end of a run of ASCII characters, unless the next character is beyond ASCII and may belong to it.
-fn decided_end(bytes: &[u8], end: usize) -> Option<usize> {
-    bytes.get(end).is_none_or(u8::is_ascii).then_some(end)
+/// Bytes among which a short word is looked for.
+pub(super) const WINDOW_BYTES: usize = 16;
+/// The bits that make capitals small.
+const SMALL_BITS: u128 = u128::from_le_bytes([0x20; WINDOW_BYTES]);
+
+/// Counts the letters from `a` to `z` with which bytes begin. Eight of them are compared at once.
+#[inline]
+fn small_letters(bytes: u128) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = EACH << 7;
+    let others = |bytes: u64| {
+        let from_a = (bytes & !HIGH) + EACH * u64::from(0x80 - b'a');
+        let beyond_z = (bytes & !HIGH) + EACH * u64::from(0x7F - b'z');
+        !(from_a & !beyond_z & !bytes) & HIGH
+    };
+    let (low, high) = (others(bytes as u64), others((bytes >> 64) as u64));
+    (if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() }) as usize / 8
 }
 
 /// Returns the end of the first two alternatives of o200k. `letters`: where they start, after the prefix.
@@ -234,6 +264,11 @@ impl CharSet {
         self.0 & other.0 == other.0
     }
 
+    /// Returns true if a kind of `other` is in this set.
+    const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Returns the kind of the character at an offset of a text, and the offset of the next one.
     #[inline]
     pub(super) fn at(text: &str, offset: usize) -> Option<(Self, usize)> {
@@ -248,22 +283,6 @@ impl CharSet {
     fn beyond_ascii(text: &str, offset: usize) -> Option<(Self, usize)> {
         let c = text.get(offset..)?.chars().next()?;
         Some((Self::of(c), offset + c.len_utf8()))
-    }
-
-    /// Returns true if a byte is an ASCII character in this set.
-    #[inline]
-    pub(super) fn has_byte(self, byte: u8) -> bool {
-        BYTE_KINDS[usize::from(byte)] & self.0 != 0
-    }
-
-    /// Returns the end of the run of ASCII characters in this set that starts at an offset.
-    #[inline]
-    pub(super) fn byte_run_end(self, bytes: &[u8], start: usize) -> usize {
-        let mut end = start;
-        while bytes.get(end).is_some_and(|byte| self.has_byte(*byte)) {
-            end += 1;
-        }
-        end
     }
 
     /// Returns the end of the run of characters in this set that starts at an offset of a text.

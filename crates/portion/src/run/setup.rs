@@ -24,6 +24,7 @@ use portion_policy::policy_source::PolicySource as _;
 use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
+use portion_tokens::Tokenizer;
 
 use crate::cli::options::{ConfigOptions, KeyGroups};
 use crate::cli::terminal;
@@ -99,6 +100,8 @@ impl LoadedConfig {
         start_check: StartCheck,
     ) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
+        // The first call does not wait for the vocabulary of almost all models.
+        std::thread::spawn(|| Tokenizer::default().prepare());
         let client_limits = limits_from_environment();
         let Storage { store, cursor_secret, earlier_cursor_secrets, principal_secret, problem } =
             Storage::open(&config, servers, default_ttl)?;

@@ -111,13 +111,25 @@ impl Notice<'_> {
 
     fn write(&self, tokens: usize, detail: Detail) -> NoticeText {
         let object = self.to_object(tokens, detail, Audience::Programs);
-        let full_text = Value::Object(object.clone()).to_string();
-        let model_text = if self.is_full_in_text {
-            full_text.clone()
-        } else {
-            Value::Object(self.to_object(tokens, detail, Audience::Model)).to_string()
-        };
-        NoticeText { object, full_text, model_text }
+        let of_model = (!self.is_full_in_text).then(|| self.to_object(tokens, detail, Audience::Model));
+        NoticeText::new(object, of_model.as_ref().map(written))
+    }
+
+    /// Returns a notice, written for another cost, as `write` does. Most notices differ in their figures only.
+    fn rewrite(&self, notice: NoticeText, stated: usize, tokens: usize, detail: Detail) -> NoticeText {
+        let is_warned = |tokens| self.warning(tokens, detail).is_some();
+        if is_warned(stated) != is_warned(tokens)
+            || !self.is_full_in_text && self.rendering.sections.is_some()
+        {
+            return self.write(tokens, detail);
+        }
+        let NoticeText { mut object, model_text, .. } = notice;
+        if let Some(Value::Object(meta)) = object.get_mut("meta") {
+            for (key, value) in self.cost_members(tokens) {
+                meta.entry(self.key_style.key(key)).and_modify(|known| *known = value);
+            }
+        }
+        NoticeText::new(object, (!self.is_full_in_text).then_some(model_text))
     }
 
     /// Returns the notice with the cost of the reply that contains it, the forms that it is in, that cost, and the count.
@@ -134,15 +146,14 @@ impl Notice<'_> {
         let warned =
             self.warning_threshold.map_or(self.budget, |share| (self.budget as f64 * share) as usize);
         let unwarned = Some(warned.saturating_sub(1)).filter(|largest| *largest >= content);
-        let mut tokens = self.budget;
-        for largest in unwarned.into_iter().chain([self.budget]) {
+        let stated = |largest: usize| {
             let notice = self.write(largest, detail);
-            tokens = cost(&notice, &forms(&notice)) + digits;
-            if tokens <= largest {
-                break;
-            }
-        }
-        let notice = self.write(tokens, detail);
+            let tokens = cost(&notice, &forms(&notice)) + digits;
+            (notice, largest, tokens)
+        };
+        let within = unwarned.map(stated).filter(|(_, largest, tokens)| tokens <= largest);
+        let (notice, largest, tokens) = within.unwrap_or_else(|| stated(self.budget));
+        let notice = self.rewrite(notice, largest, tokens, detail);
         let forms = forms(&notice);
         let counted = cost(&notice, &forms);
         (notice, forms, tokens, counted)
@@ -272,6 +283,18 @@ pub(super) struct NoticeText {
     pub full_text: String,
     /// The notice of the text form.
     pub model_text: String,
+}
+
+impl NoticeText {
+    /// Writes a notice. `model_text`: that of the text form, if it is not the full one.
+    fn new(object: Map<String, Value>, model_text: Option<String>) -> Self {
+        let full_text = written(&object);
+        Self { model_text: model_text.unwrap_or_else(|| full_text.clone()), full_text, object }
+    }
+}
+
+fn written(object: &Map<String, Value>) -> String {
+    serde_json::to_string(object).unwrap_or_default()
 }
 
 /// Returns true if the text form has the full notice: the operator wants all metadata, or the text is the body of

@@ -167,21 +167,34 @@ impl Notice<'_> {
         if self.is_whole && self.start_cursor.is_none() {
             return;
         }
-        let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
         if for_programs || self.rendering.sections.is_some() {
-            meta.add("estimatedTokens", tokens);
-            meta.add("budgetUsed", (used * 100.0).round() / 100.0);
-            meta.add("budgetRemaining", self.budget.saturating_sub(tokens));
+            meta.extend(self.cost_members(tokens));
         }
         // A query, if one is named, is the better call.
         let is_helpful = for_programs || self.is_first_reply && self.query_tables().is_none();
-        if detail == Detail::Full
-            && is_helpful
-            && self.warning_threshold.is_some_and(|share| used >= share)
-            && let Some(hint) = self.narrowing_hint()
-        {
+        if let Some(hint) = self.warning(tokens, detail).filter(|_| is_helpful) {
             meta.add("warning", hint);
         }
+    }
+
+    /// Returns what the reply costs, and what is left.
+    pub(super) fn cost_members(&self, tokens: usize) -> [(&'static str, Value); 3] {
+        let used = (self.used_share(tokens) * 100.0).round() / 100.0;
+        [
+            ("estimatedTokens", tokens.into()),
+            ("budgetUsed", used.into()),
+            ("budgetRemaining", self.budget.saturating_sub(tokens).into()),
+        ]
+    }
+
+    /// Returns the warning of a reply with this cost.
+    pub(super) fn warning(&self, tokens: usize, detail: Detail) -> Option<String> {
+        let is_near = self.warning_threshold.is_some_and(|share| self.used_share(tokens) >= share);
+        (detail == Detail::Full && is_near).then(|| self.narrowing_hint()).flatten()
+    }
+
+    fn used_share(&self, tokens: usize) -> f64 {
+        (tokens as f64 / self.budget.max(1) as f64).min(1.0)
     }
 
     /// Adds the next calls.

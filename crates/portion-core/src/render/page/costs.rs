@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::ops::AddAssign;
+use std::rc::Rc;
 
 use foldhash::fast::FixedState;
 use portion_json::scan::{JsonKind, escaped_len, minify};
@@ -71,7 +72,7 @@ pub(super) struct RecordCost {
     pub base: Cost,
     /// Cost of its key in a map.
     pub key: Cost,
-    pub cells: Vec<Cell>,
+    pub cells: Rc<Vec<Cell>>,
 }
 
 /// Costs of records, by field.
@@ -174,7 +175,7 @@ impl RecordCosts {
         // The start of a container is written with the first value in it that is kept.
         let (mut opening, mut opened) = (Cost::default(), 0);
         let (mut left_out, mut is_empty) = (Cost::default(), true);
-        for cell in &record.cells {
+        for cell in record.cells.iter() {
             let Some(field) = cell.field else {
                 (sum, is_empty) = (sum.plus(cell.named), false);
                 continue;
@@ -195,20 +196,21 @@ impl RecordCosts {
         if is_empty { sum.plus(left_out.at_most(MAX_PREVIEW)) } else { sum }
     }
 
-    /// Returns the costs of a measured record with strings above `above` characters shortened. `pointer`: that of the record.
+    /// Returns the costs of a measured record with strings above `above` characters shortened. `outer`: the pointer to the list.
     pub(super) fn elided(
         &self,
         (record, item): (&RecordCost, &ListItem),
         rows: OrderedList<'_>,
         noise: &NoiseFields,
-        (above, pointer): (usize, &str),
+        (above, outer): (usize, &str),
         counter: &dyn TokenCounter,
     ) -> RecordCost {
         let mut record = record.clone();
         if record.cells.iter().all(|cell| cell.bytes <= above + 2) {
             return record;
         }
-        let (value, mut cells) = (lean_value(rows, item, noise), record.cells.iter_mut());
+        let pointer = format!("{outer}{}", rows.pointer_to(item));
+        let (value, mut cells) = (lean_value(rows, item, noise), Rc::make_mut(&mut record.cells).iter_mut());
         visit_values(rows, &value, &mut |path, _, span| {
             let Some(cell) = cells.next().filter(|cell| cell.bytes > above + 2) else { return };
             let mut short = String::new();
@@ -227,12 +229,15 @@ impl RecordCosts {
         text.push(",");
         if let Some(key) = item.key {
             text.push(rows.slice(key));
-            text.end_part(0);
+            text.end_part(0, 0);
             text.push(":");
         }
         let value = lean_value(rows, item, noise);
         self.next_field = 0;
-        let (mut cells, mut written, mut before) = (Vec::with_capacity(self.fields.len()), 0, 0);
+        let expected = self.records.last().map_or(0, |record| record.cells.len());
+        // The end of the last value, and of what was added to the text.
+        let (mut cells, mut before) = (Vec::with_capacity(expected), 0);
+        let (mut written, mut added) = (0, 0);
         visit_values(rows, &value, &mut |path, key_start, span| {
             if cells.len() >= MAX_CELLS {
                 return;
@@ -243,11 +248,15 @@ impl RecordCosts {
             let gap = value.get(written..key_start).unwrap_or_default();
             let field = (!path.is_empty()).then(|| self.field(rows, path, gap));
             let container = field.map_or(0, |field| self.fields[field].container);
-            text.push(gap);
-            text.end_part(0);
-            text.push(value.get(key_start..start).unwrap_or_default());
-            text.end_part(0);
-            text.push_value(value.get(start..end).unwrap_or_default());
+            text.end_part(key_start - added, 0);
+            text.end_part(start - added, 0);
+            if end - start > MAX_COUNTED_BYTES {
+                text.push(value.get(added..start).unwrap_or_default());
+                text.push_value(value.get(start..end).unwrap_or_default());
+                added = end;
+            } else {
+                text.end_part(end - added, 0);
+            }
             let last = value.as_bytes().get(end.wrapping_sub(1)).copied();
             written = end;
             let opens = container != before && container != 0;
@@ -263,11 +272,12 @@ impl RecordCosts {
             let ends_in_space = is_string && last == Some(b' ');
             cells.push(Cell { field, named, bare, opening, hash, is_null, is_string, ends_in_space, bytes });
         });
+        text.push(value.get(added..written).unwrap_or_default());
         text.push_value(value.get(written..).unwrap_or_default());
         let key = item.key.map_or(0, |key| escaped_len(rows.slice(key)) as u64 + 2);
         let around = if cells.is_empty() { escaped_len(&value) as u64 } else { 2 };
         let base = Cost { tokens: 0, bytes: around + key + 1 };
-        self.records.push(RecordCost { base, key: Cost { tokens: 0, bytes: key }, cells });
+        self.records.push(RecordCost { base, key: Cost { tokens: 0, bytes: key }, cells: Rc::new(cells) });
     }
 
     /// Counts what was measured, and sets the costs of the records from the one at `first`.
@@ -284,7 +294,7 @@ impl RecordCosts {
                 record.key.tokens = next();
                 record.base.tokens = record.key.tokens;
             }
-            for cell in &mut record.cells {
+            for cell in Rc::make_mut(&mut record.cells) {
                 let (gap, name, value) = (next(), next(), next());
                 let value = value + if cell.ends_in_space { self.comma.tokens } else { 0 };
                 // The gap before the first value in a container opens it. Other gaps belong to the value.
@@ -351,15 +361,16 @@ impl MeasuredText {
         self.text.push_str(text);
     }
 
-    fn end_part(&mut self, uncounted: usize) {
-        self.ends.push(self.text.len());
+    /// Ends a part. `ahead`: bytes of it and of the parts before it that are added later.
+    fn end_part(&mut self, ahead: usize, uncounted: usize) {
+        self.ends.push(self.text.len() + ahead);
         self.uncounted.push(uncounted);
     }
 
     fn push_value(&mut self, value: &str) {
         let counted = &value[..value.floor_char_boundary(MAX_COUNTED_BYTES)];
         self.push(counted);
-        self.end_part(value.len() - counted.len());
+        self.end_part(0, value.len() - counted.len());
     }
 }
 
@@ -371,7 +382,8 @@ fn is_inside(path: &str, container: &str) -> bool {
 
 /// Returns the value of an item, minified and without noise.
 fn lean_value(rows: OrderedList<'_>, item: &ListItem, noise: &NoiseFields) -> String {
-    let (value, mut lean) = (rows.slice(item.value), String::new());
+    let value = rows.slice(item.value);
+    let mut lean = String::with_capacity(value.len());
     if noise.is_empty() {
         minify(value, &mut lean);
     } else {

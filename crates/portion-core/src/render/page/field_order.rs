@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::FixedState;
 use portion_json::projection::is_path_within;
 use portion_json::scan::JsonKind;
 
@@ -79,18 +80,18 @@ enum Tier {
 }
 
 /// Values of sampled items, by field.
-type FieldValues = HashMap<String, Vec<String>>;
+type FieldValues<'a> = HashMap<String, Vec<&'a str>, FixedState>;
 
 /// Returns the fields of a list with their groups, in order.
 fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Field, Tier)> {
     let (values, records) = sample_values(rows);
     let own = |field: &Field| values.get(&field.path).filter(|own| own.len() == records);
     let mut spare: HashSet<&str> = HashSet::new();
-    let mut kept: Vec<(&Field, &Vec<String>)> = Vec::new();
+    let mut kept: Vec<(&Field, &Vec<&str>)> = Vec::new();
     for field in fields.iter().copied().filter(|_| records >= MIN_SAMPLES) {
         let Some(values) = own(field) else { continue };
         let constant = values.windows(2).all(|pair| pair[0] == pair[1]);
-        let repeats = |(other, others): &(&Field, &Vec<String>)| {
+        let repeats = |(other, others): &(&Field, &Vec<&str>)| {
             let names = other.rank == FieldRank::Name && field.rank == FieldRank::Name;
             others
                 .iter()
@@ -109,7 +110,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     let mut amounts: Vec<&Field> = Vec::new();
     for field in fields.iter().copied().filter(|field| !spare.contains(field.path.as_str())) {
         let Some(values) = values.get(&field.path) else { continue };
-        let is_gap = |value: &String| matches!(value.as_str(), "null" | "\"\"");
+        let is_gap = |value: &&str| matches!(*value, "null" | "\"\"");
         let all = |fits: &dyn Fn(&str) -> bool| {
             values.iter().all(|value| is_gap(value) || fits(value)) && !values.iter().all(is_gap)
         };
@@ -125,7 +126,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     }
     dates.sort_by_key(|(order, _)| *order);
     // Money before counts.
-    amounts.sort_by_key(|field| std::cmp::Reverse(field_names::importance(&field.path)));
+    amounts.sort_by_cached_key(|field| std::cmp::Reverse(field_names::importance(&field.path)));
     let mut leading: HashSet<&str> = dates
         .into_iter()
         .map(|(_, field)| field)
@@ -134,8 +135,9 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
         .chain(contents(&fields, &values, records).into_iter().take(MAX_LEADING_CONTENTS))
         .map(|field| field.path.as_str())
         .collect();
-    let bytes =
-        |field: &Field| values.get(&field.path).map_or(0, |own| own.iter().map(String::len).sum::<usize>());
+    let bytes = |field: &Field| {
+        values.get(&field.path).map_or(0, |own| own.iter().map(|value| value.len()).sum::<usize>())
+    };
     let others = || fields.iter().copied().filter(|field| !spare.contains(field.path.as_str()));
     if leading.is_empty() && !others().any(|field| field.rank == FieldRank::Name) {
         // Identities alone say nothing: the longest text does.
@@ -158,7 +160,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
 }
 
 /// Returns the fields that hold what a record says. A long text does not if records have names of their own.
-fn contents<'a>(fields: &[&'a Field], values: &FieldValues, records: usize) -> Vec<&'a Field> {
+fn contents<'a>(fields: &[&'a Field], values: &FieldValues<'_>, records: usize) -> Vec<&'a Field> {
     let distinct = |field: &Field| {
         values.get(&field.path).map_or(0, |values| values.iter().collect::<HashSet<_>>().len())
     };
@@ -180,13 +182,15 @@ fn contents<'a>(fields: &[&'a Field], values: &FieldValues, records: usize) -> V
 }
 
 /// Returns the values of the sampled items by field, and the number of items.
-fn sample_values(rows: OrderedList<'_>) -> (FieldValues, usize) {
+fn sample_values(rows: OrderedList<'_>) -> (FieldValues<'_>, usize) {
     let samples = &rows.list.profile.samples;
-    let (mut all, records) = (FieldValues::new(), samples.len());
+    let (mut all, records) = (FieldValues::default(), samples.len());
     for span in samples {
         let item = rows.slice(*span);
-        let mut add =
-            |path: &str, value: &str| all.entry(path.to_owned()).or_default().push(value.to_owned());
+        let mut add = |path: &str, value| match all.get_mut(path) {
+            Some(values) => values.push(value),
+            None => drop(all.insert(path.to_owned(), vec![value])),
+        };
         match &rows.list.layout {
             Layout::Table { columns, .. } => {
                 columns.iter().zip(cell_spans(item)).for_each(|(name, cell)| add(name, cell.slice(item)));

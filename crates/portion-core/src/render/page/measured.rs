@@ -1,13 +1,15 @@
 //! Keeps what was measured of the lists and texts of a reply, and the costs of lines.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use portion_json::projection::FieldSelection;
 use portion_json::span::Span;
 use portion_tokens::TokenCounter;
 
-use super::costs::{RecordCost, RecordCosts};
+use super::costs::{Cost, RecordCost, RecordCosts};
 use super::field_order::FieldOrder;
 use crate::elide::ELISION_LIMITS;
 use crate::noise::NoiseFields;
@@ -19,6 +21,8 @@ pub(in crate::render) struct Measured {
     lists: RefCell<Vec<(ListStart, Rc<MeasuredList>)>>,
     /// Costs of the lines of texts, by their addresses.
     texts: RefCell<Vec<(usize, Arc<LineTotals>)>>,
+    /// Tokens that texts have at least, by their addresses and lengths.
+    min_counts: RefCell<HashMap<(usize, usize), usize>>,
 }
 
 /// A list from one of its items on.
@@ -35,7 +39,12 @@ pub(super) struct ListStart {
 pub(super) struct MeasuredList {
     pub order: OnceCell<FieldOrder>,
     pub records: RefCell<MeasuredRecords>,
+    /// Sums of the costs of the first records: of none, of one, and so on.
+    pub sums: RefCell<HashMap<SumKey, Vec<Cost>>>,
 }
+
+/// What is shown of records: the number of ranked fields, or the fields that were requested, and the index of the elision limit.
+pub(super) type SumKey = (Option<usize>, Option<FieldSelection>, usize);
 
 /// The records that were measured so far.
 pub(super) struct MeasuredRecords {
@@ -73,6 +82,22 @@ impl Measured {
         lines
     }
 
+    /// Counts a text within a limit, unless it is known to have more tokens.
+    pub(in crate::render) fn count_within(
+        &self,
+        text: &str,
+        limit: usize,
+        counter: &dyn TokenCounter,
+    ) -> Option<usize> {
+        let mut min_counts = self.min_counts.borrow_mut();
+        let min = min_counts.entry((text.as_ptr().addr(), text.len())).or_default();
+        let count = (*min <= limit).then(|| counter.count_within(text, limit)).flatten();
+        if count.is_none() {
+            *min = limit.saturating_add(1).max(*min);
+        }
+        count
+    }
+
     /// Returns what is known of a list.
     pub(super) fn list_at(&self, start: ListStart, counter: &dyn TokenCounter) -> Rc<MeasuredList> {
         let mut known = self.lists.borrow_mut();
@@ -86,7 +111,8 @@ impl Measured {
             places: Vec::new(),
             lacks_items: false,
         };
-        let list = Rc::new(MeasuredList { order: OnceCell::new(), records: RefCell::new(records) });
+        let (order, sums) = (OnceCell::new(), RefCell::default());
+        let list = Rc::new(MeasuredList { order, records: RefCell::new(records), sums });
         known.push((start, Rc::clone(&list)));
         list
     }

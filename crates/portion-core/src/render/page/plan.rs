@@ -84,7 +84,10 @@ impl PageBuilder<'_> {
     /// Plans and writes the page. Returns `None` if not one record fits.
     pub(super) fn planned(&self, room: &RemainingBudget<'_>) -> Option<(WrittenItems, RowFormat)> {
         let measured = Planner::new(self, room);
-        let write = |plan: PagePlan| Some((self.write(&plan, room)?, plan.format));
+        let write = |plan: PagePlan| {
+            let items = &measured.list.records.borrow().items;
+            Some((self.write(&plan, items, room)?, plan.format))
+        };
         measured.table().and_then(write).or_else(|| measured.records().and_then(write))
     }
 
@@ -249,19 +252,30 @@ impl<'a> Planner<'a> {
 
     /// Returns what the records of a choice cost with their wrapper. `stops`: true to end as soon as that exceeds the budget.
     fn records_cost(&self, choice: Choice, stops: bool) -> Cost {
-        let (mut sum, mut done) = (self.wrapper_cost(choice), 0);
-        while done < choice.item_count && (!stops || sum.is_within(&self.room)) {
-            let next = (done + BATCH).min(choice.item_count);
+        let wrapper = self.wrapper_cost(choice);
+        let kept = self.requested.kept_fields.as_ref().filter(|_| choice.field_count.is_none()).cloned();
+        let mut sums = self.list.sums.borrow_mut();
+        let totals =
+            sums.entry((choice.field_count, kept, choice.elision)).or_insert_with(|| vec![Cost::default()]);
+        loop {
+            let known = choice.item_count.min(totals.len() - 1);
+            let sum = wrapper.plus(totals[known]);
+            if known == choice.item_count || stops && !sum.is_within(&self.room) {
+                return sum;
+            }
+            let next = ((known / BATCH + 1) * BATCH).min(choice.item_count);
             let measured = self.measured(Choice { item_count: next, ..choice });
             let keeps = self.keeps(choice, &measured);
             let records = measured.records(choice.elision, next);
             if records.len() < next {
                 return Cost::IMPOSSIBLE;
             }
-            records[done..].iter().for_each(|record| sum += measured.costs.of_record(record, &keeps));
-            done = next;
+            let mut total = totals[known];
+            totals.extend(records[known..].iter().map(|record| {
+                total += measured.costs.of_record(record, &keeps);
+                total
+            }));
         }
-        sum
     }
 
     /// Returns the measured records, at least those of a choice that exist.
@@ -289,8 +303,7 @@ impl<'a> Planner<'a> {
             if let Some(at) = choice.elision.checked_sub(1) {
                 let known = elided[at].len();
                 for of in costs.records.iter().zip(items.iter()).skip(known) {
-                    let pointer = format!("{}{}", page.target.pointer, page.rows.pointer_to(of.1));
-                    let limit = (ELISION_LIMITS[at], pointer.as_str());
+                    let limit = (ELISION_LIMITS[at], page.target.pointer);
                     elided[at].push(costs.elided(of, page.rows, &page.noise, limit, counter));
                 }
             }

@@ -319,7 +319,7 @@ impl TableCosts<'_> {
     /// Returns the values of a row.
     fn row(&self, record: &RecordCost, column_of: &dyn Fn(&CostedField) -> usize) -> Vec<Value> {
         let mut row: Vec<Value> = Vec::new();
-        for cell in &record.cells {
+        for cell in record.cells.iter() {
             let Some(at) = cell.field.filter(|at| self.keeps.get(*at) == Some(&true)) else { continue };
             let column = column_of(&self.costs.fields[at]);
             if self.costs.columns[column] == self.costs.fields[at].path {

@@ -22,7 +22,12 @@ use crate::view::{RequestedFields, list_field_names};
 
 impl PageBuilder<'_> {
     /// Writes the items. Returns `None` if they cannot be a table, or if their wrapper does not fit.
-    pub(super) fn write(&self, plan: &PagePlan, room: &RemainingBudget<'_>) -> Option<WrittenItems> {
+    pub(super) fn write(
+        &self,
+        plan: &PagePlan,
+        items: &[ListItem],
+        room: &RemainingBudget<'_>,
+    ) -> Option<WrittenItems> {
         let format = &plan.format;
         let wrapper = self.wrapper(format, None, room)?;
         let columns = list_wrapper::kept_columns(self.rows, format);
@@ -37,7 +42,7 @@ impl PageBuilder<'_> {
             return Some(written);
         }
         let mut records = Vec::new();
-        for item in self.rows.iter_from(self.first_item).take(plan.item_count) {
+        for item in items.iter().take(plan.item_count) {
             let key = item.key.map(|key| self.rows.slice(key));
             let mut value = String::new();
             let out = if format.as_table { &mut value } else { &mut written.items };
@@ -48,7 +53,7 @@ impl PageBuilder<'_> {
                 key.iter().for_each(|key| out.extend([key, ":"]));
             }
             written.elided_count +=
-                self.write_value(&item, format, columns.as_deref(), out, projector.as_mut());
+                self.write_value(item, format, columns.as_deref(), out, projector.as_mut());
             if format.as_table {
                 records.push(TableRecord { key: key.map(str::to_owned), json: value });
             }
@@ -107,7 +112,7 @@ impl PageBuilder<'_> {
         if let Some(columns) = columns.filter(|_| format.kept_fields.is_some() || !format.noise.is_empty()) {
             return write_row(value, columns, format, &pointer(), out);
         }
-        let (mut written, mut lean) = (String::new(), String::new());
+        let (mut written, mut lean) = (String::with_capacity(value.len()), String::new());
         let value = if format.noise.is_empty() {
             value
         } else {

@@ -1,6 +1,6 @@
 //! Renders a value that a path or a section selects: by its structure, whole, as data or as received.
 
-use portion_json::scan::{JsonReader, minified};
+use portion_json::scan::{JsonReader, escaped_len, minified};
 use portion_json::span::Span;
 
 use super::{PartWalk, RenderedPart, ReplyContent};
@@ -243,7 +243,11 @@ pub(in crate::render) fn render_whole_if_small(
     let threshold =
         if view.is_section { usize::MAX } else { max_whole_tokens(target.subject, target.policy) };
     // A long text cannot fit, and is not read.
-    if target.subject.text.len() > room.bytes || !room.with_max_tokens(threshold).fits(&target.subject.text) {
+    let (text, max) = (&target.subject.text, threshold.min(room.tokens));
+    if text.len() > room.bytes
+        || target.measured.count_within(text, max, room.counter).is_none()
+        || escaped_len(text) > room.bytes
+    {
         return None;
     }
     let table = match &target.subject.structure {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::FixedState;
 use portion_json::scan::JsonKind;
 
 use super::field_names::FieldNameHints;
@@ -23,7 +24,7 @@ const DEPTH_PENALTY: usize = 12;
 const MIN_NESTED_IMPORTANCE: usize = 45;
 
 /// Returns the fields of `records` sampled records, the most informative first.
-pub(super) fn rank_fields(samples: &FieldSamples, records: usize) -> Vec<Field> {
+pub(super) fn rank_fields(samples: &FieldSamples<'_>, records: usize) -> Vec<Field> {
     let named: Vec<FieldCandidate<'_>> =
         samples.fields.iter().map(|sample| FieldCandidate::new(sample, records)).collect();
     let mut ranks: Vec<FieldRank> = named.iter().map(FieldCandidate::base_rank).collect();
@@ -70,7 +71,7 @@ fn assign_rank(
 
 /// A field with the hints from its name.
 struct FieldCandidate<'a> {
-    sample: &'a FieldSample,
+    sample: &'a FieldSample<'a>,
     name_hints: FieldNameHints,
     depth: usize,
     record_count: usize,
@@ -80,7 +81,7 @@ struct FieldCandidate<'a> {
 }
 
 impl<'a> FieldCandidate<'a> {
-    fn new(sample: &'a FieldSample, records: usize) -> Self {
+    fn new(sample: &'a FieldSample<'a>, records: usize) -> Self {
         Self {
             sample,
             name_hints: FieldNameHints::from_path(&sample.path),
@@ -199,13 +200,15 @@ impl<'a> FieldCandidate<'a> {
 
 /// Sampled fields, in order of first occurrence.
 #[derive(Default)]
-pub(super) struct FieldSamples {
-    pub fields: Vec<FieldSample>,
-    index: HashMap<String, usize>,
+pub(super) struct FieldSamples<'a> {
+    pub fields: Vec<FieldSample<'a>>,
+    index: HashMap<String, usize, FixedState>,
+    /// Index of the field after the last one, in records of the same fields.
+    next: usize,
 }
 
 /// Observations of one field.
-pub(super) struct FieldSample {
+pub(super) struct FieldSample<'a> {
     pub path: String,
     /// Number of occurrences.
     pub occurrence_count: usize,
@@ -214,7 +217,7 @@ pub(super) struct FieldSample {
     /// Number of `null` values.
     pub null_count: usize,
     /// Distinct values, without those above [`MAX_COMPARED_BYTES`].
-    pub distinct_values: HashSet<String>,
+    pub distinct_values: HashSet<&'a str, FixedState>,
     /// Bytes of the longest value.
     pub max_bytes: usize,
     /// True if a value is an object or an array.
@@ -232,16 +235,18 @@ pub(super) struct FieldSample {
 /// Maximum bytes of a value that is compared with others.
 const MAX_COMPARED_BYTES: usize = 200;
 
-impl FieldSamples {
+impl<'a> FieldSamples<'a> {
     /// Adds a value of a field.
-    pub(super) fn add(&mut self, path: &str, value: &str) {
-        let at = *self.index.entry(path.to_owned()).or_insert_with(|| {
+    pub(super) fn add(&mut self, path: &str, value: &'a str) {
+        let expected = self.fields.get(self.next).filter(|field| field.path == path).map(|_| self.next);
+        let at = expected.or_else(|| self.index.get(path).copied()).unwrap_or_else(|| {
+            self.index.insert(path.to_owned(), self.fields.len());
             self.fields.push(FieldSample {
                 path: path.to_owned(),
                 occurrence_count: 0,
                 empty_count: 0,
                 null_count: 0,
-                distinct_values: HashSet::new(),
+                distinct_values: HashSet::default(),
                 max_bytes: 0,
                 has_containers: false,
                 has_strings: false,
@@ -251,6 +256,7 @@ impl FieldSamples {
             });
             self.fields.len() - 1
         });
+        self.next = at + 1;
         let field = &mut self.fields[at];
         let kind = JsonKind::of_value(value);
         field.occurrence_count += 1;
@@ -264,12 +270,12 @@ impl FieldSamples {
         field.null_count += usize::from(kind == JsonKind::Null);
         field.is_url &= empty || value.starts_with("\"http://") || value.starts_with("\"https://");
         if value.len() <= MAX_COMPARED_BYTES {
-            field.distinct_values.insert(value.to_owned());
+            field.distinct_values.insert(value);
         }
     }
 }
 
-impl FieldSample {
+impl FieldSample<'_> {
     /// Returns true if each of `records` records has a different value.
     pub(super) fn is_unique(&self, records: usize) -> bool {
         self.distinct_values.len() == records && self.occurrence_count == records && self.empty_count == 0

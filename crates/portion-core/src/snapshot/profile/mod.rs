@@ -147,13 +147,16 @@ const MAX_DEPTH: usize = 3;
 /// not add thousands.
 const MAX_NESTED_FIELDS: usize = 1_000;
 
+/// Bytes of most paths.
+const PATH_BYTES: usize = 64;
+
 /// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and
 /// arrays of objects are searched three levels deep; a field inside an array is visited once for every
 /// object there.
 pub fn visit_fields(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = JsonReader::new(record);
     if reader.peek() == Ok(JsonKind::Object) {
-        let mut walk = FieldVisitor { path: String::new(), visited: 0, visit };
+        let mut walk = FieldVisitor { path: String::with_capacity(PATH_BYTES), visited: 0, visit };
         walk.visit_object(&mut reader, MAX_DEPTH);
     }
 }
