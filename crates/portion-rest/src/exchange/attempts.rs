@@ -12,6 +12,7 @@ use portion_core::view::Request;
 use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
 use portion_json::scan::quote;
+use portion_policy::pushdown::PagingStyle;
 
 use super::Exchange;
 use super::received::Received;
@@ -69,19 +70,35 @@ impl Exchange<'_> {
         let leads_here = |url: &str| self.target.is_of_list(url);
         // A page that says its offset is one of more, for a client that wants more items.
         let argument = control.or(request.limit.map(|_| "offset"));
-        let (call, is_proven) = PagedCall::of_first_page(page, argument, target, source, leads_here)?;
+        let (mut call, is_proven) = PagedCall::of_first_page(page, argument, target, source, leads_here)?;
         let policy = &self.caller.effective_policy.policy;
         if !is_proven {
+            if let PagingStyle::Page(_, start) = &mut Arc::make_mut(&mut call.pushdown).style
+                && self.zero_based_key.is_some()
+            {
+                *start = 0;
+            }
             control.filter(|_| call.lacks_items(request, policy))?;
             let second = self.read(pages.send(&call.second_arguments()).await.ok()?).await.ok()?;
             if !call.is_another_page(page, &second.payload) {
                 return None;
             }
         }
+        // A size that the API has applied is that of each page.
+        let own_size =
+            self.own_page_size().filter(|own| call.first == FirstPage::Plain { size: *own as usize });
+        request.limit = request.limit.or(own_size);
         if control.is_some() {
             request.limit = request.limit.or(call.page_size(policy));
         }
         Some(call)
+    }
+
+    /// Remembers that the pages of the endpoint are counted from 0, if the client and the API count so.
+    pub(super) fn record_zero_based(&self, call: &PagedCall) {
+        if let (Some(key), PagingStyle::Page(_, 0)) = (&self.zero_based_key, &call.pushdown.style) {
+            self.shared.zero_based_endpoints.insert(key.clone());
+        }
     }
 
     /// Returns the response to the client's own query, if the reply is a fault that a parameter of the API explains: a result
