@@ -16,7 +16,7 @@ use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
 use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::payload::Payload;
-use portion_core::view::{Request, ViewError};
+use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall};
 use portion_gateway::session::ClientSession;
@@ -134,15 +134,8 @@ impl<'a> Exchange<'a> {
             && !knows_parameters
             && paging.is_none()
             && caller.shaping_mode.pass_through.is_none();
-        let zero_based_key = format!("{scope:?} {}", route.endpoint_name);
-        let counts_from_zero =
-            is_unknown && (query.has_value("page", "0") || shared.zero_based_endpoints.has(&zero_based_key));
-        if counts_from_zero {
-            query.translate(|name, value| {
-                let page = value.parse::<u32>().ok().filter(|_| name == "page")?;
-                Some(("page", page.checked_add(1)?.to_string()))
-            });
-        }
+        let zero_based_key =
+            if is_unknown { attempts::count_from_zero(shared, &scope, &route, &mut query) } else { None };
         let own_query = paging.as_ref().map(|paging| {
             SplitQuery::new(sent_query, names, |parameter| paging.is_own(parameter) || is_owned(parameter))
         });
@@ -188,7 +181,7 @@ impl<'a> Exchange<'a> {
             pages,
             has_unknown_paging: is_unknown,
             position_control,
-            zero_based_key: counts_from_zero.then_some(zero_based_key),
+            zero_based_key,
             reduced_limit,
             own_query,
             other_attempts: VecDeque::new(),
@@ -353,20 +346,6 @@ impl<'a> Exchange<'a> {
             }
             Reply::Fault(fault) => self.local_response(Reply::Fault(fault)),
         }
-    }
-
-    /// Returns a reply, or a fault in its place if it has fewer items than a client steps over that counts by the size it asked for.
-    /// `received`: the items of the API's page; without one, those of the largest page.
-    fn unless_cut(&self, reply: Reply, received: Option<usize>) -> Reply {
-        let (Some(given), Reply::Portion(portion)) = (self.reduced_limit, &reply) else { return reply };
-        let max = self.caller.effective_policy.policy.max_page_size;
-        let served = portion.served_count().unwrap_or_default();
-        if portion.next_cursor().is_none() || received.map_or(served < max, |received| served >= received) {
-            return reply;
-        }
-        let error = ViewError::LimitTooLarge { given: given.to_string(), max };
-        let gateway = &self.shared.gateway;
-        Reply::Fault(gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint))
     }
 
     async fn answer(&self, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {

@@ -4,6 +4,7 @@
 //! under one key, and the paging parameters as members beside it.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -134,10 +135,10 @@ pub(crate) fn paging_arguments(route: &ResolvedRoute<'_>, query: &str) -> Arc<[P
             value.parse().map_or(ArgumentValue::Other, ArgumentValue::Number)
         })
     };
-    // Where it is not known which parameters the API reads, those of the query with such a name are taken for its own.
-    let given = query.split('&').map(name_of).filter(|name| is_paging_argument(name));
-    let given: Vec<String> = given.filter(|_| !route.knows_parameters()).collect();
-    let names = route.paging_parameters().chain(given.iter().map(String::as_str));
+    // What is no control reaches the API, whether it is listed or not.
+    let given: BTreeSet<String> = query.split('&').map(name_of).collect();
+    let is_other = |name: &&str| is_paging_argument(name) && !route.owns_parameter(name);
+    let names = route.paging_parameters().chain(given.iter().map(String::as_str).filter(is_other));
     names.map(|name| PagingArgument { value: value_of(name), ..PagingArgument::new(name) }).collect()
 }
 

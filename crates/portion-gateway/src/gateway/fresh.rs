@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
-use portion_core::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count};
 use portion_core::payload::Payload;
 use portion_core::policy::{FirstRows, MetadataMode};
 use portion_core::snapshot::{Snapshot, Structure};
@@ -19,6 +18,7 @@ use crate::served_pages::ServedPage;
 use crate::store::{NewSnapshot, StoredSnapshot};
 
 use super::finish::{is_refused, is_stored};
+use super::own_page::{OwnPage, own_page_of};
 use super::query::QueriedHandle;
 use super::{Gateway, RequestContext};
 
@@ -337,42 +337,6 @@ impl Gateway {
         fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
         fetch.to_payload(need)
     }
-}
-
-/// A page of the upstream that a program counts on.
-struct OwnPage {
-    items: usize,
-    /// True if it does not fit as received.
-    is_long: bool,
-}
-
-/// Returns a result as a page of the upstream if a program counts on its items: it steps by what it asked for, or goes on by a
-/// cursor in the body of its next request, or where the upstream says nothing at the end of the page.
-fn own_page_of(context: &RequestContext, snapshot: &Snapshot) -> Option<OwnPage> {
-    let main = snapshot.main_text()?;
-    let Structure::List(list) = &main.structure else { return None };
-    let RequestContext { caller, endpoint, .. } = context;
-    let (policy, items) = (&caller.effective_policy.policy, list.len());
-    let is_posted = endpoint.as_ref().is_some_and(|endpoint| !endpoint.read_only)
-        && list.upstream_page(&main.text, false).is_some();
-    if items <= policy.default_page_size && !is_posted {
-        return None;
-    }
-    let is_long = caller.effective_policy.exceeds_threshold(std::iter::once(&*main.text));
-    let is_asked = |argument: &PagingArgument| match (argument.role(), argument.value) {
-        (None, _) | (_, ArgumentValue::Absent) => false,
-        (Some(PagingRole::Cursor | PagingRole::LastId), _) => !is_long,
-        (Some(PagingRole::Limit), _) => argument.number().is_some_and(|limit| limit >= items as u64),
-        (Some(PagingRole::Page | PagingRole::Offset), _) => argument.is_given(),
-    };
-    let ends = || {
-        let is_fetched = caller.paged_call.as_ref().is_some_and(|call| !call.numbers_pages());
-        !is_long && (is_fetched || list.leaves_out_end(&main.text))
-    };
-    let is_page = snapshot.paging().iter().any(is_asked) || is_posted || ends();
-    let is_sized = || requested_count(snapshot.paging()).is_some_and(|limit| limit >= items as u64);
-    let may_be_held = !is_long || items <= policy.max_page_size || is_sized();
-    (is_page && may_be_held).then_some(OwnPage { items, is_long })
 }
 
 /// Returns true if a page of `items` items is so small that it passes as received.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{Response, StatusCode};
+use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
 use portion_core::paging::PagingRole;
 use portion_core::payload::Payload;
-use portion_core::view::Request;
+use portion_core::view::{Request, ViewError};
 use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
 use portion_json::scan::quote;
@@ -17,7 +18,10 @@ use portion_policy::pushdown::PagingStyle;
 use super::Exchange;
 use super::received::Received;
 use crate::body::{Body, full};
+use crate::controls::SplitQuery;
+use crate::options::Shared;
 use crate::paging::{base_arguments, name_of, rate_limited, value_of};
+use crate::route::ResolvedRoute;
 
 impl Exchange<'_> {
     /// Prepares to fetch the pages of the list. The order of the request becomes a parameter of the API if it has one.
@@ -122,6 +126,20 @@ impl Exchange<'_> {
         (PagedCall::list_items(&before.payload) != Some(items)).then_some(own)
     }
 
+    /// Returns a reply, or a fault in its place if it has fewer items than a client steps over that counts by the size it asked for.
+    /// `received`: the items of the API's page; without one, those of the largest page.
+    pub(super) fn unless_cut(&self, reply: Reply, received: Option<usize>) -> Reply {
+        let (Some(given), Reply::Portion(portion)) = (self.reduced_limit, &reply) else { return reply };
+        let max = self.caller.effective_policy.policy.max_page_size;
+        let served = portion.served_count().unwrap_or_default();
+        if portion.next_cursor().is_none() || received.map_or(served < max, |received| served >= received) {
+            return reply;
+        }
+        let error = ViewError::LimitTooLarge { given: given.to_string(), max };
+        let gateway = &self.shared.gateway;
+        Reply::Fault(gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint))
+    }
+
     /// Returns the size of a page that a parameter of the API has.
     pub(super) fn own_page_size(&self) -> Option<u32> {
         let is_limit = |name: &str| PagingRole::of(name) == Some(PagingRole::Limit);
@@ -169,4 +187,22 @@ impl Exchange<'_> {
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
         })
     }
+}
+
+/// Counts the pages of a request from 1, if the client counts them from 0. Returns the key of the endpoint then.
+pub(super) fn count_from_zero(
+    shared: &Shared,
+    scope: &Scope,
+    route: &ResolvedRoute<'_>,
+    query: &mut SplitQuery,
+) -> Option<String> {
+    let key = format!("{scope:?} {}", route.endpoint_name);
+    if !query.has_value("page", "0") && !shared.zero_based_endpoints.has(&key) {
+        return None;
+    }
+    query.translate(|name, value| {
+        let page = value.parse::<u32>().ok().filter(|_| name == "page")?;
+        Some(("page", page.checked_add(1)?.to_string()))
+    });
+    Some(key)
 }
