@@ -338,6 +338,148 @@ def test_s2_a_client_adds_its_own_limit_to_the_offset(options):
         check(seen, "id", 500)
 
 
+class Dialects(RestStub):
+    """Lists of the usual forms: the path tells the form, and `count` the rows. Pages have 100 rows where the client names no number."""
+
+    def __init__(self, count, text="", most=100):
+        self.count, self.text, self.most = count, text, most
+        gets = {"/take": ("take", "skip"), "/jql": ("maxResults", "startAt"), "/top": ("$top", "$skip"), "/plain": ("limit", "offset")}
+        routes = {f"GET {path}": partial(self._offsets, *names) for path, names in gets.items()}
+        routes |= {"GET /pages": self._pages, "GET /zero": self._zero, "GET /hal": self._hal, "GET /odata": self._odata, "POST /graph": self._graph, "POST /posted": self._posted}
+        super().__init__(routes)
+
+    def rows(self, start, size):
+        return [{"id": number, "name": f"Row {number}"} | ({"text": self.text} if self.text else {}) for number in range(start, min(start + size, self.count))]
+
+    def _offsets(self, limit, offset, request):
+        start, size = int(request.query.get(offset, 0)), min(int(request.query.get(limit, 100)), self.most)
+        return {"data": self.rows(start, size), "total": self.count, limit: size, offset: start}
+
+    def _pages(self, request):
+        page, size = int(request.query.get("page", 1)), min(int(request.query.get("per_page", 50)), 100)
+        return {"page": page, "per_page": size, "total": self.count, "total_pages": -(-self.count // size), "data": self.rows((page - 1) * size, size)}
+
+    def _zero(self, request):
+        page = int(request.query.get("page", 0))
+        rows = self.rows(page * 20, 20)
+        return {"content": rows, "totalElements": self.count, "totalPages": -(-self.count // 20), "number": page, "size": 20, "last": page * 20 + 20 >= self.count}
+
+    def _hal(self, request):
+        page = int(request.query.get("page", 1))
+        links = {"self": {"href": f"{self.url}/hal?page={page}"}} | ({"next": {"href": f"{self.url}/hal?page={page + 1}"}} if page * 50 < self.count else {})
+        return {"_links": links, "_embedded": {"items": self.rows(page * 50 - 50, 50)}, "page": page, "pages": -(-self.count // 50), "total": self.count}
+
+    def _odata(self, request):
+        start = int(request.query.get("$skip", 0))
+        more = {"@odata.nextLink": f"{self.url}/odata?$skip={start + 100}"} if start + 100 < self.count else {}
+        return {"@odata.context": "http://api/$metadata#Rows", "value": self.rows(start, 100)} | more
+
+    def _graph(self, request):
+        start = int(json.loads(request.body)["variables"].get("after") or -1) + 1
+        rows = self.rows(start, 100)
+        edges = [{"cursor": str(row["id"]), "node": row} for row in rows]
+        return {"data": {"rows": {"edges": edges, "pageInfo": {"hasNextPage": start + 100 < self.count, "endCursor": edges[-1]["cursor"]}}}}
+
+    def _posted(self, request):
+        start = int(json.loads(request.body).get("start_cursor") or 0)
+        more = start + 100 < self.count
+        return {"results": self.rows(start, 100), "has_more": more, "next_cursor": str(start + 100) if more else None}
+
+
+TEXTS = pytest.mark.parametrize("text", ["", "A text that takes some room. " * 15], ids=["short", "long"])
+
+
+@TEXTS
+@pytest.mark.parametrize("options", [[], ["--api-parameter", "limit,offset"]], ids=["none", "with parameters"])
+@pytest.mark.parametrize("path, limit, offset", [("/take", "take", "skip"), ("/jql", "maxResults", "startAt"), ("/top", "$top", "$skip"), ("/plain", "limit", "offset")])
+def test_s2_a_size_that_the_client_names_is_kept(path, limit, offset, options, text):
+    if options and path != "/plain":
+        options = ["--api-parameter", f"{limit},{offset}"]
+    with Dialects(450, text) as api, proxied(api, *options) as url:
+        seen = [row for start in range(0, 450, 100) for row in get(url + path, **{limit: 100, offset: start})["data"]]
+        check(seen, "id", 450)
+
+
+@TEXTS
+@pytest.mark.parametrize("count", [99, 450])
+@pytest.mark.parametrize("size", [{}, {"per_page": 100}], ids=str)
+def test_s2_a_page_that_is_cut_counts_the_pages_that_are_served(tmp_path, count, size, text):
+    config = tmp_path / "portion.yaml"
+    config.write_text("endpoints:\n  GET /pages: {pushdown: {page: page, limit: per_page}}\n")
+    with Dialects(count, text) as api, proxied(api, "--config", str(config)) as url:
+        ask = lambda **query: get(f"{url}/pages", **query, **size)  # noqa: E731
+        check(by_page(ask, "data", lambda page: page["page"] < page["total_pages"]), "id", count)
+
+
+@TEXTS
+def test_s2_pages_of_hal_are_read_by_links_and_by_numbers(text):
+    with Dialects(450, text) as api, proxied(api) as url:
+        seen, target = [], f"{url}/hal"
+        while target:
+            page = get(target)
+            seen += page["_embedded"]["items"]
+            target = (page["_links"].get("next") or {}).get("href") if "_links" in page else None
+        check(seen, "id", 450)
+        seen, number = [], 0
+        while not number or number < page["pages"]:
+            number += 1
+            page = get(f"{url}/hal", page=number)
+            seen += page["_embedded"]["items"]
+        check(seen, "id", 450)
+
+
+@TEXTS
+@pytest.mark.parametrize("count", [99, 450])
+def test_s2_links_of_odata_lead_to_the_end(count, text):
+    with Dialects(count, text) as api, proxied(api) as url:
+        check(by_link(f"{url}/odata", "value", lambda page: page.get("@odata.nextLink")), "id", count)
+
+
+@TEXTS
+@pytest.mark.parametrize("count", [99, 450])
+def test_s2_cursors_in_bodies_of_requests_are_those_of_the_api(count, text):
+    with Dialects(count, text) as api, proxied(api) as url:
+        post = lambda path, **body: requests.post(url + path, json=body, timeout=60).json()  # noqa: E731
+        seen, after = [], None
+        while True:
+            found = post("/graph", variables={"after": after})["data"]["rows"]
+            seen += [edge["node"] for edge in found["edges"]]
+            after = found["pageInfo"]["endCursor"]
+            if not found["pageInfo"]["hasNextPage"]:
+                break
+        check(seen, "id", count)
+        seen, more = [], {}
+        while True:
+            found = post("/posted", **more)
+            seen += found["results"]
+            more = {"start_cursor": found["next_cursor"]}
+            if not found["has_more"]:
+                break
+        check(seen, "id", count)
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+def test_s2_pages_are_counted_from_0_as_the_client_and_the_api_count(is_known):
+    with Dialects(450) as api, proxied(api) as url:
+        seen, number = [], 0
+        while not number or not page["last"]:
+            page = get(f"{url}/zero", is_known, page=number)
+            assert page["number"] == number
+            seen += page["content"]
+            number += 1
+        check(seen, "id", 450)
+
+
+def test_a_limit_above_the_largest_is_an_error_only_where_rows_would_be_stepped_over(tmp_path):
+    config = tmp_path / "portion.yaml"
+    config.write_text("endpoints:\n  GET /plain: {pushdown: limit-offset}\n")
+    for count, status in ((120, 200), (450, 400)):
+        with Dialects(count, most=1000) as api, proxied(api, "--config", str(config)) as url:
+            response = requests.get(f"{url}/plain", {"limit": 1000, "offset": 0}, timeout=60)
+            assert response.status_code == status, response.text
+            assert len(response.json()["data"]) == count if status == 200 else "maximum of 200" in response.text
+
+
 @pytest.mark.parametrize("parameters", [{}, {"per_page": 100}, {"per_page": 150}], ids=str)
 def test_s2_pages_of_known_parameters_are_served_whole(numbered, parameters):
     api, _ = numbered

@@ -16,7 +16,6 @@ use portion_core::view::Request;
 use portion_policy::client::{ClientProfile, ShownForm};
 use portion_policy::endpoint::Endpoint;
 use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
-use portion_policy::pushdown::PagingStyle;
 
 use crate::effective_policy::EffectivePolicy;
 pub use crate::fault::Fault;
@@ -215,8 +214,11 @@ impl Caller {
     #[must_use]
     pub(crate) fn within_upstream_page(self) -> Self {
         let policy = &self.effective_policy.policy;
-        let numbered = |call: &&Arc<PagedCall>| matches!(call.pushdown.style, PagingStyle::Page(..));
-        let size = self.paged_call.as_ref().filter(numbered).and_then(|call| call.page_size(policy));
+        let size = self
+            .paged_call
+            .as_ref()
+            .filter(|call| call.numbers_pages())
+            .and_then(|call| call.page_size(policy));
         let Some(size) = size.map(|size| size as usize).filter(|size| *size < policy.default_page_size)
         else {
             return self;
@@ -224,6 +226,14 @@ impl Caller {
         // A page that holds fewer items would hide those before the next one by number.
         let render_options = RenderOptions { has_fixed_page_size: true, ..policy.render_options.clone() };
         let policy = Policy { default_page_size: size, render_options, ..policy.clone() };
+        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
+        Self { effective_policy, ..self }
+    }
+
+    /// Sets the number of items up to which a list may pass whole.
+    #[must_use]
+    pub(crate) fn with_page_size(self, default_page_size: usize) -> Self {
+        let policy = Policy { default_page_size, ..self.effective_policy.policy.clone() };
         let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
         Self { effective_policy, ..self }
     }

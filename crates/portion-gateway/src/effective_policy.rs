@@ -71,8 +71,12 @@ impl EffectivePolicy {
     }
 
     /// Returns true if texts exceed the token budget threshold together.
-    pub fn exceeds_threshold<'a>(&self, mut texts: impl Iterator<Item = &'a str>) -> bool {
-        let mut left = self.policy.token_budget_threshold;
+    pub fn exceeds_threshold<'a>(&self, texts: impl Iterator<Item = &'a str>) -> bool {
+        self.exceeds(self.policy.token_budget_threshold, texts)
+    }
+
+    /// Returns true if texts cost more tokens than these.
+    pub(crate) fn exceeds<'a>(&self, mut left: usize, mut texts: impl Iterator<Item = &'a str>) -> bool {
         texts.any(|text| {
             let counted = catch_unwind(AssertUnwindSafe(|| self.counter.count_within(text, left)));
             let tokens = counted.unwrap_or_default();

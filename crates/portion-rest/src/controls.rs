@@ -72,6 +72,11 @@ impl SplitQuery {
         self.controls.iter().any(|(name, _)| name == wanted)
     }
 
+    /// Returns true if the request has this control with this value.
+    pub(crate) fn has_value(&self, wanted: &str, value: &str) -> bool {
+        self.controls.iter().any(|(name, own)| name == wanted && own == value)
+    }
+
     /// Returns the cursor, if there is one.
     pub(crate) fn cursor(&self) -> Option<&str> {
         self.controls.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str())

@@ -68,6 +68,10 @@ pub(crate) struct Exchange<'a> {
     has_unknown_paging: bool,
     /// Control that selects a page, and may be the API's own parameter.
     position_control: Option<&'static str>,
+    /// Key of the endpoint among those whose pages are counted from 0, if the client counts so.
+    zero_based_key: Option<String>,
+    /// Size of a page by which a client steps through the list, and that is larger than any.
+    reduced_limit: Option<u64>,
     /// The query without controls that are not the API's.
     own_query: String,
     /// Requests to make in turn, if the response before is worse.
@@ -123,21 +127,27 @@ impl<'a> Exchange<'a> {
             let is_cursor = PagingRole::of(name) == Some(PagingRole::Cursor);
             (is_cursor && shared.gateway.has_issued(&scope, value)).then(|| ("cursor", value.to_owned()))
         });
+        // A cursor may be of such a list, too.
+        let knows_parameters = route.knows_parameters();
+        let is_unknown = method == Method::GET
+            && !has_body
+            && !knows_parameters
+            && paging.is_none()
+            && caller.shaping_mode.pass_through.is_none();
+        let zero_based_key =
+            if is_unknown { attempts::count_from_zero(shared, &scope, &route, &mut query) } else { None };
         let own_query = paging.as_ref().map(|paging| {
             SplitQuery::new(sent_query, names, |parameter| paging.is_own(parameter) || is_owned(parameter))
         });
         caller.owns_scope = is_authenticated;
         caller.query_tool = control_names.query().filter(|_| takes_controls).map(Arc::from);
-        if let Some(paging) = &paging {
-            let policy = &caller.effective_policy.policy;
-            paging.translate(&mut query, policy);
-        }
+        let policy = &caller.effective_policy.policy;
+        let reduced_limit = paging.as_ref().and_then(|paging| paging.translate(&mut query, policy));
         caller.upstream.clone_from(&shared.options.upstream);
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
         let own_query = own_query.map_or_else(|| sent_query.to_owned(), |own| own.rest);
         let is_safe = matches!(method, Method::GET | Method::HEAD);
-        let knows_parameters = route.knows_parameters();
         let endpoint = Endpoint {
             name: route.endpoint_name.clone(),
             kind: EndpointKind::Tool,
@@ -147,12 +157,6 @@ impl<'a> Exchange<'a> {
         let variant = variant_of(&head.headers);
         let reuse_key = (is_safe && is_authenticated && !has_body && !forbids_keeping(&head.headers))
             .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
-        // A cursor may be of such a list, too.
-        let is_unknown = method == Method::GET
-            && !has_body
-            && !knows_parameters
-            && paging.is_none()
-            && caller.shaping_mode.pass_through.is_none();
         let position_control = POSITION_CONTROLS
             .into_iter()
             .find(|name| is_unknown && query.has_control(name) && control_names.listed(name) == Some(*name));
@@ -177,6 +181,8 @@ impl<'a> Exchange<'a> {
             pages,
             has_unknown_paging: is_unknown,
             position_control,
+            zero_based_key,
+            reduced_limit,
             own_query,
             other_attempts: VecDeque::new(),
         }
@@ -229,7 +235,7 @@ impl<'a> Exchange<'a> {
             && let Some(reply) = gateway.answer_from_reuse(&self.caller, &self.endpoint, key, &request).await
             && !(self.position_control.is_some() && lacks_pages(&reply))
         {
-            return Err(Box::new(self.local_response(reply)));
+            return Err(Box::new(self.local_response(self.unless_cut(reply, None))));
         }
         Ok(Request { cursor: None, ..request })
     }
@@ -298,7 +304,7 @@ impl<'a> Exchange<'a> {
             Ok(received) => received,
             Err(response) => return *response,
         };
-        self.shared.cursor_endpoints.record(&self.endpoint.name, &payload);
+        self.shared.cursor_endpoints.record_cursors(&self.endpoint.name, &payload);
         // Controls apply to the result, not to an error or a redirect in its place.
         if payload.is_error || head.status.is_redirection() {
             request = Request { max_tokens: request.max_tokens, ..Request::default() };
@@ -306,8 +312,9 @@ impl<'a> Exchange<'a> {
         let is_query = request.query.is_given();
         let mut reuse = self.reuse_key.filter(|_| !varies_always(&head.headers));
         if self.has_unknown_paging {
-            let names_size = request.limit.is_some();
+            let names_size = request.limit.is_some() || self.own_page_size().is_some();
             if let Some(call) = self.stated_call(&payload, &mut request).await {
+                self.record_zero_based(&call);
                 // Smaller pages than the usual ones are not those of an equal request without a size.
                 let usual = self.caller.effective_policy.policy.default_page_size;
                 reuse =
@@ -321,13 +328,14 @@ impl<'a> Exchange<'a> {
                 return self.local_response(reply);
             }
         }
+        let received = self.reduced_limit.and_then(|_| PagedCall::item_count(&payload));
         let mut reply = self.answer(payload, request.clone(), reuse).await;
         if let Some(own) = self.own_result(&reply, (&head, &wire)).await {
             (head, wire) = (own.head, own.wire);
             let request = Request { max_tokens: request.max_tokens, ..Request::default() };
             reply = self.answer(own.payload, request, None).await;
         }
-        match reply {
+        match self.unless_cut(reply, received) {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
                 if self.caller.paged_call.is_some() || is_query {

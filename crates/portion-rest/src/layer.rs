@@ -16,7 +16,7 @@ use tower_service::Service;
 use crate::body::{Body, BoxError, streamed};
 use crate::cors::{CorsMemory, UnverifiedPreflight, bare_preflight_response, is_preflight};
 use crate::exchange::Exchange;
-use crate::options::{CursorEndpoints, HttpOptions, ResponseTimeout, Shared};
+use crate::options::{EndpointSet, HttpOptions, ResponseTimeout, Shared};
 
 /// Fits the JSON responses of a service into a token budget.
 #[derive(Clone)]
@@ -45,7 +45,8 @@ impl PortionLayer {
                 options,
                 cors: CorsMemory::default(),
                 nested_portion: NestedPortion::default(),
-                cursor_endpoints: CursorEndpoints::default(),
+                cursor_endpoints: EndpointSet::default(),
+                zero_based_endpoints: EndpointSet::default(),
             }),
         }
     }

@@ -65,30 +65,37 @@ pub(crate) struct Shared {
     pub(crate) cors: CorsMemory,
     /// Another Portion between this one and the service.
     pub(crate) nested_portion: NestedPortion,
-    /// Endpoints whose responses have cursors of the API.
-    pub(crate) cursor_endpoints: CursorEndpoints,
+    /// Endpoints whose responses have cursors of the API: a `cursor` that the gateway did not issue is for the API.
+    pub(crate) cursor_endpoints: EndpointSet,
+    /// Endpoints, each with a caller, whose pages are counted from 0.
+    pub(crate) zero_based_endpoints: EndpointSet,
 }
 
-/// Endpoints whose responses have cursors of the API: a `cursor` that the gateway did not issue is for the API.
+/// Endpoints that something is known of.
 #[derive(Debug, Default)]
-pub(crate) struct CursorEndpoints(Mutex<HashSet<String>>);
+pub(crate) struct EndpointSet(Mutex<HashSet<String>>);
 
-impl CursorEndpoints {
+impl EndpointSet {
     /// Records the response of an endpoint, if it has a member for cursors.
-    pub(crate) fn record(&self, endpoint: &str, response: &Payload) {
+    pub(crate) fn record_cursors(&self, endpoint: &str, response: &Payload) {
         let has_cursor = |block: &Block| match &block.content {
             Content::Text(text) => text.contains("cursor\"") || text.contains("Cursor\""),
             _ => false,
         };
         if !self.has(endpoint) && response.blocks.iter().any(has_cursor) {
-            let mut known = self.lock();
-            if known.len() < MAX_CURSOR_ENDPOINTS {
-                known.insert(endpoint.to_owned());
-            }
+            self.insert(endpoint.to_owned());
         }
     }
 
-    /// Returns true if the endpoint has cursors of the API.
+    /// Adds an endpoint, unless there are too many.
+    pub(crate) fn insert(&self, endpoint: String) {
+        let mut known = self.lock();
+        if known.len() < MAX_ENDPOINTS {
+            known.insert(endpoint);
+        }
+    }
+
+    /// Returns true if the set has the endpoint.
     pub(crate) fn has(&self, endpoint: &str) -> bool {
         self.lock().contains(endpoint)
     }
@@ -99,7 +106,7 @@ impl CursorEndpoints {
 }
 
 /// Most endpoints that are remembered.
-const MAX_CURSOR_ENDPOINTS: usize = 10_000;
+const MAX_ENDPOINTS: usize = 10_000;
 
 impl Shared {
     /// Returns true if a query has a cursor that the API issued: to a request that acts, or to one whose responses have some.

@@ -3,6 +3,8 @@
 //! The gateway describes a page by arguments, a JSON object. Here that object has the path and the query without paging
 //! under one key, and the paging parameters as members beside it.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -15,7 +17,7 @@ use http::header::{
 use http::request::Parts;
 use http::{Extensions, Method, Request, Response, StatusCode};
 use percent_encoding::percent_decode_str;
-use portion_core::paging::{ArgumentValue, PagingArgument};
+use portion_core::paging::{ArgumentValue, PagingArgument, is_paging_argument};
 use portion_core::policy::Policy;
 use portion_gateway::call::Caller;
 use portion_gateway::paged_call::{PageError, PageFuture, PageSource, PagingNames};
@@ -100,16 +102,22 @@ impl Paging {
         query.split('&').any(|parameter| self.pushdown.is_foreign_position(&name_of(parameter)))
     }
 
-    /// Turns the paging parameters of the API into the controls that they stand for.
-    pub(crate) fn translate(&self, query: &mut SplitQuery, policy: &Policy) {
+    /// Turns the paging parameters of the API into the controls that they stand for. Returns the limit if it was reduced, and the
+    /// client names an offset beside it.
+    pub(crate) fn translate(&self, query: &mut SplitQuery, policy: &Policy) -> Option<u64> {
         let is_numbered = query.has_parameter(|name| self.names.numbers_pages(name, &self.pushdown));
         let may_reduce = !is_numbered && !self.pushdown.refuses_large_limit;
         let max_limit = may_reduce.then_some(policy.max_page_size);
+        let reduced = Cell::new(None);
         query.translate(|name, value| {
-            let argument = (name, value.parse().ok());
-            let (control, number) = self.names.control_for(argument, &self.pushdown, max_limit)?;
+            let given = value.parse().ok();
+            let (control, number) = self.names.control_for((name, given), &self.pushdown, max_limit)?;
+            if control == "limit" && number < given {
+                reduced.set(given.filter(|_| number.is_some()));
+            }
             Some((control, number.map_or_else(|| value.to_owned(), |number| number.to_string())))
         });
+        reduced.get().filter(|_| query.has_control("offset"))
     }
 
     /// Returns true for a parameter that the API pages by.
@@ -127,10 +135,11 @@ pub(crate) fn paging_arguments(route: &ResolvedRoute<'_>, query: &str) -> Arc<[P
             value.parse().map_or(ArgumentValue::Other, ArgumentValue::Number)
         })
     };
-    route
-        .paging_parameters()
-        .map(|name| PagingArgument { value: value_of(name), ..PagingArgument::new(name) })
-        .collect()
+    // What is no control reaches the API, whether it is listed or not.
+    let given: BTreeSet<String> = query.split('&').map(name_of).collect();
+    let is_other = |name: &&str| is_paging_argument(name) && !route.owns_parameter(name);
+    let names = route.paging_parameters().chain(given.iter().map(String::as_str).filter(is_other));
+    names.map(|name| PagingArgument { value: value_of(name), ..PagingArgument::new(name) }).collect()
 }
 
 /// Returns the arguments of a request without paging. `rest`: its query without controls.
@@ -327,7 +336,8 @@ mod tests {
             let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
             let (mut split, policy) =
                 (SplitQuery::new(query, (&ControlNames::default(), false), |_| false), Policy::default());
-            paging.translate(&mut split, &policy);
+            let reduced = paging.translate(&mut split, &policy);
+            assert_eq!(reduced, query.contains("offset").then_some(500), "{query}");
             let request = split.parse(&policy);
             let found = request.map(|request| request.limit).map_err(|error| error.code().name());
             assert_eq!(found, expect, "{settings:?} {query}");

@@ -109,6 +109,9 @@ const SERVED_NAMES: &[&str] =
 /// Names of page numbers that count from 0.
 pub(crate) const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
+/// Start of the names of members about a result of OData, as JSON.
+const ODATA_START: &str = "\"@odata.";
+
 /// Maximum depth of objects with paging information, from the root, and maximum members of such an
 /// object.
 const MAX_DEPTH: usize = 6;
@@ -266,6 +269,14 @@ struct PageFields {
 }
 
 impl List {
+    /// Returns true if the upstream has a member that leads to the next page, and leaves it out at the end, as OData has it.
+    pub fn leaves_out_end(&self, text: &str) -> bool {
+        let outermost = self.enclosing_objects.first();
+        outermost.is_some_and(|outermost| {
+            outermost.members.iter().any(|member| member.key.slice(text).starts_with(ODATA_START))
+        })
+    }
+
     /// Returns the paging information in the objects around the list; `None` where it shows neither that
     /// there is more nor that this is the last page. `is_page`: true if the call shows that the list is a page.
     pub fn upstream_page(&self, text: &str, is_page: bool) -> Option<UpstreamPage> {

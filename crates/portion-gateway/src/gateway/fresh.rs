@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
-use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
-use portion_core::policy::{FirstRows, MetadataMode, Policy};
+use portion_core::policy::{FirstRows, MetadataMode};
 use portion_core::snapshot::{Snapshot, Structure};
 use portion_core::view::{Request, View};
 
@@ -19,6 +18,7 @@ use crate::served_pages::ServedPage;
 use crate::store::{NewSnapshot, StoredSnapshot};
 
 use super::finish::{is_refused, is_stored};
+use super::own_page::{OwnPage, own_page_of};
 use super::query::QueriedHandle;
 use super::{Gateway, RequestContext};
 
@@ -265,18 +265,23 @@ impl Gateway {
         (fetch, mut need): (Option<&Fetch>, Need),
     ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
         let policy = &context.caller.effective_policy;
-        let is_long_page = context.caller.paged_call.is_none()
+        let may_be_page = fetch.is_none()
             && matches!(context.caller.read_call, ReadCall::Http(_))
             && request.is_plain()
-            && payload.paging_arguments.iter().any(PagingArgument::is_given)
-            && policy.policy.first_rows == FirstRows::Page
-            && policy.exceeds_threshold(payload_texts(&payload));
+            && policy.policy.first_rows == FirstRows::Page;
         loop {
             let snapshot = self.capture_fresh(context, payload).await?;
-            let own_size = if is_long_page { own_page_size(&snapshot, &policy.policy) } else { None };
-            let request = Request { limit: request.limit.or(own_size), ..request.clone() };
             let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
-            let (caller, request, snapshot_id) = (context.caller.clone(), request, id.unwrap_or_default());
+            let caller = context.caller.clone();
+            let own_page = if may_be_page { own_page_of(context, &snapshot) } else { None };
+            let (caller, limit) = match own_page {
+                // A page that fits passes as received. Of a long one, the reply holds all items.
+                Some(OwnPage { items, is_long: false }) => (caller.with_page_size(items), None),
+                Some(OwnPage { items, is_long: true }) => (caller, u32::try_from(items).ok()),
+                None => (caller, None),
+            };
+            let request = Request { limit: request.limit.or(limit), ..request.clone() };
+            let snapshot_id = id.unwrap_or_default();
             let job = Arc::new(RenderJob { caller, snapshot_id, snapshot, base: None, request, form });
             let rendered = self.render(&job, id.is_some()).await;
             match fetch {
@@ -314,7 +319,12 @@ impl Gateway {
     ) -> (Option<Arc<Fetch>>, Payload) {
         let payload = self.wait_for(&fetch, caller, need).await;
         // The upstream's own result is the whole list: it is a payload like any other.
-        if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 {
+        // Numbers of pages, and that of all, are rewritten where it is served in parts.
+        let policy = &caller.effective_policy;
+        let is_cut = caller.paged_call.as_ref().is_some_and(|call| call.numbers_pages())
+            && fetch.len() > policy.policy.default_page_size
+            && policy.exceeds(policy.policy.full_below, payload_texts(&page));
+        if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 && !is_cut {
             // A short list is not recognized as one by itself.
             (None, Payload { list_path: payload.list_path, ..page })
         } else {
@@ -327,14 +337,6 @@ impl Gateway {
         fetch.wait(need, Fetches::deadline(caller.rule.config().request_timeout)).await;
         fetch.to_payload(need)
     }
-}
-
-/// Returns the number of items of a result that is a page which the caller selected by arguments of the tool: the next of these pages
-/// begins behind the last item.
-fn own_page_size(snapshot: &Snapshot, policy: &Policy) -> Option<u32> {
-    let Structure::List(list) = &snapshot.main_text()?.structure else { return None };
-    let is_larger = policy.default_page_size < list.len() && list.len() <= policy.max_page_size;
-    is_larger.then_some(list.len() as u32)
 }
 
 /// Returns true if a page of `items` items is so small that it passes as received.

@@ -44,6 +44,7 @@ mod finish;
 mod follow_up;
 mod fresh;
 mod lookup;
+mod own_page;
 mod query;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -169,6 +169,11 @@ impl PagedCall {
         self.names.apply(&self.arguments, &first, size)
     }
 
+    /// Returns true if the upstream numbers its pages.
+    pub(crate) fn numbers_pages(&self) -> bool {
+        matches!(self.pushdown.style, PagingStyle::Page(..))
+    }
+
     /// Returns true if the first page is the one that the caller's own arguments select.
     pub fn is_own(&self) -> bool {
         !matches!(self.first, FirstPage::Chosen { .. })

@@ -125,6 +125,13 @@ impl<'a> Root<'a> {
             return Some((self.span, Arc::from("$")));
         }
         let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_list(self.text, *value)).collect();
+        // HAL has its lists in an object of their own.
+        let embedded = self.members.iter().find(|(name, _)| name == "_embedded").filter(|_| lists.is_empty());
+        if let Some([(name, value)]) = embedded.map(|(_, value)| members(self.text, *value)).as_deref()
+            && is_list(self.text, *value)
+        {
+            return Some((*value, format!("/_embedded{}", pointer(name)).into()));
+        }
         let named = || LIST_NAMES.iter().find_map(|name| lists.iter().find(|(own, _)| own == name)).copied();
         // Beside an error, a list holds its details.
         let is_error = |(name, value): &(String, Span)| {
@@ -133,8 +140,7 @@ impl<'a> Root<'a> {
         };
         let by_name = by_name || self.members.iter().any(is_error);
         let found = if let [only] = &*lists { Some(*only).filter(|_| !by_name) } else { None }.or_else(named);
-        let pointer = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1")).into();
-        found.map(|(name, value)| (*value, pointer(name)))
+        found.map(|(name, value)| (*value, pointer(name).into()))
     }
 
     /// Returns the members of the root, and those of the objects about the page.
@@ -286,6 +292,11 @@ impl NextPage {
     }
 }
 
+/// Returns the JSON Pointer of a member of the root.
+fn pointer(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
 fn is_list(text: &str, value: Span) -> bool {
     JsonKind::of_value(value.slice(text)) == JsonKind::Array
 }
@@ -363,6 +374,8 @@ mod tests {
         );
         next_of(r#"{"data":[1],"links":{"self":"/a","next":"x"}}"#, cursor());
         next_of(r#"{"data":[1],"_links":{"next":{"href":"x"}}}"#, cursor());
+        next_of(r#"{"_links":{"next":{"href":"x"}},"_embedded":{"rows":[1]}}"#, cursor());
+        check(r#"{"_embedded":{"rows":[1],"tags":[2]}}"#, &auto, None);
         next_of(r#"{"data":[1],"links":{"next":null}}"#, NextPage::End);
         next_of(r#"{"data":[1],"meta":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
         next_of(r#"{"data":[1],"cursors":{"after":null}}"#, NextPage::End);

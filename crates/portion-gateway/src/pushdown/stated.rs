@@ -96,6 +96,11 @@ impl PagedCall {
     pub fn list_items(result: &Payload) -> Option<String> {
         items_of(result, &Pushdown::default())
     }
+
+    /// Returns the number of items of the list of a result, if it has one.
+    pub fn item_count(result: &Payload) -> Option<usize> {
+        FoundPage::find_primary(result, &Pushdown::default()).map(|found| found.page.items.len())
+    }
 }
 
 fn items_of(page: &Payload, pushdown: &Pushdown) -> Option<String> {

@@ -5,18 +5,23 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{Response, StatusCode};
+use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
 use portion_core::paging::PagingRole;
 use portion_core::payload::Payload;
-use portion_core::view::Request;
+use portion_core::view::{Request, ViewError};
 use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
 use portion_json::scan::quote;
+use portion_policy::pushdown::PagingStyle;
 
 use super::Exchange;
 use super::received::Received;
 use crate::body::{Body, full};
+use crate::controls::SplitQuery;
+use crate::options::Shared;
 use crate::paging::{base_arguments, name_of, rate_limited, value_of};
+use crate::route::ResolvedRoute;
 
 impl Exchange<'_> {
     /// Prepares to fetch the pages of the list. The order of the request becomes a parameter of the API if it has one.
@@ -69,19 +74,35 @@ impl Exchange<'_> {
         let leads_here = |url: &str| self.target.is_of_list(url);
         // A page that says its offset is one of more, for a client that wants more items.
         let argument = control.or(request.limit.map(|_| "offset"));
-        let (call, is_proven) = PagedCall::of_first_page(page, argument, target, source, leads_here)?;
+        let (mut call, is_proven) = PagedCall::of_first_page(page, argument, target, source, leads_here)?;
         let policy = &self.caller.effective_policy.policy;
         if !is_proven {
+            if let PagingStyle::Page(_, start) = &mut Arc::make_mut(&mut call.pushdown).style
+                && self.zero_based_key.is_some()
+            {
+                *start = 0;
+            }
             control.filter(|_| call.lacks_items(request, policy))?;
             let second = self.read(pages.send(&call.second_arguments()).await.ok()?).await.ok()?;
             if !call.is_another_page(page, &second.payload) {
                 return None;
             }
         }
+        // A size that the API has applied is that of each page.
+        let own_size =
+            self.own_page_size().filter(|own| call.first == FirstPage::Plain { size: *own as usize });
+        request.limit = request.limit.or(own_size);
         if control.is_some() {
             request.limit = request.limit.or(call.page_size(policy));
         }
         Some(call)
+    }
+
+    /// Remembers that the pages of the endpoint are counted from 0, if the client and the API count so.
+    pub(super) fn record_zero_based(&self, call: &PagedCall) {
+        if let (Some(key), PagingStyle::Page(_, 0)) = (&self.zero_based_key, &call.pushdown.style) {
+            self.shared.zero_based_endpoints.insert(key.clone());
+        }
     }
 
     /// Returns the response to the client's own query, if the reply is a fault that a parameter of the API explains: a result
@@ -103,6 +124,20 @@ impl Exchange<'_> {
         let (head, wire) = before;
         let before = self.read(Response::from_parts(head.clone(), full(wire.clone()))).await.ok()?;
         (PagedCall::list_items(&before.payload) != Some(items)).then_some(own)
+    }
+
+    /// Returns a reply, or a fault in its place if it has fewer items than a client steps over that counts by the size it asked for.
+    /// `received`: the items of the API's page; without one, those of the largest page.
+    pub(super) fn unless_cut(&self, reply: Reply, received: Option<usize>) -> Reply {
+        let (Some(given), Reply::Portion(portion)) = (self.reduced_limit, &reply) else { return reply };
+        let max = self.caller.effective_policy.policy.max_page_size;
+        let served = portion.served_count().unwrap_or_default();
+        if portion.next_cursor().is_none() || received.map_or(served < max, |received| served >= received) {
+            return reply;
+        }
+        let error = ViewError::LimitTooLarge { given: given.to_string(), max };
+        let gateway = &self.shared.gateway;
+        Reply::Fault(gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint))
     }
 
     /// Returns the size of a page that a parameter of the API has.
@@ -152,4 +187,22 @@ impl Exchange<'_> {
             self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
         })
     }
+}
+
+/// Counts the pages of a request from 1, if the client counts them from 0. Returns the key of the endpoint then.
+pub(super) fn count_from_zero(
+    shared: &Shared,
+    scope: &Scope,
+    route: &ResolvedRoute<'_>,
+    query: &mut SplitQuery,
+) -> Option<String> {
+    let key = format!("{scope:?} {}", route.endpoint_name);
+    if !query.has_value("page", "0") && !shared.zero_based_endpoints.has(&key) {
+        return None;
+    }
+    query.translate(|name, value| {
+        let page = value.parse::<u32>().ok().filter(|_| name == "page")?;
+        Some(("page", page.checked_add(1)?.to_string()))
+    });
+    Some(key)
 }

@@ -367,6 +367,29 @@ async fn parameters_of_the_api_pass_to_it() {
 }
 
 #[tokio::test]
+async fn a_page_that_the_client_asked_for_keeps_its_items() {
+    let check = async |method: &str, target: &str, list: Value, expect: usize| {
+        let request = Request::builder().method(method).uri(target).body(Body::empty()).expect("a request");
+        let (_, _, body) = upstream(StatusCode::OK, JSON, list.to_string()).send(request).await;
+        assert_eq!(parse(&body)["rows"].as_array().map(Vec::len), Some(expect), "{method} {target}");
+    };
+    let page = |count: usize| json!({"rows": bookings(count)});
+    let short = json!({"rows": bookings(80), "next_cursor": null});
+    check("GET", "/rows?take=80&skip=160", page(80), 80).await;
+    check("GET", "/rows?maxResults=200", page(200), 200).await;
+    check("GET", "/rows?per_page=100", page(80), 80).await;
+    // The API did not apply it.
+    check("GET", "/rows?size=10", page(80), 50).await;
+    check("GET", "/rows", page(80), 50).await;
+    check("GET", "/rows?page_token=abc", page(80), 80).await;
+    check("GET", "/rows?page_token=abc", page(200), 50).await;
+    check("POST", "/rows", short.clone(), 80).await;
+    check("GET", "/rows", short, 50).await;
+    check("POST", "/rows", page(80), 50).await;
+    check("GET", "/rows", json!({"@odata.context": "/", "rows": bookings(80)}), 80).await;
+}
+
+#[tokio::test]
 async fn errors_name_the_next_step() {
     let check = async |target: &str, status: u16, code: &str, requests: usize| {
         let upstream = upstream(StatusCode::OK, JSON, bookings(500).to_string());

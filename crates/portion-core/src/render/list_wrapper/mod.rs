@@ -19,7 +19,7 @@ use crate::policy::{Policy, StripRule};
 use crate::snapshot::{Layout, ListItem, Member, OrderedList, Snapshot};
 use crate::view::ResolvedRequest;
 use columns::{align_to_columns, is_header, write_header};
-use paging::rewritten_members;
+use paging::{added_member, leads_to_page, rewritten_members};
 
 /// Text before and after the items of a page.
 #[derive(Default)]
@@ -89,8 +89,11 @@ pub(super) fn render(
     let mut lean = strip_members(rows, strip, &paging, &mut stripped);
     align_to_columns(rows, format, &mut lean);
     let small = fitting_members(rows, &lean, &room.with_max_tokens(room.tokens / 4));
-    let states_page = !paging.is_empty();
-    ListWrapper { stripped_fields: stripped, states_page, ..assemble(rows, format, &lean, &small) }
+    let mut wrapper = assemble(rows, format, &lean, &small);
+    let added = page.and_then(|page| added_member(rows, page));
+    let states_page = !paging.is_empty() || added.is_some();
+    wrapper.after.insert_str(wrapper.after.len().saturating_sub(1), &added.unwrap_or_default());
+    ListWrapper { stripped_fields: stripped, states_page, ..wrapper }
 }
 
 /// Assembles the wrapper from these members, some of them with replaced values.
@@ -248,6 +251,10 @@ fn strip_members(
                 continue;
             }
             if strip.strips_member(&path, member.value.len(), rows.text.len()) {
+                // What leads to the next page is no noise.
+                if leads_to_page(rows, member) {
+                    continue;
+                }
                 gone.insert(path.clone());
                 lean.insert((depth, at), None);
             } else if matches!(member.kind, JsonKind::Object | JsonKind::Array)

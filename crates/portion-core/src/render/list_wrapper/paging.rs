@@ -102,6 +102,24 @@ pub(in crate::render) fn rewritten_members(
         .collect()
 }
 
+/// Returns true if a member beside the list leads to another page.
+pub(in crate::render) fn leads_to_page(rows: OrderedList<'_>, member: &Member) -> bool {
+    let mut found = Vec::new();
+    find_members(rows, member, (0, 0), 0, &mut found);
+    found.iter().any(|member| matches!(member.role, PageRole::Next | PageRole::Previous))
+}
+
+/// Returns the member that leads to the next page, with a comma before it, where the upstream has left it out at the end of its
+/// own page.
+pub(in crate::render) fn added_member(rows: OrderedList<'_>, page: &ServedPage<'_>) -> Option<String> {
+    let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
+    let is_missing = is_http
+        && rows.list.leaves_out_end(rows.text)
+        && rows.list.upstream_page(rows.text, true).is_none_or(|page| page.next_member.is_none());
+    let link = page.link_to(page.place_of(PageRole::Next).filter(|_| is_missing)?, LinkForm::Url)?;
+    Some(format!(",\"@odata.nextLink\":{}", quote(&link)))
+}
+
 /// Returns a text with the whole list in it and its paging members rewritten.
 pub(in crate::render) fn rewritten_text(rows: OrderedList<'_>, page: &ServedPage<'_>) -> String {
     let members = rewritten_members(rows, page).into_iter();
@@ -259,6 +277,7 @@ impl<'a> ServedPage<'a> {
         let number = unescape(own).parse::<u64>().ok()?;
         let value = match member.role {
             PageRole::Limit if self.served > 0 && (self.has_next || !self.is_whole_list) => self.served,
+            PageRole::Served if self.is_whole_list && !member.has_word(&["count"]) => self.served,
             PageRole::Served => {
                 let stated = || rows.list.upstream_page(rows.text, true)?.total;
                 let total = if self.is_whole_list { self.total } else { stated() };

@@ -1,0 +1,43 @@
+//! Pages of the upstream that programs step through.
+
+use portion_core::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count};
+use portion_core::snapshot::{Snapshot, Structure};
+
+use super::RequestContext;
+
+/// A page of the upstream that a program counts on.
+pub(super) struct OwnPage {
+    /// Number of its items.
+    pub(super) items: usize,
+    /// True if it does not fit as received.
+    pub(super) is_long: bool,
+}
+
+/// Returns a result as a page of the upstream if a program counts on its items: it steps by what it asked for, or goes on by a
+/// cursor in the body of its next request, or where the upstream says nothing at the end of the page.
+pub(super) fn own_page_of(context: &RequestContext, snapshot: &Snapshot) -> Option<OwnPage> {
+    let main = snapshot.main_text()?;
+    let Structure::List(list) = &main.structure else { return None };
+    let RequestContext { caller, endpoint, .. } = context;
+    let (policy, items) = (&caller.effective_policy.policy, list.len());
+    let is_posted = endpoint.as_ref().is_some_and(|endpoint| !endpoint.read_only)
+        && list.upstream_page(&main.text, false).is_some();
+    if items <= policy.default_page_size && !is_posted {
+        return None;
+    }
+    let is_long = caller.effective_policy.exceeds_threshold(std::iter::once(&*main.text));
+    let is_asked = |argument: &PagingArgument| match (argument.role(), argument.value) {
+        (None, _) | (_, ArgumentValue::Absent) => false,
+        (Some(PagingRole::Cursor | PagingRole::LastId), _) => !is_long,
+        (Some(PagingRole::Limit), _) => argument.number().is_some_and(|limit| limit >= items as u64),
+        (Some(PagingRole::Page | PagingRole::Offset), _) => argument.is_given(),
+    };
+    let ends = || {
+        let is_fetched = caller.paged_call.as_ref().is_some_and(|call| !call.numbers_pages());
+        !is_long && (is_fetched || list.leaves_out_end(&main.text))
+    };
+    let is_page = snapshot.paging().iter().any(is_asked) || is_posted || ends();
+    let is_sized = || requested_count(snapshot.paging()).is_some_and(|limit| limit >= items as u64);
+    let may_be_held = !is_long || items <= policy.max_page_size || is_sized();
+    (is_page && may_be_held).then_some(OwnPage { items, is_long })
+}
