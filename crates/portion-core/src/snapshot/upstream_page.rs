@@ -109,7 +109,7 @@ const SERVED_NAMES: &[&str] =
 /// Names of page numbers that count from 0.
 pub(crate) const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
-/// Start of the names of members about a result of OData, as JSON.
+/// Start of the names of members about a result of `OData`, as JSON.
 const ODATA_START: &str = "\"@odata.";
 
 /// Maximum depth of objects with paging information, from the root, and maximum members of such an
@@ -269,7 +269,7 @@ struct PageFields {
 }
 
 impl List {
-    /// Returns true if the upstream has a member that leads to the next page, and leaves it out at the end, as OData has it.
+    /// Returns true if the upstream has a member that leads to the next page, and leaves it out at the end, as `OData` has it.
     pub fn leaves_out_end(&self, text: &str) -> bool {
         let outermost = self.enclosing_objects.first();
         outermost.is_some_and(|outermost| {

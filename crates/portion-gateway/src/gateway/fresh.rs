@@ -17,8 +17,8 @@ use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_byte
 use crate::served_pages::ServedPage;
 use crate::store::{NewSnapshot, StoredSnapshot};
 
+use super::counted_page::{CountedPage, counted_page};
 use super::finish::{is_refused, is_stored};
-use super::own_page::{OwnPage, own_page_of};
 use super::query::QueriedHandle;
 use super::{Gateway, RequestContext};
 
@@ -273,11 +273,11 @@ impl Gateway {
             let snapshot = self.capture_fresh(context, payload).await?;
             let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
             let caller = context.caller.clone();
-            let own_page = if may_be_page { own_page_of(context, &snapshot) } else { None };
-            let (caller, limit) = match own_page {
+            let counted = if may_be_page { counted_page(context, &snapshot) } else { None };
+            let (caller, limit) = match counted {
                 // A page that fits passes as received. Of a long one, the reply holds all items.
-                Some(OwnPage { items, is_long: false }) => (caller.with_page_size(items), None),
-                Some(OwnPage { items, is_long: true }) => (caller, u32::try_from(items).ok()),
+                Some(CountedPage { items, is_long: false }) => (caller.with_page_size(items), None),
+                Some(CountedPage { items, is_long: true }) => (caller, u32::try_from(items).ok()),
                 None => (caller, None),
             };
             let request = Request { limit: request.limit.or(limit), ..request.clone() };

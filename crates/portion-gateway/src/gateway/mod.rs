@@ -39,12 +39,12 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod counted_page;
 mod cursor_call;
 mod finish;
 mod follow_up;
 mod fresh;
 mod lookup;
-mod own_page;
 mod query;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -13,6 +13,8 @@ use portion_policy::page_names::{
 };
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 
+/// Names of objects that hold the data of a result, with a list in them.
+const ENVELOPES: &[&str] = &["_embedded", "data", "result", "response", "body", "payload"];
 /// Names of lists, the most specific first.
 const LIST_NAMES: &[&str] =
     &["items", "results", "result", "records", "data", "entries", "rows", "list", "value", "content"];
@@ -71,6 +73,8 @@ struct Root<'a> {
     span: Span,
     /// Members of an object: decoded name and value; empty for other values.
     members: Vec<(String, Span)>,
+    /// Those of the objects about the page and around the list.
+    inner: Vec<Vec<(String, Span)>>,
 }
 
 impl ListPage {
@@ -106,7 +110,10 @@ impl<'a> Root<'a> {
         }
         let span = Span::new(start, reader.at());
         reader.expect_end().ok()?;
-        Some(Self { text, span, members })
+        let is_level = |name: &str| PAGE_OBJECTS.contains(&name) || ENVELOPES.contains(&name);
+        let inner = members.iter().filter(|(name, _)| is_level(name));
+        let inner = inner.map(|(_, value)| self::members(text, *value)).collect();
+        Some(Self { text, span, members, inner })
     }
 
     /// Returns the value at a path. The most usual path is the name of a member.
@@ -125,12 +132,8 @@ impl<'a> Root<'a> {
             return Some((self.span, Arc::from("$")));
         }
         let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_list(self.text, *value)).collect();
-        // HAL has its lists in an object of their own.
-        let embedded = self.members.iter().find(|(name, _)| name == "_embedded").filter(|_| lists.is_empty());
-        if let Some([(name, value)]) = embedded.map(|(_, value)| members(self.text, *value)).as_deref()
-            && is_list(self.text, *value)
-        {
-            return Some((*value, format!("/_embedded{}", pointer(name)).into()));
+        if lists.is_empty() {
+            return self.list_in_envelope();
         }
         let named = || LIST_NAMES.iter().find_map(|name| lists.iter().find(|(own, _)| own == name)).copied();
         // Beside an error, a list holds its details.
@@ -143,16 +146,23 @@ impl<'a> Root<'a> {
         found.map(|(name, value)| (*value, pointer(name).into()))
     }
 
-    /// Returns the members of the root, and those of the objects about the page.
-    fn levels(&self) -> Vec<Vec<(String, Span)>> {
-        let inner = self.members.iter().filter(|(name, _)| PAGE_OBJECTS.contains(&name.as_str()));
-        let inner = inner.map(|(_, value)| members(self.text, *value));
-        std::iter::once(self.members.clone()).chain(inner).collect()
+    /// Finds the only list of the object that holds the data of the result.
+    fn list_in_envelope(&self) -> Option<(Span, Arc<str>)> {
+        let (envelope, inside) = self.members.iter().find(|(name, _)| ENVELOPES.contains(&name.as_str()))?;
+        let inside = members(self.text, *inside);
+        let mut lists = inside.iter().filter(|(_, value)| is_list(self.text, *value));
+        let (name, list) = lists.next().filter(|_| lists.next().is_none())?;
+        Some((*list, format!("{}{}", pointer(envelope), pointer(name)).into()))
+    }
+
+    /// Yields the members of the root, and those of the objects about the page and around the list.
+    fn levels(&self) -> impl Iterator<Item = &Vec<(String, Span)>> {
+        std::iter::once(&self.members).chain(&self.inner)
     }
 
     /// Returns the first of these members of the root or of an object about the page whose value `fits`.
     fn named(&self, names: &[&'static str], fits: impl Fn(&str) -> bool) -> Option<(&'static str, Span)> {
-        self.levels().iter().find_map(|level| {
+        self.levels().find_map(|level| {
             let found = |name: &&'static str| {
                 let (_, value) =
                     level.iter().find(|(own, value)| own == name && fits(value.slice(self.text)))?;
@@ -187,7 +197,7 @@ impl<'a> Root<'a> {
         let number = |(name, value): &(String, Span)| {
             is_it(name).then(|| parse_count(value.slice(self.text)))?.map(|number| number as u64)
         };
-        self.levels().iter().flatten().find_map(number)
+        self.levels().flatten().find_map(number)
     }
 }
 
@@ -201,15 +211,12 @@ impl Root<'_> {
             return NextPage::from_member(self.text, value);
         }
         let is_in = |names: &[&str], name: &str| names.contains(&name);
-        let about = self.members.iter().filter(|(name, _)| is_in(PAGE_OBJECTS, name));
-        let inner = about.clone().flat_map(|(_, value)| members(self.text, *value));
-        let cursors =
-            self.members.iter().cloned().chain(inner).filter(|(name, _)| is_in(CURSOR_OBJECTS, name));
+        let mut cursors = self.levels().flatten().filter(|(name, _)| is_in(CURSOR_OBJECTS, name));
         let after = |object: Span| {
             let found = members(self.text, object).into_iter();
             found.rev().find(|(name, _)| name == AFTER_NAME || is_in(NEXT_NAMES, name))
         };
-        let found = cursors.into_iter().find_map(|(_, object)| after(object));
+        let found = cursors.find_map(|(_, object)| after(*object));
         found.map_or(NextPage::Unknown, |(_, value)| NextPage::from_member(self.text, value))
     }
 }
@@ -376,6 +383,9 @@ mod tests {
         next_of(r#"{"data":[1],"_links":{"next":{"href":"x"}}}"#, cursor());
         next_of(r#"{"_links":{"next":{"href":"x"}},"_embedded":{"rows":[1]}}"#, cursor());
         check(r#"{"_embedded":{"rows":[1],"tags":[2]}}"#, &auto, None);
+        let inside = PageFacts { total: Some(90), ..PageFacts::default() };
+        check(r#"{"ok":true,"data":{"items":[1,2],"total":90}}"#, &auto, Some((2, inside)));
+        check(r#"{"name":"x","address":{"lines":[1,2]}}"#, &auto, None);
         next_of(r#"{"data":[1],"links":{"next":null}}"#, NextPage::End);
         next_of(r#"{"data":[1],"meta":{"cursors":{"before":"a","after":"x"}}}"#, cursor());
         next_of(r#"{"data":[1],"cursors":{"after":null}}"#, NextPage::End);

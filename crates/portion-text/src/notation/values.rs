@@ -13,16 +13,15 @@ const MAX_FAILURES: usize = 4;
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let (mut values, mut at, mut failures) = (Vec::<Span>::new(), 0, 0);
     while let Some(start) = text[at..].find(['{', '[']).map(|place| at + place) {
-        match JsonReader::resume(text, start).skip() {
-            Ok(value) => {
-                at = value.end as usize;
-                values.push(value);
-            }
-            Err(_) => {
-                at = start + 1;
-                failures += 1;
-                (failures <= MAX_FAILURES).then_some(())?;
-            }
+        if let Ok(value) = JsonReader::resume(text, start).skip() {
+            at = value.end as usize;
+            values.push(value);
+        } else {
+            at = start + 1;
+            failures += 1;
+            // JSON that is cut off has no end.
+            let is_word = text[at..].trim_start().starts_with(char::is_alphabetic);
+            (is_word && failures <= MAX_FAILURES).then_some(())?;
         }
     }
     let first = *values.first().filter(|_| values.len() > 1)?;
@@ -67,5 +66,6 @@ mod tests {
         check("[1, 2]\nand\n[3, 4]\n", None);
         check("{\n\"a\": 1\n}\n", None);
         check(&"[".repeat(10_000), None);
+        check("{\"items\": [\n{\"a\": 1},\n{\"a\": 2},\n{\"a\": 3},\n{\"a\":", None);
     }
 }

@@ -191,7 +191,8 @@ mod tests {
             Some(r#"[{"id":1,"full name":"a"},{"id":2,"full name":"b"}]"#),
         );
         check("- \"user id\": 1\n- \"user id\": 2\n", Some(r#"[{"user id":1},{"user id":2}]"#));
-        let hosts = |count: usize| (0..count).map(|n| format!("host{n}:\n  ip: {n}\n")).collect::<String>();
+        let hosts =
+            |count: usize| (0..count).map(|n| format!("host{n}:\n  ip: {n}\n")).collect::<Vec<_>>().concat();
         let json = |count: usize| {
             let host = |n: usize| format!(r#""host{n}":{{"ip":{n}}}"#);
             format!("{{{}}}", (0..count).map(host).collect::<Vec<_>>().join(","))

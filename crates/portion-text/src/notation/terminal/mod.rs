@@ -96,11 +96,11 @@ impl<'a> Table<'a> {
     /// Reads a table with rules that are crossed where its columns end: a box, or one rule below the names.
     fn crossed(lines: &[&'a str]) -> Option<Self> {
         let top = *lines.first()?;
-        let (is_boxed, named) = (is_crossed(top), names_in_rule(top));
-        let is_closed = is_boxed || named.is_some();
+        let (is_boxed, in_rule) = (is_crossed(top), names_in_rule(top));
+        let is_closed = is_boxed || in_rule.is_some();
         let head = &lines[usize::from(is_boxed)..];
         let below =
-            if named.is_some() { 0 } else { head.iter().take(4).position(|line| is_crossed(line))? };
+            if in_rule.is_some() { 0 } else { head.iter().take(4).position(|line| is_crossed(line))? };
         let rule = plain_rule(head[below]);
         if is_boxed && plain_rule(top) != rule || !is_closed && (below != 1 || !rule.contains('+')) {
             return None;
@@ -114,7 +114,7 @@ impl<'a> Table<'a> {
             }
             Some(cells)
         };
-        let names = named.or_else(|| inside(head[0]))?;
+        let names = in_rule.or_else(|| inside(head[0]))?;
         let mut parts: Vec<&[&str]> = head[below + 1..].split(|line| is_crossed(line)).collect();
         let mut footer = parts.pop()?;
         if is_closed {
@@ -278,7 +278,7 @@ fn plain_rule(line: &str) -> String {
     line.trim_end().chars().map(plain).collect()
 }
 
-/// Returns the names that ClickHouse writes into the rule above its rows: `┌─id─┬─name─┐`.
+/// Returns the names that `ClickHouse` writes into the rule above its rows: `┌─id─┬─name─┐`.
 fn names_in_rule(line: &str) -> Option<Vec<&str>> {
     let inside =
         line.trim().strip_prefix("+-")?.strip_suffix("-+").filter(|inside| inside.contains("-+-"))?;
@@ -376,7 +376,7 @@ mod tests {
         check(
             jest,
             Some(
-                r##"[{"File":"a.ts","% Stmts":41.80,"Uncovered Line #s":"3-5,9"},{"File":"b.ts","% Stmts":49,"Uncovered Line #s":null}]"##,
+                r#"[{"File":"a.ts","% Stmts":41.80,"Uncovered Line #s":"3-5,9"},{"File":"b.ts","% Stmts":49,"Uncovered Line #s":null}]"#,
             ),
         );
     }

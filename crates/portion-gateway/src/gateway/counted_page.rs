@@ -6,7 +6,7 @@ use portion_core::snapshot::{Snapshot, Structure};
 use super::RequestContext;
 
 /// A page of the upstream that a program counts on.
-pub(super) struct OwnPage {
+pub(super) struct CountedPage {
     /// Number of its items.
     pub(super) items: usize,
     /// True if it does not fit as received.
@@ -15,7 +15,7 @@ pub(super) struct OwnPage {
 
 /// Returns a result as a page of the upstream if a program counts on its items: it steps by what it asked for, or goes on by a
 /// cursor in the body of its next request, or where the upstream says nothing at the end of the page.
-pub(super) fn own_page_of(context: &RequestContext, snapshot: &Snapshot) -> Option<OwnPage> {
+pub(super) fn counted_page(context: &RequestContext, snapshot: &Snapshot) -> Option<CountedPage> {
     let main = snapshot.main_text()?;
     let Structure::List(list) = &main.structure else { return None };
     let RequestContext { caller, endpoint, .. } = context;
@@ -39,5 +39,5 @@ pub(super) fn own_page_of(context: &RequestContext, snapshot: &Snapshot) -> Opti
     let is_page = snapshot.paging().iter().any(is_asked) || is_posted || ends();
     let is_sized = || requested_count(snapshot.paging()).is_some_and(|limit| limit >= items as u64);
     let may_be_held = !is_long || items <= policy.max_page_size || is_sized();
-    (is_page && may_be_held).then_some(OwnPage { items, is_long })
+    (is_page && may_be_held).then_some(CountedPage { items, is_long })
 }
