@@ -128,10 +128,9 @@ impl<'a> Exchange<'a> {
             (is_cursor && shared.gateway.has_issued(&scope, value)).then(|| ("cursor", value.to_owned()))
         });
         // A cursor may be of such a list, too.
-        let knows_parameters = route.knows_parameters();
         let is_unknown = method == Method::GET
             && !has_body
-            && !knows_parameters
+            && !route.knows_parameters()
             && paging.is_none()
             && caller.shaping_mode.pass_through.is_none();
         let zero_based_key =

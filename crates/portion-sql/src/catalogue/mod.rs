@@ -267,11 +267,11 @@ impl CatalogueBuilder {
             }
             let first = self.tables().len();
             self.add_subject(&path, subject);
-            if let Some(table) = self.tables().get(first).cloned() {
-                if let Some(part) = indexes.get(path.as_str()).map(|at| &parts[*at]) {
-                    self.catalogue.blocks.extend(self.prefix.is_none().then(|| part.address.clone()));
-                    self.block_tables.push((part.address.clone(), table));
-                }
+            let added = self.tables().get(first).cloned();
+            if let (Some(table), Some(at)) = (added, indexes.get(path.as_str())) {
+                let address = &parts[*at].address;
+                self.catalogue.blocks.extend(self.prefix.is_none().then(|| address.clone()));
+                self.block_tables.push((address.clone(), table));
             }
         }
         if let Some((_, _, (path, whole))) = &inner {
