@@ -54,6 +54,11 @@ pub(crate) trait TableRows: Send + Sync {
     fn unlisted_field_count(&self) -> usize {
         0
     }
+
+    /// Returns the number of rows with more values than columns.
+    fn overlong_row_count(&self) -> usize {
+        0
+    }
 }
 
 /// Rows that are kept as they were found, with a function for their cells.

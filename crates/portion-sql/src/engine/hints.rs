@@ -181,6 +181,16 @@ pub(super) fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
     Some(format!("items has one row; the elements of {} are items('*/{name}')", quote_identifier(&list.name)))
 }
 
+/// Says that values of separated rows may stand below other names, because a row has more of them than there are columns.
+pub(super) fn overlong_rows(run: &QueryRun<'_>) -> Option<String> {
+    run.table_uses().iter().find_map(|used| {
+        let count = run.catalogue.table(&used.table)?.opened()?.rows().overlong_row_count();
+        let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+        (count > 0)
+            .then(|| format!("{rows} more values than columns, so values may be in other columns: see lines"))
+    })
+}
+
 /// Says that `item` of a text is JSON with quotes, if a statement computes with it; `shown`: number of result columns that
 /// are records.
 pub(super) fn quoted_items(run: &QueryRun<'_>, shown: usize) -> Option<String> {

@@ -29,6 +29,7 @@ struct CsvRows {
     columns: Vec<ColumnDef>,
     /// Number of cells of the longest row.
     max_width: usize,
+    overlong_row_count: usize,
 }
 
 impl RowSource for CsvSource {
@@ -88,14 +89,16 @@ impl CsvRows {
         let mut columns: Vec<ColumnDef> =
             names.iter().map(|name| ColumnDef::new(unique.unique(name), ValueKinds::default(), 0)).collect();
         let mut learners = vec![FormLearner::default(); columns.len()];
-        let (mut rows, mut max_width) = (Vec::new(), columns.len());
+        let (mut rows, mut max_width, mut overlong_row_count) = (Vec::new(), columns.len(), 0);
         for record in records {
             for ((column, learner), cell) in columns.iter_mut().zip(&mut learners).zip(record.cells()) {
                 column.present_count += usize::from(!cell.is_empty());
                 learner.insert(cell);
             }
             let has_empty_end = record.len() == columns.len() + 1 && record.cell(columns.len()) == Some("");
-            max_width = max_width.max(record.len() - usize::from(has_empty_end));
+            let width = record.len() - usize::from(has_empty_end);
+            max_width = max_width.max(width);
+            overlong_row_count += usize::from(width > columns.len());
             rows.push(record.span);
             if should_stop_at(rows.len(), deadline) {
                 return None;
@@ -103,7 +106,7 @@ impl CsvRows {
         }
         set_cell_forms(&mut columns, &learners, rows.len());
         ColumnDef::push_record_columns(&mut columns, &mut unique, rows.len());
-        Some(Self { text: text.clone(), delimiter, rows, columns, max_width })
+        Some(Self { text: text.clone(), delimiter, rows, columns, max_width, overlong_row_count })
     }
 }
 
@@ -151,6 +154,10 @@ impl TableRows for CsvRows {
 
     fn unlisted_field_count(&self) -> usize {
         self.max_width.saturating_sub(self.field_count())
+    }
+
+    fn overlong_row_count(&self) -> usize {
+        self.overlong_row_count
     }
 
     fn source_text(&self) -> Slice {

@@ -905,6 +905,15 @@ fn texts_for_missing_values_are_null_among_numbers_and_times() {
 }
 
 #[test]
+fn rows_with_more_values_than_columns_are_told() {
+    let csv = "id,name,v\n1,a,10\n2,Smith, John,20\n3,c,30\n4,d,40\n5,e,50\n6,f,60\n7,g,70\n8,h,80\n9,i,90\n10,j,100\n";
+    let told = answer(csv, "SELECT count(*) FROM items WHERE v > 15", &[]).expect("an answer").type_hints;
+    assert_eq!(told, ["1 row has more values than columns, so values may be in other columns: see lines"]);
+    let found = answer(csv, "SELECT count(*) AS n FROM lines", &[]).expect("an answer");
+    assert!(found.type_hints.is_empty());
+}
+
+#[test]
 fn a_header_that_is_repeated_is_no_row() {
     let page = "id,name,v\n1,a,10\n2,b,20\n";
     check(&format!("{page}{page}"), "SELECT count(*) AS n, sum(v) AS s FROM items", r#"[{"n":4,"s":60}]"#);
