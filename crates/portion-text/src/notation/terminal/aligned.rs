@@ -54,15 +54,10 @@ pub(super) fn columns_of<'a>(lines: &[&'a str]) -> Option<Columns<'a>> {
 
 /// Reads columns between which no line has a sign.
 fn by_place<'a>(header: &'a str, rule: Option<&'a str>, rows: &[&'a str]) -> Option<Columns<'a>> {
-    let mut is_used: Vec<bool> = Vec::new();
-    for line in rows.iter().chain([&header]).chain(&rule) {
-        for (at, _) in line.chars().enumerate().filter(|(_, c)| *c != ' ') {
-            if at >= is_used.len() {
-                is_used.resize(at + 1, false);
-            }
-            is_used[at] = true;
-        }
-    }
+    let is_space = |c: char| c == ' ';
+    let is_used = used_places(rows.iter().chain([&header]).chain(&rule), is_space);
+    let has_name = used_places([&rule.unwrap_or(header)].into_iter(), char::is_whitespace);
+    let has_value = used_places(rows.iter(), char::is_whitespace);
     let mut places: Vec<Range<usize>> = Vec::new();
     for at in (0..is_used.len()).filter(|at| is_used[*at]) {
         match places.last_mut().filter(|place| place.end == at) {
@@ -70,25 +65,26 @@ fn by_place<'a>(header: &'a str, rule: Option<&'a str>, rows: &[&'a str]) -> Opt
             None => places.push(at..at + 1),
         }
     }
-    let is_column = |place: &Range<usize>| match rule {
-        Some(rule) => !cell(rule, place).is_empty(),
-        None => !cell(header, place).is_empty() && rows.iter().any(|line| !cell(line, place).is_empty()),
+    let has = |used: &[bool], place: &Range<usize>| {
+        used.get(place.start..place.end.min(used.len())).is_some_and(|used| used.contains(&true))
     };
+    let is_column =
+        |place: &Range<usize>| has(&has_name, place) && (rule.is_some() || has(&has_value, place));
     let mut places = joined(places, is_column);
     // A mark before the first name belongs to it.
+    let is_empty = |line: &str, place: &Range<usize>| cells(line, std::slice::from_ref(place))[0].is_empty();
     if let [first, second, ..] = &mut places[..]
-        && cell(header, first).is_empty()
-        && rows.iter().any(|line| cell(line, first).is_empty())
+        && is_empty(header, first)
+        && rows.iter().any(|line| is_empty(line, first))
     {
         second.start = first.start;
         places.remove(0);
     }
-    let cells = |line: &'a str| places.iter().map(|place| cell(line, place)).collect::<Vec<_>>();
-    let mut names = cells(header);
+    let mut names = cells(header, &places);
     if rule.is_none() && names.first()?.is_empty() {
         names[0] = "index";
     }
-    let rows: Vec<_> = rows.iter().map(|line| cells(line)).collect();
+    let rows: Vec<_> = rows.iter().map(|line| cells(line, &places)).collect();
     // A long value moves those behind it below other names. Where two spaces are between columns, one is between words.
     let is_wide = places.windows(2).all(|pair| pair[1].start - pair[0].end > 1);
     let is_joined = |(at, name): (usize, &&str)| {
@@ -114,16 +110,37 @@ fn joined(places: Vec<Range<usize>>, is_column: impl Fn(&Range<usize>) -> bool) 
     joined
 }
 
-/// Returns what a line has in a range of characters, without the spaces around it.
-fn cell<'a>(line: &'a str, place: &Range<usize>) -> &'a str {
-    let offset = |at: usize| {
-        if line.is_ascii() {
-            at.min(line.len())
-        } else {
-            line.char_indices().nth(at).map_or(line.len(), |(at, _)| at)
+/// Returns true for each place at which a line has a sign that is no space.
+fn used_places<'l, 'a: 'l>(
+    lines: impl Iterator<Item = &'l &'a str>,
+    is_space: fn(char) -> bool,
+) -> Vec<bool> {
+    let mut is_used = Vec::new();
+    for line in lines {
+        for (at, _) in line.chars().enumerate().filter(|(_, c)| !is_space(*c)) {
+            if at >= is_used.len() {
+                is_used.resize(at + 1, false);
+            }
+            is_used[at] = true;
         }
+    }
+    is_used
+}
+
+/// Returns what a line has in ranges of characters, one after another, without the spaces around it. The line is read once.
+fn cells<'a>(line: &'a str, places: &[Range<usize>]) -> Vec<&'a str> {
+    let mut offsets = line.char_indices().map(|(offset, _)| offset);
+    let mut passed = 0;
+    let mut offset = |place: usize| {
+        let found = offsets.nth(place - passed).unwrap_or(line.len());
+        passed = place + 1;
+        found
     };
-    line[offset(place.start)..offset(place.end)].trim()
+    let cell = |place: &Range<usize>| {
+        let start = offset(place.start);
+        line[start..offset(place.end)].trim()
+    };
+    places.iter().map(cell).collect()
 }
 
 /// Reads columns of words, the last of which has the rest of the line: `ps` prints long numbers beside their place.
