@@ -163,8 +163,7 @@ impl Caller {
             return self;
         }
         let policy = Policy { rows: RowStyle::Objects, ..policy.clone() };
-        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
-        Self { effective_policy, ..self }
+        self.with_policy(policy)
     }
 
     /// Sets the arguments of the request, canonical and without controls. Errors repeat them if they are short and contain
@@ -205,8 +204,7 @@ impl Caller {
         if policy == self.effective_policy.policy {
             return self;
         }
-        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
-        Self { effective_policy, ..self }
+        self.with_policy(policy)
     }
 
     /// Narrows the page size to that of the upstream, where its pages are numbered and nothing is configured, so that the next
@@ -226,6 +224,10 @@ impl Caller {
         // A page that holds fewer items would hide those before the next one by number.
         let render_options = RenderOptions { has_fixed_page_size: true, ..policy.render_options.clone() };
         let policy = Policy { default_page_size: size, render_options, ..policy.clone() };
+        self.with_policy(policy)
+    }
+
+    fn with_policy(self, policy: Policy) -> Self {
         let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
         Self { effective_policy, ..self }
     }
@@ -234,8 +236,7 @@ impl Caller {
     #[must_use]
     pub(crate) fn with_page_size(self, default_page_size: usize) -> Self {
         let policy = Policy { default_page_size, ..self.effective_policy.policy.clone() };
-        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
-        Self { effective_policy, ..self }
+        self.with_policy(policy)
     }
 
     /// Enables all techniques for a payload that is too large to be relayed unshaped.
@@ -263,8 +264,7 @@ impl Caller {
         let policy = self.effective_policy.policy.clone();
         let hard_cap = hard_byte_limit.max(policy.token_budget_threshold);
         let policy = Policy { hard_cap, hard_byte_limit, ..policy };
-        let effective_policy = Arc::new(self.effective_policy.with_policy(policy));
-        Self { effective_policy, ..self }
+        self.with_policy(policy)
     }
 
     /// Applies the byte limit, because the counter is badly wrong.

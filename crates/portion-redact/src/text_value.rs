@@ -16,7 +16,7 @@ const MAX_VALUE_WORDS: usize = 6;
 const MAX_ITEM_BYTES: usize = 64 << 10;
 /// Maximum lines that continue a value.
 const MAX_CONTINUED_LINES: usize = 64;
-/// What stands between a separator and its value: the rest of the separator, and the marks that close a name: `**Password:** x`.
+/// Pattern of the signs between a separator and its value: the rest of the separator, and the marks that close a name: `**Password:** x`.
 static LEAD: LazyLock<Regex> = LazyLock::new(|| regex(r"^[>=]?(?:: )?(?:(?:\*\*|__|[*_`])[ \t])?[ \t]*"));
 /// A string: in three quotes, in quotes with a backslash, or in quotes that are written twice inside. A string that is closed on
 /// its line may have a prefix, or a call around it: `X'00ff'`, `rb"…"`, `Some("…")`, `Secret::new("…")`, `(u'…',)`.

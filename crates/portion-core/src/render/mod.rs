@@ -97,8 +97,9 @@ pub fn first_reply(snapshot: &Snapshot, request: &ResolvedRequest, cx: &Context<
         }
     }
     let portion = render_reply(snapshot, request, cx, true, &measured);
-    if !always && needs_no_notice(snapshot) && portion.kind == PortionKind::Chunk {
-        // Lines and a notice may cost more than all lines do.
+    let is_dear = portion.kind == PortionKind::Chunk && portion.tokens > cx.policy.chunk_above;
+    if is_dear && !always && needs_no_notice(snapshot) {
+        // Lines and a notice may cost more than all lines do, which cost more than the threshold.
         let policy = Policy { chunk_above: portion.tokens, ..cx.policy.clone() };
         let cx = Context { policy: &policy, ..*cx };
         let whole = pass_through::pass_through_cost(snapshot, request, &cx, &measured);

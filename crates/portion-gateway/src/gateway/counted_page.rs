@@ -1,5 +1,7 @@
 //! Pages of the upstream that programs step through.
 
+use std::cell::LazyCell;
+
 use portion_core::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count};
 use portion_core::snapshot::{Snapshot, Structure};
 
@@ -25,19 +27,20 @@ pub(super) fn counted_page(context: &RequestContext, snapshot: &Snapshot) -> Opt
     if items <= policy.default_page_size && !is_posted {
         return None;
     }
-    let is_long = caller.effective_policy.exceeds_threshold(std::iter::once(&*main.text));
+    // Tokens are counted only if something else says that it may be a page.
+    let is_long = LazyCell::new(|| caller.effective_policy.exceeds_threshold(std::iter::once(&*main.text)));
     let is_asked = |argument: &PagingArgument| match (argument.role(), argument.value) {
         (None, _) | (_, ArgumentValue::Absent) => false,
-        (Some(PagingRole::Cursor | PagingRole::LastId), _) => !is_long,
+        (Some(PagingRole::Cursor | PagingRole::LastId), _) => !*is_long,
         (Some(PagingRole::Limit), _) => argument.number().is_some_and(|limit| limit >= items as u64),
         (Some(PagingRole::Page | PagingRole::Offset), _) => argument.is_given(),
     };
     let ends = || {
         let is_fetched = caller.paged_call.as_ref().is_some_and(|call| !call.numbers_pages());
-        !is_long && (is_fetched || list.leaves_out_end(&main.text))
+        (is_fetched || list.leaves_out_end(&main.text)) && !*is_long
     };
     let is_page = snapshot.paging().iter().any(is_asked) || is_posted || ends();
     let is_sized = || requested_count(snapshot.paging()).is_some_and(|limit| limit >= items as u64);
-    let may_be_held = !is_long || items <= policy.max_page_size || is_sized();
-    (is_page && may_be_held).then_some(CountedPage { items, is_long })
+    let may_be_held = || !*is_long || items <= policy.max_page_size || is_sized();
+    (is_page && may_be_held()).then(|| CountedPage { items, is_long: *is_long })
 }

@@ -321,10 +321,12 @@ impl Gateway {
         // The upstream's own result is the whole list: it is a payload like any other.
         // Numbers of pages, and that of all, are rewritten where it is served in parts.
         let policy = &caller.effective_policy;
-        let is_cut = caller.paged_call.as_ref().is_some_and(|call| call.numbers_pages())
-            && fetch.len() > policy.policy.default_page_size
-            && policy.exceeds(policy.policy.full_below, payload_texts(&page));
-        if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 && !is_cut {
+        let is_cut = || {
+            caller.paged_call.as_ref().is_some_and(|call| call.numbers_pages())
+                && fetch.len() > policy.policy.default_page_size
+                && policy.exceeds(policy.policy.full_below, payload_texts(&page))
+        };
+        if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 && !is_cut() {
             // A short list is not recognized as one by itself.
             (None, Payload { list_path: payload.list_path, ..page })
         } else {

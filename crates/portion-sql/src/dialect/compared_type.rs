@@ -19,7 +19,7 @@ pub(crate) enum ComparedType {
     Other,
 }
 
-/// What the numbers of a column of times count.
+/// Unit of the numbers of a column of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
     /// Parts of a second since 1970; how many are in a second.
@@ -28,15 +28,15 @@ pub(crate) enum TimeUnit {
     DateDigits,
 }
 
+/// Smallest number of seconds that is taken for a time: in 1973.
+const MIN_EPOCH: i64 = 100_000_000;
+
 impl TimeUnit {
     /// Returns the unit by the size of a number, as [`Timestamp::from_epoch`] reads it; `None` for a number that is too small.
     pub(crate) fn of(number: i64) -> Option<Self> {
         match number {
             19_000_101..=21_001_231 => Some(Self::DateDigits),
-            // From 1973 on.
-            100_000_000..100_000_000_000 => Some(Self::SinceEpoch(1)),
-            100_000_000_000..100_000_000_000_000 => Some(Self::SinceEpoch(1_000)),
-            100_000_000_000_000..100_000_000_000_000_000 => Some(Self::SinceEpoch(1_000_000)),
+            MIN_EPOCH.. => Timestamp::epoch_parts(number as f64).map(Self::SinceEpoch),
             _ => None,
         }
     }

@@ -43,7 +43,7 @@ pub(super) struct MeasuredList {
     pub sums: RefCell<HashMap<SumKey, Vec<Cost>>>,
 }
 
-/// What is shown of records: the number of ranked fields, or the fields that were requested, and the index of the elision limit.
+/// Key of sums by what is shown of records: the number of ranked fields, or the requested fields, and the index of the elision limit.
 pub(super) type SumKey = (Option<usize>, Option<FieldSelection>, usize);
 
 /// The records that were measured so far.
