@@ -60,7 +60,7 @@ SCHOOLS = [
     first("schools", "How many institutions are there?", lambda d: [str(len(d["schools"]))]),
     sql(
         "schools",
-        "Which five states have the most institutions?",
+        "Which five states have the most institutions, and how many each?",
         "SELECT state, COUNT(*) AS n FROM items GROUP BY state ORDER BY n DESC, state LIMIT 5",
         lambda d: counted((s["state"] for s in d["schools"]), "state", "n")[:5],
     ),
@@ -72,7 +72,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "Which institution is furthest north?",
+        "Which institution is furthest north, and at which latitude?",
         "SELECT name, location.latitude FROM items ORDER BY location.latitude DESC NULLS LAST LIMIT 1",
         lambda d: [
             {"name": s["name"], "location.latitude": s["location"]["latitude"]}
@@ -81,7 +81,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "Which tribal colleges offer graduate programmes?",
+        "Which tribal colleges offer graduate programmes, and in which states are they?",
         "SELECT name, state FROM items WHERE designation.tribal = true AND offers.graduate = true ORDER BY name",
         lambda d: [
             {"name": s["name"], "state": s["state"]}
@@ -91,7 +91,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "What share of the institutions with medical degrees runs a hospital?",
+        "What percentage of the institutions with medical degrees runs a hospital?",
         "SELECT ROUND(100.0 * COUNT(*) FILTER (WHERE offers.hospital) / COUNT(*), 1) AS pct FROM items WHERE offers.medical",
         lambda d: [
             {"pct": round(100 * mean(s["offers"]["hospital"] is True for s in d["schools"] if s["offers"]["medical"]), 1)}
@@ -99,7 +99,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "Which university systems have more than 20 members?",
+        "Which university systems have more than 20 members, and how many each?",
         "SELECT system.name AS system, COUNT(*) AS n FROM items WHERE system.name IS NOT NULL "
         "GROUP BY 1 HAVING COUNT(*) > 20 ORDER BY n DESC, 1",
         lambda d: [
@@ -110,7 +110,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "Which web addresses are not https?",
+        "How many web addresses have each scheme, such as https?",
         "SELECT SPLIT_PART(urls.home, '://', 1) AS scheme, COUNT(*) AS n FROM items WHERE urls.home LIKE '%://%' GROUP BY 1 ORDER BY 2 DESC",
         lambda d: counted((s["urls"]["home"].split("://")[0] for s in d["schools"] if "://" in (s["urls"]["home"] or "")), "scheme", "n"),
     ),
@@ -163,7 +163,7 @@ BOOKINGS = [
     ),
     sql(
         "bookings",
-        "Which returning guests have not paid? The first five arrivals.",
+        "Which bookings of returning guests are not paid? Give id, guest and arrival of the first five arrivals.",
         "SELECT id, guestName, arrivalDate FROM items WHERE guest.isReturning AND NOT financial.paid "
         "ORDER BY arrivalDate, id LIMIT 5",
         lambda d: [
@@ -174,7 +174,7 @@ BOOKINGS = [
     ),
     sql(
         "bookings",
-        "What is the most expensive booking of each channel?",
+        "Which booking is the most expensive of each channel? Give its id and price.",
         "SELECT channelName, id, totalPrice FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY channelName ORDER BY totalPrice DESC, id) AS rn "
         "FROM items) WHERE rn = 1 ORDER BY channelName",
         lambda d: [
@@ -296,13 +296,13 @@ TRANSACTIONS = [
     ),
     sql(
         "transactions",
-        "Which month had the most refunds?",
+        "Which month had the most amounts below zero, and how many?",
         "SELECT TO_CHAR(date::date, 'YYYY-MM') AS month, COUNT(*) AS n FROM items WHERE amount < 0 GROUP BY 1 ORDER BY n DESC, month LIMIT 1",
         lambda d: counted((t["date"][:7] for t in d["transactions"] if float(t["amount"]) < 0), "month", "n")[:1],
     ),
     sql(
         "transactions",
-        "What does account ACC-2 spend on travel in the median?",
+        "What is the median of the positive amounts of account ACC-2 for travel?",
         "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY amount) AS median FROM items WHERE account = 'ACC-2' AND category = 'travel' AND amount > 0",
         lambda d: [
             {
@@ -316,7 +316,7 @@ TRANSACTIONS = [
     ),
     read(
         "transactions",
-        "What are the two largest payments?",
+        "What are the memos of the two largest amounts?",
         lambda d: [t["memo"].replace('"', '\\"') for t in sorted(d["transactions"], key=lambda t: -float(t["amount"]))[:2]],
         sort="amount desc",
         limit=2,
@@ -330,7 +330,7 @@ TRANSACTIONS = [
     ),
     sql(
         "transactions",
-        "What is the running total of ACC-1 at the end of each of the first three months?",
+        "What is the running total of ACC-1 at the end of each of the first three months? Give the months, too.",
         "WITH monthly AS (SELECT SUBSTR(date, 1, 7) AS month, SUM(amount) AS total FROM items WHERE account = 'ACC-1' GROUP BY 1) "
         "SELECT month, ROUND(SUM(total) OVER (ORDER BY month), 2) AS running FROM monthly ORDER BY month LIMIT 3",
         lambda d: [
@@ -359,7 +359,7 @@ PODS = [
     ),
     sql(
         "pods",
-        "Which containers were killed for memory, in production?",
+        "Which containers were killed for memory (OOMKilled), in the namespace prod? Give pod, container and restarts.",
         "SELECT metadata.name AS pod, c.value ->> '$.name' AS container, c.value ->> '$.restartCount' AS restarts FROM items, "
         "json_each(status.containerStatuses) AS c WHERE metadata.namespace = 'prod' "
         "AND c.value ->> '$.lastState.terminated.reason' = 'OOMKilled' ORDER BY restarts DESC, pod",
@@ -454,13 +454,13 @@ INCIDENTS = [
     ),
     sql(
         "incidents",
-        "Which incidents are still open?",
+        "Which incidents are still open, and of which service?",
         "SELECT id, service FROM items WHERE resolvedAt IS NULL",
         lambda d: [{"id": i["id"], "service": i["service"]} for i in d["incidents"] if not i["resolvedAt"]],
     ),
     sql(
         "incidents",
-        "What happened in the longest incident, in order?",
+        "What happened in the longest incident, in order? Give time and status of each update.",
         "WITH longest AS (SELECT * FROM items ORDER BY resolvedAt::timestamp - startedAt::timestamp DESC LIMIT 1) "
         "SELECT u.value ->> '$.at' AS at, u.value ->> '$.status' AS status FROM longest, json_each(longest.updates) u ORDER BY at",
         lambda d: [
@@ -472,7 +472,7 @@ INCIDENTS = [
     ),
     sql(
         "incidents",
-        "How many incidents began on each day of the week?",
+        "How many incidents began on each day of the week, counted from 0 (Sunday)?",
         "SELECT EXTRACT(DOW FROM startedAt) AS dow, COUNT(*) AS n FROM items GROUP BY dow ORDER BY dow",
         lambda d: sorted(
             counted((time(i["startedAt"]).isoweekday() % 7 for i in d["incidents"]), "dow", "n"), key=lambda row: row["dow"]
@@ -507,7 +507,7 @@ EVENTS = [
     ),
     sql(
         "events",
-        "How many readings came in each of the first three hours?",
+        "How many readings came in each of the first three hours? Give the hours, too.",
         "SELECT DATE_TRUNC('hour', to_timestamp(ts)) AS hour, COUNT(*) AS n FROM items WHERE type = 'reading' GROUP BY 1 ORDER BY 1 LIMIT 3",
         lambda d: [
             {"hour": hour, "n": n}
@@ -528,7 +528,7 @@ EVENTS = [
     ),
     sql(
         "events",
-        "When did a battery first fall below 50?",
+        "When did a battery first fall below 50, and of which device?",
         "SELECT device, datetime(ts, 'unixepoch') AS at FROM items WHERE value.battery < 50 ORDER BY ts LIMIT 1",
         lambda d: [
             {"device": e["device"], "at": f"{datetime.fromtimestamp(e['ts'], timezone.utc):%Y-%m-%d %H:%M:%S}"}

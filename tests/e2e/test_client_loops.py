@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 import requests
-from harness.command import PORTION
+from harness.command import PORTION, with_sdk
 from harness.dense import expanded
 from harness.education_data import EducationData
 from harness.hostaway import Hostaway
@@ -570,6 +570,35 @@ def test_a_limit_is_asked_of_an_api_that_pages_by_cursors(tmp_path):
             page = get(f"{url}/rows", cursor=cursor)
             seen, cursor = seen + page["rows"], page["next_cursor"]
         check(seen, "id", 300)
+
+
+CURSORS = {
+    "by_cursor": ("cursor", "data", lambda page: page["has_more"] and page["next_cursor"]),
+    "by_after": ("after", "edges", lambda page: page["pageInfo"]["hasNextPage"] and page["pageInfo"]["endCursor"]),
+    "by_token": ("pageToken", "items", lambda page: page.get("nextPageToken")),
+}
+
+
+@pytest.mark.parametrize("pushdown", [None, "cursor"])
+@pytest.mark.parametrize("total", [90, 450])
+@pytest.mark.parametrize("limit", [None, 100])
+@pytest.mark.parametrize("tool", CURSORS)
+def test_s2_cursors_in_bodies_of_results_lead_to_the_end_through_wrap(tmp_path, tool, limit, total, pushdown):
+    """Parts of a page have cursors of Portion, which the tool's own argument takes; the last part has that of the server."""
+    (argument, key, next_of), size = CURSORS[tool], {"by_after": "first", "by_token": "maxResults"}.get(tool, "limit")
+    config = tmp_path / "portion.yaml"
+    config.write_text(json.dumps({"endpoints": {tool: {"pushdown": pushdown, "rows": "objects"}} if pushdown else {}}))
+    arguments = {"total": total} | ({size: limit} if limit else {})
+    with Peer([PORTION, "wrap", "--config", str(config), "--", *with_sdk("fixture/paged.py")]) as peer:
+        seen, cursor = [], {}
+        peer.tools()
+        for _ in range(MOST_REQUESTS):
+            page = json.loads(peer.call(tool, **arguments, **cursor)["content"][0]["text"])
+            seen += [row.get("node", row) for row in rows(page[key])]
+            if not (following := next_of(page)):
+                break
+            cursor = {argument: following}
+        check(seen, "id", total)
 
 
 def test_a_small_list_keeps_what_the_api_says_of_its_page():

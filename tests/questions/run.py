@@ -41,7 +41,7 @@ class Server:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.last_id = 0
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "questions", "version": "1"}}
-        self.request("initialize", client)
+        self.instructions = self.request("initialize", client).get("instructions", "")
         self.send({"method": "notifications/initialized"})
 
     def __enter__(self):
@@ -84,8 +84,8 @@ class ChatCompletions:
         keys = {"name": "name", "description": "description", "inputSchema": "parameters"}
         return [{"type": "function", "function": {keys[key]: tool[key] for key in keys if key in tool}} for tool in listed]
 
-    def body(self, messages, tools):
-        return {"messages": [{"role": "system", "content": SYSTEM}, *messages], "tools": tools}
+    def body(self, system, messages, tools):
+        return {"messages": [{"role": "system", "content": system}, *messages], "tools": tools}
 
     def read(self, response):
         """The model's message, its calls as (id, tool, arguments as text), and its text."""
@@ -109,8 +109,8 @@ class Messages:
         keys = {"name": "name", "description": "description", "inputSchema": "input_schema"}
         return [{keys[key]: tool[key] for key in keys if key in tool} for tool in listed]
 
-    def body(self, messages, tools):
-        return {"system": SYSTEM, "messages": messages, "tools": tools, "max_tokens": 4096}
+    def body(self, system, messages, tools):
+        return {"system": system, "messages": messages, "tools": tools, "max_tokens": 4096}
 
     def read(self, response):
         blocks = response["content"]
@@ -134,8 +134,8 @@ class Model:
         self.api = {"anthropic": Messages, "openai": ChatCompletions}[kind](environment.get("QUESTIONS_KEY", ""))
         self.url = base + self.api.path
 
-    def answer(self, messages, tools):
-        body = json.dumps({"model": self.name, **self.api.body(messages, tools)}).encode()
+    def answer(self, system, messages, tools):
+        body = json.dumps({"model": self.name, **self.api.body(system, messages, tools)}).encode()
         headers = {"content-type": "application/json", **self.api.headers}
         for pause in (2, 10, 30, 60, None):
             try:
@@ -159,11 +159,13 @@ def ask(model, server, listed, question):
     names = question.document.replace("+", " and ")
     messages = [{"role": "user", "content": f"{question.text} (document: {names})"}]
     tools = model.api.tools(listed)
-    context = count(f"{SYSTEM}\n{json.dumps(tools)}\n{messages[0]['content']}")
+    # Assistants show the instructions of a server.
+    system = f"{SYSTEM}\n\n{server.instructions}".rstrip()
+    context = count(f"{system}\n{json.dumps(tools)}\n{messages[0]['content']}")
     tokens = calls = all_in = 0
     for _ in range(MOST_TURNS):
         try:
-            message, wanted, text = model.answer(messages, tools)
+            message, wanted, text = model.answer(system, messages, tools)
         except Refused as error:
             if not calls:
                 raise SystemExit(error) from None

@@ -195,7 +195,7 @@ impl<'a> Exchange<'a> {
     pub(crate) async fn answer_without_service(&mut self) -> Result<Request, Box<Response<Body>>> {
         let gateway = &self.shared.gateway;
         // A cursor of the API's own selects one of its pages.
-        let is_own_cursor = self.paging.as_ref().is_some_and(|paging| paging.is_own("cursor"));
+        let is_own_cursor = self.paging.as_ref().is_some_and(|paging| paging.has_cursor(&self.own_query));
         let is_ours = |cursor: &&str| !is_own_cursor || gateway.has_issued(&self.caller.scope, cursor);
         if let Some(cursor) = self.query.cursor().filter(is_ours) {
             let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;

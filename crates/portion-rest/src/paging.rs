@@ -120,6 +120,12 @@ impl Paging {
         reduced.get().filter(|_| query.has_control("offset"))
     }
 
+    /// Returns true if a query selects a page by a cursor of the API.
+    pub(crate) fn has_cursor(&self, query: &str) -> bool {
+        let is_cursor = |parameter: &str| self.names.page.as_deref() == Some(&*name_of(parameter));
+        matches!(self.pushdown.style, PagingStyle::Cursor(_)) && query.split('&').any(is_cursor)
+    }
+
     /// Returns true for a parameter that the API pages by.
     pub(crate) fn is_own(&self, name: &str) -> bool {
         self.names.contains(name)

@@ -15,8 +15,8 @@ use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
 use crate::{catalogue, dialect};
 
-/// Largest number of bytes of an outline: about 180 tokens.
-const MAX_BYTES: usize = 560;
+/// Largest number of bytes of an outline: about 200 tokens.
+const MAX_BYTES: usize = 640;
 /// Largest number of tables that are named.
 const MAX_TABLES: usize = 8;
 
@@ -35,8 +35,9 @@ pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str>
     Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
-/// Returns the tables of a result with their columns and types, the nearest to the missing name of an error first:
-/// `items(state text, id integer, +12 more); leaves(path, key, value, type)`. Returns `None` if no name is missing.
+/// Returns the tables of a result with their columns, the nearest to the missing name of an error first, and their types, unless
+/// they are texts: `items(state, id integer, 12 more columns); leaves(path, key, value, type)`. Returns `None` if no name is
+/// missing.
 pub fn outline_tables(
     snapshot: &Snapshot,
     view: &View,
@@ -64,7 +65,7 @@ pub fn outline_tables(
     by_need.sort_by_key(|table| !is_meant(table));
     let mut outlined: Vec<((bool, usize), String)> = Vec::new();
     for table in by_need.into_iter().take(shown) {
-        let (distance, text) = outline_table(table, &missing, &deadline, MAX_BYTES / shown.min(2));
+        let (distance, text) = outline_table(table, (&missing, &words), &deadline, MAX_BYTES / shown.min(2));
         outlined.push(((!is_meant(table), distance), text));
     }
     outlined.sort_by_key(|(order, _)| *order);
@@ -83,10 +84,11 @@ pub fn outline_tables(
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column.
+/// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column. `words`: those of the
+/// statement, in which other names may be missing, too.
 fn outline_table(
     table: &VirtualTable,
-    missing: &str,
+    (missing, words): (&str, &[&str]),
     deadline: &QueryDeadline,
     max: usize,
 ) -> (usize, String) {
@@ -106,7 +108,8 @@ fn outline_table(
     let distance = |column: &ColumnDef| {
         if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, missing) }
     };
-    columns.sort_by_key(|column| (distance(column), rank(column)));
+    let is_named = |column: &ColumnDef| words.iter().any(|word| is_within(&column.name, word));
+    columns.sort_by_cached_key(|column| (distance(column), !is_named(column), rank(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
         if at > 0 && text.len() > max {
@@ -116,14 +119,28 @@ fn outline_table(
         let separator = if at == 0 { "" } else { ", " };
         let kinds = column.kind_names();
         let kinds = kinds.trim_end_matches("null").trim_end_matches('|');
-        let _ = write!(text, "{separator}{}", quote_identifier(&column.name));
+        let _ = write!(text, "{separator}{}", written(&column.name));
         // The columns of lines and leaves are plain by their names.
-        if !matches!(name.as_str(), "lines" | "leaves" | "entries" | "sections") && !kinds.is_empty() {
+        let is_plain = matches!(name.as_str(), "lines" | "leaves" | "entries" | "sections");
+        if !is_plain && !matches!(kinds, "" | "text") {
             let _ = write!(text, " {kinds}");
         }
     }
     text.push(')');
     (columns.first().map_or(usize::MAX, |column| distance(column)), text)
+}
+
+/// Returns the name of a column as a statement may write it: `status.phase` needs no quotes.
+fn written(name: &str) -> String {
+    let is_plain = name.split('.').all(|part| quote_identifier(part) == part);
+    if is_plain { name.to_owned() } else { quote_identifier(name) }
+}
+
+/// Returns true for a word of a statement that is a part of the name of a column, or the other way round.
+fn is_within(column: &str, word: &str) -> bool {
+    let last = column.rsplit('.').next().unwrap_or(column).to_lowercase();
+    let word = word.to_lowercase();
+    word.len() > 2 && last.len() > 2 && (last.contains(&word) || word.contains(&last))
 }
 
 /// Returns how far a column is from a missing name, in steps: the same, a part of it, a word in common, or none.

@@ -4,13 +4,18 @@ use std::fmt::Write as _;
 
 use portion_json::scan::escape_into;
 
+/// Largest number of matches whose records are shown whole.
+const MAX_WHOLE_RECORDS: usize = 3;
+
 /// Result items of matches in JSON. Exact matches, in which the whole value is the pattern, come first.
 #[derive(Debug)]
 pub(super) struct Hits {
     /// Items of exact matches.
-    pub exact: Vec<String>,
+    exact: Vec<String>,
     /// Items of partial matches.
-    pub partial: Vec<String>,
+    partial: Vec<String>,
+    /// Items of the first matches with their whole records, and true for exact ones.
+    whole: Vec<(bool, String)>,
     /// Number of matches, kept or not.
     pub match_count: usize,
     /// Number of exact matches.
@@ -21,7 +26,8 @@ pub(super) struct Hits {
 
 impl Hits {
     pub(super) fn new(max_items: usize) -> Self {
-        Self { exact: Vec::new(), partial: Vec::new(), match_count: 0, exact_match_count: 0, max_items }
+        let (exact, partial, whole) = (Vec::new(), Vec::new(), Vec::new());
+        Self { exact, partial, whole, match_count: 0, exact_match_count: 0, max_items }
     }
 
     /// Counts a match, and keeps its item up to the limit.
@@ -32,6 +38,25 @@ impl Hits {
         if items.len() < self.max_items {
             items.push(item());
         }
+    }
+
+    /// Counts a match in a record, and keeps its item: with the whole record, if there are few matches. `item` writes it, whole or
+    /// not.
+    pub(super) fn add_record(&mut self, exact: bool, item: impl Fn(bool) -> String) {
+        if self.match_count < MAX_WHOLE_RECORDS {
+            self.whole.push((exact, item(true)));
+        }
+        self.add(exact, || item(false));
+    }
+
+    /// Returns the items.
+    pub(super) fn into_items(mut self) -> Vec<String> {
+        if self.whole.len() == self.match_count {
+            self.whole.sort_by_key(|(exact, _)| !exact);
+            return self.whole.into_iter().map(|(_, item)| item).collect();
+        }
+        self.exact.append(&mut self.partial);
+        self.exact
     }
 
     /// Returns the number of further items that can be kept.

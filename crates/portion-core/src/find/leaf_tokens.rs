@@ -64,6 +64,13 @@ impl<'a> LeafTokens<'a> {
         self.frames.last().map(|frame| frame.start)
     }
 
+    /// Returns the starts of the objects in arrays around the innermost container, the outermost first.
+    pub(super) fn outer_records(&self) -> impl Iterator<Item = u32> {
+        let outer = self.frames.split_last().map_or(&[][..], |(_, outer)| outer);
+        let pairs = outer.iter().zip(outer.iter().skip(1));
+        pairs.filter(|(around, frame)| !around.is_object && frame.is_object).map(|(_, frame)| frame.start)
+    }
+
     /// Returns the current offset.
     pub(super) fn at(&self) -> usize {
         self.position

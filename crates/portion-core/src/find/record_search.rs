@@ -21,6 +21,8 @@ const MIN_SKIP_BYTES: usize = 4 << 10;
 const MAX_FALLBACK_FIELDS: usize = 3;
 /// Longest value shown among a record's fields, in bytes.
 const MAX_SHORT_BYTES: usize = 160;
+/// Longest record that is shown whole, in bytes.
+const MAX_WHOLE_RECORD_BYTES: usize = 400;
 
 /// Fields of a record to show.
 #[derive(Clone, Debug)]
@@ -71,7 +73,7 @@ impl<'a> RecordSearch<'a> {
         let mut candidates = Candidates::with_positions(matcher, nearest);
         self.for_each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
             if let Some(hit) = first_match(self.text, item.value, matcher, candidates, fuel)? {
-                hits.add(hit.is_exact, || self.match_item(&item, &hit));
+                hits.add_record(hit.is_exact, |is_whole| self.match_item(&item, &hit, is_whole));
             }
             Ok(())
         })
@@ -127,8 +129,9 @@ impl<'a> RecordSearch<'a> {
         }
     }
 
-    /// Returns the result item of a match in a record.
-    pub(super) fn match_item(&self, item: &ListItem, hit: &RecordMatch) -> String {
+    /// Returns the result item of a match in a record. `is_whole`: a short record is shown with all of its fields, if the caller
+    /// names none.
+    pub(super) fn match_item(&self, item: &ListItem, hit: &RecordMatch, is_whole: bool) -> String {
         let (field, value) = (self.field_path(hit), hit.value.slice(self.text));
         let mut written = Written::default();
         written.add_text("path", &self.path_to(item));
@@ -137,7 +140,13 @@ impl<'a> RecordSearch<'a> {
         }
         let table = matches!(self.list.layout, Layout::Table { .. });
         let alone = if table { hit.field_path.is_empty() } else { !hit.in_array };
-        let record = self.project_record(item, &field, alone && value.len() <= MAX_SHORT_BYTES);
+        let is_whole = is_whole && item.value.len() <= MAX_WHOLE_RECORD_BYTES;
+        let shown_fields = match self.shown_fields {
+            ShownFields::Identity if is_whole => &ShownFields::All,
+            other => other,
+        };
+        let with_field = alone && value.len() <= MAX_SHORT_BYTES;
+        let record = self.project_record(item, shown_fields, (&field, with_field));
         let shown = alone
             && record.as_ref().is_some_and(|(_, fields)| fields.as_ref().is_none_or(|f| f.selects(&field)));
         if !shown || value.len() > 2 * MAX_SHORT_BYTES {
@@ -147,20 +156,20 @@ impl<'a> RecordSearch<'a> {
             written.add_json("item", &record);
         }
         if hit.in_array
-            && let Some(within) =
-                project_enclosing_object(self.text, item.value, hit.value, self.shown_fields)
+            && let Some(within) = project_enclosing_object(self.text, item.value, hit.value, shown_fields)
         {
             written.add_json("within", &within);
         }
         written.finish()
     }
 
-    /// Returns a record reduced to the shown fields, and these fields unless all are shown.
-    pub(super) fn project_record(
+    /// Returns a record reduced to the shown fields, and these fields unless all are shown. The identity of a record may be shown
+    /// with one more field.
+    fn project_record(
         &self,
         item: &ListItem,
-        field: &str,
-        with_field: bool,
+        shown_fields: &ShownFields,
+        (field, with_field): (&str, bool),
     ) -> Option<(String, Option<FieldSelection>)> {
         let value = item.value.slice(self.text);
         let row;
@@ -169,7 +178,7 @@ impl<'a> RecordSearch<'a> {
                 row = row_to_object(value, self.column_names(columns));
                 row.as_str()
             }
-            Layout::Map if matches!(self.shown_fields, ShownFields::Selected(_)) => {
+            Layout::Map if matches!(shown_fields, ShownFields::Selected(_)) => {
                 let key = item.key.map_or("", |key| key.slice(self.text));
                 row = with_key_field(key, value).unwrap_or_else(|| value.to_owned());
                 row.as_str()
@@ -180,7 +189,7 @@ impl<'a> RecordSearch<'a> {
             return None;
         }
         let mut out = String::new();
-        let fields = match self.shown_fields {
+        let fields = match shown_fields {
             ShownFields::All => {
                 minify(record, &mut out);
                 return Some((out, None));

@@ -233,8 +233,8 @@ impl SearchScope<'_> {
             return Ok(None);
         }
         let around = ContextSize::new(self.context_lines, matches);
-        let mut items = hits.exact;
-        items.extend(hits.partial);
+        let exact_count = hits.exact_match_count;
+        let mut items = hits.into_items();
         for (target, index, places) in texts {
             items.extend(text_search::match_items(
                 &target.indexed_text.text,
@@ -256,8 +256,8 @@ impl SearchScope<'_> {
         if occurrences > lines && matcher.counts_occurrences() {
             add("occurrences", occurrences.into());
         }
-        if hits.exact_match_count > 0 && hits.exact_match_count < matches {
-            add("exact", hits.exact_match_count.into());
+        if exact_count > 0 && exact_count < matches {
+            add("exact", exact_count.into());
         }
         if let Some(excerpts) = excerpts {
             add("excerpts", excerpts.into());

@@ -99,6 +99,10 @@ impl ValueSearch<'_> {
         if let Some(near) = walk.record_identity(value) {
             item.add_json("item", &near);
         }
+        let outer = walk.outer_identities();
+        if !outer.is_empty() {
+            item.add_json("of", &format!("[{}]", outer.join(",")));
+        }
         item.finish()
     }
 
@@ -172,6 +176,8 @@ pub(super) fn add_value_after(text: &str, key: Span, item: &mut JsonObjectWriter
     }
 }
 
+/// Largest number of records around that of a match that are named.
+const MAX_OUTER_RECORDS: usize = 3;
 /// Bytes of an object that are searched for its identity.
 const MAX_OBJECT_BYTES: usize = 4 << 10;
 /// Largest number of identity fields, of members read, and of bytes per member.
@@ -227,14 +233,34 @@ impl<'a> IdentityWalk<'a> {
 
     /// Returns the identity fields of the record that contains a value, if it is one of several records.
     pub(super) fn record_identity(&self, value: Span) -> Option<String> {
-        let start = self.tokens.container_start().filter(|_| self.tokens.in_array())? as usize;
+        let start = self.tokens.container_start().filter(|_| self.tokens.in_array())?;
+        let (fields, identity) = self.short_fields(start, value)?;
+        let named =
+            identity.into_iter().filter_map(|at| fields.get(at).map(String::as_str)).collect::<Vec<_>>();
+        (!named.is_empty()).then(|| format!("{{{}}}", named.join(",")))
+    }
+
+    /// Returns the identity fields of the records around that one, or their first field.
+    fn outer_identities(&self) -> Vec<String> {
+        let outer = self.tokens.outer_records().filter_map(|start| self.short_fields(start, Span::new(0, 0)));
+        let shown = outer.filter_map(|(fields, identity)| {
+            let named: Vec<&str> =
+                identity.iter().filter_map(|at| fields.get(*at).map(String::as_str)).collect();
+            let shown = if named.is_empty() { fields.first()?.clone() } else { named.join(",") };
+            Some(format!("{{{shown}}}"))
+        });
+        shown.take(MAX_OUTER_RECORDS).collect()
+    }
+
+    /// Returns the short members of the object at an offset but one with this value, and the indices of those that identify it.
+    fn short_fields(&self, start: u32, value: Span) -> Option<(Vec<String>, Vec<usize>)> {
+        let start = start as usize;
         let near =
             self.text.get(start..self.text.floor_char_boundary(start.saturating_add(MAX_OBJECT_BYTES)))?;
         let mut reader = JsonReader::new(near);
         reader.enter_object().ok()?;
-        let mut record = String::from("{");
-        let (mut fields, mut members) = (0, 0);
-        while fields < MAX_FIELDS
+        let (mut fields, mut identity, mut members) = (Vec::new(), Vec::new(), 0);
+        while identity.len() < MAX_FIELDS
             && members < MAX_MEMBERS
             && let Ok(Some(key)) = reader.next_key()
             && let Ok(member) = reader.skip()
@@ -249,14 +275,13 @@ impl<'a> IdentityWalk<'a> {
             {
                 continue;
             }
-            let entry = format!("{{{}:{spelled}}}", key.slice(near));
-            if ListProfile::record_fields(&entry).iter().any(|field| field.rank <= FieldRank::Status) {
-                record.push_str(if record.len() > 1 { "," } else { "" });
-                record.push_str(&entry[1..entry.len() - 1]);
-                fields += 1;
+            let entry = format!("{}:{spelled}", key.slice(near));
+            let ranked = ListProfile::record_fields(&format!("{{{entry}}}"));
+            if ranked.iter().any(|field| field.rank <= FieldRank::Status) {
+                identity.push(fields.len());
             }
+            fields.push(entry);
         }
-        record.push('}');
-        (fields > 0).then_some(record)
+        Some((fields, identity))
     }
 }

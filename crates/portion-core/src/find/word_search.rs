@@ -55,7 +55,7 @@ fn match_item(scope: &SearchScope<'_>, unit: &SearchUnit) -> String {
             target.has_byte_offsets,
         ),
         (UnitLocation::Record(item, hit), _) => {
-            target.records.as_ref().map_or_else(String::new, |records| records.match_item(item, hit))
+            target.records.as_ref().map_or_else(String::new, |records| records.match_item(item, hit, false))
         }
         (UnitLocation::Value(item), _) => item.clone(),
         (UnitLocation::Passage(..), _) => String::new(),

@@ -1,6 +1,7 @@
 //! Parses the gateway's own parameters (controls) out of a call's arguments; the other arguments keep their
 //! bytes.
 
+use portion_core::paging::PagingRole;
 use portion_core::policy::Policy;
 use portion_core::view::{ControlNames, Request, ViewError};
 use portion_gateway::call::Fault;
@@ -30,6 +31,20 @@ pub(super) fn argument_names(text: &str, arguments: Span) -> Vec<String> {
         .take(MAX_ARGUMENT_NAMES)
         .map(|m| unescape(m.key.slice(text)).chars().take(64).collect())
         .collect()
+}
+
+/// Returns a cursor that the gateway `has_issued`: the value of `cursor`, or of an argument with the name of one.
+pub(super) fn cursor_argument(
+    text: &str,
+    arguments: Span,
+    has_issued: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let is_cursor = |member: &Member| {
+        PagingRole::of(&unescape(member.key.slice(text))) == Some(PagingRole::Cursor)
+            && walk::kind(text, member.value) == JsonKind::String
+    };
+    let members = walk::members(text, arguments).into_iter().filter(is_cursor);
+    members.map(|member| unescape(member.value.slice(text))).find(|value| has_issued(value))
 }
 
 /// Removes the controls for whose names `ours` returns true from the arguments. If one is written in another way, that

@@ -131,6 +131,11 @@ pub(crate) fn build(
             catalogue.aliases.push((other.name.to_owned(), Arc::clone(main)));
         }
     }
+    // A text has no items but its entries, or its lines.
+    if catalogue.table("items").is_none() {
+        let of_text = ["entries", "lines"].iter().find_map(|name| catalogue.table(name)).cloned();
+        catalogue.aliases.extend(of_text.map(|table| ("items".to_owned(), table)));
+    }
     // Under another name if the payload has a table `fields`.
     let name = if catalogue.table("fields").is_none() { "fields" } else { "portion_fields" };
     let source = FieldsSource(catalogue.tables.clone());

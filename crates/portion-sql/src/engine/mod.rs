@@ -87,7 +87,10 @@ impl QueryRun<'_> {
                 drop(statement);
                 let is_empty =
                     (answer.row_count == 0 || answer.is_blank) && !opened.usage.columns.has_redacted();
-                let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
+                let explain = || {
+                    let texts = self.text_columns();
+                    empty::explain_empty(&opened.connection, &prepared, self.query.params, &texts)
+                };
                 let empty_reason = is_empty.then(explain).flatten();
                 let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
                 let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
@@ -132,7 +135,7 @@ impl QueryRun<'_> {
             .or_else(|| hints::other_lists(sql, self.catalogue))
             .or_else(|| hints::only_row(sql, self.catalogue))
             .or_else(unlisted)
-            .or_else(|| renamed.first().map(|(given, column)| format!("{given} is read as {column}")))
+            .or_else(|| hints::read_as(self, renamed))
     }
 
     /// Returns what to write if the statement compared a text with a number, as which people would read the text.

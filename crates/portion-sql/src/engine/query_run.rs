@@ -11,7 +11,7 @@ use rusqlite::{Error, Statement};
 use super::connection::QueryConnection;
 use crate::catalogue::Catalogue;
 use crate::cell::Cell;
-use crate::column::ColumnDef;
+use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{ComparedType, TableUse, TimeUnit, Tree, is_alias, is_compared_value, word_offsets};
 use crate::error::quote_identifier;
 use crate::limits::{QueryDeadline, QueryLimits};
@@ -107,6 +107,8 @@ impl<'a> QueryRun<'a> {
     }
 }
 
+/// Most columns in which a text is looked for that is not in the one of a condition.
+const MAX_TEXT_COLUMNS: usize = 32;
 /// Most attempts to read a statement in other dialects.
 const MAX_READINGS: usize = 3;
 
@@ -179,7 +181,7 @@ impl QueryRun<'_> {
                     }
                 }
             }
-            let meant = |name: &str| self.column_meant(name);
+            let meant = |table: &str, name: &str| self.column_meant(table, name);
             let Some((better, names)) = repair_spelling(&error, &sql, meant) else {
                 return Err(self.explain(error));
             };
@@ -238,10 +240,15 @@ impl QueryRun<'_> {
         })
     }
 
-    /// Returns the only column of the tables which the statement reads that differs from a name in nothing but case and
-    /// separators.
-    fn column_meant(&self, name: &str) -> Option<String> {
-        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
+    /// Returns the only column of a table, or of all which the statement reads, that differs from a name in nothing but case and
+    /// separators, or has a path that ends in such a name: `location.latitude` for `latitude`. `table`: what is before the
+    /// name.
+    fn column_meant(&self, table: &str, name: &str) -> Option<String> {
+        let uses = self.table_uses();
+        let is_table = |used: &&TableUse| used.alias.eq_ignore_ascii_case(table);
+        let named = uses.iter().find(is_table);
+        let read = named.map_or(uses, std::slice::from_ref);
+        let tables = read.iter().filter_map(|used| self.catalogue.table(&used.table));
         let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
         let columns = rows.iter().flat_map(|rows| rows.columns().iter());
         let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
@@ -252,10 +259,31 @@ impl QueryRun<'_> {
         };
         let variants: Vec<&str> = visible.clone().filter(is_variant).collect();
         let mut exact = variants.iter().filter(|column| column.starts_with(name));
-        match (variants.len(), exact.next(), exact.next()) {
-            (2.., Some(column), None) => Some((*column).to_owned()),
-            _ => equivalent_name(name, visible).map(str::to_owned),
+        if let (2.., Some(column), None) = (variants.len(), exact.next(), exact.next()) {
+            return Some((*column).to_owned());
         }
+        // The column of an object that does not exist is not that of another one.
+        let may_be_nested = table.is_empty() || named.is_some();
+        let ends_in_name = |column: &&str| equivalent_name(name, column.rsplit('.').next()).is_some();
+        let nested = || {
+            let mut nested = visible.clone().filter(ends_in_name);
+            nested.next().filter(|_| may_be_nested && nested.next().is_none())
+        };
+        equivalent_name(name, visible.clone()).or_else(nested).map(str::to_owned)
+    }
+
+    /// Returns the names of the columns with texts that the caller may see, of the tables which the statement reads.
+    pub(super) fn text_columns(&self) -> Vec<String> {
+        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
+        let rows = tables.filter_map(|table| table.open(&self.deadline));
+        let is_text = |column: &&ColumnDef| {
+            !column.is_hidden && column.kinds.are_texts() && column.redaction == Redaction::Unredacted
+        };
+        let names = |rows: Arc<OpenTable>| {
+            let columns = rows.columns().iter().filter(is_text).map(|column| quote_identifier(&column.name));
+            columns.collect::<Vec<_>>()
+        };
+        rows.flat_map(names).take(MAX_TEXT_COLUMNS).collect()
     }
 
     fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
@@ -343,11 +371,12 @@ fn quote_text(sql: &str, at: usize, quoted: &str) -> Option<String> {
 }
 
 /// Returns the statement with another name in place of a column that was not found, the part of that column that is replaced,
-/// and the other name: of `guest_name`, `guestName`. `column_meant` returns the column that a name means.
+/// and the other name: of `guest_name`, `guestName`. `column_meant` returns the column that a name means after that of a table,
+/// which may be empty.
 pub(crate) fn repair_spelling(
     error: &Error,
     sql: &str,
-    column_meant: impl Fn(&str) -> Option<String>,
+    column_meant: impl Fn(&str, &str) -> Option<String>,
 ) -> Option<(String, (String, String))> {
     let Error::SqlInputError { msg, offset, .. } = error else { return None };
     let name = msg.strip_prefix("no such column: ").filter(|name| !name.contains('"'))?;
@@ -359,9 +388,9 @@ pub(crate) fn repair_spelling(
         return None;
     }
     // The whole name, or what is after the name or alias of a table.
-    let after_table = name.split_once('.').map(|(_, column)| column);
-    let (wrong, right) =
-        std::iter::once(name).chain(after_table).find_map(|wrong| Some((wrong, column_meant(wrong)?)))?;
+    let (wrong, right) = std::iter::once(("", name))
+        .chain(name.split_once('.'))
+        .find_map(|(table, wrong)| Some((wrong, column_meant(table, wrong)?)))?;
     let (start, end) = (at + name.len() - wrong.len(), at + name.len());
     let repaired = format!("{}{}{}", sql.get(..start)?, quote_identifier(&right), sql.get(end..)?);
     Some((repaired, (wrong.to_owned(), right)))

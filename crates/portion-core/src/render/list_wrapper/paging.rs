@@ -10,6 +10,7 @@ use portion_json::span::Span;
 use portion_text::names;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
+use crate::paging::PagingRole;
 use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
@@ -112,12 +113,16 @@ pub(in crate::render) fn leads_to_page(rows: OrderedList<'_>, member: &Member) -
 /// Returns the member that leads to the next page, with a comma before it, where the upstream has left it out at the end of its
 /// own page.
 pub(in crate::render) fn added_member(rows: OrderedList<'_>, page: &ServedPage<'_>) -> Option<String> {
-    let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
-    let is_missing = is_http
-        && rows.list.leaves_out_end(rows.text)
-        && rows.list.upstream_page(rows.text, true).is_none_or(|page| page.next_member.is_none());
-    let link = page.link_to(page.place_of(PageRole::Next).filter(|_| is_missing)?, LinkForm::Url)?;
-    Some(format!(",\"@odata.nextLink\":{}", quote(&link)))
+    let place = page.place_of(PageRole::Next)?;
+    let (name, form) = if rows.list.leaves_out_end(rows.text) {
+        let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
+        ("@odata.nextLink", Some(LinkForm::Url).filter(|_| is_http)?)
+    } else {
+        (page.name_of_next()?, LinkForm::Cursor)
+    };
+    let is_missing = rows.list.upstream_page(rows.text, true).is_none_or(|page| page.next_member.is_none());
+    let link = page.link_to(Some(place).filter(|_| is_missing)?, form)?;
+    Some(format!(",{}:{}", quote(name), quote(&link)))
 }
 
 /// Returns a text with the whole list in it and its paging members rewritten.
@@ -359,6 +364,19 @@ impl<'a> ServedPage<'a> {
         }
     }
 
+    fn has_cursor_argument(&self) -> bool {
+        self.target.paging_arguments.iter().any(|argument| argument.role() == Some(PagingRole::Cursor))
+    }
+
+    /// Returns the name of the member with the next value of an argument for a token: `nextPageToken`.
+    fn name_of_next(&self) -> Option<&'static str> {
+        self.target.paging_arguments.iter().find_map(|argument| match argument.name.as_str() {
+            "pageToken" => Some("nextPageToken"),
+            "page_token" => Some("next_page_token"),
+            _ => None,
+        })
+    }
+
     fn cursor_at(&self, item: u64) -> Option<CursorToken> {
         let target = self.target;
         let (part, ordinal) = (target.part_index as u16, target.portion_index.saturating_add(1));
@@ -378,8 +396,11 @@ impl<'a> ServedPage<'a> {
                 let origin = if form == LinkForm::Url { origin } else { "" };
                 Some(format!("{origin}{path}?cursor={}", cursor.as_str()))
             }
-            // A tool of the upstream takes a cursor of the gateway only where that pages for it.
-            (FollowUpCall::Tool(_), _) => self.is_whole_list.then(|| cursor.as_str().to_owned()),
+            // A tool takes a cursor of the gateway where that pages for it, and in its own argument for a cursor.
+            (FollowUpCall::Tool(_), _) => {
+                let takes_cursor = self.is_whole_list || self.has_cursor_argument();
+                takes_cursor.then(|| cursor.as_str().to_owned())
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::paging::PagingArgument;
+use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::view::{CONTROLS, ControlNames, Request};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PageSource, PagedCall, PagingNames, with_argument};
@@ -132,9 +132,9 @@ impl McpProcessor {
         let mut caller = caller.with_arguments(&canonical);
         caller.page_source = Some(Arc::clone(&source));
         // A cursor of the tool's own selects one of its pages.
-        let is_own_cursor = names.page.as_deref() == Some("cursor");
-        let is_ours = |cursor: &String| !is_own_cursor || self.gateway.has_issued(&caller.scope, cursor);
-        let cursor = request.cursor.clone().filter(is_ours);
+        let own_cursor = names.page.as_deref().filter(|_| matches!(pushdown.style, PagingStyle::Cursor(_)));
+        let is_own = own_cursor.is_some_and(|name| text_of_argument(&own, name).is_some());
+        let cursor = request.cursor.clone().filter(|_| !is_own);
         let call = PagedCall {
             tool: endpoint.name.clone(),
             arguments: base,
@@ -149,7 +149,13 @@ impl McpProcessor {
         let properties = self.paging_properties(&endpoint);
         let attempts = attempts.map(|call| {
             let arguments = call.first_arguments();
-            let paging = if call.is_own() { arguments_of_call(&arguments, &properties) } else { Vec::new() };
+            let paging = if call.is_own() {
+                arguments_of_call(&arguments, &properties)
+            } else {
+                // A page that the gateway chose may be all there is, and be served in parts.
+                let arguments = properties.iter().map(|property| &property.argument);
+                arguments.filter(|own| own.role() == Some(PagingRole::Cursor)).cloned().collect()
+            };
             Attempt { params: first_params(place, &arguments), paging: paging.into(), call }
         });
         let attempts = attempts.collect();

@@ -85,9 +85,11 @@ impl McpProcessor {
             caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
         }
         let structured = self.structured_form(&caller, &endpoint);
-        let cursor = walk::string_member(text, arguments, "cursor");
-        let has_issued =
-            cursor.as_deref().is_some_and(|cursor| self.gateway.has_issued(&caller.scope, cursor));
+        let issued = controls::cursor_argument(text, arguments, |cursor| {
+            self.gateway.has_issued(&caller.scope, cursor)
+        });
+        let has_issued = issued.is_some();
+        let cursor = issued.clone().or_else(|| walk::string_member(text, arguments, "cursor"));
         let (mut caller, endpoint) = if has_issued {
             (caller, endpoint)
         } else {
@@ -95,8 +97,9 @@ impl McpProcessor {
         };
         let (split, owns_cursor) =
             self.split_tool_controls(splice, (text, arguments), &caller, &endpoint, has_issued);
-        let cursor = cursor.filter(|_| owns_cursor);
+        let cursor = cursor.filter(|_| has_issued || owns_cursor);
         let split = split.and_then(|(mut request, canonical)| {
+            request.cursor = issued.or(request.cursor);
             let paging = self.call_paging(&canonical, &mut request, &caller, &endpoint)?;
             Ok((request, canonical, paging))
         });
