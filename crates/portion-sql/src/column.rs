@@ -128,7 +128,10 @@ impl ColumnDef {
     pub(crate) fn with_form(mut self, learner: &FormLearner) -> Self {
         // Texts beside arrays and objects stay texts.
         if !self.kinds.intersects(ValueKinds::CONTAINER) {
-            self.form = learner.form_among(self.kinds.intersects(ValueKinds::NUMERIC));
+            let has_numbers = self.kinds.intersects(ValueKinds::NUMERIC);
+            let has_marks = self.kinds.intersects(ValueKinds::TEXT) && learner.is_empty();
+            self.form =
+                if has_numbers && has_marks { ColumnForm::Number } else { learner.form_among(has_numbers) };
         }
         self.has_codes = learner.has_codes();
         self.has_number_codes = learner.has_number_codes();

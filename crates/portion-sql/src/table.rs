@@ -121,7 +121,7 @@ impl OpenTable {
             Cell::Real(number) if number.fract() == 0.0 => number as i64,
             _ => return (cell, false),
         };
-        if self.missing.position(number).is_some() { (Cell::Null, true) } else { (cell, false) }
+        if self.missing.has(number, &def.name) { (Cell::Null, true) } else { (cell, false) }
     }
 
     /// Returns true if the values of a column are kept once they were decoded.

@@ -59,6 +59,11 @@ pub(crate) trait TableRows: Send + Sync {
     fn overlong_row_count(&self) -> usize {
         0
     }
+
+    /// Returns the number of rows that may be none of the table, and the first of them; `None` without such rows.
+    fn odd_rows(&self) -> Option<(usize, String)> {
+        None
+    }
 }
 
 /// Rows that are kept as they were found, with a function for their cells.

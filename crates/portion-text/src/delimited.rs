@@ -34,6 +34,10 @@ pub struct DelimitedFormat {
     pub has_header: bool,
     /// Offset of the first row, after comments.
     pub start: usize,
+    /// True if quotes around cells are none of their text. A program that does not quote may begin a cell with one.
+    pub is_quoted: bool,
+    /// True if cells are padded with spaces.
+    pub is_padded: bool,
 }
 
 /// Detects delimited text that is neither a log nor a pipe table: nine in ten rows have as many cells as the first one. Two
@@ -51,11 +55,46 @@ pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
     if start > 0 && chunker.kind() != TextKind::Table {
         return None;
     }
-    [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| detect_delimiter(sample, start, delimiter))
+    [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| {
+        let plain =
+            DelimitedFormat { delimiter, has_header: false, start, is_quoted: false, is_padded: false };
+        let is_quoted = quotes_close(&text[start..], delimiter)
+            || delimiter != b'\t' && detect_delimiter(sample, plain).is_none();
+        detect_delimiter(sample, DelimitedFormat { is_quoted, ..plain })
+    })
 }
 
-fn detect_delimiter(sample: &str, start: usize, delimiter: u8) -> Option<DelimitedFormat> {
-    let mut rows = DelimitedReader::new_at(sample, start, delimiter);
+/// Returns true if each quote that begins a cell has another one that ends it.
+fn quotes_close(text: &str, delimiter: u8) -> bool {
+    let bytes = text.as_bytes();
+    let is_edge = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at)).is_none_or(|b| *b == delimiter || matches!(b, b'\n' | b'\r'))
+    };
+    let mut at = 0;
+    while let Some(found) = memchr::memchr(b'"', &bytes[at..]) {
+        let open = at + found;
+        at = open + 1;
+        if !is_edge(open.checked_sub(1)) {
+            continue;
+        }
+        loop {
+            let Some(found) = memchr::memchr(b'"', &bytes[at..]) else { return false };
+            at += found + 1;
+            if bytes.get(at) != Some(&b'"') {
+                break;
+            }
+            at += 1;
+        }
+        if !is_edge(Some(at)) {
+            return false;
+        }
+    }
+    true
+}
+
+fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFormat> {
+    let delimiter = format.delimiter;
+    let mut rows = format.reader(sample);
     let header = rows.next_row()?;
     let names: Vec<&str> = header.cells().collect();
     let width = names.len();
@@ -92,10 +131,11 @@ fn detect_delimiter(sample: &str, start: usize, delimiter: u8) -> Option<Delimit
     if is_running && (is_like_rows || !has_numbers) || is_like_rows && width < 3 {
         return None;
     }
+    let is_padded = delimiter == b'\t' && names.iter().filter(|name| name.ends_with(' ')).count() * 2 > width;
     (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
-        delimiter,
         has_header: has_header && !is_like_rows,
-        start,
+        is_padded,
+        ..format
     })
 }
 
@@ -120,9 +160,20 @@ fn without_digits(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl DelimitedFormat {
+    /// Creates a format of rows without a header, at the start of a text.
+    pub fn of_rows(delimiter: u8) -> Self {
+        Self { delimiter, has_header: false, start: 0, is_quoted: true, is_padded: false }
+    }
+
     /// Returns a reader of the rows, the first one included.
     pub fn reader(self, text: &str) -> DelimitedReader<'_> {
-        DelimitedReader::new_at(text, self.start, self.delimiter)
+        let reader = ReaderBuilder::new().delimiter(self.delimiter).quoting(self.is_quoted).build();
+        DelimitedReader { text, offset: self.start, reader, is_padded: self.is_padded }
+    }
+
+    /// Returns a reader of one row of the text.
+    pub fn row_reader(self, row: &str) -> DelimitedReader<'_> {
+        Self { start: 0, ..self }.reader(row)
     }
 
     /// Returns the names of the columns, and the rows below them. A row that repeats the names, as at the top of a page, is none.
@@ -184,6 +235,16 @@ impl DelimitedRow {
         std::str::from_utf8(self.text.get(start..*self.ends.get(at)?)?).ok()
     }
 
+    /// Returns the row without white space around its cells.
+    fn trimmed(self) -> Self {
+        let mut trimmed = Self { text: Vec::new(), ends: Vec::new(), span: self.span };
+        for cell in self.cells() {
+            trimmed.text.extend_from_slice(cell.trim().as_bytes());
+            trimmed.ends.push(trimmed.text.len());
+        }
+        trimmed
+    }
+
     /// Yields all cells.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|at| self.cell(at).unwrap_or_default())
@@ -195,18 +256,11 @@ pub struct DelimitedReader<'a> {
     text: &'a str,
     offset: usize,
     reader: Reader,
+    is_padded: bool,
 }
 
-impl<'a> DelimitedReader<'a> {
-    /// Creates a reader at the start of a text.
-    pub fn new(text: &'a str, delimiter: u8) -> Self {
-        Self::new_at(text, 0, delimiter)
-    }
-
-    fn new_at(text: &'a str, offset: usize, delimiter: u8) -> Self {
-        Self { text, offset, reader: ReaderBuilder::new().delimiter(delimiter).build() }
-    }
-}
+/// The line below rows in a block of code.
+const FENCE: &[u8] = b"```";
 
 impl DelimitedReader<'_> {
     /// Returns the next row.
@@ -230,7 +284,10 @@ impl DelimitedReader<'_> {
         row.text.truncate(written);
         row.ends.truncate(ended);
         row.span = Span::new(start, self.offset);
-        Some(row)
+        if row.len() == 1 && row.text == FENCE {
+            return None;
+        }
+        Some(if self.is_padded { row.trimmed() } else { row })
     }
 }
 
@@ -262,6 +319,28 @@ mod tests {
             n => format!("  {n} | n{n}"),
         };
         check(psql, None);
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_is_text() {
+        let check = |text: &str, count: usize, second: &str| {
+            let format = detect(text, chunker_for(text)).expect("a table");
+            let (_, rows) = format.columns_and_rows(text);
+            let rows: Vec<_> = rows.collect();
+            assert_eq!((rows.len(), rows[1].cell(1)), (count, Some(second)), "{text}");
+        };
+        check("id\ttitle\tn\n1\ta\t1\n2\t\"b\t2\n3\tc\t3\n", 3, "\"b");
+        check("id\ttitle\tn\n1\ta\t1\n2\t\"b\" c\t2\n3\tc\t3\n", 3, "\"b\" c");
+        check("id\ttitle\tn\n1\ta\t1\n2\t\"b\nc\"\t2\n3\tc\t3\n", 3, "b\nc");
+        check("id,title,n\n1,a,1\n2,\"b, c\",2\n3,c,3\n", 3, "b, c");
+        check("id,title,n\n1,a,1\n2,\"b,2\n3,c,3\n", 3, "\"b");
+        check(
+            "NAME  \tSTATUS  \tN\na     \tok      \t1\nb     \tfailed  \t2\nc     \tok      \t3\n",
+            3,
+            "failed",
+        );
+        check("Rows:\n\n```csv\nid,title,n\n1,a,1\n2,b,2\n3,c,3\n```\n", 3, "b");
+        check("sep=,\nid,title,n\n1,a,1\n2,b,2\n3,c,3\n", 3, "b");
     }
 
     #[test]

@@ -81,8 +81,8 @@ impl FieldStats {
 
     /// Sets the codes of missing values.
     pub(super) fn set_missing_codes(&mut self, codes: &MissingCodes) {
-        self.missing_counts = vec![0; codes.as_slice().len()];
-        self.missing_codes = codes.clone();
+        self.missing_codes = codes.of_column(&self.path);
+        self.missing_counts = vec![0; self.missing_codes.as_slice().len()];
     }
 
     /// Returns the number of records with a code of a missing value.

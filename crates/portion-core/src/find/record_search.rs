@@ -22,7 +22,7 @@ const MAX_FALLBACK_FIELDS: usize = 3;
 /// Longest value shown among a record's fields, in bytes.
 const MAX_SHORT_BYTES: usize = 160;
 /// Longest record that is shown whole, in bytes.
-const MAX_WHOLE_RECORD_BYTES: usize = 400;
+const MAX_WHOLE_RECORD_BYTES: usize = 256;
 
 /// Fields of a record to show.
 #[derive(Clone, Debug)]

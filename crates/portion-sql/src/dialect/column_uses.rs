@@ -17,6 +17,8 @@ pub(crate) enum ColumnUse {
     Equal,
     /// Equal to a text that stands for a missing value.
     Missing,
+    /// Not equal to a text.
+    Unlike,
     /// Compared with a number by `<` or `>`.
     Number,
     /// Computed with, added up, or averaged.
@@ -145,6 +147,9 @@ impl Visitor for Uses {
                     if *op == BinaryOperator::Eq && literal(right).is_some_and(is_missing) {
                         self.add(left, ColumnUse::Missing);
                     }
+                    if *op == BinaryOperator::NotEq && literal(right).is_some() {
+                        self.add(left, ColumnUse::Unlike);
+                    }
                     self.add_comparison(left, right, false);
                     self.add_comparison(right, left, false);
                 }
@@ -159,9 +164,23 @@ impl Visitor for Uses {
                 if !negated && values.iter().any(|value| literal(value).is_some_and(is_missing)) {
                     self.add(expr, ColumnUse::Missing);
                 }
+                if *negated && values.iter().any(|value| literal(value).is_some()) {
+                    self.add(expr, ColumnUse::Unlike);
+                }
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
+                let mut inner = &**expr;
+                while let Expr::Nested(nested) = inner {
+                    inner = nested;
+                }
+                if let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = inner
+                    && literal(right).is_some()
+                {
+                    self.add(left, ColumnUse::Unlike);
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())

@@ -1,5 +1,7 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
+use std::collections::HashSet;
+
 use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number};
 use portion_text::timestamp::month_number;
 
@@ -15,6 +17,14 @@ use crate::{dialect, functions};
 
 /// Maximum texts that are looked at for a date, and characters of an example.
 const MAX_SAMPLES: usize = 51;
+/// Fewest rows of a table with a row of totals, and the part by which a total may differ, which is rounded.
+const MIN_TOTAL_ROWS: usize = 6;
+const TOTAL_TOLERANCE: f64 = 1e-6;
+/// Most members of objects that are named.
+const MAX_MEMBERS: usize = 3;
+/// Most units of the numbers of a column, and characters of one.
+const MAX_UNITS: usize = 4;
+const MAX_UNIT_CHARS: usize = 12;
 const MAX_EXAMPLE_CHARS: usize = 30;
 
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
@@ -34,9 +44,15 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Missing => missing_hint(&table, at),
-                ColumnUse::Equal | ColumnUse::Sum => number_hint(run, &table, at, column_use),
+                _ if column.kinds.intersects(ValueKinds::CONTAINER) && !column.is_record => {
+                    Some(container_hint(run, &table, at))
+                }
+                ColumnUse::Unlike => None,
+                ColumnUse::DateRange if let Some(hint) = offset_hint(&table, at) => Some(hint),
+                ColumnUse::Equal => number_hint(&table, at, column_use),
+                ColumnUse::Sum => total_hint(&table, at).or_else(|| number_hint(&table, at, column_use)),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
-                    let numbers = || number_hint(run, &table, at, column_use);
+                    let numbers = || number_hint(&table, at, column_use);
                     let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
                     match order_hint(&table, at) {
                         Order::Told(hint) => Some(hint),
@@ -100,23 +116,57 @@ fn shortened(text: &str) -> String {
     text.chars().take(MAX_EXAMPLE_CHARS).collect::<String>().replace('\'', "''")
 }
 
+/// Returns a hint for a column with arrays or objects, which are compared as JSON texts.
+fn container_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize) -> String {
+    let column = &table.columns()[at];
+    let name = quote_identifier(&column.name);
+    let has_arrays = column.kinds.intersects(ValueKinds::ARRAY);
+    if column.kinds.intersects(ValueKinds::NUMERIC) {
+        let others = if has_arrays { "arrays" } else { "objects" };
+        return format!(
+            "{name} has {others}, too, which are greater than all numbers: add WHERE typeof({name}) IN ('integer', 'real')"
+        );
+    }
+    if has_arrays {
+        return format!("{name} has arrays; {}", hints::array_hint(run.catalogue, Some(&column.name)));
+    }
+    let is_member = |other: &&ColumnDef| {
+        let inner = other.name.strip_prefix(&*column.name).and_then(|rest| rest.strip_prefix('.'));
+        inner.is_some_and(|inner| !inner.contains('.')) && !other.kinds.intersects(ValueKinds::CONTAINER)
+    };
+    let members = table.columns().iter().filter(is_member).map(|member| quote_identifier(&member.name));
+    let members: Vec<String> = members.take(MAX_MEMBERS).collect();
+    let members = if members.is_empty() { "a member of them".to_owned() } else { members.join(", ") };
+    format!("{name} has objects: use {members}")
+}
+
+/// Returns a hint for a column of numbers the last of which is the sum of the others: the row of totals of a report.
+fn total_hint(table: &OpenTable, at: usize) -> Option<String> {
+    let (mut sum, mut last, mut count) = (0.0, 0.0, 0);
+    let _ = table.find_in_column(at, HINT_ROWS, |cell| {
+        let number = match cell {
+            Cell::Integer(n) => n as f64,
+            Cell::Real(n) => n,
+            Cell::Text(_) | Cell::Null => return None,
+        };
+        (sum, last, count) = (sum + number, number, count + 1);
+        None::<()>
+    });
+    let is_total = table.len() <= HINT_ROWS
+        && count >= MIN_TOTAL_ROWS
+        && last != 0.0
+        && (sum - 2.0 * last).abs() <= TOTAL_TOLERANCE * last.abs();
+    let name = quote_identifier(&table.columns()[at].name);
+    is_total.then(|| {
+        format!("{name} of the last row is the sum of the others: add WHERE _index < {}", table.len() - 1)
+    })
+}
+
 /// Returns a hint for a column that is used as a number.
-fn number_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
+fn number_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
     let column = &table.columns()[at];
     let name = quote_identifier(&column.name);
     let is_computed = column_use != ColumnUse::Order;
-    if column.kinds.intersects(ValueKinds::CONTAINER) {
-        if column.kinds.intersects(ValueKinds::NUMERIC)
-            || !is_computed && !column.kinds.intersects(ValueKinds::ARRAY)
-        {
-            return None;
-        }
-        return Some(if column.kinds.intersects(ValueKinds::ARRAY) {
-            format!("{name} has arrays; {}", hints::array_hint(run.catalogue, Some(&column.name)))
-        } else {
-            format!("{name} has objects: use a member of them")
-        });
-    }
     // A number equals the texts that are written for it.
     if column_use == ColumnUse::Equal
         || !column.kinds.intersects(ValueKinds::TEXT)
@@ -260,11 +310,14 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
     if column.is_numeric() || column.form.is_numeric() {
         return None;
     }
-    let samples = first_texts(table, at);
+    let samples = first_texts(table, at, MAX_SAMPLES);
     let first = samples.first()?;
     let example = shortened(first);
     let is_time = matches!(column.form, ColumnForm::Time(_));
     if is_time || samples.iter().any(|text| functions::is_date(text.trim())) {
+        if let Some(hint) = offset_hint(table, at) {
+            return Some(hint);
+        }
         let is_readable = column_use == ColumnUse::Date || functions::is_iso_date(first.trim());
         return (!is_readable).then(|| {
             format!("SQLite's date functions do not read '{example}': write to_timestamp({name}) in place of {name}")
@@ -277,14 +330,30 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
     Some(format!("{name} has texts; '{example}' {advice}"))
 }
 
-/// Returns the first texts of a column.
-fn first_texts(table: &OpenTable, at: usize) -> Vec<String> {
+/// Returns a hint for a column of times that are not in UTC, in which they are compared and taken apart.
+fn offset_hint(table: &OpenTable, at: usize) -> Option<String> {
+    let column = &table.columns()[at];
+    let first = first_texts(table, at, 1).pop()?;
+    let offset = offset_of(first.trim()).filter(|_| matches!(column.form, ColumnForm::Time(_)))?;
+    let name = quote_identifier(&column.name);
+    Some(format!("days and hours of {name} are those of UTC; as written: datetime({name}, '{offset}')"))
+}
+
+/// Returns the offset of a time that is not in UTC: `-05:00`.
+fn offset_of(time: &str) -> Option<&str> {
+    let (clock, offset) = time.split_at_checked(time.len().checked_sub(6)?)?;
+    let is_offset = offset.starts_with(['+', '-']) && offset.as_bytes().get(3) == Some(&b':');
+    (is_offset && clock.contains(':') && offset.contains(|c: char| matches!(c, '1'..='9'))).then_some(offset)
+}
+
+/// Returns the first texts of a column, at most `max`.
+fn first_texts(table: &OpenTable, at: usize, max: usize) -> Vec<String> {
     let mut texts = Vec::new();
     let _ = table.find_in_column(at, HINT_ROWS, |cell| {
         if let Cell::Text(text) = cell {
             texts.push(text.into_owned());
         }
-        (texts.len() == MAX_SAMPLES).then_some(())
+        (texts.len() == max).then_some(())
     });
     texts
 }
@@ -310,7 +379,8 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
     if column.form != ColumnForm::Text || !column.kinds.are_texts() {
         return Order::Unknown;
     }
-    let mut samples = first_texts(table, at);
+    // The order of few texts may be right by chance.
+    let mut samples = first_texts(table, at, HINT_ROWS);
     let Some(first) = samples.first().map(|first| first.trim().to_owned()) else { return Order::Unknown };
     let name = quote_identifier(&column.name);
     let by_time = |call: String| {
@@ -348,8 +418,11 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
     let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'): use {parts}");
     let use_numbers =
         |a: &str, b: &str| advice(table, at, &format!("{name} sorts as text ('{a}' before '{b}')"));
+    let units: HashSet<String> =
+        samples.iter().filter_map(|text| Some(number_and_unit(text)?.1)).take(MAX_SAMPLES).collect();
+    let measures = || if units.len() <= MAX_UNITS { by_parts(measure_parts, &use_numbers) } else { None };
     by_parts(version_parts, &use_parts)
-        .or_else(|| by_parts(measure_parts, &use_numbers))
+        .or_else(measures)
         .or_else(|| by_parts(duration_parts, &|a, b| format!("{name} sorts as text ('{a}' before '{b}')")))
         .unwrap_or(Order::Unknown)
 }
@@ -400,7 +473,7 @@ fn measure_parts(text: &str) -> Option<Vec<i64>> {
     let (number, unit) = number_and_unit(text)?;
     let number: f64 = number.replace(',', "").parse().ok()?;
     let before = text[..text.find(|c: char| c.is_ascii_digit())?].trim_end_matches(['-', '+']);
-    let is_unit = (1..=6).contains(&unit.chars().count()) && !unit.contains([' ', ':', '/']);
+    let is_unit = unit.chars().count() <= MAX_UNIT_CHARS && !unit.contains([':', '/']);
     let is_before = before.is_empty() || before.ends_with(' ') && before.len() == 4;
     (is_unit && is_before).then(|| vec![(number * 1e3) as i64])
 }

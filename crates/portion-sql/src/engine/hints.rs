@@ -181,13 +181,21 @@ pub(super) fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
     Some(format!("items has one row; the elements of {} are items('*/{name}')", quote_identifier(&list.name)))
 }
 
-/// Says that values of separated rows may stand below other names, because a row has more of them than there are columns.
-pub(super) fn overlong_rows(run: &QueryRun<'_>) -> Option<String> {
+/// Says that separated rows have more values than columns, so that values may stand below other names, or that some may be none of
+/// the table.
+pub(super) fn uneven_rows(run: &QueryRun<'_>) -> Option<String> {
     run.table_uses().iter().find_map(|used| {
-        let count = run.catalogue.table(&used.table)?.opened()?.rows().overlong_row_count();
+        let table = run.catalogue.table(&used.table)?.opened()?;
+        let count = table.rows().overlong_row_count();
+        if count > 0 {
+            let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+            return Some(format!(
+                "{rows} more values than columns, so values may be in other columns: see lines"
+            ));
+        }
+        let (count, first) = table.rows().odd_rows()?;
         let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
-        (count > 0)
-            .then(|| format!("{rows} more values than columns, so values may be in other columns: see lines"))
+        Some(format!("{rows} fewer values than columns, and may be none of the table ('{first}')"))
     })
 }
 

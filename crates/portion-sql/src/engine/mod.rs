@@ -124,7 +124,7 @@ impl QueryRun<'_> {
         let consequence = "a sum or cast counts it as 0, by its first digits, or as NULL";
         let unread = opened.usage.unread.hint("number", consequence);
         let unread = unread.or_else(|| opened.usage.unread_dates.hint("date", "it is read as NULL"));
-        hints::overlong_rows(self)
+        hints::uneven_rows(self)
             .or_else(|| self.tree().and_then(dialect::impossible_condition))
             .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))

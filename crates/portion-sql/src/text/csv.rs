@@ -7,7 +7,7 @@ use portion_core::snapshot::Slice;
 use portion_json::scan::quote;
 use portion_json::span::Span;
 use portion_text::column_form::{ColumnForm, FormLearner};
-use portion_text::delimited::{DelimitedFormat, DelimitedReader, DelimitedRow};
+use portion_text::delimited::{DelimitedFormat, DelimitedRow};
 use portion_text::document_table::DocumentTable;
 use portion_text::names::UniqueNames;
 
@@ -24,21 +24,25 @@ pub(crate) struct CsvSource {
 
 struct CsvRows {
     text: Slice,
-    delimiter: u8,
+    format: DelimitedFormat,
     rows: Vec<Span>,
     columns: Vec<ColumnDef>,
     /// Number of cells of the longest row.
     max_width: usize,
     overlong_row_count: usize,
+    /// Number of rows that may be none of the table, and the first of them: of one cell, or shorter than the others at the end.
+    odd_rows: (usize, usize),
 }
 
 impl RowSource for CsvSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let (names, rows) = self.format.columns_and_rows(&self.text);
-        Some(Arc::new(CsvRows::read(&self.text, self.format.delimiter, &names, rows, deadline)?))
+        Some(Arc::new(CsvRows::read(&self.text, self.format, &names, rows, deadline)?))
     }
 }
 
+/// Most characters of a row that a hint shows.
+const MAX_SHOWN_CHARS: usize = 40;
 /// Separator of the cells of a table in a document.
 const CELL_SEPARATOR: char = '\u{1f}';
 
@@ -69,10 +73,10 @@ impl RowSource for DocumentTableSource {
             }
             text.push('\n');
         }
-        let (text, delimiter) = (Slice::new(text), CELL_SEPARATOR as u8);
-        let mut reader = DelimitedReader::new(&text, delimiter);
+        let (text, format) = (Slice::new(text), DelimitedFormat::of_rows(CELL_SEPARATOR as u8));
+        let mut reader = format.reader(&text);
         let rows = std::iter::from_fn(|| reader.next_row());
-        Some(Arc::new(CsvRows::read(&text, delimiter, &names, rows, deadline)?))
+        Some(Arc::new(CsvRows::read(&text, format, &names, rows, deadline)?))
     }
 }
 
@@ -80,7 +84,7 @@ impl CsvRows {
     /// Keeps the places of all rows, and learns the forms of the columns.
     fn read(
         text: &Slice,
-        delimiter: u8,
+        format: DelimitedFormat,
         names: &[String],
         records: impl Iterator<Item = DelimitedRow>,
         deadline: &QueryDeadline,
@@ -89,7 +93,9 @@ impl CsvRows {
         let mut columns: Vec<ColumnDef> =
             names.iter().map(|name| ColumnDef::new(unique.unique(name), ValueKinds::default(), 0)).collect();
         let mut learners = vec![FormLearner::default(); columns.len()];
-        let (mut rows, mut max_width, mut overlong_row_count) = (Vec::new(), columns.len(), 0);
+        let (mut rows, mut max_width) = (Vec::new(), columns.len());
+        let (mut overlong_row_count, mut single, mut short_end) = (0, (0, 0), (0, 0));
+        let add = |odd: &mut (usize, usize), at| *odd = (odd.0 + 1, if odd.0 == 0 { at } else { odd.1 });
         for record in records {
             for ((column, learner), cell) in columns.iter_mut().zip(&mut learners).zip(record.cells()) {
                 column.present_count += usize::from(!cell.is_empty());
@@ -99,6 +105,14 @@ impl CsvRows {
             let width = record.len() - usize::from(has_empty_end);
             max_width = max_width.max(width);
             overlong_row_count += usize::from(width > columns.len());
+            if width == 1 && columns.len() > 2 {
+                add(&mut single, rows.len());
+            }
+            if width < columns.len() {
+                add(&mut short_end, rows.len());
+            } else {
+                short_end = (0, 0);
+            }
             rows.push(record.span);
             if should_stop_at(rows.len(), deadline) {
                 return None;
@@ -106,7 +120,9 @@ impl CsvRows {
         }
         set_cell_forms(&mut columns, &learners, rows.len());
         ColumnDef::push_record_columns(&mut columns, &mut unique, rows.len());
-        Some(Self { text: text.clone(), delimiter, rows, columns, max_width, overlong_row_count })
+        let text = text.clone();
+        let odd_rows = single.max(short_end);
+        Some(Self { text, format, rows, columns, max_width, overlong_row_count, odd_rows })
     }
 }
 
@@ -160,6 +176,13 @@ impl TableRows for CsvRows {
         self.overlong_row_count
     }
 
+    fn odd_rows(&self) -> Option<(usize, String)> {
+        let (count, first) = self.odd_rows;
+        let first = self.rows.get(first).filter(|_| count > 0)?;
+        let shown = first.slice(&self.text).trim().chars().take(MAX_SHOWN_CHARS).collect();
+        Some((count, shown))
+    }
+
     fn source_text(&self) -> Slice {
         self.text.clone()
     }
@@ -175,17 +198,19 @@ impl TableRows for CsvRows {
         row.owned_text.clear();
         let Some(span) = self.rows.get(at) else { return };
         let written = span.slice(&self.text);
-        if memchr::memchr(b'"', written.as_bytes()).is_none() {
+        if !self.format.is_quoted || memchr::memchr(b'"', written.as_bytes()).is_none() {
             let line = written.trim_matches(['\r', '\n']);
             let mut start =
                 span.start as usize + (written.len() - written.trim_start_matches(['\r', '\n']).len());
-            for cell in line.split(char::from(self.delimiter)) {
-                row.spans.push(Span::new(start, start + cell.len()));
+            for cell in line.split(char::from(self.format.delimiter)) {
+                let before = if self.format.is_padded { cell.len() - cell.trim_start().len() } else { 0 };
+                let len = if self.format.is_padded { cell.trim().len() } else { cell.len() };
+                row.spans.push(Span::new(start + before, start + before + len));
                 start += cell.len() + 1;
             }
             return;
         }
-        let record = DelimitedReader::new(written, self.delimiter).next_row().unwrap_or_default();
+        let record = self.format.row_reader(written).next_row().unwrap_or_default();
         let mut start = 0;
         for end in &record.ends {
             row.spans.push(Span::new(start, *end));

@@ -197,7 +197,13 @@ fn is_level(bare: &str) -> bool {
         [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b'/', b'A'..=b'Z' | b'a'..=b'z', ..]
     );
     let is_start = |starts: &[&str]| starts.iter().any(|start| bare.starts_with(start));
-    known && (tied || upper && apart) || letter || is_start(CONSOLE_LEVELS) || is_start(KEY_PREFIXES)
+    // A word that messages begin with, too.
+    let is_log = word.eq_ignore_ascii_case("log") && matches!(next, Some(']' | ':'));
+    is_log
+        || known && (tied || upper && apart)
+        || letter
+        || is_start(CONSOLE_LEVELS)
+        || is_start(KEY_PREFIXES)
 }
 
 /// Matches an IPv4 address followed by something else, or a time in brackets after a name.

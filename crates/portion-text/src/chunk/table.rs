@@ -56,11 +56,14 @@ impl Chunker for TableChunker {
     }
 }
 
+/// Longest line that introduces rows, in bytes.
+const MAX_INTRODUCTION_BYTES: usize = 200;
 /// Largest preamble, in bytes.
 const MAX_PREAMBLE_BYTES: usize = 16 << 10;
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 
-/// Returns the offset of the first row: after lines that begin with `#`, and blank ones among them. It is 0 without such lines.
+/// Returns the offset of the first row: after lines that begin with `#`, `sep=` or a fence, a line that ends with a colon, and
+/// blank ones among them. It is 0 without such lines.
 ///
 /// A line `#id,name` right above the rows is their header.
 ///
@@ -75,7 +78,7 @@ pub fn first_row_start(text: &str) -> usize {
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut comment = None;
     for line in text[at..].split_inclusive('\n') {
-        let is_comment = line.starts_with('#');
+        let is_comment = line.starts_with('#') || is_introduction(line);
         let is_blank = comment.is_some() && line.trim().is_empty();
         if !is_comment && !is_blank {
             return match comment {
@@ -93,6 +96,15 @@ pub fn first_row_start(text: &str) -> usize {
         }
     }
     0
+}
+
+/// Returns true for a line that introduces the rows below it: `sep=;`, `Query returned 40 rows:`, or the start of a block of code.
+fn is_introduction(line: &str) -> bool {
+    let line = line.trim_end();
+    line.len() <= MAX_INTRODUCTION_BYTES
+        && (line.starts_with("sep=")
+            || line.starts_with("```")
+            || line.ends_with(':') && !line.contains(DELIMITERS))
 }
 
 /// Returns true if a comment has a name for each cell of the row below it.

@@ -135,6 +135,11 @@ impl FormLearner {
         self.numbers.is_none() && self.times.is_none() && !self.are_booleans
     }
 
+    /// Returns true if there is no text but those that stand for missing values.
+    pub fn is_empty(&self) -> bool {
+        self.text_count == 0
+    }
+
     /// Returns true if a text may look like a number without being one in the form of the column.
     pub fn has_codes(&self) -> bool {
         self.has_codes || self.numbers.as_ref().is_some_and(|numbers| numbers.form(false) == ColumnForm::Text)
@@ -318,6 +323,8 @@ mod tests {
             &["9", "N/A", ".", "-", "8"],
             &["329.5", "99.25"],
             &["1234567890123456789"],
+            &["0.0123", "5e-08", "1.25e-05", "0.00012345678901234567"],
+            &["1.230e-05", "9.100e-12"],
         ] {
             check(numbers, ColumnForm::Number);
         }

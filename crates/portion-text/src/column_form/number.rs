@@ -23,6 +23,8 @@ impl std::fmt::Display for CellNumber {
 
 /// Most digits of a number: a 64-bit float holds no more.
 const MAX_DIGITS: usize = 17;
+/// Largest number of signs of a number that are none of these digits: zeros before them, and the point.
+const MAX_LEADING_ZEROS: usize = 7;
 /// Digits after the point that no part of a version has.
 const MIN_FLOAT_DECIMALS: usize = 4;
 /// Fewest digits of a text with signs between them that is a telephone number, and most bytes of a code.
@@ -34,8 +36,10 @@ const CURRENCIES: [char; 6] = ['$', '€', '£', '¥', '₹', '₩'];
 const UNITS: [&str; 5] = ["%", "\u{2030}", "°C", "°F", "°"];
 /// Letters behind amounts of money, and what they multiply by.
 const SCALES: [(char, f64); 4] = [('K', 1e3), ('M', 1e6), ('B', 1e9), ('T', 1e12)];
-/// White space that separates thousands.
-const THOUSANDS_SPACES: [char; 4] = [' ', '\u{a0}', '\u{2009}', '\u{202f}'];
+/// White space and apostrophes that separate thousands.
+const THOUSANDS_SPACES: [char; 6] = [' ', '\u{a0}', '\u{2009}', '\u{202f}', '\'', '\u{2019}'];
+/// Longest number with an exponent, in bytes.
+const MAX_SCIENTIFIC_BYTES: usize = 26;
 
 /// Facts about the numbers of a column, all of which can still be read in one of these ways.
 #[derive(Clone, Debug)]
@@ -88,6 +92,7 @@ impl NumberFacts {
         let was = (self.are_plain, self.are_amounts, self.are_commas);
         let is_plain = plain_number(text).is_some();
         let digits = text.strip_prefix('-').unwrap_or(text);
+        let is_scientific = is_plain && text.contains(['e', 'E']);
         let fraction = digits.split_once('.').map(|(_, fraction)| fraction);
         let amount = if is_plain { Some("") } else { amount_currency(text) };
         let is_comma = decimal_comma(text).is_some();
@@ -104,7 +109,8 @@ impl NumberFacts {
             (Some(sign), None) => self.currency = Some(sign.to_owned()),
             (Some(sign), Some(first)) => self.are_amounts &= first == sign,
         }
-        if is_plain {
+        self.has_float |= is_scientific;
+        if is_plain && !is_scientific {
             match fraction {
                 None => self.has_whole = true,
                 Some(fraction) => {
@@ -168,17 +174,25 @@ fn is_float(text: &str, fraction: &str) -> bool {
         || whole_digits > 2 && whole_digits != 4
 }
 
-/// Returns the number of a text that is written in canonical form, so that `007` stays text.
+/// Returns the number of a text that is written in canonical form, so that `007` stays text. An exponent has a sign: `1e5` is a
+/// code.
 ///
 /// ```
 /// use portion_text::column_form::{CellNumber, plain_number};
 ///
 /// assert_eq!(plain_number("-12"), Some(CellNumber::Integer(-12)));
+/// assert_eq!(plain_number("5e-08"), Some(CellNumber::Real(5e-8)));
 /// assert_eq!(plain_number("007"), None);
 /// ```
 pub fn plain_number(text: &str) -> Option<CellNumber> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.len() > MAX_DIGITS + 3 {
+    if let Some((mantissa, exponent)) = digits.split_once(['e', 'E']) {
+        let power = exponent.strip_prefix(['-', '+']).filter(|power| is_digits(power))?;
+        let is_number =
+            plain_number(mantissa).is_some() && power.len() <= 3 && text.len() <= MAX_SCIENTIFIC_BYTES;
+        return is_number.then(|| text.parse().ok().filter(|n: &f64| n.is_finite()).map(CellNumber::Real))?;
+    }
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.len() > MAX_DIGITS + MAX_LEADING_ZEROS {
         return None;
     }
     let (whole, fraction) =
@@ -189,7 +203,10 @@ pub fn plain_number(text: &str) -> Option<CellNumber> {
     match fraction {
         None => text.parse().ok().map(CellNumber::Integer),
         Some(fraction) if is_digits(fraction) => {
-            let significant = whole.trim_start_matches('0').len() + fraction.len();
+            let significant = match whole {
+                "0" => fraction.trim_start_matches('0').len(),
+                whole => whole.len() + fraction.len(),
+            };
             (significant <= MAX_DIGITS).then(|| text.parse().ok().map(CellNumber::Real))?
         }
         Some(_) => None,
@@ -275,11 +292,11 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
             rest = after.trim_start();
         }
     }
-    let code = rest
-        .rsplit_once(' ')
-        .filter(|(_, code)| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase()));
-    if let Some((before, code)) = code {
+    let is_code = |code: &str| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());
+    if let Some((before, code)) = rest.rsplit_once(' ').filter(|(_, code)| is_code(code)) {
         (rest, currency) = (before, code);
+    } else if let Some((code, after)) = rest.split_once(' ').filter(|(code, _)| is_code(code)) {
+        (rest, currency) = (after, code);
     }
     let scale = SCALES.iter().find_map(|(letter, scale)| Some((rest.strip_suffix(*letter)?, *scale)));
     let scale = scale.filter(|_| !currency.is_empty()).map(|(before, scale)| {
@@ -299,8 +316,7 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
     if groups.len() == 1 {
         groups = whole.split(THOUSANDS_SPACES).collect();
     }
-    let is_grouped = groups.iter().all(|group| is_digits(group))
-        && (groups.len() == 1 || groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3));
+    let is_grouped = groups.iter().all(|group| is_digits(group)) && are_thousands(&groups);
     let is_code = whole.len() > 1 && whole.starts_with('0');
     let digit_count = text.bytes().filter(u8::is_ascii_digit).count();
     if signs > 1
@@ -323,6 +339,13 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
         (CellNumber::Real(n), Some(scale)) => CellNumber::Real(n * scale),
     };
     Some((number, currency))
+}
+
+/// Returns true for the groups of digits of a number: of three, or, as in India, of two before the last three.
+fn are_thousands(groups: &[&str]) -> bool {
+    let [first, middle @ .., last] = groups else { return true };
+    let are_of = |length: usize| first.len() <= 3 && middle.iter().all(|group| group.len() == length);
+    last.len() == 3 && (are_of(3) || are_of(2))
 }
 
 /// Returns the rest of a text behind the sign of a currency, which may have letters before it: `R$`, `US$`.
@@ -378,6 +401,13 @@ mod tests {
             ("$1.5M", Some(1.5e6)),
             ("-$2K", Some(-2000.0)),
             ("US$ 1,400", Some(1400.0)),
+            ("CHF 1\u{2019}400.50", Some(1400.5)),
+            ("1'400'000", Some(1.4e6)),
+            ("\u{20b9}3,00,993.00", Some(300_993.0)),
+            ("12,34,56,789", Some(123_456_789.0)),
+            ("1,23,45", None),
+            ("300,99,093", Some(30_099_093.0)),
+            ("5'11", None),
             ("+15", None),
             ("12K", None),
             ("(-5)", None),

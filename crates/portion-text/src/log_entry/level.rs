@@ -9,9 +9,9 @@ pub enum LogLevel {
     Trace,
     /// `DEBUG`, `FINE`.
     Debug,
-    /// `INFO`.
+    /// `INFO`, `LOG`.
     Info,
-    /// `NOTICE`.
+    /// `NOTICE`, `NOTE`.
     Notice,
     /// `WARN`, `WARNING`.
     Warn,
@@ -50,7 +50,8 @@ impl LogLevel {
             b'I' => {
                 &[("INFO", Self::Info), ("I", Self::Info), ("INF", Self::Info), ("INFORMATION", Self::Info)]
             }
-            b'N' => &[("NOTICE", Self::Notice)],
+            b'L' => &[("LOG", Self::Info)],
+            b'N' => &[("NOTICE", Self::Notice), ("NOTE", Self::Notice)],
             b'P' => &[("PANIC", Self::Fatal)],
             b'S' => &[("SEVERE", Self::Error)],
             b'T' => &[("TRACE", Self::Trace), ("TRCE", Self::Trace)],
@@ -147,13 +148,19 @@ fn is_level(near: &str, ahead: &str, word: &Range<usize>, first: bool) -> bool {
     if level.eq_ignore_ascii_case("fail") {
         return is_leading && level == "fail" && next == b':';
     }
+    let is_bracketed = matches!(last, b'[' | b'(' | b'<' | b'|' | b':' | b'/')
+        && matches!(next, b']' | b')' | b'>' | b'|' | b'/');
+    // Words that messages have, too.
+    if ["log", "note"].iter().any(|word| level.eq_ignore_ascii_case(word)) {
+        let is_upper = level.bytes().all(|b| b.is_ascii_uppercase());
+        return is_bracketed && first
+            || next == b':' && (is_leading || is_upper && matches!(last, b' ' | b'\t'));
+    }
     let is_tied = matches!(last, b'_' | b'-' | b'"' | b'\'' | b'$')
         || matches!(next, b'_' | b'=' | b'.' | b'(' | b'"' | b'\'')
         || next == b'-' && beyond.is_ascii_alphanumeric()
         || !last.is_ascii()
         || !next.is_ascii();
-    let is_bracketed = matches!(last, b'[' | b'(' | b'<' | b'|' | b':' | b'/')
-        && matches!(next, b']' | b')' | b'>' | b'|' | b'/');
     let is_upper = level.bytes().all(|b| b.is_ascii_uppercase());
     let is_prefix = matches!(last, b' ' | b'\t') && next == b':';
     !is_tied && (is_upper || is_bracketed || is_leading || is_prefix)

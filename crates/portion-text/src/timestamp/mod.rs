@@ -240,6 +240,9 @@ fn fixed_offset(text: &str) -> Option<i64> {
     }
     let text =
         text.strip_suffix(']').and_then(|rest| rest.split_once('[')).map_or(text, |(offset, _)| offset);
+    let text =
+        text.strip_suffix(')').and_then(|rest| rest.split_once(" (")).map_or(text, |(offset, _)| offset);
+    let text = text.strip_prefix("GMT").or_else(|| text.strip_prefix("UTC")).unwrap_or(text);
     let (sign, rest) = match text.chars().next()? {
         '+' => (1, &text[1..]),
         '-' => (-1, &text[1..]),

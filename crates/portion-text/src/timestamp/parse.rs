@@ -7,17 +7,19 @@ const MAX_BYTES: usize = 80;
 
 impl Timestamp {
     /// Parses ISO 8601, with a space or `T`; also `2024/5/1`, `2024年5月1日`, `01 May 2024`, `01-May-24`, `May 1, 2024`,
-    /// `May 2024`, and the forms of logs: `Sun Dec 04 04:47:44 2005`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
+    /// `May 2024`, and the forms of programs: `Sun Dec 04 04:47:44 2005`, with an offset behind it in git, `Sun Dec 04 2005 04:47:44
+    /// GMT+0000 (…)`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_BYTES {
             return None;
         }
-        let (date, rest) = iso_date(text)
+        let found = iso_date(text)
             .or_else(|| year_last(text))
             .or_else(|| named_month(text))
             .or_else(|| month_in_slashes(text))
             .or_else(|| compact_date(text))
-            .or_else(|| basic_date(text))?;
+            .or_else(|| basic_date(text));
+        let Some((date, rest)) = found else { return Self::parse_before_offset(text) };
         if !(1..=12).contains(&date.month) || !(1..=date.days_of_month()).contains(&date.day) {
             return None;
         }
@@ -35,6 +37,12 @@ impl Timestamp {
         let local =
             Self { seconds: timestamp.seconds + seconds, nanos, is_date: false, separator, is_zoned: false };
         if zone.is_empty() { Some(local) } else { local.in_zone(zone) }
+    }
+
+    /// Parses `Sun Dec 04 04:47:44 2005 +0100`: the offset stands behind the year.
+    fn parse_before_offset(text: &str) -> Option<Self> {
+        let (local, offset) = text.rsplit_once(' ').filter(|(_, word)| word.starts_with(['+', '-']))?;
+        Self::parse(local).filter(|local| !local.is_date && !local.is_zoned)?.in_zone(offset)
     }
 
     /// Parses ISO 8601 with year, month and day: `2024-05-01`, `2024-05-01 10:20`, `2024-05-01T10:20:30.5+02:00`.
@@ -236,6 +244,11 @@ mod tests {
         check("Dec 4 04:47:44 2005", Some("2005-12-04 04:47:44"));
         check("Sun Aug 31 00:29:15 +0000 2014", Some("2014-08-31 00:29:15Z"));
         check("Sun Aug 31 01:29:15 +0200 2014", Some("2014-08-30 23:29:15Z"));
+        check("Sun Aug 31 01:29:15 2014 +0200", Some("2014-08-30 23:29:15Z"));
+        check(
+            "Sun Aug 31 2014 01:29:15 GMT+0200 (Central European Summer Time)",
+            Some("2014-08-30 23:29:15Z"),
+        );
         check("22/Jan/2019:03:56:14 +0330", Some("2019-01-22 00:26:14Z"));
         check("22/Jan/2019:03:56:14", Some("2019-01-22 03:56:14"));
         check("081109 203615", Some("2008-11-09 20:36:15"));

@@ -144,8 +144,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "CODES",
-        doc: "Numbers that stand for missing values: [-1=missing, -3=suppressed]. They are NULL in SQL, \
-              and no part of facts",
+        doc: "Numbers that stand for missing values: [-1=missing except grade, -3=suppressed]. They are NULL \
+              in SQL, and no part of facts; a column with the word after except has the number as a value",
         flag: CliFlag::Disabled,
         ..PAYLOADS
     },

@@ -114,11 +114,11 @@ pub(in crate::render) fn leads_to_page(rows: OrderedList<'_>, member: &Member) -
 /// own page.
 pub(in crate::render) fn added_member(rows: OrderedList<'_>, page: &ServedPage<'_>) -> Option<String> {
     let place = page.place_of(PageRole::Next)?;
-    let (name, form) = if rows.list.leaves_out_end(rows.text) {
-        let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
-        ("@odata.nextLink", Some(LinkForm::Url).filter(|_| is_http)?)
-    } else {
-        (page.name_of_next()?, LinkForm::Cursor)
+    let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
+    let (name, form) = match page.name_of_next() {
+        Some(name) => (name, LinkForm::Cursor),
+        None if is_http && rows.list.leaves_out_end(rows.text) => ("@odata.nextLink", LinkForm::Url),
+        None => return None,
     };
     let is_missing = rows.list.upstream_page(rows.text, true).is_none_or(|page| page.next_member.is_none());
     let link = page.link_to(Some(place).filter(|_| is_missing)?, form)?;

@@ -33,17 +33,17 @@ fn values_are_searched_without_escapes() {
     check(
         GUESTS,
         "café",
-        r#"1 {"searched":"text"} [{"path":"/result/2","in":"note","item":{"id":12,"name":"Cy \"the\" key","note":"caf\u00e9"}}]"#,
+        r#"1 {"searched":"text"} [{"path":"/result/2","in":"note","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}}]"#,
     );
     check(
         GUESTS,
         "\"the\"",
-        r#"1 {"searched":"text"} [{"path":"/result/2","in":"name","item":{"id":12,"name":"Cy \"the\" key"}}]"#,
+        r#"1 {"searched":"text"} [{"path":"/result/2","in":"name","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}}]"#,
     );
     check(
         GUESTS,
         "Lisbon Alfama",
-        r#"1 {"searched":"text"} [{"path":"/result/2","in":"guest.city","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama"}}}]"#,
+        r#"1 {"searched":"text"} [{"path":"/result/2","in":"guest.city","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}}]"#,
     );
     check(
         GUESTS,
@@ -54,7 +54,7 @@ fn values_are_searched_without_escapes() {
     check(
         GUESTS,
         "/^ca.é$/",
-        r#"1 {"searched":"regex"} [{"path":"/result/2","in":"note","item":{"id":12,"name":"Cy \"the\" key","note":"caf\u00e9"}}]"#,
+        r#"1 {"searched":"regex"} [{"path":"/result/2","in":"note","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}}]"#,
     );
     check(GUESTS, "null", r#"0 {"searched":"text"} []"#);
 }
@@ -64,7 +64,7 @@ fn exact_matches_come_first() {
     check(
         GUESTS,
         "12",
-        r#"2 {"searched":"text","exact":1} [{"path":"/result/2","in":"id","item":{"id":12,"name":"Cy \"the\" key"}},{"path":"/result/0","in":"price","item":{"id":1,"name":"Ana","price":120.50}}]"#,
+        r#"2 {"searched":"text","exact":1} [{"path":"/result/2","in":"id","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}},{"path":"/result/0","in":"price","item":{"id":1,"name":"Ana","price":120.50}}]"#,
     );
 }
 

@@ -47,7 +47,7 @@ fn table(text: &str, span: Span) -> Option<DocumentTable> {
     } else {
         None
     };
-    let count = || 1 + below().filter(|row| !row.cells.is_empty()).count();
+    let count = || 1 + below().filter(|row| !row.cells.is_empty() && !row.is_in_foot).count();
     let row_count = read.map_or_else(count, |rows| rows.len());
     (row_count > 1).then_some(DocumentTable { span, format: TableFormat::Html(header), row_count })
 }
@@ -71,7 +71,7 @@ pub(super) fn rows(
         // A cell that spans a row of data is a heading of the rows below it, and stands once.
         let is_heading = at >= header.count && row.cells.len() == 1;
         let cells = grid.expand(text, &row, is_heading)?;
-        if row.cells.is_empty() {
+        if row.cells.is_empty() || row.is_in_foot {
             continue;
         }
         if at < header.count {
@@ -93,6 +93,8 @@ pub struct HtmlRow {
     pub cells: Vec<HtmlCell>,
     /// True if it is in a `<thead>`.
     pub is_in_head: bool,
+    /// True if it is in a `<tfoot>`: a summary of the rows.
+    pub is_in_foot: bool,
     /// Number of its group, which no cell spans beyond.
     group: usize,
 }
@@ -123,13 +125,21 @@ struct HtmlRows<'a> {
     end: usize,
     row: Option<HtmlRow>,
     is_in_head: bool,
+    is_in_foot: bool,
     group: usize,
 }
 
 impl<'a> HtmlRows<'a> {
     fn new(text: &'a str, table: Span) -> Self {
         let end = table.end as usize;
-        Self { tags: HtmlTags::new(text, table.range()), end, row: None, is_in_head: false, group: 0 }
+        let tags = HtmlTags::new(text, table.range());
+        Self { tags, end, row: None, is_in_head: false, is_in_foot: false, group: 0 }
+    }
+
+    /// Returns a row without cells at this place.
+    fn empty_row(&self) -> HtmlRow {
+        let Self { is_in_head, is_in_foot, group, .. } = *self;
+        HtmlRow { cells: Vec::new(), is_in_head, is_in_foot, group }
     }
 
     /// Ends the last cell of the row, unless it ended before.
@@ -140,8 +150,8 @@ impl<'a> HtmlRows<'a> {
     }
 
     fn begin_cell(&mut self, tag: &HtmlTag<'_>) {
-        let (is_in_head, group) = (self.is_in_head, self.group);
-        let row = self.row.get_or_insert_with(|| HtmlRow { cells: Vec::new(), is_in_head, group });
+        let empty = self.empty_row();
+        let row = self.row.get_or_insert(empty);
         let CellSpan { columns, rows } = CellSpan::of_tag(tag.content);
         row.cells.push(HtmlCell {
             content: tag.end..self.end,
@@ -169,13 +179,12 @@ impl Iterator for HtmlRows<'_> {
                 }
                 continue;
             }
-            let (is_in_head, group) = (self.is_in_head, self.group);
+            let begun = (!is_group && !tag.is_closing).then(|| self.empty_row());
             if is_group {
                 self.is_in_head = tag.is("thead") && !tag.is_closing;
+                self.is_in_foot = tag.is("tfoot") && !tag.is_closing;
                 self.group += 1;
             }
-            let begun =
-                (!is_group && !tag.is_closing).then(|| HtmlRow { cells: Vec::new(), is_in_head, group });
             if let Some(row) = std::mem::replace(&mut self.row, begun) {
                 return Some(row);
             }

@@ -23,8 +23,10 @@ pub(super) fn is_header(line: &str) -> bool {
             && word.chars().all(|c| c.is_alphanumeric() || "_-/()%#:.".contains(c))
             && !word.ends_with(['.', ':'])
     };
+    // Tabs separate values themselves.
     let mut words = line.split_whitespace();
-    line.trim().contains("  ") && words.clone().count() > 1 && words.all(is_name) || is_in_capitals(line)
+    !line.contains('\t') && line.trim().contains("  ") && words.clone().count() > 1 && words.all(is_name)
+        || is_in_capitals(line)
 }
 
 fn is_in_capitals(line: &str) -> bool {
