@@ -14,8 +14,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataMode::NAMES),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "Replies that get a notice: when-shaped, those with something left out; full, the same with \
-              all facts in text; always, all replies",
+        doc: "Replies with a notice: when-shaped, those with something left out; full, these with all \
+              facts in text; always, all",
         ..REPLIES
     },
     Key {
@@ -31,8 +31,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataStyle::NAMES),
         default: "camel",
         value_name: "STYLE",
-        doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count, current_page, \
-              page_size, has_more, next_page)",
+        doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count)",
         ..REPLIES
     },
     Key {
@@ -49,8 +48,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(RowStyle::NAMES),
         default: "objects",
         value_name: "HOW",
-        doc: "Form of records in text: objects, as received; auto, a table if it costs less, but not in \
-              portion http; tables, like auto, and in portion http as well",
+        doc: "Form of records in text: objects, as received; auto, a table if it costs less, except in \
+              portion http; tables, in portion http too",
         ..REPLIES
     },
     Key {
@@ -58,8 +57,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FirstRows::NAMES),
         default: "page",
         value_name: "WHAT",
-        doc: "Content of a first reply that does not fit, beside its description: page, what fits; \
-              sample, a few records that differ, or lines",
+        doc: "Content of a first reply that does not fit: page, what fits; sample, a few records that \
+              differ, or lines",
         ..REPLIES
     },
     Key {
@@ -79,7 +78,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "BOOL",
         doc: "Answer an equal call from a kept result, whatever part it selects; auto: if the endpoint is \
-              marked read-only",
+              read-only",
         ..REPLIES
     },
     Key {
@@ -106,8 +105,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "100",
         value_name: "PERCENT",
-        doc: "Percent of sessions whose replies are shaped; a shaped session stays shaped if the share \
-              grows",
+        doc: "Percent of sessions whose replies are shaped; a session stays shaped if the share grows",
         ..ROLLOUT
     },
     Key {
@@ -116,8 +114,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none", "shadow"],
         default: "none",
         value_name: "HOW",
-        doc: "Experiment: none; shadow, relay replies unchanged and record what shaping would serve; or \
-              {split: 50}, shape that percentage of sessions",
+        doc: "Experiment: none; shadow, relay replies and record what shaping would serve; or {split: 50}, \
+              shape that percentage of sessions",
         ..ROLLOUT
     },
     Key {
@@ -133,7 +131,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "SIZE",
-        doc: "Replies above this size are shaped even if they would be relayed unchanged; none: no limit",
+        doc: "Size above which replies are shaped in any case; none: no limit",
         ..ROLLOUT
     },
     Key {
@@ -141,8 +139,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Allow programs to request unchanged results up to unshapedByteLimit: by \
-              _meta[\"io.portion/whole\"], the header X-Portion-Whole, or preset code",
+        doc: "Allow programs whole results up to unshapedByteLimit: by _meta[\"io.portion/whole\"], the \
+              header X-Portion-Whole, or preset code",
         ..ROLLOUT
     },
     Key {

@@ -19,8 +19,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["full", "trim", "lazy"]),
         default: "full",
         value_name: "STYLE",
-        doc: "Detail of the tool list: full, trim (first sentences, schemas without noise) or lazy (one \
-              line per tool, and a tool that describes the others)",
+        doc: "Detail of the tool list: full, trim (first sentences, shorter schemas) or lazy (a line per \
+              tool, and a tool that describes them)",
         ..TOOLS
     },
     Key {
@@ -29,8 +29,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["lists", "all", "none"],
         default: "lists",
         value_name: "TOOLS",
-        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query on tools that \
-              return lists, query on others that read), all, none, or names",
+        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query where lists \
+              return, query on others that read), all, none, or names",
         ..TOOLS
     },
     Key {
@@ -39,8 +39,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "query",
         value_name: "NAME",
-        doc: "Argument by which the first call of a tool, or a request over HTTP, asks a query; none: \
-              there is none",
+        doc: "Argument by which a first call, or a request over HTTP, asks a query; none: there is none",
         ..TOOLS
     },
     Key {
@@ -106,8 +105,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "login",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Logins at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, \
-              scope: SCOPES, callbackPort: PORT}, all optional (see docs/transports.md)",
+        doc: "Logins at the server, all optional: {clientId: ID, clientSecret: '${SECRET}', \
+              clientMetadataUrl: URL, scope: SCOPES, callbackPort: PORT}",
         ..SERVERS
     },
     Key {
@@ -128,16 +127,16 @@ pub(super) static KEYS: &[Key] = &[
         name: "openapi",
         kind: ValueKind::TextOrUrl,
         value_name: "FILE",
-        doc: "OpenAPI document of a REST API, relative to the configuration file: its operations become \
-              tools; url is then the base URL of the API",
+        doc: "OpenAPI document of a REST API, relative to the file: its operations become tools; url is \
+              the base URL of the API",
         ..SERVERS
     },
     Key {
         name: "tools",
         kind: ValueKind::Tools,
         value_name: "MAP",
-        doc: "Tools of a REST API: {NAME: {description: TEXT, request: GET /path, parameters: MAP}}; url \
-              is its base URL (see docs/rest.md)",
+        doc: "Tools of a REST API at url (docs/rest.md): {NAME: {description: TEXT, request: GET /path, \
+              parameters: MAP}}",
         ..SERVERS
     },
     Key {

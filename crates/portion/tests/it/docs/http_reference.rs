@@ -13,7 +13,7 @@ const FILE: &str = "docs/reference/http.md";
 const HEAD: &str = "\
 # HTTP reference
 
-A test writes this page from the code. [REST APIs](../rest.md) explains the first part, [Telemetry](../telemetry.md) the second.
+A test writes this page. [REST APIs](../rest.md) explains the first part, [Telemetry](../telemetry.md) the second.
 
 ## Requests to `portion http`
 
