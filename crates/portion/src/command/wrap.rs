@@ -73,7 +73,7 @@ pub(crate) struct Options {
     login_timeout: Option<Duration>,
     #[command(flatten)]
     rest: RestArgs,
-    /// Base URL of the REST API (default: that of the document or the configuration)
+    /// Base URL of the REST API, instead of the described one
     #[arg(long, value_name = "URL", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
     /// Serve health, metrics and the dashboard at this address

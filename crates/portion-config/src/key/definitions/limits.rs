@@ -194,7 +194,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "NAME",
         doc: "Client whose limits replies stay below: auto, the connected one, if it is known; none; code, \
-              no limits, for callers that are programs (see allowWhole); or the name of a client",
+              no limits, for callers that are programs; or the name of a client",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -212,7 +212,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Factor,
         default: "1",
         value_name: "FACTOR",
-        doc: "Factor for every token count, rounded to a thousandth; portion calibrate computes it",
+        doc: "Factor for every token count, as portion calibrate computes it",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -231,7 +231,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, YEAR_SECONDS),
         default: "10m",
         value_name: "TIME",
-        doc: "Time that a result is kept after its last cursor was issued; the default of wrap is 1h",
+        doc: "Time that a result is kept after its last cursor was issued; with wrap 1h",
         ..RETENTION
     },
     Key {

@@ -46,7 +46,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "PATH",
-        doc: "Place of the list in a result: a JSON Pointer or a dotted path; auto: detected",
+        doc: "Place of the list in a result, a JSON Pointer or a dotted path; auto: detected",
         ..PAYLOADS
     },
     Key {

@@ -55,8 +55,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["none", "bearer", "jwt", "passthrough"]),
         default: "none",
         value_name: "METHOD",
-        doc: "Authentication of callers: none, bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
-              issuer) or passthrough (the only upstream checks the credentials of each request)",
+        doc: "Authentication of callers: none, bearer (tokenHashes), jwt (JSON Web Tokens of an issuer) or \
+              passthrough (by the only upstream)",
         ..LISTENERS
     },
     Key {
@@ -141,7 +141,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, 3600),
         default: "30s",
         value_name: "TIME",
-        doc: "Time for running requests to finish after a termination signal; new requests are refused",
+        doc: "Time for running requests after a termination signal; new ones are refused",
         ..LISTENERS
     },
     Key {
@@ -150,8 +150,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off", "auto"],
         default: "auto",
         value_name: "FILE",
-        doc: "File for the records of requests (sizes and codes, never content): auto, in the user's data \
-              directory; a file; or off",
+        doc: "File for records of requests, never content: auto, in the user's data directory; a file; or \
+              off",
         ..LOG
     },
     Key {
@@ -178,8 +178,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "1",
         value_name: "PERCENT",
-        doc: "Percent of replies whose tokens are counted again after sending; small replies and endpoints \
-              with wrong estimates always are",
+        doc: "Percent of replies whose tokens are counted again after sending; small replies and wrong \
+              estimates always are",
         is_reloadable: true,
         ..LOG
     },

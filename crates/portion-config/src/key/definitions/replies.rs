@@ -39,8 +39,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(EnvelopeMode::NAMES),
         default: "auto",
         value_name: "HOW",
-        doc: "Form of a reply: auto, that of the result; wrap, one JSON object with the content and the \
-              notice",
+        doc: "Form of a reply: auto, that of the result; wrap, one JSON object with content and notice",
         ..REPLIES
     },
     Key {
@@ -67,8 +66,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "BOOL",
-        doc: "Accept limit, cursor and fields as arguments of calls to the endpoint; auto: if its schema \
-              allows them",
+        doc: "Accept limit, cursor and fields in calls to the endpoint; auto: if its schema allows them",
         ..REPLIES
     },
     Key {
@@ -86,8 +84,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "The endpoint only reads: Portion may call it again for further pages, and repeats failed \
-              calls of a REST API",
+        doc: "The endpoint only reads: it may be called again for further pages, and after failures of a \
+              REST API",
         placement: Placement::Endpoint,
         ..REPLIES
     },
@@ -96,8 +94,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["shape", "refuse"]),
         default: "shape",
         value_name: "MODE",
-        doc: "Treatment of a result that does not fit: shape it, or refuse it with an error that names a \
-              narrower call",
+        doc: "Treatment of a result that does not fit: shape it, or refuse it with an error",
         ..REPLIES
     },
     Key {

@@ -71,8 +71,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "endpoints",
         kind: ValueKind::Endpoints,
         value_name: "MAP",
-        doc: "Settings by pattern: a name, a name with * for any characters, a resource's URI, a route \
-              (GET /bookings/{id})",
+        doc: "Settings by pattern: a name, * for any characters, a resource's URI, a route (GET \
+              /bookings/{id})",
         placement: Placement::TopOrUpstream,
         is_reloadable: true,
         ..SERVERS
@@ -127,8 +127,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "openapi",
         kind: ValueKind::TextOrUrl,
         value_name: "FILE",
-        doc: "OpenAPI document of a REST API, relative to the file: its operations become tools; url is \
-              the base URL of the API",
+        doc: "OpenAPI document of a REST API at url, relative to the file: its operations become tools",
         ..SERVERS
     },
     Key {
@@ -143,8 +142,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "include",
         kind: ValueKind::Names,
         value_name: "PATTERNS",
-        doc: "Operations of the OpenAPI document that become tools: tool names, paths, or `METHOD /path`, \
-              with * for any characters",
+        doc: "Operations of the document that become tools: tool names, paths, or `METHOD /path`, * for \
+              any characters",
         ..SERVERS
     },
     Key {

@@ -78,7 +78,7 @@ pub(crate) struct Options {
     remote: RemoteArgs,
     #[command(flatten)]
     rest: RestArgs,
-    /// Base URL of the REST API (default: that of the document or the configuration)
+    /// Base URL of the REST API, instead of the described one
     #[arg(long, value_name = "URL", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
     /// Command that starts the server, with its arguments, behind `--`
