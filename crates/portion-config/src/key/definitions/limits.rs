@@ -78,7 +78,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(MIN_BYTES, u64::MAX),
         default: "64KiB",
         value_name: "SIZE",
-        doc: "Maximum bytes of a reply on the wire, whatever its tokens",
+        doc: "Maximum bytes of a reply, whatever its tokens",
         ..LIMITS
     },
     Key {

@@ -105,8 +105,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(OrderStrategy::NAMES),
         default: "auto",
         value_name: "NAME",
-        doc: "Order of a list if the request gives none: auto, retrieval results by score; ranked, every \
-              list with scores; plain, as received",
+        doc: "Order of a list if the request gives none: auto, retrieval results by score; ranked, all \
+              lists with scores; plain, as received",
         ..PAYLOADS
     },
     Key {

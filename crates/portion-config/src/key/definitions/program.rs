@@ -232,7 +232,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "URL",
-        doc: "URL to which alerts are posted as JSON; secrets by ${NAME} or ${file:/path}",
+        doc: "URL to which alerts are posted as JSON",
         is_reloadable: false,
         ..ALERTS
     },

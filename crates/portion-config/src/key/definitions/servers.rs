@@ -20,7 +20,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "full",
         value_name: "STYLE",
         doc: "Detail of the tool list: full, trim (first sentences, shorter schemas) or lazy (a line per \
-              tool, and a tool that describes them)",
+              tool)",
         ..TOOLS
     },
     Key {
@@ -90,7 +90,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "headers",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Headers of each request to the server; secrets by ${NAME} or ${file:/path}",
+        doc: "Headers of each request to the server; ${NAME} is an environment variable, ${file:/path} a \
+              file",
         ..SERVERS
     },
     Key {
@@ -105,8 +106,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "login",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Logins at the server, all optional: {clientId: ID, clientSecret: '${SECRET}', \
-              clientMetadataUrl: URL, scope: SCOPES, callbackPort: PORT}",
+        doc: "Logins at the server (docs/transports.md): a map of clientId, clientSecret, \
+              clientMetadataUrl, scope, callbackPort, all optional",
         ..SERVERS
     },
     Key {
@@ -120,7 +121,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "env",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Additional environment variables of the server; secrets by ${NAME} or ${file:/path}",
+        doc: "Additional environment variables of the server",
         ..SERVERS
     },
     Key {
@@ -134,8 +135,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "tools",
         kind: ValueKind::Tools,
         value_name: "MAP",
-        doc: "Tools of a REST API at url (docs/rest.md): {NAME: {description: TEXT, request: GET /path, \
-              parameters: MAP}}",
+        doc: "Tools of a REST API at url (docs/rest.md): a map of names to description, request and \
+              parameters",
         ..SERVERS
     },
     Key {
@@ -157,7 +158,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "queryParameters",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Query parameters of each request to the REST API; secrets by ${NAME} or ${file:/path}",
+        doc: "Query parameters of each request to the REST API",
         ..SERVERS
     },
     Key {
@@ -171,8 +172,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "oauth",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "OAuth 2.0 client credentials for the REST API: {url: TOKEN_URL, clientId: ID, clientSecret: \
-              '${SECRET}', scope: SCOPE}",
+        doc: "OAuth 2.0 client credentials for the REST API: a map of url, clientId, clientSecret, scope",
         ..SERVERS
     },
     Key {
