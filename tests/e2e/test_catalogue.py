@@ -274,25 +274,21 @@ def test_s4_a_cursor_of_the_client_is_the_servers():
 
 
 def test_the_page_shows_what_is_measured(catalogues):
-    """`UPDATE_DOCS=1` writes the tables of `docs/clients.md` anew."""
+    """`UPDATE_DOCS=1` writes the table of `docs/clients.md` anew."""
     shown = ("name", "description", "inputSchema")
-    rows = {"whole": [], "model": []}
+    rows = []
     for name, lists in catalogues.items():
-        tools = len(lists["directly"])
-        for keys, which in (((), "whole"), (shown, "model")):
-            costs = " | ".join(f"{cost(lists[style], *keys):,}" for style in ("directly", *STYLES))
-            rows[which].append(f"| {name} | {tools} | {costs} |")
+        costs = " | ".join(f"{cost(lists[style], *shown):,}" for style in ("directly", *STYLES))
+        rows.append(f"| {name} | {len(lists['directly'])} | {costs} |")
     head = "| server | tools | directly | `full` | `trim` | `lazy` |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
-    page = PAGE.read_text()
-    for which, lines in rows.items():
-        table = head + "\n".join(lines)
-        page, places = re.subn(
-            rf"(<!-- measured: {which} -->\n).*?(<!-- end -->)",
-            lambda found, table=table: f"{found[1]}{table}\n{found[2]}",
-            page,
-            flags=re.DOTALL,
-        )
-        assert places == 1
+    table = head + "\n".join(rows)
+    page, places = re.subn(
+        r"(<!-- measured -->\n).*?(<!-- end -->)",
+        lambda found: f"{found[1]}{table}\n{found[2]}",
+        PAGE.read_text(),
+        flags=re.DOTALL,
+    )
+    assert places == 1
     if os.environ.get("UPDATE_DOCS"):
         PAGE.write_text(page)
-    assert PAGE.read_text() == page, "docs/clients.md is out of date; UPDATE_DOCS=1 writes its tables anew"
+    assert PAGE.read_text() == page, "docs/clients.md is out of date; UPDATE_DOCS=1 writes its table anew"

@@ -122,7 +122,7 @@ pub struct ResponseHeader {
 pub const RESPONSE_HEADERS: [ResponseHeader; 9] = [
     header("Link", "`<…>; rel=\"next\"`: the URL of the next portion; absent on the last one"),
     header("X-Total-Count", "number of items of the whole list"),
-    header("X-Portion-Kind", "kind of the reply: `page`, `summary`, `chunk`, `range`, `raw`"),
+    header("X-Portion-Kind", "`page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`"),
     header("X-Portion-Cursor", "cursor of the whole result, for further requests"),
     header("X-Portion-Next-Cursor", "cursor of the next portion; absent on the last one"),
     header("X-Portion-Notice", "the notice as JSON, if the body has no place for it; left out if it is long"),

@@ -101,21 +101,21 @@ use Kind::{Counter, Gauge, Histogram};
 metrics! {
     OPERATION_DURATION "mcp.server.operation.duration" "s" Histogram(DURATION_BOUNDS),
         &[METHOD, TOOL, PROMPT, UPSTREAM, FOLLOW_UP, ERROR],
-        "Time from a request with content to its reply, including the upstream.";
+        "Time from a request with content to its reply, the server included.";
     REQUESTS "portion.requests" "{request}" Counter, &[UPSTREAM, KIND, ENDPOINT, OUTCOME],
         "Requests with content, by outcome.";
     FOLLOW_UPS "portion.follow_ups" "{request}" Counter, BY_ENDPOINT,
-        "Requests answered from a snapshot.";
+        "Requests answered from a kept result.";
     TOKENS "portion.tokens" "{token}" Counter, BY_ENDPOINT_AND_DIRECTION,
-        "Tokens of payloads (upstream) and of the replies made from them, follow-ups included (served).";
+        "Tokens of results (upstream) and of the replies made from them, follow-ups included (served).";
     TOKENS_KEPT_OUT "portion.tokens_kept_out" "{token}" Gauge, &[],
-        "Tokens of payloads minus tokens served of them, since the start.";
+        "Tokens of results minus tokens served of them.";
     CONTENT "portion.content" "By" Counter, BY_ENDPOINT_AND_DIRECTION,
-        "Bytes of payloads (upstream) and of replies (served).";
+        "Bytes of results (upstream) and of replies (served).";
     SIZED "portion.calls_sized" "{call}" Counter, BY_ENDPOINT,
-        "First calls whose payload has a known cost.";
+        "First calls whose result has a known cost.";
     OVERSIZED "portion.calls_oversized" "{call}" Counter, BY_ENDPOINT,
-        "First calls whose payload exceeded the budget.";
+        "First calls whose result exceeded the budget.";
     ALL_REQUESTS "portion.all.requests" "{request}" Counter, &[OUTCOME],
         "Requests of all endpoints, starting at 0; series by endpoint start with their first request.";
     ALL_TOKENS "portion.all.tokens" "{token}" Counter, &[DIRECTION],
@@ -129,7 +129,7 @@ metrics! {
     ESTIMATE_ERROR "portion.estimate.error" "1" Histogram(ERROR_BOUNDS), &[COUNTER],
         "Relative error of estimates against exact counts, where both exist: up to 0.2 is near; one or two tokens count as 0.";
     ESTIMATE_BIAS "portion.estimate.bias" "1" Gauge, &[COUNTER],
-        "Mean relative error of estimates since the start; negative if they are too low.";
+        "Mean relative error of estimates; negative if they are too low.";
     IN_FALLBACK "portion.endpoints_in_fallback" "{endpoint}" Gauge, &[],
         "Endpoints whose estimates are far too low, so the byte limit applies.";
     ALERT_ACTIVE "portion.alert.active" "" Gauge, &[ALERT],
@@ -161,19 +161,19 @@ metrics! {
     CONFIG_REFUSALS "portion.config.refusals" "{refusal}" Counter, &[],
         "Configurations refused.";
     SNAPSHOTS "portion.snapshots" "{snapshot}" Gauge, &[],
-        "Snapshots stored.";
+        "Results kept.";
     SNAPSHOT_BYTES "portion.snapshot" "By" Gauge, &[],
-        "Bytes of the snapshots stored.";
+        "Bytes of the results kept.";
     SNAPSHOTS_SPILLED "portion.snapshots_spilled" "{snapshot}" Gauge, &[],
-        "Snapshots in the temporary file, because the memory may have no room for them.";
+        "Results in the temporary file.";
     SPILLED_BYTES "portion.spilled" "By" Gauge, &[],
-        "Bytes of the snapshots in the temporary file.";
+        "Bytes of the results in the temporary file.";
     SNAPSHOTS_EVICTED "portion.snapshots_evicted" "{snapshot}" Counter, &[],
-        "Snapshots evicted to make room.";
+        "Results evicted to make room.";
     SNAPSHOTS_EXPIRED "portion.snapshots_expired" "{snapshot}" Counter, &[],
-        "Snapshots that expired.";
+        "Results that expired.";
     SNAPSHOTS_REFUSED "portion.snapshots_refused" "{snapshot}" Counter, &[],
-        "Snapshots that did not fit in the store.";
+        "Results that did not fit in the store.";
     STORE_AVAILABLE "portion.store.available" "" Gauge, &[],
         "1 if the store behind the memory can be read and written, else 0; only with a file or a shared store.";
     STORE_FAILURES "portion.store.failures" "{failure}" Counter, &[],

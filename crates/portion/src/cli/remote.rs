@@ -11,8 +11,8 @@ use portion_policy::upstream::{Transport, UpstreamTarget};
 
 use crate::cli::failure::UsageError;
 
-const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is replaced from \
-                           the environment, ${file:/path} from a file; $$ is a dollar sign";
+const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is an \
+                           environment variable, ${file:/path} a file, $$ a dollar sign";
 
 /// Headers of each request, and the transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]

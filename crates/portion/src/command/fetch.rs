@@ -79,12 +79,12 @@ pub(crate) struct Options {
     /// Time limit of the whole call, as in 90s or 2m; a plain number is seconds
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
     timeout: Duration,
-    /// The URL of a server over HTTP, in place of a command
+    /// URL of an HTTP server, instead of a command
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     remote: RemoteArgs,
-    /// The command that starts the server, with its arguments
+    /// Command that starts the server, with its arguments, behind `--`
     #[arg(
         trailing_var_arg = true,
         conflicts_with = "server_url",

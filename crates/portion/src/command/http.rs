@@ -47,8 +47,8 @@ Examples:
 Then ask it as you would ask the API: curl 'http://127.0.0.1:8766/bookings?fields=id,status&limit=50'
 A large response comes in portions; the `Link` header and `nextCursor` name the next one.";
 
-const HEADER_HELP: &str = "Header that each request to the API gets, `Name: value`; may be repeated. ${NAME} is taken from \
-                           the environment, ${file:/path} from a file, $$ is a dollar sign";
+const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is an \
+                           environment variable, ${file:/path} a file, $$ a dollar sign";
 
 const OPENAPI_HELP: &str = "OpenAPI document of the API, JSON or YAML: names its endpoints, and the query parameters that \
                             it reads itself";

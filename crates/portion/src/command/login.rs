@@ -38,7 +38,7 @@ pub(crate) struct LoginOptions {
     /// Show the servers with a stored login
     #[arg(long, conflicts_with_all = ["url", "LoginArgs"])]
     list: bool,
-    /// Print the login, or the list, as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]
@@ -54,7 +54,7 @@ pub(crate) struct LogoutOptions {
     /// URL of the server
     #[arg(value_name = "URL")]
     url: String,
-    /// Print the result as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -8,7 +8,7 @@ use super::CommandResult;
 /// Options of `portion demo`.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Print the results as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

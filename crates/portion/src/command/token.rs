@@ -26,7 +26,7 @@ belong to one caller.";
 pub(crate) struct Options {
     /// Name of the caller: letters, digits, `_`, `-`, `.` and `@`
     name: String,
-    /// Print JSON: name, token and entry
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -55,8 +55,7 @@ The exit code is that of the command. With --url it is 0 if the client disconnec
 #[command(after_help = AFTER_HELP)]
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi", "upstream"]).multiple(true))]
 pub(crate) struct Options {
-    /// Command that starts the server, with its arguments. Write `--` before it if an option without its value would
-    /// take it
+    /// Command that starts the server, with its arguments, behind `--`
     #[arg(trailing_var_arg = true, conflicts_with = "server_url", value_name = "CMD")]
     command: Vec<OsString>,
     /// URL of an HTTP server, instead of a command
@@ -74,7 +73,7 @@ pub(crate) struct Options {
     login_timeout: Option<Duration>,
     #[command(flatten)]
     rest: RestArgs,
-    /// Base URL of the REST API (default: that of the document or the configuration)
+    /// Base URL of the REST API, instead of the described one
     #[arg(long, value_name = "URL", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
     /// Serve health, metrics and the dashboard at this address

@@ -35,10 +35,9 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["default", "lean", "soft", "hostaway", "education-data"]),
         default: "default",
         value_name: "NAME",
-        doc: "Defaults for keys that are not set: default; lean, smaller replies (replyTarget 1200, \
-              hardCap 4000, rows auto, redact secrets); soft, large pages (defaultPageSize 200); or \
-              a whole configuration for an API: hostaway, education-data (`portion config show \
-              --profile NAME` prints it)",
+        doc: "Defaults for keys that are not set: default; lean, smaller replies; soft, pages of 200; or \
+              all keys for an API: hostaway, education-data (`portion config show --profile NAME` prints \
+              them)",
         ..LIMITS
     },
     Key {
@@ -54,7 +53,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
         default: "the threshold",
         value_name: "TOKENS",
-        doc: "Target size, in tokens, of such a reply if the result is oversized",
+        doc: "Target tokens of such a reply if the result is too large",
         ..LIMITS
     },
     Key {
@@ -62,8 +61,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
         default: "1800",
         value_name: "TOKENS",
-        doc: "Target size, in tokens, of a first reply with ranked records; 600 with the profile lean; \
-              that of replyTarget if the threshold or replyTarget is set",
+        doc: "Target tokens of a first reply with ranked records; 600 with lean; replyTarget, if that or \
+              the threshold is set",
         ..LIMITS
     },
     Key {
@@ -71,7 +70,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Integer(2 * MIN_BUDGET, MAX_COUNT),
         default: "12000",
         value_name: "TOKENS",
-        doc: "Maximum tokens of a reply to an explicit request (limit, fields=all, a range, maxTokens)",
+        doc: "Maximum tokens of a reply to a request for more (limit, fields=all, a range, maxTokens)",
         ..LIMITS
     },
     Key {
@@ -79,7 +78,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(MIN_BYTES, u64::MAX),
         default: "64KiB",
         value_name: "SIZE",
-        doc: "Maximum bytes of a reply on the wire, whatever its tokens",
+        doc: "Maximum bytes of a reply, whatever its tokens",
         ..LIMITS
     },
     Key {
@@ -185,7 +184,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "TOKENS",
-        doc: "Maximum tokens served to a session in total; replies shrink as it fills; none: unlimited",
+        doc: "Maximum tokens served to a session; replies shrink as it fills; none: unlimited",
         placement: Placement::TopOrUpstream,
         ..LIMITS
     },
@@ -194,9 +193,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(PRESETS),
         default: "auto",
         value_name: "NAME",
-        doc: "Client whose limits replies stay below: auto, the client that connects, if it is known; \
-              none; code, no limits, for callers that are programs (see allowWhole); or the name of \
-              a client, such as codex",
+        doc: "Client whose limits replies stay below: auto, the connected one, if it is known; none; code, \
+              no limits, for callers that are programs; or the name of a client",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -214,7 +212,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Factor,
         default: "1",
         value_name: "FACTOR",
-        doc: "Factor for every token count, rounded to a thousandth; portion calibrate computes it",
+        doc: "Factor for every token count, as portion calibrate computes it",
         placement: Placement::Top,
         ..LIMITS
     },
@@ -224,8 +222,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "10m",
         value_name: "TIME",
-        doc: "Maximum silence of a server before a request is cancelled and answered with an error; \
-              progress notifications restart the time; off: no limit",
+        doc: "Maximum silence of a server before its request ends with an error; progress restarts the \
+              time; off: no limit",
         ..LIMITS
     },
     Key {
@@ -233,7 +231,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, YEAR_SECONDS),
         default: "10m",
         value_name: "TIME",
-        doc: "Time that a result is kept after its last cursor was issued; the default of wrap is 1h",
+        doc: "Time that a result is kept after its last cursor was issued; with wrap 1h",
         ..RETENTION
     },
     Key {
@@ -250,17 +248,16 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["memory", "file"],
         default: "memory",
         value_name: "STORE",
-        doc: "Where results are kept: memory, until the process ends; file, also in private files, so \
-              that cursors outlive a restart; or the URL of a Redis or Valkey that several instances \
-              share",
+        doc: "Place of kept results: memory; file, also private files that outlive a restart; or the URL \
+              of a Redis or Valkey that instances share",
         ..RETENTION
     },
     Key {
         name: "cursorKeys",
         kind: ValueKind::CursorKeys,
         value_name: "FILE",
-        doc: "File with the keys that sign cursors, each of at least 32 bytes in base64 on its line, the \
-              newest first. Needed for a shared store",
+        doc: "File with the keys that sign cursors: on each line at least 32 bytes in base64, the newest \
+              first; needed for a shared store",
         ..RETENTION
     },
     Key {
@@ -269,9 +266,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "2GiB",
         value_name: "SIZE",
-        doc: "Maximum disk space for kept results: of each process, in a temporary file for what \
-              snapshotMemory has no room for; with store file, of all processes of a user. off: no \
-              temporary file",
+        doc: "Maximum disk space for kept results: of a process, in a temporary file for what exceeds \
+              snapshotMemory; with store file, of all processes of a user; off: no temporary file",
         ..RETENTION
     },
     Key {
@@ -279,7 +275,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
         default: "256MiB",
         value_name: "SIZE",
-        doc: "Maximum bytes of a message from a server; a larger one is answered with an error",
+        doc: "Maximum bytes of a message from a server; a larger one becomes an error",
         ..RETENTION
     },
     Key {
@@ -287,7 +283,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
         default: "64MiB",
         value_name: "SIZE",
-        doc: "Maximum bytes of a message from a client; a larger one is answered with an error",
+        doc: "Maximum bytes of a message from a client; a larger one gets an error",
         ..RETENTION
     },
 ];

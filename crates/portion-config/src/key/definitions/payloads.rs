@@ -46,7 +46,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "PATH",
-        doc: "Place of the list in a result: a JSON Pointer or a dotted path; auto: detected",
+        doc: "Place of the list in a result, a JSON Pointer or a dotted path; auto: detected",
         ..PAYLOADS
     },
     Key {
@@ -55,9 +55,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "PRESET",
-        doc: "How the tool pages its own results, which are then served as one list: limit-offset, page, \
-              cursor, after-id, link, hostaway, education; or a map of settings (see \
-              docs/pushdown.md)",
+        doc: "Paging of the tool, whose pages become one list: limit-offset, page, cursor, after-id, link, \
+              hostaway, education; or a map of settings (docs/pushdown.md)",
         placement: Placement::Endpoint,
         flag: CliFlag::Disabled,
         ..PAYLOADS
@@ -77,7 +76,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Summaries, and records that do not pass whole, have the summaryFields and no others",
+        doc: "Summaries and shortened records have only the summaryFields",
         ..PAYLOADS
     },
     Key {
@@ -106,8 +105,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(OrderStrategy::NAMES),
         default: "auto",
         value_name: "NAME",
-        doc: "Order of a list if the request gives none: ranked, by score if every record has one; auto, \
-              only for retrieval results; plain, as received",
+        doc: "Order of a list if the request gives none: auto, retrieval results by score; ranked, all \
+              lists with scores; plain, as received",
         ..PAYLOADS
     },
     Key {
@@ -115,8 +114,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FillStrategy::NAMES),
         default: "stop",
         value_name: "NAME",
-        doc: "Selection of ranked records: stop, the best until one does not fit; skip, without those \
-              that do not fit; value, by score, similarity to the best, and cost",
+        doc: "Selection of ranked records: stop at the first that does not fit; skip those; value, by \
+              score, similarity to the best, and cost",
         ..PAYLOADS
     },
     Key {
@@ -133,9 +132,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["usual", "none"],
         default: "usual",
         value_name: "FIELDS",
-        doc: "Fields that are left out as noise: usual, a short list of framework fields, and null \
-              fields; names (* for any characters, dotted paths); null-only; or none. fields=all and \
-              raw return them",
+        doc: "Fields left out as noise: usual, framework fields and null fields; names (* for any \
+              characters, dotted paths); null-only; or none",
         ..PAYLOADS
     },
     Key {
@@ -144,8 +142,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "CODES",
-        doc: "Numbers that stand for missing values: [-1=missing except grade, -3=suppressed]. They are NULL \
-              in SQL, and no part of facts; a column with the word after except has the number as a value",
+        doc: "Numbers that stand for missing values, as [-1=missing except grade, -3=suppressed]: NULL in SQL, no \
+              part of facts. In columns with the word after except they are values",
         flag: CliFlag::Disabled,
         ..PAYLOADS
     },
@@ -155,8 +153,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAMES",
-        doc: "Fields whose values are hidden: secrets (passwords, tokens, door codes), the value of the \
-              bare option; names (* for any characters, dotted paths); or none",
+        doc: "Fields whose values are hidden: secrets (passwords, tokens, door codes), also for the bare \
+              option; names (* for any characters, dotted paths); or none",
         flag: CliFlag::OptionalValue("secrets"),
         ..PAYLOADS
     },

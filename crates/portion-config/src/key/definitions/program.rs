@@ -55,8 +55,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["none", "bearer", "jwt", "passthrough"]),
         default: "none",
         value_name: "METHOD",
-        doc: "Authentication of callers: none, bearer (tokens of tokenHashes), jwt (JSON Web Tokens of an \
-              issuer) or passthrough (the only upstream checks the credentials of each request)",
+        doc: "Authentication of callers: none, bearer (tokenHashes), jwt (JSON Web Tokens of an issuer) or \
+              passthrough (by the only upstream)",
         ..LISTENERS
     },
     Key {
@@ -65,8 +65,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAME=HASH",
-        doc: "Tokens of callers with auth bearer, as `portion token NAME` prints them; tokens of one name \
-              belong to one caller",
+        doc: "Tokens of callers with auth bearer, as `portion token NAME` prints them",
         flag: CliFlag::Renamed("token-hash"),
         ..LISTENERS
     },
@@ -105,8 +104,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "publicUrl",
         kind: ValueKind::Url,
         value_name: "URL",
-        doc: "URL under which clients reach the listener, for the metadata that leads them to the issuer \
-              (default: http and the host of the request)",
+        doc: "URL under which clients reach the listener, for metadata that names the issuer (default: \
+              http and the host of the request)",
         ..LISTENERS
     },
     Key {
@@ -115,8 +114,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "NAME=HASH",
-        doc: "Tokens for the admin address, as `portion token NAME` prints them; other machines can reach \
-              it only with one",
+        doc: "Tokens for the admin address, as `portion token NAME` prints them; other machines need one",
         flag: CliFlag::Renamed("admin-token-hash"),
         ..LISTENERS
     },
@@ -143,7 +141,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Duration(1, 3600),
         default: "30s",
         value_name: "TIME",
-        doc: "Time for running requests to finish after a termination signal; new requests are refused",
+        doc: "Time for running requests after a termination signal; new ones are refused",
         ..LISTENERS
     },
     Key {
@@ -152,8 +150,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off", "auto"],
         default: "auto",
         value_name: "FILE",
-        doc: "File for the records of requests (sizes and codes, never content): auto, in the user's data \
-              directory; a file; or off",
+        doc: "File for records of requests, never content: auto, in the user's data directory; a file; or \
+              off",
         ..LOG
     },
     Key {
@@ -180,8 +178,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "1",
         value_name: "PERCENT",
-        doc: "Percent of replies whose tokens are counted again, exactly, after sending; small replies \
-              and endpoints with wrong estimates always are",
+        doc: "Percent of replies whose tokens are counted again after sending; small replies and wrong \
+              estimates always are",
         is_reloadable: true,
         ..LOG
     },
@@ -207,7 +205,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["off"],
         default: "5",
         value_name: "PERCENT",
-        doc: "Percent of calls with results above the budget that raises an alert, from twenty calls on; \
+        doc: "Percent of calls, of at least twenty, whose results exceed the budget, that raises an alert; \
               off: no alerts",
         ..ALERTS
     },
@@ -216,8 +214,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["repeated", "every"]),
         default: "repeated",
         value_name: "CALLS",
-        doc: "Oversized calls that the alert counts: repeated (a session asks an endpoint again without \
-              limit or fields) or every",
+        doc: "Calls that the alert counts: repeated (a session asks an endpoint again without limit or \
+              fields) or every",
         ..ALERTS
     },
     Key {
@@ -234,8 +232,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "URL",
-        doc: "URL to which alerts are posted as JSON, with a text for chat systems; secrets by ${NAME} or \
-              ${file:/path}",
+        doc: "URL to which alerts are posted as JSON",
         is_reloadable: false,
         ..ALERTS
     },

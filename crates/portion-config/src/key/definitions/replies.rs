@@ -14,8 +14,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataMode::NAMES),
         default: "when-shaped",
         value_name: "WHEN",
-        doc: "Replies that get a notice: when-shaped, those with something left out; full, the same with \
-              all facts in text; always, all replies",
+        doc: "Replies with a notice: when-shaped, those with something left out; full, these with all \
+              facts in text; always, all",
         ..REPLIES
     },
     Key {
@@ -31,8 +31,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(MetadataStyle::NAMES),
         default: "camel",
         value_name: "STYLE",
-        doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count, current_page, \
-              page_size, has_more, next_page)",
+        doc: "Style of the keys of a notice: camel (totalCount) or snake (total_count)",
         ..REPLIES
     },
     Key {
@@ -40,8 +39,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(EnvelopeMode::NAMES),
         default: "auto",
         value_name: "HOW",
-        doc: "Form of a reply: auto, that of the result; wrap, one JSON object with the content and the \
-              notice",
+        doc: "Form of a reply: auto, that of the result; wrap, one JSON object with content and notice",
         ..REPLIES
     },
     Key {
@@ -49,8 +47,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(RowStyle::NAMES),
         default: "objects",
         value_name: "HOW",
-        doc: "Form of records in text: objects, as received; auto, a table if it costs less, but not in \
-              portion http; tables, like auto, and in portion http as well",
+        doc: "Form of records in text: objects, as received; auto, a table if it costs less, except in \
+              portion http; tables, in portion http too",
         ..REPLIES
     },
     Key {
@@ -58,8 +56,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(FirstRows::NAMES),
         default: "page",
         value_name: "WHAT",
-        doc: "Content of a first reply that does not fit, beside its description: page, what fits; \
-              sample, a few records that differ, or lines",
+        doc: "Content of a first reply that does not fit: page, what fits; sample, a few records that \
+              differ, or lines",
         ..REPLIES
     },
     Key {
@@ -68,8 +66,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["auto"],
         default: "auto",
         value_name: "BOOL",
-        doc: "Accept limit, cursor and fields as arguments of calls to the endpoint; auto: if its schema \
-              allows them",
+        doc: "Accept limit, cursor and fields in calls to the endpoint; auto: if its schema allows them",
         ..REPLIES
     },
     Key {
@@ -79,7 +76,7 @@ pub(super) static KEYS: &[Key] = &[
         default: "auto",
         value_name: "BOOL",
         doc: "Answer an equal call from a kept result, whatever part it selects; auto: if the endpoint is \
-              marked read-only",
+              read-only",
         ..REPLIES
     },
     Key {
@@ -87,8 +84,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "The endpoint only reads: Portion may call it again for further pages, and repeats failed \
-              calls of a REST API",
+        doc: "The endpoint only reads: it may be called again for further pages, and after failures of a \
+              REST API",
         placement: Placement::Endpoint,
         ..REPLIES
     },
@@ -97,8 +94,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["shape", "refuse"]),
         default: "shape",
         value_name: "MODE",
-        doc: "Treatment of a result that does not fit: shape it, or refuse it with an error that names a \
-              narrower call",
+        doc: "Treatment of a result that does not fit: shape it, or refuse it with an error",
         ..REPLIES
     },
     Key {
@@ -106,8 +102,7 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Percent,
         default: "100",
         value_name: "PERCENT",
-        doc: "Percent of sessions whose replies are shaped; a shaped session stays shaped if the share \
-              grows",
+        doc: "Percent of sessions whose replies are shaped; a session stays shaped if the share grows",
         ..ROLLOUT
     },
     Key {
@@ -116,8 +111,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none", "shadow"],
         default: "none",
         value_name: "HOW",
-        doc: "Experiment: none; shadow, relay replies unchanged and record what shaping would serve; or \
-              {split: 50}, shape that percentage of sessions",
+        doc: "Experiment: none; shadow, relay replies and record what shaping would serve; or {split: 50}, \
+              shape that percentage of sessions",
         ..ROLLOUT
     },
     Key {
@@ -133,7 +128,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "none",
         value_name: "SIZE",
-        doc: "Replies above this size are shaped even if they would be relayed unchanged; none: no limit",
+        doc: "Size above which replies are shaped in any case; none: no limit",
         ..ROLLOUT
     },
     Key {
@@ -141,8 +136,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Boolean,
         default: "false",
         value_name: "BOOL",
-        doc: "Allow programs to request unchanged results up to unshapedByteLimit: by \
-              _meta[\"io.portion/whole\"], the header X-Portion-Whole, or preset code",
+        doc: "Allow programs whole results up to unshapedByteLimit: by _meta[\"io.portion/whole\"], the \
+              header X-Portion-Whole, or preset code",
         ..ROLLOUT
     },
     Key {

@@ -19,8 +19,8 @@ pub(super) static KEYS: &[Key] = &[
         kind: ValueKind::Choice(&["full", "trim", "lazy"]),
         default: "full",
         value_name: "STYLE",
-        doc: "Detail of the tool list: full, trim (first sentences, schemas without noise) or lazy (one \
-              line per tool, and a tool that describes the others)",
+        doc: "Detail of the tool list: full, trim (first sentences, shorter schemas) or lazy (a line per \
+              tool)",
         ..TOOLS
     },
     Key {
@@ -29,8 +29,8 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["lists", "all", "none"],
         default: "lists",
         value_name: "TOOLS",
-        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query on tools that \
-              return lists, query on others that read), all, none, or names",
+        doc: "Tools listed with Portion's arguments: lists (limit, cursor, fields and query where lists \
+              return, query on others that read), all, none, or names",
         ..TOOLS
     },
     Key {
@@ -39,8 +39,7 @@ pub(super) static KEYS: &[Key] = &[
         keywords: &["none"],
         default: "query",
         value_name: "NAME",
-        doc: "Argument by which the first call of a tool, or a request over HTTP, asks a query; none: \
-              there is none",
+        doc: "Argument by which a first call, or a request over HTTP, asks a query; none: there is none",
         ..TOOLS
     },
     Key {
@@ -72,8 +71,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "endpoints",
         kind: ValueKind::Endpoints,
         value_name: "MAP",
-        doc: "Settings by pattern: a name, a name with * for any characters, a resource's URI, a route \
-              (GET /bookings/{id})",
+        doc: "Settings by pattern: a name, * for any characters, a resource's URI, a route (GET \
+              /bookings/{id})",
         placement: Placement::TopOrUpstream,
         is_reloadable: true,
         ..SERVERS
@@ -91,7 +90,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "headers",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Headers of each request to the server; secrets by ${NAME} or ${file:/path}",
+        doc: "Headers of each request to the server; ${NAME} is an environment variable, ${file:/path} a \
+              file",
         ..SERVERS
     },
     Key {
@@ -106,8 +106,8 @@ pub(super) static KEYS: &[Key] = &[
         name: "login",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Logins at the server: {clientId: ID, clientSecret: '${SECRET}', clientMetadataUrl: URL, \
-              scope: SCOPES, callbackPort: PORT}, all optional (see docs/transports.md)",
+        doc: "Logins at the server (docs/transports.md): a map of clientId, clientSecret, \
+              clientMetadataUrl, scope, callbackPort, all optional",
         ..SERVERS
     },
     Key {
@@ -121,31 +121,30 @@ pub(super) static KEYS: &[Key] = &[
         name: "env",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Additional environment variables of the server; secrets by ${NAME} or ${file:/path}",
+        doc: "Additional environment variables of the server",
         ..SERVERS
     },
     Key {
         name: "openapi",
         kind: ValueKind::TextOrUrl,
         value_name: "FILE",
-        doc: "OpenAPI document of a REST API, relative to the configuration file: its operations become \
-              tools; url is then the base URL of the API",
+        doc: "OpenAPI document of a REST API at url, relative to the file: its operations become tools",
         ..SERVERS
     },
     Key {
         name: "tools",
         kind: ValueKind::Tools,
         value_name: "MAP",
-        doc: "Tools of a REST API: {NAME: {description: TEXT, request: GET /path, parameters: MAP}}; url \
-              is its base URL (see docs/rest.md)",
+        doc: "Tools of a REST API at url (docs/rest.md): a map of names to description, request and \
+              parameters",
         ..SERVERS
     },
     Key {
         name: "include",
         kind: ValueKind::Names,
         value_name: "PATTERNS",
-        doc: "Operations of the OpenAPI document that become tools: tool names, paths, or `METHOD /path`, \
-              with * for any characters",
+        doc: "Operations of the document that become tools: tool names, paths, or `METHOD /path`, * for \
+              any characters",
         ..SERVERS
     },
     Key {
@@ -159,7 +158,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "queryParameters",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "Query parameters of each request to the REST API; secrets by ${NAME} or ${file:/path}",
+        doc: "Query parameters of each request to the REST API",
         ..SERVERS
     },
     Key {
@@ -173,8 +172,7 @@ pub(super) static KEYS: &[Key] = &[
         name: "oauth",
         kind: ValueKind::Secrets,
         value_name: "MAP",
-        doc: "OAuth 2.0 client credentials for the REST API: {url: TOKEN_URL, clientId: ID, clientSecret: \
-              '${SECRET}', scope: SCOPE}",
+        doc: "OAuth 2.0 client credentials for the REST API: a map of url, clientId, clientSecret, scope",
         ..SERVERS
     },
     Key {

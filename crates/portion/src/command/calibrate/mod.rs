@@ -41,7 +41,7 @@ pub(crate) struct Options {
     /// Log files, JSON Lines or a JSON array; `-` is stdin
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// Tokenizer to fit, whatever models the log names: auto, o200k, cl100k, claude, chars4 or len4
+    /// Tokenizer to fit, whatever models the log names
     #[arg(long, value_name = "NAME", value_parser = tokenizer_parser())]
     tokenizer: Option<Tokenizer>,
     /// Output format: text, with lines for portion.yaml; or json

@@ -40,7 +40,7 @@ Examples:
 
 It calls what only reads: tools with readOnlyHint, GET operations, and tools whose name says so (list, get, search …) \
 unless their annotations contradict. Required arguments are filled from schemas, from earlier results and from a directory in CMD; a tool with \
-others is skipped, and named. Up to four calls per tool show how it pages its results.
+others is skipped, and named. Up to five further calls per tool show how it pages its results.
 
 It reports each tool's list, envelope, paging, secrets by their names, results that the server has cut, and the tokens \
 of a result (o200k) as it is and through Portion. The proposals are YAML for `endpoints`. With --write they are added to \
@@ -65,7 +65,7 @@ pub(crate) struct Options {
     /// Time limit of each response, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     timeout: Duration,
-    /// Print the result as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     /// Configuration file to add the proposals to, YAML; made if it does not exist
@@ -78,10 +78,10 @@ pub(crate) struct Options {
     remote: RemoteArgs,
     #[command(flatten)]
     rest: RestArgs,
-    /// Base URL of the REST API (default: the document's server)
+    /// Base URL of the REST API, instead of the described one
     #[arg(long, value_name = "URL", requires = "openapi", conflicts_with_all = OTHER_SERVERS, help_heading = "REST API")]
     upstream: Option<String>,
-    /// Command that starts the server, with its arguments
+    /// Command that starts the server, with its arguments, behind `--`
     #[arg(trailing_var_arg = true, conflicts_with = "server_url", value_name = "CMD")]
     command: Vec<OsString>,
 }

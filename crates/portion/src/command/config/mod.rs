@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct Options {
     #[arg(long, value_name = "FILE", global = true, help = FILE_HELP)]
     config: Option<PathBuf>,
-    /// Print the result as JSON; schema always does
+    /// Print the result as JSON
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]

@@ -25,7 +25,7 @@ use demo_data::DemoData;
 /// Options of `portion demo`.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Print the results as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

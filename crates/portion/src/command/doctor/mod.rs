@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// Time limit of the start of a server, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
     timeout: Duration,
-    /// Print the findings as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]

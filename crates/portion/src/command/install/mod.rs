@@ -76,7 +76,7 @@ pub(crate) struct EditOptions {
     /// Write without confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Print the result as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -50,11 +50,10 @@ served.
 #[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
 #[command(group = clap::ArgGroup::new("http_server").args(["server_url", "openapi", "upstream"]).multiple(true))]
 pub(crate) struct Options {
-    /// Command that starts the server, with its arguments. Write `--` before it if an option without its value would
-    /// take it
+    /// Command that starts the server, with its arguments, behind `--`
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
-    /// URL of an HTTP server
+    /// URL of an HTTP server, instead of a command
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]

@@ -56,12 +56,12 @@ pub(crate) struct Options {
     /// Time limit of each response, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     timeout: Duration,
-    /// Print the result as one JSON object
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]
     config: Option<PathBuf>,
-    /// Command that starts the server, with its arguments
+    /// Command that starts the server, with its arguments, behind `--`
     #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

@@ -13,7 +13,7 @@ const FILE: &str = "docs/reference/http.md";
 const HEAD: &str = "\
 # HTTP reference
 
-A test writes this page from the code. [REST APIs](../rest.md) explains the first part, [Telemetry](../telemetry.md) the second.
+A test writes this page. [REST APIs](../rest.md) explains the first part, [Telemetry](../telemetry.md) the second.
 
 ## Requests to `portion http`
 
@@ -21,8 +21,8 @@ These query parameters are [controls](../controls.md). They are removed before t
 (`--api-parameter`, `--openapi`):
 ";
 const FOREIGN_FIELDS: &str = "
-A reply that Portion has shaped has no `X-Portion-*` of the API, and the API's `X-Total-Count` only as `X-Portion-Upstream-Total`. A response that
-passes as it came keeps these fields of the API, which may be another Portion.
+A shaped reply has no `X-Portion-*` of the API, and the API's `X-Total-Count` only as `X-Portion-Upstream-Total`. A response that passes as it
+came keeps these fields of the API, which may be another Portion.
 ";
 const STATUSES: &str = "
 The body of an error is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`; [Error codes](errors.md) has the status of each.

@@ -9,15 +9,14 @@ use super::{Outcome, check};
 const HEAD: &str = "\
 # Metrics
 
-All metrics, as `/metrics` and OTLP export them. A test writes this page from the code. [Telemetry](../telemetry.md) says how to
-switch the exporters on; [For a team](../team.md) has rules and a dashboard.
+All metrics of a process since its start, by their names in `/metrics`. A test writes this page. [Telemetry](../telemetry.md) says how to
+switch the exporters on. In OTLP dots separate namespaces, and units and `_total` are left out: `portion.requests`, `portion.config.version`.
 
-Values count from the start of one process. Names follow the [OpenTelemetry conventions for
-MCP](https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/) where they exist. The first 200 endpoints have labels of their own, later
-ones share `other`, resources share `*`, and requests without a known endpoint share `none`.
+Names with `_total` are counters, others gauges, if no histograms. The first 200 endpoints have labels of their own, later ones share
+`other`, resources share `*`, and requests without a known endpoint share `none`.
 
-| Prometheus | OpenTelemetry | kind | labels | description |
-| --- | --- | --- | --- | --- |
+| name | labels | description |
+| --- | --- | --- |
 ";
 
 #[test]
@@ -30,12 +29,8 @@ fn the_reference_has_all_metrics() -> Outcome {
 }
 
 fn row(metric: &Metric) -> String {
-    let kind = match metric.kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
-        Kind::Histogram(_) => "histogram",
-    };
+    let kind = if matches!(metric.kind, Kind::Histogram(_)) { "Histogram: " } else { "" };
     let labels: Vec<String> = metric.attributes.iter().map(|name| format!("`{}`", label(name))).collect();
     let (name, labels) = (metric.prometheus(), labels.join(", "));
-    format!("| `{name}` | `{}` | {kind} | {labels} | {} |", metric.name, metric.help)
+    format!("| `{name}` | {labels} | {kind}{} |", metric.help)
 }

@@ -10,14 +10,13 @@ use super::{Outcome, check, help};
 const HEAD: &str = "\
 # Commands
 
-The options of each command, from its `--help`, which also has examples. A test writes this page. Options that several commands have
-stand once, under [shared options](#shared-options). Where a command has configuration options, each [key](configuration.md) that its
-`--help-all` lists is one, and is not repeated here: `hardCap` is `--hard-cap`. Every command has `--help`.
+The arguments and options of each command, from its `--help`, which also has examples. A test writes this page. Those of several commands
+are under [shared options](#shared-options); the others that `--help-all` lists are [keys](configuration.md): `hardCap` is `--hard-cap`.
 
-Results go to stdout, everything else to stderr. With `--json`, stdout has one JSON document also if the command fails:
+Results go to stdout, everything else to stderr. With `--json`, stdout has one JSON document, also if the command fails:
 
 ```json
-{\"error\":{\"code\":\"invalid_usage\",\"message\":\"unrecognized subcommand 'chek'\",\"hint\":\"some similar subcommands exist: 'schema', 'check'\"}}
+{\"error\":{\"code\":\"invalid_usage\",\"message\":\"unrecognized subcommand 'chek'\",\"hint\":\"a similar subcommand exists: 'check'\"}}
 ```
 
 `code` is `invalid_usage`, `invalid_configuration` or `failed`. Findings are no such errors: `config check` lists `errors`, `doctor`
@@ -26,12 +25,14 @@ Results go to stdout, everything else to stderr. With `--json`, stdout has one J
 | exit code | meaning |
 | --- | --- |
 | 0 | done |
-| 1 | failed, with a message on stderr; also a finding that is an error (`doctor`), no comparison (`try`), a refused question (`install`) |
+| 1 | failed; also an error among the findings (`doctor`), no comparison (`try`), a refused question (`install`) |
 | 2 | wrong command line or configuration |
-| 128 + signal | ended by a signal: 143 after SIGTERM, 130 after SIGINT |
-| the server's own | `wrap`: the server ended by itself with this code |
+| 128 + signal | ended by a signal |
+| the server's own | `wrap`: the server ended by itself |
 
 ## Shared options
+
+Those of `config` are also options of its subcommands.
 ";
 /// How the blocks of a help text begin that the reference leaves out: less used options, subcommands,
 /// and examples with what follows them.
@@ -59,7 +60,7 @@ impl Part {
         for line in help.lines() {
             let begun = line.trim_start();
             let indent = line.len() - begun.len();
-            if begun.starts_with('-') && (2..=6).contains(&indent) {
+            if begun.starts_with(['-', '[', '<']) && (2..=6).contains(&indent) {
                 let (name, meaning) = begun.split_once("  ").unwrap_or((begun, ""));
                 let (name, meaning) = (name.to_owned(), meaning.trim().to_owned());
                 parts.push(Self::Option { name, meaning, text: format!("{line}\n") });
@@ -121,17 +122,23 @@ fn own_text(help: &Help, is_left_out: impl Fn(&(String, String)) -> bool) -> Str
     let is_kept = |block: &&str| {
         let is_empty_heading = !block.contains('\n') && block.ends_with(':');
         let is_elsewhere = block.starts_with(OTHER_OPTIONS) || block.starts_with(COMMANDS);
-        !block.is_empty() && !is_empty_heading && !is_elsewhere
+        // Required options are not listed as such.
+        let is_plain_usage = block.starts_with("Usage:") && !block.contains("--");
+        !block.is_empty() && !is_empty_heading && !is_elsewhere && !is_plain_usage
     };
     let blocks = text.split("\n\n").map(|block| block.trim_matches('\n'));
     let blocks = blocks.take_while(|block| !block.starts_with(EXAMPLES)).filter(is_kept);
-    blocks.collect::<Vec<_>>().join("\n\n")
+    let heads = ["Arguments:\n", "Options:\n"];
+    let own = |block| {
+        heads.iter().fold(block, |block: &str, head| block.strip_prefix(head).unwrap_or(block)).to_owned()
+    };
+    blocks.map(own).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns true if an option is named after a configuration key, which another page describes.
-fn is_of_key(name: &str) -> bool {
-    let name = name.split(' ').next().unwrap_or_default().trim_start_matches("--");
-    Key::all().any(|key| key.option().as_deref() == Some(name))
+/// Returns true if an option is that of a configuration key, which another page describes.
+fn is_of_key(name: &str, meaning: &str) -> bool {
+    let name = name.split([' ', '[']).next().unwrap_or_default().trim_start_matches("--");
+    Key::all().any(|key| key.option().as_deref() == Some(name) && meaning.starts_with(key.doc))
 }
 
 #[test]
@@ -144,16 +151,19 @@ fn the_reference_is_the_help_of_all_commands() -> Outcome {
             commands.entry(option).or_default().push(help.title.trim_start_matches("portion "));
         }
     }
-    let is_left_out = |(name, _): &(String, String)| name == "-h, --help" || is_of_key(name);
+    let is_left_out = |(name, meaning): &(String, String)| name == "-h, --help" || is_of_key(name, meaning);
     let mut shared: BTreeMap<String, Vec<&(String, String)>> = BTreeMap::new();
     for (option, commands) in commands.iter().filter(|(option, all)| all.len() > 1 && !is_left_out(option)) {
+        let of_config = commands.contains(&"config");
+        let commands = commands.iter().filter(|name| !(of_config && name.starts_with("config ")));
+        let commands: Vec<&str> = commands.copied().collect();
         shared.entry(commands.join(", ")).or_default().push(option);
     }
     let mut page = HEAD.to_owned();
     for (commands, options) in shared {
-        write!(page, "\n{commands}:\n\n| option | meaning |\n| --- | --- |\n")?;
+        write!(page, "\n{commands}:\n\n")?;
         for (name, meaning) in options {
-            writeln!(page, "| `{}` | {} |", name.replace('|', "\\|"), meaning.replace('|', "\\|"))?;
+            writeln!(page, "- `{name}`: {meaning}")?;
         }
     }
     for help in &all[1..] {
