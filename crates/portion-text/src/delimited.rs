@@ -58,9 +58,13 @@ pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
     [b',', b'\t', b';', b'|'].into_iter().find_map(|delimiter| {
         let plain =
             DelimitedFormat { delimiter, has_header: false, start, is_quoted: false, is_padded: false };
-        let is_quoted = quotes_close(&text[start..], delimiter)
-            || delimiter != b'\t' && detect_delimiter(sample, plain).is_none();
-        detect_delimiter(sample, DelimitedFormat { is_quoted, ..plain })
+        let quoted = detect_delimiter(sample, DelimitedFormat { is_quoted: true, ..plain });
+        // The whole text is only read if its start is a table.
+        let read = if quoted.is_some() { text } else { sample };
+        if quotes_close(&read[start..], delimiter) {
+            return quoted;
+        }
+        detect_delimiter(sample, plain).or(quoted)
     })
 }
 

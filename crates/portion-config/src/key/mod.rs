@@ -65,7 +65,8 @@ pub const SHORTHANDS: &[Shorthand] = &[
         option: "lean",
         key: "profile",
         value: "lean",
-        doc: "Smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
+        doc: "Smaller replies: replyTarget 1200, hardCap 4000, rankedTarget 600, firstRows sample, rows auto, \
+              redact secrets",
     },
     Shorthand {
         option: "verbose",

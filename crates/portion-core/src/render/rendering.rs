@@ -13,10 +13,10 @@ use super::portion::{Plan, PortionKind, StageName};
 use super::query_tables::QueryTables;
 use crate::cursor::{CursorToken, PartOffset, Position};
 use crate::noise::NoiseFields;
-use crate::paging::PagingArgument;
+use crate::paging::{PagingArgument, selects_pages};
 use crate::payload::{TransportPage, UpstreamList};
 use crate::policy::{EnvelopeMode, FirstRows, Policy, StripRule};
-use crate::snapshot::{IndexedText, Slice};
+use crate::snapshot::{IndexedText, Slice, Structure};
 use crate::view::{Pagination, RequestedFields, SortOrder, View};
 
 /// A part to render, and how.
@@ -112,6 +112,14 @@ impl RenderTarget<'_> {
             && self.upstream_list.is_none()
             && self.is_first()
             && self.pagination.is_none_or(|pagination| pagination.is_sample)
+            && !self.is_page_of_program()
+    }
+
+    /// Returns true for a page over HTTP that says which one it is: a program goes on with the next one.
+    fn is_page_of_program(&self) -> bool {
+        let Structure::List(list) = &self.subject.structure else { return false };
+        let page = || list.upstream_page(&self.subject.text, selects_pages(self.paging_arguments));
+        matches!(self.read_call, FollowUpCall::Http(_)) && page().is_some()
     }
 
     /// Returns the number of items of each page, if the first reply to the walk fixed it.

@@ -128,6 +128,8 @@ pub fn is_statement(query: &str) -> bool {
         "with" => has_word("as") && text.to_ascii_lowercase().contains("select"),
         "show" => ["tables", "columns"].iter().any(|what| second.eq_ignore_ascii_case(what)),
         "describe" | "desc" | "pragma" => is_single_name,
+        // A text of a log may begin so, but not name the table.
+        "alter" | "delete" | "drop" | "insert" | "update" => has_word("items"),
         "explain" => ["select", "with", "query"].iter().any(|what| second.eq_ignore_ascii_case(what)),
         _ => false,
     }

@@ -126,7 +126,7 @@ pub(super) fn unknown_argument(name: &str) -> Fault {
     } else if plain == "tail" {
         "the last 20 lines are lines=-20--1; the last items of a list are offset=totalCount-20".to_owned()
     } else {
-        format!("{}the arguments are {}", suggestion(name, &CONTROLS), CONTROLS.join(", "))
+        format!("{}the arguments are {}, lines, all", suggestion(name, &CONTROLS), CONTROLS.join(", "))
     };
     let name: String = name.chars().take(MAX_NAME_CHARS).collect();
     Fault::new(ErrorCode::ArgumentUnknown, format!("there is no argument {name}"), advice)
