@@ -75,7 +75,10 @@ pub fn main_table(text: &str, value: Span) -> Option<NamedTable> {
     };
     let largest = seen.iter().filter(|other| !is_of_table(other)).map(|array| array.len()).max().unwrap_or(0);
     let at = (0..tables.len()).max_by_key(|at| (tables[*at].is_outermost, tables[*at].len()))?;
-    let main = tables.swap_remove(at);
+    // Of several results, later ones are about the first: its status, its statistics.
+    let is_grouped = |table: &NamedTable| table.group.is_some();
+    let first = tables.iter().position(is_grouped).filter(|_| is_grouped(&tables[at]));
+    let main = tables.swap_remove(first.unwrap_or(at));
     (main.is_outermost || main.len() >= largest).then_some(main)
 }
 
@@ -338,6 +341,16 @@ mod tests {
         check(
             r#"{"resultSetMetaData":{"rowType":[{"name":"ID","type":"fixed"}]},"data":[["9"],["10"]]}"#,
             Some(("/data", "ID", r#""10""#)),
+        );
+    }
+
+    #[test]
+    fn the_first_of_several_results_is_the_answer() {
+        let status =
+            r#"{"Columns":["Time","Status","Text"],"Rows":[["t",0,"completed"],["t",1,"a longer text"]]}"#;
+        check(
+            &format!(r#"{{"Tables":[{{"Columns":["State","n"],"Rows":[["TEXAS",4701]]}},{status}]}}"#),
+            Some(("/Tables/0/Rows", "State,n", r#""TEXAS",4701"#)),
         );
     }
 
