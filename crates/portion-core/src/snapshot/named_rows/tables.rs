@@ -247,8 +247,8 @@ fn columns_of<'a>(
     }
     named.iter().find_map(|(first, _)| {
         let of_object = named.iter().filter(|(array, _)| array.object == first.object);
-        let (arrays, names): (Vec<_>, Vec<_>) = of_object.cloned().unzip();
-        Some((names.concat(), arrays)).filter(|(names, _)| names.len() == width)
+        let (schemas, names): (Vec<_>, Vec<_>) = of_object.cloned().unzip();
+        Some((names.concat(), schemas)).filter(|(names, _)| names.len() == width)
     })
 }
 
