@@ -238,15 +238,15 @@ fn columns_of<'a>(
     width: usize,
 ) -> Option<(Vec<String>, Vec<&'a NestedArray>)> {
     let lists = arrays.iter().filter(|array| array.span != rows.span);
-    let named: Vec<(&NestedArray, Vec<String>)> = lists
+    let candidates: Vec<(&NestedArray, Vec<String>)> = lists
         .filter_map(|array| Some((array, column_names(text, array, rows.holds_rows(), width)?)))
         .collect();
-    let whole = named.iter().filter(|(_, names)| names.len() == width);
+    let whole = candidates.iter().filter(|(_, names)| names.len() == width);
     if let Some((array, names)) = whole.min_by_key(|(array, _)| array.object != rows.object) {
         return Some((names.clone(), vec![*array]));
     }
-    named.iter().find_map(|(first, _)| {
-        let of_object = named.iter().filter(|(array, _)| array.object == first.object);
+    candidates.iter().find_map(|(first, _)| {
+        let of_object = candidates.iter().filter(|(array, _)| array.object == first.object);
         let (schemas, names): (Vec<_>, Vec<_>) = of_object.cloned().unzip();
         Some((names.concat(), schemas)).filter(|(names, _)| names.len() == width)
     })
