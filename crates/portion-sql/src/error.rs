@@ -170,6 +170,12 @@ pub(crate) fn quote_identifier(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
+/// Returns the name of a column as a statement may write it: `status.phase` needs no quotes.
+pub(crate) fn written_name(name: &str) -> String {
+    let is_plain = name.split('.').all(|part| quote_identifier(part) == part);
+    if is_plain { name.to_owned() } else { quote_identifier(name) }
+}
+
 /// SQL keywords that must be quoted as names (<https://www.sqlite.org/lang_keywords.html>), limited to
 /// those that occur as names of fields and tables.
 const RESERVED: &str = "add all alter and as between case check collate commit constraint create default delete \

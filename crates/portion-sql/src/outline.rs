@@ -9,7 +9,7 @@ use portion_text::names::closest_name;
 
 use crate::cell::ValueKinds;
 use crate::column::ColumnDef;
-use crate::error::{QueryError, quote_identifier};
+use crate::error::{QueryError, quote_identifier, written_name};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
@@ -119,7 +119,7 @@ fn outline_table(
         let separator = if at == 0 { "" } else { ", " };
         let kinds = column.kind_names();
         let kinds = kinds.trim_end_matches("null").trim_end_matches('|');
-        let _ = write!(text, "{separator}{}", written(&column.name));
+        let _ = write!(text, "{separator}{}", written_name(&column.name));
         // The columns of lines and leaves are plain by their names.
         let is_plain = matches!(name.as_str(), "lines" | "leaves" | "entries" | "sections");
         if !is_plain && !matches!(kinds, "" | "text") {
@@ -128,12 +128,6 @@ fn outline_table(
     }
     text.push(')');
     (columns.first().map_or(usize::MAX, |column| distance(column)), text)
-}
-
-/// Returns the name of a column as a statement may write it: `status.phase` needs no quotes.
-fn written(name: &str) -> String {
-    let is_plain = name.split('.').all(|part| quote_identifier(part) == part);
-    if is_plain { name.to_owned() } else { quote_identifier(name) }
 }
 
 /// Returns true for a word of a statement that is a part of the name of a column, or the other way round.

@@ -1,6 +1,7 @@
 //! Collects field statistics in one pass over all records of a list.
 
 use portion_json::scan::{JsonKind, JsonReader, ScanError};
+use portion_text::column_form::ColumnForm;
 
 use super::field_stats::FieldStats;
 use super::record_layout::{ITEMS_FIELD, KEY_FIELD, KeyTarget, ROOT_OBJECT, RecordLayout};
@@ -28,20 +29,30 @@ pub(super) fn collect_fields(text: &str, list: &List, missing: &MissingCodes) ->
         fields[field].count_all_distinct();
     }
     let number = |path: Option<usize>| path.and_then(|path| numbers.get(path).copied().flatten());
-    let mut walk = FieldCollector {
-        text,
-        fields,
-        last_visited: vec![0; shapes.len()],
-        layout: &shapes,
-        item: KeyTarget { path: number(items), nested_object: None },
-        key_field: number(key),
-        hash_budget: (text.len() / TEXT_PER_HASH).max(MIN_HASHES),
-        record: 0,
+    let collect = |fields: Vec<FieldStats>| {
+        let mut walk = FieldCollector {
+            text,
+            fields,
+            last_visited: vec![0; shapes.len()],
+            layout: &shapes,
+            item: KeyTarget { path: number(items), nested_object: None },
+            key_field: number(key),
+            hash_budget: (text.len() / TEXT_PER_HASH).max(MIN_HASHES),
+            record: 0,
+        };
+        // The text was validated at capture.
+        let _ = walk.collect_list(list);
+        walk.fields
     };
-    // The text was validated at capture.
-    let _ = walk.collect_list(list);
-    walk.fields.retain(|field| field.present_count() + field.null_count + field.missing_count() > 0);
-    walk.fields
+    let mut found = collect(fields.clone());
+    // Texts that are numbers or times of other forms are read as such, as in queries, once their form is known.
+    let forms: Vec<ColumnForm> = found.iter().map(FieldStats::learnt_form).collect();
+    if forms.iter().any(|form| *form != ColumnForm::Text) {
+        fields.iter_mut().zip(forms).for_each(|(field, form)| field.read_texts_as(form));
+        found = collect(fields);
+    }
+    found.retain(|field| field.present_count() + field.null_count + field.missing_count() > 0);
+    found
 }
 
 /// Returns the fields to collect, and for each path its index among them.
@@ -100,7 +111,7 @@ impl FieldCollector<'_> {
                 if let Some(field) = self.key_field {
                     let field = &mut self.fields[field];
                     if field.is_first_in_record(self.record) {
-                        field.add_string(text, key, &mut self.hash_budget);
+                        field.add_string(text, key, self.record, &mut self.hash_budget);
                     }
                 }
             } else if !reader.next_item()? {
@@ -198,7 +209,7 @@ impl FieldCollector<'_> {
             }
             (JsonKind::String, Some(field), _) => {
                 let at = reader.skip_string()?;
-                field.add_string(self.text, at, &mut self.hash_budget);
+                field.add_string(self.text, at, self.record, &mut self.hash_budget);
             }
             (JsonKind::Null, Some(field), _) => {
                 reader.skip_literal()?;

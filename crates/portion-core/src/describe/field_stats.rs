@@ -6,6 +6,8 @@ use std::ops::Range;
 use foldhash::quality::FixedState;
 use portion_json::scan::{ParsedNumber, unescape};
 use portion_json::span::Span;
+use portion_text::column_form::{ColumnForm, FormLearner, is_missing, read_time};
+use portion_text::timestamp::Timestamp;
 
 use super::distinct_values::DistinctValues;
 use super::number_stats::{NumberStats, TimestampRange};
@@ -44,6 +46,10 @@ pub(super) struct FieldStats {
     pub numbers: NumberStats,
     pub timestamps: TimestampRange,
     pub tally: DistinctValues,
+    /// Learns the form of its texts.
+    learner: FormLearner,
+    /// Form in which its texts are read.
+    form: ColumnForm,
     /// Number of the last record with the field, from 1.
     last_record: usize,
 }
@@ -70,6 +76,8 @@ impl FieldStats {
             numbers: NumberStats::default(),
             timestamps: TimestampRange::None,
             tally: DistinctValues::default(),
+            learner: FormLearner::default(),
+            form: ColumnForm::Text,
             last_record: 0,
         }
     }
@@ -77,6 +85,21 @@ impl FieldStats {
     /// Counts all distinct values, also of a field without rank.
     pub(super) fn count_all_distinct(&mut self) {
         self.counts_distinct = true;
+    }
+
+    /// Returns the form that its texts have in a query, if that is none of the forms that are read at first.
+    pub(super) fn learnt_form(&self) -> ColumnForm {
+        match self.learner.form_among(self.numbers.count > 0) {
+            _ if self.array_count + self.object_count > 0 => ColumnForm::Text,
+            ColumnForm::Boolean => ColumnForm::Text,
+            ColumnForm::Time(_) if matches!(self.timestamps, TimestampRange::Range(_)) => ColumnForm::Text,
+            form => form,
+        }
+    }
+
+    /// Sets the form in which its texts are read.
+    pub(super) fn read_texts_as(&mut self, form: ColumnForm) {
+        self.form = form;
     }
 
     /// Sets the codes of missing values.
@@ -229,11 +252,24 @@ impl FieldStats {
 
     /// Adds a string of the text, with its quotes.
     #[inline]
-    pub(super) fn add_string(&mut self, text: &str, at: Span, remaining: &mut usize) {
+    pub(super) fn add_string(&mut self, text: &str, at: Span, record: usize, remaining: &mut usize) {
         let length = at.len().saturating_sub(2);
+        if self.form != ColumnForm::Text {
+            let inside = Span::new(at.start as usize + 1, at.start as usize + 1 + length);
+            if is_missing(inside.slice(text)) {
+                self.null_count += 1;
+                return;
+            }
+            if let Some(number) = self.form.number(inside.slice(text)) {
+                self.add_number(&number.to_string(), inside, record, remaining);
+                return;
+            }
+        }
         self.string_count += 1;
         self.blank_count += usize::from(length == 0);
-        let settled = self.tally.is_exceeded() && matches!(self.timestamps, TimestampRange::Mixed);
+        let settled = self.tally.is_exceeded()
+            && matches!(self.timestamps, TimestampRange::Mixed)
+            && self.learner.is_settled();
         if !settled || length > LONG_TEXT_CHARS {
             self.inspect_string(text, at, remaining);
         }
@@ -244,7 +280,14 @@ impl FieldStats {
         if inside.len() > LONG_TEXT_CHARS {
             self.max_chars = self.max_chars.max(char_count(inside));
         }
-        self.timestamps.add(inside, at);
+        if !matches!(self.timestamps, TimestampRange::Mixed) {
+            let timestamp = match self.form {
+                ColumnForm::Time(order) => read_time(inside, order),
+                _ => Timestamp::parse_iso(inside),
+            };
+            self.timestamps.add(timestamp, at);
+        }
+        self.learner.insert(inside);
         if self.tally.is_exceeded() {
             return;
         }

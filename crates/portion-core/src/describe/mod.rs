@@ -18,13 +18,14 @@ pub(crate) use text::fields_by_type;
 
 use std::collections::HashMap;
 
+use portion_json::containers::items;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::missing_codes::MissingCodes;
 use crate::noise::NoiseFields;
 use crate::policy::StripRule;
-use crate::snapshot::{FieldType, IndexedText, Structure, header_row, text_in_member};
+use crate::snapshot::{FieldType, IndexedText, Structure, header_row, main_table, text_in_member};
 
 /// Tokens of the name of a text that is described.
 const NAME_TOKENS: usize = 12;
@@ -58,8 +59,9 @@ pub(crate) fn describe(
     let text = &subject.text;
     match &subject.structure {
         Structure::List(list) => {
-            if let Some(names) = header_row(text, list) {
-                return text::describe_header_rows(text, list, names, counter, tokens);
+            if let Some(rows) = header_row(text, list) {
+                let spans = list.iter_from(text, 0).map(|item| item.value);
+                return text::describe_header_rows(text, spans, rows, counter, tokens);
             }
             let noise =
                 preferences.strip.map(|strip| NoiseFields::in_list(strip, text, list)).unwrap_or_default();
@@ -72,7 +74,14 @@ pub(crate) fn describe(
                 let facts = describe(&inner, counter, tokens.saturating_sub(NAME_TOKENS), preferences);
                 Map::from_iter([(pointer[1..].replace('/', "."), facts.into())])
             }
-            None => object::describe(text, members, counter, tokens, preferences),
+            None => match main_table(text, members.span) {
+                Some(table) => {
+                    let (spans, tokens) = (items(text, table.span), tokens.saturating_sub(NAME_TOKENS));
+                    let facts = text::describe_header_rows(text, spans, table.rows, counter, tokens);
+                    Map::from_iter([(table.pointer, facts.into())])
+                }
+                None => object::describe(text, members, counter, tokens, preferences),
+            },
         },
         Structure::Text(index) => text::describe(text, index, counter, tokens),
     }

@@ -189,13 +189,10 @@ pub(super) enum TimestampRange {
 }
 
 impl TimestampRange {
-    /// Adds a text without its quotes.
+    /// Adds the timestamp in a text, if it is one.
     #[inline]
-    pub(super) fn add(&mut self, text: &str, at: Span) {
-        if matches!(self, Self::Mixed) {
-            return;
-        }
-        *self = match (Timestamp::parse_iso(text), *self) {
+    pub(super) fn add(&mut self, timestamp: Option<Timestamp>, at: Span) {
+        *self = match (timestamp, *self) {
             (Some(timestamp), Self::None) => Self::Range([(timestamp, at); 2]),
             (Some(timestamp), Self::Range([earliest, latest]))
                 if precision(timestamp) == precision(latest.0) =>

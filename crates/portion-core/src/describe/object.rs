@@ -23,6 +23,9 @@ const MIN_MEMBER_BYTES: usize = 200;
 /// Lists of records that are named, and of these the ones whose fields are described.
 const MAX_LISTS: usize = 4;
 const MAX_FACTS_LISTS: usize = 2;
+/// Smallest text that is described, in bytes, and texts that are.
+const MIN_TEXT_BYTES: usize = 2 << 10;
+const MAX_TEXTS: usize = 2;
 /// Names of fields of a list without facts.
 const MAX_NAMES: usize = 8;
 /// Size of a member, in percent of its object, from which its own members are described.
@@ -50,6 +53,8 @@ pub(super) fn describe(
 ) -> Map<String, Value> {
     let lists = main_lists(text, members.span);
     let mut facts = describe_lists(text, members.span, &lists, counter, tokens, preferences);
+    let left = tokens.saturating_sub(counter.count(&Value::Object(facts.clone()).to_string()));
+    facts.extend(describe_texts(text, members, counter, left, preferences));
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
     let parts = |members: &ObjectIndex, prefix: &str| {
@@ -69,7 +74,9 @@ pub(super) fn describe(
     let mut order: Vec<usize> = upper.into_iter().chain(lower).collect();
     order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
     // What is in the described lists needs no sizes.
-    let steps = facts.keys().map(|pattern| pattern[1..].split('/').next().unwrap_or_default().to_owned());
+    let first_step =
+        |pattern: &String| pattern.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
+    let steps = facts.keys().map(first_step);
     let described: Vec<String> = steps.collect();
     order.retain(|at| !described.iter().any(|step| is_path_within(&lines[*at].0, step)));
     let left = tokens.saturating_sub(counter.count(&Value::Object(facts.clone()).to_string()));
@@ -111,6 +118,32 @@ fn describe_lists(
         facts.extend(member);
     }
     facts
+}
+
+/// Describes the largest texts of several lines among the members of an object.
+fn describe_texts(
+    text: &str,
+    members: &ObjectIndex,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+    preferences: &FieldPreferences<'_>,
+) -> Map<String, Value> {
+    let is_text = |member: &&Member| {
+        let (name, value) = (unescape(member.key.slice(text)), member.value);
+        let is_stripped = |strip: &StripRule| strip.strips_member(&name, value.len(), text.len());
+        member.kind == JsonKind::String
+            && value.len() >= MIN_TEXT_BYTES
+            && value.slice(text).contains("\\n")
+            && !preferences.strip.is_some_and(is_stripped)
+    };
+    let mut texts: Vec<&Member> = members.listed.iter().filter(is_text).collect();
+    texts.sort_by_key(|member| std::cmp::Reverse(member.value.len()));
+    let described = texts.iter().take(MAX_TEXTS).map(|member| {
+        let subject = IndexedText::from_text(Slice::new(unescape(member.value.slice(text))));
+        let facts = super::describe(&subject, counter, tokens / MAX_TEXTS, preferences);
+        (unescape(member.key.slice(text)), Value::Object(facts))
+    });
+    described.filter(|(_, facts)| facts != &Value::Object(Map::new())).collect()
 }
 
 /// Returns the records at a pattern.

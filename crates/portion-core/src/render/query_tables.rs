@@ -8,8 +8,8 @@ use portion_text::chunk::TextKind;
 use serde_json::{Map, Value};
 
 use crate::snapshot::{
-    ColumnArrays, IndexedText, Layout, LineIndex, List, MIN_LIST_BYTES, Member, ObjectIndex, Snapshot,
-    Structure, column_list, header_row, list_blocks, main_lists, record_blocks,
+    ColumnArrays, IndexedText, Layout, LineIndex, List, MIN_LIST_BYTES, Member, NamedTable, ObjectIndex,
+    Snapshot, Structure, column_list, header_row, list_blocks, main_lists, record_blocks,
 };
 use crate::view::ResolvedRequest;
 
@@ -78,12 +78,11 @@ impl QueryTables {
         let is_table = matches!(list.layout, Layout::Table { .. });
         let (mut columns, mut below) = (String::new(), "");
         let pointer = list.pointer.as_str();
-        if !has_records && !is_table {
-            if let Some(names) = header_row(text, list) {
-                (columns, below) = (column_list(&names, MAX_COLUMN_CHARS), "below the first row");
-            } else {
-                "value".clone_into(&mut columns);
-            }
+        if let Some(rows) = header_row(text, list) {
+            columns = column_list(&rows.names, MAX_COLUMN_CHARS);
+            below = if rows.skipped > 0 { "below the first row" } else { "" };
+        } else if !has_records && !is_table {
+            "value".clone_into(&mut columns);
         }
         let path = if pointer.len() > MAX_PATH_BYTES { "" } else { pointer };
         let mut items = QueryTable::new("items", columns);
@@ -119,6 +118,16 @@ impl QueryTables {
             is_text: false,
             path: None,
         }
+    }
+
+    /// Returns the tables of an object that is about one table.
+    pub(super) fn of_named_rows(table: &NamedTable) -> Self {
+        let note = Some(&table.pointer).filter(|pointer| pointer.len() <= MAX_PATH_BYTES);
+        let items = QueryTable {
+            note: note.map(|pointer| format!("= {pointer}")),
+            ..QueryTable::new("items", column_list(&table.rows.names, MAX_COLUMN_CHARS))
+        };
+        Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false, path: None }
     }
 
     /// Returns the tables of an object of columns.

@@ -25,7 +25,7 @@ use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{
     ColumnArrays, Field, FieldRank, IndexedText, ListProfile, Member, ObjectIndex, Slice, Structure,
-    text_in_member, visit_fields,
+    main_table, text_in_member, visit_fields,
 };
 use crate::view::{
     CustomSection, NestedObject, RequestedFields, Section, SectionScope, core_object, custom_sections,
@@ -174,6 +174,9 @@ fn render_summary(
             text_in_member(text, members).and_then(|(path, inner)| QueryTables::of_member(path, &inner));
         if let Some(tables) = member {
             return tables;
+        }
+        if let Some(table) = main_table(text, members.span) {
+            return QueryTables::of_named_rows(&table);
         }
         let records = record_lists(text, members);
         let columns = if records.is_empty() { ColumnArrays::find_in(text, "", members) } else { Vec::new() };

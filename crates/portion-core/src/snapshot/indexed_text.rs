@@ -9,7 +9,8 @@ use portion_json::span::Span;
 use super::line_index::LineIndex;
 use super::list::{EnclosingObject, Layout, List};
 use super::list_detection;
-use super::list_detection::{DetectedList, detect_table};
+use super::list_detection::DetectedList;
+use super::named_rows::{NamedTable, main_table, named_tables};
 use super::object::{ObjectIndex, read_item_offsets};
 use super::slice::Slice;
 
@@ -38,8 +39,9 @@ impl IndexedText {
     pub fn from_payload(text: Slice) -> Self {
         let begins = text.bytes().find(|b| !b.is_ascii_whitespace());
         if matches!(begins, Some(b'{' | b'['))
-            && let Some(form) =
-                list_detection::detect_json(&text).or_else(|| list_detection::detect_lines(&text))
+            && let Some(form) = table_in(&text)
+                .or_else(|| list_detection::detect_json(&text))
+                .or_else(|| list_detection::detect_lines(&text))
         {
             return Self { text, structure: form };
         }
@@ -48,7 +50,8 @@ impl IndexedText {
 
     /// Indexes a text with the list at `path`; `None` where no list is there.
     pub(crate) fn with_list_at(text: &Slice, path: &str) -> Option<Self> {
-        list_at(text, path).map(|form| Self { text: text.clone(), structure: form })
+        let tables = named_tables(text, Span::new(0, text.len()));
+        list_at(text, path, &tables).map(|form| Self { text: text.clone(), structure: form })
     }
 
     /// Indexes a value inside captured JSON. A string is decoded.
@@ -96,9 +99,23 @@ impl ObjectIndex {
 /// Maximum enclosing objects that are entered.
 const MAX_LEVELS: usize = 16;
 
+/// Indexes a JSON text that is about a table: its rows are the list, unless an array of tables is around them.
+fn table_in(text: &str) -> Option<Structure> {
+    let table = main_table(text, Span::new(0, text.len()))?;
+    let object = || {
+        let mut reader = JsonReader::new(text);
+        let object = ObjectIndex::parse(&mut reader).ok()?;
+        reader.expect_end().ok()?;
+        Some(Structure::Object(Arc::new(ObjectIndex { largest_array: None, ..object })))
+    };
+    list_at(text, &table.pointer, std::slice::from_ref(&table))
+        .filter(|form| matches!(form, Structure::List(list) if list.span == table.span))
+        .or_else(object)
+}
+
 /// Indexes a JSON text with the list at a path, a JSON Pointer or dotted. Returns `None` if the text is
-/// not JSON, or if the value there is neither an array nor an object of objects.
-pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
+/// not JSON, or if the value there is neither an array nor an object of objects. `tables` are those of the text.
+pub(super) fn list_at(text: &str, path: &str, tables: &[NamedTable]) -> Option<Structure> {
     let (mut levels, mut pointer): (Vec<EnclosingObject>, _) = (Vec::new(), String::new());
     let mut reader = JsonReader::new(text);
     let mut rest = PathSteps::parse(path);
@@ -120,8 +137,10 @@ pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
         let member = members.listed[inner];
         rest = taken.rest;
         known = if member.kind == JsonKind::Array && rest.is_empty() {
-            let layout =
-                detect_table(text, &members).filter(|(at, _)| *at == inner).map(|(_, layout)| layout);
+            let table = tables.iter().find(|table| table.span == member.value);
+            let layout = table.and_then(|table| {
+                Some(Layout::Table { header: table.header(&members)?, columns: table.rows.names.clone() })
+            });
             Some((members.take_item_offsets(text, inner)?, layout.unwrap_or(Layout::Array)))
         } else {
             None
@@ -162,11 +181,13 @@ fn read_records(reader: &mut JsonReader<'_>) -> Option<(SparseOffsets, Layout, u
 
 #[cfg(test)]
 mod tests {
-    use super::list_at;
+    use portion_json::span::Span;
+
+    use super::{list_at, named_tables};
     use crate::snapshot::{Layout, Structure};
 
     fn check(text: &str, path: &str, expect: Option<(&str, usize)>) {
-        let found = list_at(text, path);
+        let found = list_at(text, path, &[]);
         let found_list = found.as_ref().map(|form| match form {
             Structure::List(list) => (list.pointer.as_str(), list.iter_from(text, 0).count()),
             _ => panic!("no list: {form:?}"),
@@ -199,7 +220,8 @@ mod tests {
         check(r#"{"x":{"a":1},"y":{"a":2}}"#, "$", Some(("", 2)));
         check(r#"{"people":{"x":1}}"#, "people", None);
         let table = r#"{"t":{"columns":["a"],"rows":[[1],[2]]}}"#;
-        let Some(Structure::List(list)) = list_at(table, "t.rows") else { panic!("no list") };
+        let tables = named_tables(table, Span::new(0, table.len()));
+        let Some(Structure::List(list)) = list_at(table, "t.rows", &tables) else { panic!("no list") };
         assert!(matches!(list.layout, Layout::Table { .. }));
     }
 }

@@ -7,9 +7,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use portion_json::containers::{COLUMN_KEYS, ROW_KEYS, column_names, items, members};
+use portion_json::containers::{items, members};
 use portion_json::path::{key_matches, step_from_quoted};
-use portion_json::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
+use portion_json::scan::{JsonKind, JsonReader, SparseOffsets, unescape};
 use portion_json::span::Span;
 
 use super::embedded_json::is_note;
@@ -123,16 +123,14 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
     let mut members = root;
     let mut outermost = None;
     loop {
-        let found = detect_table(text, &members)
-            .or_else(|| dominant_array(text, &members))
-            .or_else(|| empty_page(text, &members));
-        if let Some((inner, layout)) = found {
+        let found = dominant_array(text, &members).or_else(|| empty_page(text, &members));
+        if let Some(inner) = found {
             let member = members.listed[inner];
             if let Some(items) = members.take_item_offsets(text, inner) {
                 pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
                 levels.push(EnclosingObject { members: members.listed, list_member: inner });
                 return DetectedList {
-                    layout,
+                    layout: Layout::Array,
                     item_offsets: items,
                     span: member.value,
                     enclosing_objects: levels,
@@ -140,6 +138,14 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
                 }
                 .into_structure(text);
             }
+            break;
+        }
+        // Objects that are columns are no records.
+        let is_object = |column: &Member| column.kind == JsonKind::Object;
+        if members.len() <= ObjectIndex::MAX_LISTED
+            && ColumnArrays::detect(text, &members.listed)
+                .is_some_and(|table| table.columns.iter().any(is_object))
+        {
             break;
         }
         if is_map(text, &members) {
@@ -187,7 +193,7 @@ fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> 
     (fits(member) && is_most && first()).then_some(at)
 }
 
-fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
+fn dominant_array(text: &str, members: &ObjectIndex) -> Option<usize> {
     let at = dominant_member(text, members, |member| member.kind == JsonKind::Array)?;
     // An array of bare numbers is one value of a record: a vector, a series. So is an array that only
     // nests another.
@@ -200,12 +206,12 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> 
         JsonKind::Array => several,
         JsonKind::Number | JsonKind::Bool | JsonKind::Null => false,
     };
-    (is_list && !holds_groups(text, &members.listed[at])).then_some((at, Layout::Array))
+    (is_list && !holds_groups(text, &members.listed[at])).then_some(at)
 }
 
 /// Finds the list of a page without items: the only array of an object that states facts about a page, or nothing, and little
 /// else.
-fn empty_page(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
+fn empty_page(text: &str, members: &ObjectIndex) -> Option<usize> {
     let arrays = || members.listed.iter().enumerate().filter(|(_, member)| member.kind == JsonKind::Array);
     let (at, array) = arrays().next()?;
     let is_empty = array.value.slice(text)[1..].trim_start().starts_with(']');
@@ -214,7 +220,7 @@ fn empty_page(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
         && members.span.len() <= MAX_EMPTY_PAGE_BYTES
         && (members.len() == 1 || members.listed.iter().any(|member| is_page_fact(text, member)))
         && !has_identity(text, members);
-    is_page.then_some((at, Layout::Array))
+    is_page.then_some(at)
 }
 
 /// Returns true if an object has an id.
@@ -223,41 +229,6 @@ pub(crate) fn has_identity(text: &str, members: &ObjectIndex) -> bool {
         matches!(member.kind, JsonKind::String | JsonKind::Number)
             && IDENTITY_KEYS.iter().any(|name| key_matches(text, member.key, name))
     })
-}
-
-/// Finds the member that holds the rows of a columnar table.
-pub(super) fn detect_table(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
-    if members.len() > ObjectIndex::MAX_LISTED {
-        return None;
-    }
-    let find = |names: &[&str]| {
-        let named = |member: &Member| names.iter().any(|name| key_matches(text, member.key, name));
-        members.listed.iter().position(|member| member.kind == JsonKind::Array && named(member))
-    };
-    let (header, rows) = (find(&COLUMN_KEYS)?, find(&ROW_KEYS)?);
-    let columns = column_names(members.listed[header].value.slice(text))?;
-    let mut reader = JsonReader::resume(text, members.listed[rows].value.start as usize);
-    reader.enter_array().ok()?;
-    // Checks every row: a column cannot be left out of a row with a different number of cells.
-    while reader.next_item().ok()? {
-        if count_items(&mut reader).ok()? != columns.len() {
-            return None;
-        }
-    }
-    let some =
-        !members.listed[rows].value.slice(text).trim_matches(['[', ']', ' ', '\n', '\r', '\t']).is_empty();
-    (rows != header && some).then_some((rows, Layout::Table { columns, header }))
-}
-
-/// Counts the items of the array at the reader.
-fn count_items(reader: &mut JsonReader<'_>) -> Result<usize, ScanError> {
-    reader.enter_array()?;
-    let mut width = 0;
-    while reader.next_item()? {
-        reader.skip()?;
-        width += 1;
-    }
-    Ok(width)
 }
 
 /// Returns true if an object is a map: it has too many members for a record, or similar objects under its

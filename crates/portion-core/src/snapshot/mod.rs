@@ -20,6 +20,7 @@ mod indexed_text;
 mod line_index;
 mod list;
 mod list_detection;
+mod named_rows;
 mod nested_lists;
 mod object;
 mod partial;
@@ -39,6 +40,7 @@ pub(crate) use line_index::{ItemsTable, TableSource, TextTables, column_list};
 pub(crate) use list::cell_spans;
 pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
 pub(crate) use list_detection::{LIST_NAMES, has_identity, sole_object};
+pub use named_rows::{NamedRows, NamedTable, header_row, joined_rows, main_table, named_tables};
 pub(crate) use nested_lists::MIN_LIST_BYTES;
 pub use nested_lists::{NestedLists, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
@@ -46,7 +48,7 @@ pub use profile::{Field, FieldRank, ListProfile, visit_fields};
 pub(crate) use profile::{FieldType, field_names};
 pub(crate) use redacted::string_at;
 pub use slice::Slice;
-pub use table_layouts::{ColumnArrays, RecordBlock, header_row, list_blocks, record_blocks};
+pub use table_layouts::{ColumnArrays, RecordBlock, list_blocks, record_blocks};
 pub use upstream_page::UpstreamPage;
 pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
 
@@ -157,14 +159,19 @@ pub fn capture(payload: Payload) -> Snapshot {
     let (mut json, mut found) = (false, false);
     // Answers to queries were written by Portion, so no JSON is searched for inside them.
     let is_answer = payload.query_answer.is_some();
-    let mut read = |text: Slice, looks_inside: bool| {
+    let mut read = |text: Slice, looks_inside: bool, is_block: bool| {
         let subject = items.and_then(|path| IndexedText::with_list_at(&text, path));
         found |= subject.is_some();
         let known = subject.is_some();
         let subject = subject.unwrap_or_else(|| IndexedText::from_payload(text.clone()));
         let inside = (looks_inside && !is_answer && !known)
             .then(|| embedded_json::find(&text, &subject.structure))
-            .flatten();
+            .flatten()
+            // Other programs than models read the array in the body of a response by its form.
+            .or_else(|| {
+                embedded_json::find_beside_page(&text, &subject.structure)
+                    .filter(|_| is_block && !is_answer && !known)
+            });
         let (subject, origin) = inside.map_or((subject, None), |(subject, origin)| (subject, Some(origin)));
         json |= subject.is_json();
         (PartBody::Indexed(subject), origin)
@@ -176,9 +183,9 @@ pub fn capture(payload: Payload) -> Snapshot {
         };
         let atomic = |json, binary, aside| (PartBody::Atomic { json: Slice::new(json), binary, aside }, None);
         let (body, origin) = match content {
-            Content::Text(text) => read(Slice::new(text), true),
+            Content::Text(text) => read(Slice::new(text), true, block_place(&block.address).is_some()),
             // Programs read this JSON by its schema, so a string in it stays a string.
-            Content::Structured(text) => read(Slice::new(text), false),
+            Content::Structured(text) => read(Slice::new(text), false, false),
             Content::Atomic { json, binary } => atomic(json, binary, false),
             Content::Extra(json) => atomic(json, None, true),
         };

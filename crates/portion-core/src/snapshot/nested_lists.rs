@@ -96,7 +96,8 @@ pub fn main_lists(text: &str, value: Span) -> Vec<NestedLists> {
     all.iter().filter(|lists| !has_better(lists)).cloned().collect()
 }
 
-/// Returns the records of all lists at a pattern as one JSON array; `None` if there are none, or if it has no step `*`.
+/// Returns the records of all lists at a pattern as one JSON array; `None` if there are none, or if it has no step `*`. A value in
+/// a list without objects is the member `value` of a record.
 ///
 /// Each record begins with what is above it: for each step `*`, the key, or the index with the scalars of that item. A pattern
 /// that begins with `*/` stands for lists at any depth.
@@ -119,7 +120,7 @@ pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> 
     while let Some(place) = open.pop() {
         let container = Container::read(text, place.value);
         let Some(step) = steps.get(place.step) else {
-            if container.is_list(text) {
+            if container.is_list(text) || container.holds_values(text) {
                 container.write_records(text, &place.above, &mut out);
             }
             if out.len() > MAX_JOINED_BYTES {
@@ -225,6 +226,12 @@ impl Container {
         self.len() > 0 && self.values().all(is_object)
     }
 
+    /// Returns true for an array without objects.
+    fn holds_values(&self, text: &str) -> bool {
+        let is_object = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Object;
+        matches!(self, Self::Array(_)) && !self.values().any(is_object)
+    }
+
     /// Returns true for an array of objects, or a map of objects of which half have a key in common.
     fn holds_records(&self, text: &str) -> bool {
         let is_array = matches!(self, Self::Array(_));
@@ -272,8 +279,10 @@ impl Container {
     /// Appends each child as a record that begins with what is above it. Names of the record itself come first.
     fn write_records(&self, text: &str, above: &[(String, String)], out: &mut String) {
         for (at, value) in self.values().enumerate() {
-            let own: Vec<String> =
+            let is_object = JsonKind::of_value(value.slice(text)) == JsonKind::Object;
+            let mut own: Vec<String> =
                 members(text, value).map(|member| unescape(member.key.slice(text))).collect();
+            own.extend((!is_object).then(|| "value".to_owned()));
             let key = match self {
                 Self::Object(members) => Some(("_key".to_owned(), members[at].key.slice(text).to_owned())),
                 Self::Array(_) => None,
@@ -283,7 +292,11 @@ impl Container {
             for (name, json) in above.iter().chain(&key).filter(|(name, _)| !own.contains(name)) {
                 let _ = write!(out, "{}:{json},", quote(name));
             }
-            out.push_str(Span::new(value.start as usize + 1, value.end as usize - 1).slice(text));
+            if is_object {
+                out.push_str(Span::new(value.start as usize + 1, value.end as usize - 1).slice(text));
+            } else {
+                let _ = write!(out, "\"value\":{}", value.slice(text));
+            }
             if own.is_empty() && out.len() > start {
                 out.truncate(out.trim_end_matches([',', ' ', '\n', '\r', '\t']).len());
             }
@@ -355,6 +368,14 @@ mod tests {
         assert_eq!(joined("/days/*/rooms/A").map(|json| json.matches("\"id\"").count()), Some(4));
         assert_eq!(joined("/days/0/rooms/*").map(|json| json.matches("\"id\"").count()), Some(4));
         assert_eq!(joined("/days"), None);
+        let tags = r#"{"hosts":[{"id":"a","tags":["x","y"]},{"id":"b","tags":[]},{"id":"c","tags":["z"]}]}"#;
+        assert_eq!(
+            joined_records(tags, all(tags), "*/tags").as_deref(),
+            Some(concat!(
+                r#"[{"hosts":{"_index":0,"id":"a"},"value":"x"},{"hosts":{"_index":0,"id":"a"},"value":"y"},"#,
+                r#"{"hosts":{"_index":2,"id":"c"},"value":"z"}]"#
+            )),
+        );
         assert_eq!(joined("/none/*"), None);
         let talks =
             r#"{"a":{"talks":[{"id":1}]},"b":[{"n":"x","talks":[{"id":2},{}]},{"n":"y","talks":[]}]}"#;

@@ -1,11 +1,12 @@
-//! Finds tables that are no list of objects: written column by column, `{"time":["00:00",…],"temperature":[1.5,…]}`, row
-//! by row below a row of names, or a block a record.
+//! Finds tables that are no list of objects: written column by column, `{"time":["00:00",…],"temperature":[1.5,…]}`, or a
+//! block a record.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use portion_json::path::{key_matches, step_from_quoted};
-use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::containers::{self, items, members};
+use portion_json::path::step_from_quoted;
+use portion_json::scan::{JsonKind, JsonReader, is_equivalent_json, unescape};
 use portion_json::span::Span;
 
 use super::indexed_text::{IndexedText, Structure};
@@ -21,7 +22,8 @@ const MAX_DEPTH: usize = 3;
 /// Maximum tables that are found in one object.
 const MAX_TABLES: usize = 16;
 
-/// Arrays of equal length in one object, each of which is a column.
+/// Arrays of equal length in one object, each of which is a column. A column may also be an object whose keys number its values:
+/// `{"0":5,"1":4}`.
 ///
 /// ```
 /// use portion_core::snapshot::{ColumnArrays, ObjectIndex};
@@ -45,8 +47,8 @@ impl ColumnArrays {
     /// Detects the columns among the members of an object: all of its arrays have equal lengths and hold no objects, and at
     /// least two of them no arrays.
     pub fn detect(text: &str, members: &[Member]) -> Option<Self> {
-        let arrays: Vec<Member> =
-            members.iter().filter(|member| member.kind == JsonKind::Array).copied().collect();
+        let is_column = |member: &&Member| member.kind == JsonKind::Array || is_numbered(text, member.value);
+        let arrays: Vec<Member> = members.iter().filter(is_column).copied().collect();
         let names: HashSet<String> = members.iter().map(|member| unescape(member.key.slice(text))).collect();
         if arrays.len() < MIN_COLUMNS || names.len() < members.len() {
             return None;
@@ -100,15 +102,7 @@ impl ColumnArrays {
 
     /// Returns the spans of the items of a column, at most `limit` of them.
     pub fn items(text: &str, column: &Member, limit: usize) -> Vec<Span> {
-        let mut reader = JsonReader::resume(text, column.value.start as usize);
-        let mut items = Vec::new();
-        if reader.enter_array().is_ok() {
-            while items.len() < limit && reader.next_item() == Ok(true) {
-                let Ok(item) = reader.skip() else { break };
-                items.push(item);
-            }
-        }
-        items
+        values(text, column.value).take(limit).collect()
     }
 }
 
@@ -119,111 +113,29 @@ struct ItemCount {
     is_nested: bool,
 }
 
-/// Counts the items of an array; `None` if one is an object.
-fn count_items(text: &str, array: Span) -> Option<ItemCount> {
-    let mut reader = JsonReader::resume(text, array.start as usize);
-    reader.enter_array().ok()?;
+/// Counts the values of a column; `None` if one is an object.
+fn count_items(text: &str, column: Span) -> Option<ItemCount> {
     let mut counted = ItemCount { count: 0, is_nested: false };
-    while reader.next_item().ok()? {
-        match reader.peek().ok()? {
+    for value in values(text, column) {
+        match JsonKind::of_value(value.slice(text)) {
             JsonKind::Object => return None,
             kind => counted.is_nested |= kind == JsonKind::Array,
         }
-        reader.skip().ok()?;
         counted.count += 1;
     }
     Some(counted)
 }
 
-/// Rows that are looked at.
-const SAMPLED_ROWS: usize = 200;
-/// Members beside the rows of a spreadsheet (<https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values>).
-const SPREADSHEET_KEYS: [&str; 2] = ["majorDimension", "range"];
-
-/// Returns the column names in the first row of a list of arrays; `None` if the first row looks like the others.
-///
-/// The names are distinct words, and no later row is longer. They are names if a column has only numbers below its name, or
-/// if the list is the `values` of a spreadsheet. A value that occurs again in its own column, or is there in another
-/// number (`ORDER-1` above `ORDER-2`), is no name.
-pub fn header_row(text: &str, list: &List) -> Option<Vec<String>> {
-    if list.layout != Layout::Array || list.len() < 3 {
-        return None;
-    }
-    let mut rows = list.iter_from(text, 0).take(SAMPLED_ROWS).map(|item| cells(item.value.slice(text)));
-    let names = names(&rows.next()??)?;
-    let mut numbers = vec![0; names.len()];
-    let mut others = vec![0; names.len()];
-    let shapes: Vec<String> = names.iter().map(|name| shape(name)).collect();
-    for row in rows {
-        let row = row.filter(|row| row.len() <= names.len())?;
-        for (at, cell) in row.into_iter().enumerate() {
-            if JsonKind::of_value(cell) == JsonKind::String && shape(&unescape(cell)) == shapes[at] {
-                return None;
-            }
-            match JsonKind::of_value(cell) {
-                JsonKind::Object | JsonKind::Array => return None,
-                JsonKind::Null => {}
-                JsonKind::Number => numbers[at] += 1,
-                JsonKind::String if is_number(cell) => numbers[at] += 1,
-                JsonKind::String if cell.len() == 2 => {}
-                JsonKind::String | JsonKind::Bool => others[at] += 1,
-            }
-        }
-    }
-    let has_numbers = numbers.iter().zip(&others).any(|(numbers, others)| *numbers > 1 && *others == 0);
-    (has_numbers || is_spreadsheet(text, list)).then_some(names)
+/// Yields the values of an array or of an object.
+fn values(text: &str, column: Span) -> impl Iterator<Item = Span> {
+    items(text, column).chain(members(text, column).map(|member| member.value))
 }
 
-fn is_spreadsheet(text: &str, list: &List) -> bool {
-    let Some(level) = list.enclosing_objects.last() else { return false };
-    let is_named = |name: &str| level.members.iter().any(|member| key_matches(text, member.key, name));
-    list.pointer.ends_with("/values") && SPREADSHEET_KEYS.iter().any(|name| is_named(name))
-}
-
-/// Returns the cells of a row; `None` if it is no array.
-fn cells(row: &str) -> Option<Vec<&str>> {
-    let mut reader = JsonReader::new(row);
-    reader.enter_array().ok()?;
-    let mut cells = Vec::new();
-    while reader.next_item().ok()? {
-        let cell = reader.skip().ok()?;
-        cells.push(cell.slice(row));
-    }
-    Some(cells)
-}
-
-/// Returns a text with one mark for each run of digits.
-fn shape(text: &str) -> String {
-    let mut shape = String::new();
-    for c in text.chars() {
-        let mark = if c.is_ascii_digit() { '#' } else { c };
-        if !(mark == '#' && shape.ends_with('#')) {
-            shape.push(mark);
-        }
-    }
-    shape
-}
-
-/// Returns true for a word as columns are named: it begins with a letter, and stands neither for a missing value nor for an
-/// address.
-fn is_word(name: &str) -> bool {
-    let is_missing = ["n/a", "na", "none", "null", "nil", "unknown", "true", "false"]
-        .iter()
-        .any(|word| name.eq_ignore_ascii_case(word));
-    name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_missing && !name.contains("://")
-}
-
-/// Returns the names in a row; `None` if it has other values, or one of them twice.
-fn names(row: &[&str]) -> Option<Vec<String>> {
-    let texts = row.iter().filter(|cell| JsonKind::of_value(cell) == JsonKind::String);
-    let names: Vec<String> = texts.map(|cell| unescape(cell)).filter(|name| is_word(name)).collect();
-    let distinct: HashSet<&String> = names.iter().collect();
-    (names.len() > 1 && names.len() == row.len() && distinct.len() == names.len()).then_some(names)
-}
-
-/// Returns true for a string with a number.
-fn is_number(cell: &str) -> bool {
-    cell.trim_matches('"').trim().parse::<f64>().is_ok_and(f64::is_finite)
+/// Returns true for an object whose keys are the numbers of its values, from 0.
+fn is_numbered(text: &str, object: Span) -> bool {
+    let is_next =
+        |(at, member): (usize, containers::Member)| unescape(member.key.slice(text)).parse() == Ok(at);
+    members(text, object).next().is_some() && members(text, object).enumerate().all(is_next)
 }
 
 /// Number of blocks from which lists in them are fields of records.
@@ -264,12 +176,18 @@ pub fn record_blocks<'a>(subjects: impl Iterator<Item = &'a IndexedText>) -> Vec
 }
 
 /// Returns the blocks that are lists of records, with their index in `subjects`, if there are several and all have similar fields.
+/// Two lists of the same records, in two notations, are one.
 pub fn list_blocks<'a>(subjects: impl Iterator<Item = &'a IndexedText>) -> Vec<(usize, &'a Arc<List>)> {
     let lists = subjects.enumerate().filter_map(|(at, subject)| match &subject.structure {
-        Structure::List(list) => Some((at, list)),
+        Structure::List(list) => Some((list.span.slice(&subject.text), (at, list))),
         Structure::Object(_) | Structure::Text(_) => None,
     });
-    let blocks: Vec<(usize, &Arc<List>)> = lists.collect();
+    let (texts, blocks): (Vec<&str>, Vec<(usize, &Arc<List>)>) = lists.unzip();
+    if let [one, other] = texts[..]
+        && is_equivalent_json(one, other)
+    {
+        return Vec::new();
+    }
     let keys = |list: &List| -> BTreeSet<String> {
         let names = list.profile.fields.iter().map(|field| field.path.split('.').next().unwrap_or_default());
         names.map(str::to_owned).collect()
@@ -301,36 +219,8 @@ impl RecordBlock<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{header_row, record_blocks};
-    use crate::snapshot::{IndexedText, Slice, Structure};
-
-    fn header(text: &str) -> Option<String> {
-        let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
-        let Structure::List(list) = &subject.structure else { return None };
-        header_row(text, list).map(|names| names.join(","))
-    }
-
-    #[test]
-    fn the_first_row_may_name_the_columns() {
-        for (text, expect) in [
-            (r#"[["name","age"],["Ann",31],["Bob",4]]"#, Some("name,age")),
-            (r#"[["name","age"],["Ann","31"],["Bob",""],["Eve","7"],[]]"#, Some("name,age")),
-            (r#"{"range":"A1:B3","values":[["from","to"],["a","b"],["c","d"]]}"#, Some("from,to")),
-            (r#"[["a","b"],["c","d"],["e","f"]]"#, None),
-            (r#"[["name","age"],["Ann",31],["Bob",4,5]]"#, None),
-            (r#"[["name","name"],["Ann",31],["Bob",4]]"#, None),
-            (r#"[["Eve",1],["Ann",31],["Bob",4]]"#, None),
-            (r#"[["10.0.0.1","timeout"],["10.0.0.2",0],["10.0.0.3",1]]"#, None),
-            (r#"[["ORDER-1","free"],["ORDER-2",0],["ORDER-3",5]]"#, None),
-            (r#"[["Jan","-"],["Feb",0],["Mar",5]]"#, None),
-            (r#"[["open","high"],["closed",0],["open",1]]"#, None),
-            (r#"[["N/A","level"],["a",0],["b",1]]"#, None),
-            (r#"[["https://a.b/c","error"],["https://a.b/d",0],["x",1]]"#, None),
-            (r#"[["name","age"],["Ann",31]]"#, None),
-        ] {
-            assert_eq!(header(text).as_deref(), expect, "{text}");
-        }
-    }
+    use super::record_blocks;
+    use crate::snapshot::{IndexedText, Slice};
 
     fn check(blocks: &[&str], expect: usize) {
         let subjects: Vec<IndexedText> =

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
-    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, joined_records,
-    list_blocks, record_blocks, text_in_member,
+    ColumnArrays, IndexedText, Layout, NamedTable, ObjectIndex, Slice, Snapshot, Structure, header_row,
+    joined_records, joined_rows, list_blocks, main_table, named_tables, record_blocks, text_in_member,
 };
 use portion_core::view::View;
 use portion_json::path::{escape_step, unescape_step};
@@ -29,8 +29,8 @@ use arrays::{
 use crate::dialect::PathTable;
 use crate::fields::FieldsSource;
 use crate::records::{
-    BlocksSource, ColumnArraysSource, HeaderRowSource, LeafDocument, LeavesSource, ListBlocksSource,
-    ListSource, RowKind, ValueSource,
+    BlocksSource, ColumnArraysSource, LeafDocument, LeavesSource, ListBlocksSource, ListSource,
+    NamedRowsSource, RowKind, ValueSource,
 };
 use crate::sql_query::JoinedResult;
 use crate::table::VirtualTable;
@@ -365,6 +365,11 @@ impl CatalogueBuilder {
         let text = subject.text.clone();
         let value = span.slice(&text);
         let reader = || JsonReader::resume(&text, span.start as usize);
+        let mut tables = named_tables(&text, subject.span()).into_iter();
+        if let Some(table) = tables.find(|table| table.span == span) {
+            self.add_table(path, NamedRowsSource::new(&text, table));
+            return Ok(());
+        }
         let kind = match value.as_bytes().first() {
             Some(b'[') => RowKind::Array,
             Some(b'{') if is_object_of_objects(reader()) => RowKind::Map,
@@ -405,8 +410,10 @@ impl CatalogueBuilder {
         match &subject.structure {
             Structure::List(list) => {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
-                if let Some(names) = header_row(text, list) {
-                    let source = HeaderRowSource { text: text.clone(), span: list.span, names };
+                let rows = header_row(text, list);
+                let schemas = rows.as_ref().map(|rows| rows.schemas.clone()).unwrap_or_default();
+                if let Some(rows) = rows {
+                    let source = NamedRowsSource { text: text.clone(), span: list.span, rows };
                     let items = self.add_table("items", source);
                     self.add_alias(name.clone(), items);
                 } else {
@@ -414,7 +421,8 @@ impl CatalogueBuilder {
                         self.add_table("items", ListSource { text: text.clone(), list: Arc::clone(list) });
                     self.add_alias(name.clone(), items);
                 }
-                let siblings = sibling_arrays(text, list);
+                let mut siblings = sibling_arrays(text, list);
+                siblings.retain(|array| !schemas.contains(&array.span));
                 self.name_lists(name.as_deref().unwrap_or_default(), list.span, &siblings);
                 siblings.iter().for_each(|array| self.add_array(text, array));
                 self.leaf_documents.push(LeafDocument::new(path, text, Some(list)));
@@ -447,7 +455,23 @@ impl CatalogueBuilder {
         let mut of_records: Vec<ArrayLocation> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
         let maps = maps_of_objects(text, span);
-        if let Some(main) = named.or(largest) {
+        if let Some(table) = main_table(text, span) {
+            let name = last_step(&table.pointer);
+            of_records.retain(|array| !table.rows.schemas.contains(&array.span));
+            let is_alike = |other: &NamedTable| other.group.is_some() && other.rows.names == table.rows.names;
+            let mut tables = named_tables(text, span);
+            tables.retain(is_alike);
+            let joined = joined_rows(text, &tables).filter(|_| tables.len() > 1);
+            let items = match joined.map(Slice::new) {
+                Some(text) => {
+                    let span = Span::new(0, text.len());
+                    self.add_table("items", ValueSource { text, span, kind: RowKind::Array })
+                }
+                None => self.add_table("items", NamedRowsSource::new(text, table)),
+            };
+            self.add_alias(name, items);
+            of_records.iter().for_each(|array| self.add_array(text, array));
+        } else if let Some(main) = named.or(largest) {
             let main = of_records.remove(main);
             let items = self.add_array_table("items", text, &main);
             self.name_lists(&main.name, main.span, &of_records);

@@ -10,7 +10,7 @@ use super::query_run::QueryRun;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::ColumnUse;
-use crate::error::quote_identifier;
+use crate::error::{quote_identifier, written_name};
 use crate::table::OpenTable;
 use crate::table_rows::HINT_ROWS;
 use crate::{dialect, functions};
@@ -134,7 +134,7 @@ fn container_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize) -> String {
         let inner = other.name.strip_prefix(&*column.name).and_then(|rest| rest.strip_prefix('.'));
         inner.is_some_and(|inner| !inner.contains('.')) && !other.kinds.intersects(ValueKinds::CONTAINER)
     };
-    let members = table.columns().iter().filter(is_member).map(|member| quote_identifier(&member.name));
+    let members = table.columns().iter().filter(is_member).map(|member| written_name(&member.name));
     let members: Vec<String> = members.take(MAX_MEMBERS).collect();
     let members = if members.is_empty() { "a member of them".to_owned() } else { members.join(", ") };
     format!("{name} has objects: use {members}")

@@ -92,9 +92,12 @@ fn elsewhere_hint(
     condition: &Condition,
     texts: &[String],
 ) -> Option<String> {
-    // Short words, such as yes and no, are in many columns.
-    let TextComparison { column, .. } =
-        condition.comparison.as_ref().filter(|comparison| comparison.text.len() >= MIN_TEXT_BYTES)?;
+    // Short words, such as yes and no, are in many columns. Most rows do not have a text.
+    let is_negated = ["NOT ", "<>", "!="].iter().any(|sign| condition.text.contains(sign));
+    let TextComparison { column, .. } = condition
+        .comparison
+        .as_ref()
+        .filter(|comparison| !is_negated && comparison.text.len() >= MIN_TEXT_BYTES)?;
     let found = texts.iter().filter(|other| *other != column).find_map(|other| {
         let text = condition.text.replacen(column.as_str(), other, 1);
         let count = count(

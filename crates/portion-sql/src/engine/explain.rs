@@ -1,6 +1,9 @@
 //! Converts errors of SQLite to query errors with suggestions.
 
 use portion_core::redact::is_redacted_field;
+use portion_json::containers::{items, members};
+use portion_json::scan::unescape;
+use portion_json::span::Span;
 use portion_text::names::closest_name;
 use rusqlite::{Error, ErrorCode};
 
@@ -8,10 +11,11 @@ use super::connection::allowed_functions;
 use super::hints;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
-use crate::cell::ValueKinds;
+use crate::cell::{Cell, ValueKinds};
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::outline::missing_name;
+use crate::table_rows::HINT_ROWS;
 
 /// Converts an error of SQLite.
 pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
@@ -65,6 +69,10 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
         missing_name(&message, "no such column: ").and_then(|name| array_around(name, catalogue))
     {
         hint = Some(hints::array_hint(catalogue, Some(&array)));
+    } else if let Some(name) = missing_name(&message, "no such column: ")
+        && let Some(list) = list_with(name, catalogue)
+    {
+        hint = Some(format!("{name} is a column of items('*/{list}')"));
     }
     if message.starts_with("no such table: table_") && catalogue.unlisted_table_count > 0 {
         hint = Some(hints::unlisted_tables(catalogue));
@@ -86,6 +94,21 @@ fn array_around(name: &str, catalogue: &Catalogue) -> Option<String> {
         })
     };
     arrays.find(|column| is_inside(&column.name)).map(|column| column.name.clone())
+}
+
+/// Returns the name of the lists in records whose elements have a member with this name.
+fn list_with(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let has_member = |cell: Cell<'_>| {
+        let Cell::Text(json) = cell else { return None };
+        let first = items(&json, Span::new(0, json.len())).next()?;
+        members(&json, first).find(|member| unescape(member.key.slice(&json)) == name).map(|_| ())
+    };
+    catalogue.tables.iter().filter_map(|table| table.opened()).find_map(|rows| {
+        let columns = rows.columns().iter().enumerate();
+        let mut arrays = columns.filter(|(_, column)| column.kinds.intersects(ValueKinds::ARRAY));
+        let (_, column) = arrays.find(|(at, _)| rows.find_in_column(*at, HINT_ROWS, has_member).is_some())?;
+        column.name.rsplit('.').next().filter(|list| !list.contains('\'')).map(str::to_owned)
+    })
 }
 
 /// Returns true if a name, with or without its table, is that of a redacted field: if its values were not

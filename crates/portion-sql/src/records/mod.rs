@@ -7,13 +7,13 @@ mod tree;
 
 pub(crate) use column_rows::ColumnArraysSource;
 pub(crate) use leaves::{LEAF_COLUMNS, LEAF_VALUE, LeafDocument, LeavesSource};
-pub(crate) use source::{BlocksSource, HeaderRowSource, ListBlocksSource, ListSource, RowKind, ValueSource};
+pub(crate) use source::{BlocksSource, ListBlocksSource, ListSource, NamedRowsSource, RowKind, ValueSource};
 pub(crate) use tree::MAX_DEPTH;
 
 use std::cmp::Reverse;
 
-use portion_core::snapshot::{Slice, with_key_field};
-use portion_json::scan::JsonReader;
+use portion_core::snapshot::{NamedRows, Slice, with_key_field};
+use portion_json::scan::{JsonReader, quote};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 use portion_text::names::UniqueNames;
@@ -32,8 +32,8 @@ pub(crate) struct RecordRows {
     keys: Vec<Span>,
     /// Fields; for a columnar table, its columns.
     field_tree: FieldTree,
-    /// Quoted column names of a columnar table.
-    header_names: Option<Vec<String>>,
+    /// Names of the cells, if the items are rows.
+    rows: Option<NamedRows>,
     columns: Vec<ColumnDef>,
     /// Content of each column.
     roles: Vec<ColumnRole>,
@@ -67,19 +67,13 @@ impl RecordRows {
         with_key_field(self.keys.get(row.index)?.slice(&self.text), self.item(row))
     }
 
-    /// Returns a row of a columnar table as an object.
-    fn row_as_object(&self, names: &[String], row: &RowBuffer) -> String {
-        let mut object = String::from("{");
-        for (name, cell) in names.iter().zip(tree::row_cells(self.item(row))) {
-            if object.len() > 1 {
-                object.push(',');
-            }
-            object.push_str(name);
-            object.push(':');
-            object.push_str(cell);
-        }
-        object.push('}');
-        object
+    /// Returns a row as an object. Missing cells are left out.
+    fn row_as_object(&self, rows: &NamedRows, row: &RowBuffer) -> String {
+        let mut cells = vec![Span::default(); rows.names.len()];
+        rows.read_cells(&self.text, self.items.get(row.index).copied().unwrap_or_default(), &mut cells);
+        let cells = rows.names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
+        let members = cells.map(|(name, cell)| format!("{}:{}", quote(name), cell.slice(&self.text)));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
 }
 
@@ -124,8 +118,8 @@ impl TableRows for RecordRows {
         row.spans.resize(self.field_tree.len(), Span::default());
         let Some(item) = self.items.get(at) else { return };
         let mut reader = JsonReader::resume(&self.text, item.start as usize);
-        if self.header_names.is_some() {
-            tree::read_cell_spans(&mut reader, &mut row.spans);
+        if let Some(rows) = &self.rows {
+            rows.read_cells(&self.text, *item, &mut row.spans);
         } else if row.wanted_node_count > 0 {
             self.field_tree.read_fields(
                 &mut reader,
@@ -150,8 +144,8 @@ impl TableRows for RecordRows {
                 object if object.starts_with('{') => Cell::Null,
                 value => Cell::from_json(value),
             },
-            Some(ColumnRole::Record) => match &self.header_names {
-                Some(names) => Cell::Text(self.row_as_object(names, row).into()),
+            Some(ColumnRole::Record) => match &self.rows {
+                Some(rows) => Cell::Text(self.row_as_object(rows, row).into()),
                 None => match self.keyed_object(row) {
                     Some(object) => Cell::Text(object.into()),
                     None => Cell::text(self.item(row)),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::{Layout, List, ListProfile, Slice};
+use portion_core::snapshot::{Layout, List, ListProfile, NamedRows, NamedTable, Slice};
+use portion_json::containers;
 use portion_json::scan::{JsonKind, JsonReader, quote};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
@@ -54,7 +55,7 @@ impl RowSource for ListSource {
                 RecordScanner::new().scan_lines(&self.text, &self.list, deadline)?.finish(&self.text)
             }
             Layout::Table { columns, .. } => {
-                columnar_records(&self.text, columns, (self.list.span, 0), deadline)?
+                named_records(&self.text, self.list.span, NamedRows::plain(columns.clone()), deadline)?
             }
         };
         Some(Arc::new(RecordRows { ranked_fields, ..records }))
@@ -76,16 +77,22 @@ impl RowSource for ValueSource {
     }
 }
 
-/// An array of arrays, of which the first has the names of the columns.
-pub(crate) struct HeaderRowSource {
+/// An array of rows whose cells are named elsewhere.
+pub(crate) struct NamedRowsSource {
     pub(crate) text: Slice,
     pub(crate) span: Span,
-    pub(crate) names: Vec<String>,
+    pub(crate) rows: NamedRows,
 }
 
-impl RowSource for HeaderRowSource {
+impl NamedRowsSource {
+    pub(crate) fn new(text: &Slice, table: NamedTable) -> Self {
+        Self { text: text.clone(), span: table.span, rows: table.rows }
+    }
+}
+
+impl RowSource for NamedRowsSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
-        Some(Arc::new(columnar_records(&self.text, &self.names, (self.span, 1), deadline)?))
+        Some(Arc::new(named_records(&self.text, self.span, self.rows.clone(), deadline)?))
     }
 }
 
@@ -218,7 +225,7 @@ impl RecordScanner {
             items: self.items,
             keys: self.keys,
             field_tree: shape.field_tree,
-            header_names: None,
+            rows: None,
             columns: shape.columns,
             roles: shape.roles,
             ranked_fields: Vec::new(),
@@ -235,52 +242,38 @@ impl RecordRows {
     }
 }
 
-/// Scans the rows of a columnar table, which begin after some others.
-fn columnar_records(
-    text: &Slice,
-    header: &[String],
-    (span, mut skipped): (Span, usize),
-    deadline: &QueryDeadline,
-) -> Option<RecordRows> {
-    let mut learnt = vec![(ValueKinds::default(), FormLearner::default()); header.len()];
-    let mut items = Vec::new();
-    let mut reader = JsonReader::resume(text, span.start as usize);
-    if reader.enter_array().is_ok() {
-        while reader.next_item() == Ok(true) {
-            let Ok(row) = reader.skip() else { break };
-            if skipped > 0 {
-                skipped -= 1;
-                continue;
-            }
-            for ((kinds, learner), cell) in learnt.iter_mut().zip(tree::row_cells(reader.text(row))) {
-                tree::learn_value(cell, kinds, learner);
-            }
-            items.push(row);
-            if should_stop_at(items.len(), deadline) {
-                return None;
-            }
+/// Scans rows whose cells are named elsewhere.
+fn named_records(text: &Slice, span: Span, rows: NamedRows, deadline: &QueryDeadline) -> Option<RecordRows> {
+    let width = rows.names.len();
+    let mut learnt = vec![(ValueKinds::default(), FormLearner::default()); width];
+    let (mut items, mut cells) = (Vec::new(), vec![Span::default(); width]);
+    for row in containers::items(text, span).skip(rows.skipped) {
+        rows.read_cells(text, row, &mut cells);
+        for ((kinds, learner), cell) in learnt.iter_mut().zip(&cells).filter(|(_, cell)| !cell.is_empty()) {
+            tree::learn_value(cell.slice(text), kinds, learner);
+        }
+        items.push(row);
+        if should_stop_at(items.len(), deadline) {
+            return None;
         }
     }
     let mut names = UniqueNames::default();
-    let tree = FieldTree::from_cells(header.len());
     let (mut columns, mut roles) = (Vec::new(), Vec::new());
-    let mut unlike = header.to_vec();
+    let mut unlike = rows.names.clone();
     UniqueNames::number_variants(&mut unlike);
-    for (at, (name, (kinds, learner))) in unlike.iter().zip(&learnt).enumerate() {
-        if at < super::MAX_COLUMNS {
-            columns.push(ColumnDef::new(names.unique(name), *kinds, items.len()).with_form(learner));
-            roles.push(ColumnRole::Field(at as u32));
-        }
+    for (at, (name, (kinds, learner))) in unlike.iter().zip(&learnt).enumerate().take(super::MAX_COLUMNS) {
+        columns.push(ColumnDef::new(names.unique(name), *kinds, items.len()).with_form(learner));
+        roles.push(ColumnRole::Field(at as u32));
     }
-    let dropped = header.len() - columns.len();
+    let dropped = width - columns.len();
     ColumnDef::push_record_columns(&mut columns, &mut names, items.len());
     roles.extend([ColumnRole::Record, ColumnRole::Index]);
     Some(RecordRows {
         text: text.clone(),
         items,
         keys: Vec::new(),
-        field_tree: tree,
-        header_names: Some(header.iter().map(|name| quote(name)).collect()),
+        field_tree: FieldTree::from_cells(width),
+        rows: Some(rows),
         columns,
         roles,
         ranked_fields: Vec::new(),

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use portion_json::containers;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
@@ -246,23 +245,4 @@ fn strip_quotes(quoted: &str) -> &str {
 fn is_empty_object(reader: &JsonReader<'_>) -> bool {
     let mut ahead = reader.clone();
     ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
-}
-
-/// Yields the items of an array.
-pub(super) fn row_cells(row: &str) -> impl Iterator<Item = &str> {
-    containers::items(row, Span::new(0, row.len())).map(|cell| cell.slice(row))
-}
-
-/// Locates the cells of the row at the reader.
-pub(super) fn read_cell_spans(reader: &mut JsonReader<'_>, spans: &mut [Span]) {
-    if reader.enter_array().is_err() {
-        return;
-    }
-    for slot in spans {
-        if reader.next_item() != Ok(true) {
-            return;
-        }
-        let Ok(span) = reader.skip() else { return };
-        *slot = span;
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use portion_json::containers::items;
 use portion_json::scan::{escape_into, unescape};
+use portion_json::span::Span;
 use portion_text::chunk::TextKind;
 use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, is_missing};
 use portion_text::delimited::{DelimitedFormat, detect};
@@ -12,7 +12,7 @@ use portion_text::document_table::{DocumentTable, document_tables, largest_table
 
 use crate::missing_codes::MissingCodes;
 use crate::snapshot::{
-    IndexedText, ItemsTable, LineIndex, List, ListFacts, Slice, Structure, TableSource, TextTables,
+    IndexedText, ItemsTable, LineIndex, ListFacts, NamedRows, Slice, Structure, TableSource, TextTables,
 };
 
 /// Largest table whose columns are described, in bytes. Of larger ones, columns and rows are counted.
@@ -69,11 +69,20 @@ fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
     ItemsTable { source: TableSource::Delimited, row_count, facts, columns, byte_count: text.len() }
 }
 
-/// Returns the table of a JSON list whose first row has the names of the columns.
-pub(in crate::describe) fn header_row_table(text: &str, list: &List, columns: Vec<String>) -> ItemsTable {
-    let mut cells = CellGrid::new(columns.len());
-    for item in list.iter_from(text, 1) {
-        let row: Vec<String> = items(text, item.value)
+/// Returns the table of JSON rows.
+pub(in crate::describe) fn header_row_table(
+    text: &str,
+    spans: impl Iterator<Item = Span>,
+    rows: NamedRows,
+) -> ItemsTable {
+    let mut row_count = 0;
+    let mut cells = CellGrid::new(rows.names.len());
+    let mut values = vec![Span::default(); rows.names.len()];
+    for span in spans.skip(rows.skipped) {
+        row_count += 1;
+        rows.read_cells(text, span, &mut values);
+        let row: Vec<String> = values
+            .iter()
             .map(|cell| match cell.slice(text) {
                 quoted if quoted.starts_with('"') => unescape(quoted),
                 "null" => String::new(),
@@ -84,9 +93,9 @@ pub(in crate::describe) fn header_row_table(text: &str, list: &List, columns: Ve
     }
     ItemsTable {
         source: TableSource::Delimited,
-        row_count: list.len().saturating_sub(1),
-        facts: cells.facts(&columns),
-        columns,
+        row_count,
+        facts: cells.facts(&rows.names),
+        columns: rows.names,
         byte_count: text.len(),
     }
 }

@@ -13,13 +13,14 @@ mod text_description;
 
 use std::collections::HashSet;
 
+use portion_json::span::Span;
 use portion_text::chunk::TextKind;
 use portion_text::diff::FileChange;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
 
 use crate::missing_codes::MissingCodes;
-use crate::snapshot::{ItemsTable, LineIndex, List, TableSource};
+use crate::snapshot::{ItemsTable, LineIndex, List, NamedRows, TableSource};
 use counts::LargeCounter;
 pub(crate) use text_description::fields_by_type;
 use text_description::{TextDescription, closing_excerpt, last_line, truncated_line};
@@ -71,16 +72,16 @@ pub(crate) fn describe(
     description.finish()
 }
 
-/// Describes a JSON list whose first row has the names of the columns, as a table of separated values.
+/// Describes JSON rows as a table of separated values.
 pub(super) fn describe_header_rows(
     text: &str,
-    list: &List,
-    names: Vec<String>,
+    spans: impl Iterator<Item = Span>,
+    rows: NamedRows,
     counter: &dyn TokenCounter,
     tokens: usize,
 ) -> Map<String, Value> {
     let mut description = TextDescription::new(counter, tokens);
-    text_description::describe_table(&items_table::header_row_table(text, list, names), 0, &mut description);
+    text_description::describe_table(&items_table::header_row_table(text, spans, rows), 0, &mut description);
     description.finish()
 }
 

@@ -21,8 +21,10 @@ use portion_text::notation::FoundData;
 
 use super::ObjectIndex;
 use super::indexed_text::{IndexedText, Structure};
+use super::list_detection::has_identity;
 use super::object::Member;
 use super::slice::Slice;
+use super::upstream_page::is_page_fact;
 use locate::MIN_SHARE_PERCENT;
 
 /// End of each description.
@@ -115,6 +117,30 @@ fn find_once(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)
         }
         Structure::Object(_) | Structure::List(_) => None,
     }
+}
+
+/// Finds the list in an array of facts about a page and its records: `[{"page":1,"pages":3},[{…},{…}]]`. It is read as an
+/// object with both.
+pub(super) fn find_beside_page(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
+    let Structure::List(list) = form else { return None };
+    if list.len() != 2 || list.span.len() != text.trim().len() {
+        return None;
+    }
+    let mut values = list.iter_from(text, 0).map(|item| item.value);
+    let (page, records) = (values.next()?, values.next()?);
+    let facts = ObjectIndex::parse(&mut JsonReader::resume(text, page.start as usize)).ok()?;
+    let is_page = facts.listed.iter().all(|member| !member.kind.is_container())
+        && facts.listed.iter().any(|member| is_page_fact(text, member))
+        && !has_identity(text, &facts);
+    let first = items(text, records).next().filter(|_| is_page && facts.get(text, "items").is_none())?;
+    if JsonKind::of_value(first.slice(text)) != JsonKind::Object {
+        return None;
+    }
+    let members = page.slice(text).trim_end_matches('}');
+    let json = Slice::new(format!("{members},\"items\":{}}}", records.slice(text)));
+    let description = format!("page and records of an array, as one object{RAW_HINT}");
+    let origin = JsonOrigin::rewritten(text, description, "page and records of an array".to_owned());
+    IndexedText::with_list_at(&json, "items").map(|subject| (subject, origin))
 }
 
 /// Returns the JSON that makes up most of a text: after words, in a Markdown fence, or with `NaN` and

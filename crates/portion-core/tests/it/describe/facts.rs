@@ -41,6 +41,20 @@ fn quantities_have_a_range_and_a_sum() {
 }
 
 #[test]
+fn texts_have_the_facts_that_queries_find() {
+    check("price", &[r#""9""#, r#""120""#, r#""15.50""#, r#""4""#], "number 4…120 (max at a1), sum 148.5");
+    check(
+        "price",
+        &[r#""$9.00""#, r#""$1,200.50""#, r#""N/A""#, r#""$80""#, r#""$7""#],
+        "number $7…$1,200.50 (max at a1), sum 1296.5, 1 null",
+    );
+    check("day", &[r#""31.12.2023""#, r#""05.01.2024""#, r#""17.11.2023""#], "17.11.2023…05.01.2024");
+    check("month", &[r#""May 2024""#, r#""November 2023""#, r#""June 2024""#], "November 2023…June 2024");
+    check("zip", &[r#""02134""#, r#""10001""#, r#""02134""#], "'02134'=2, '10001'=1");
+    check("version", &[r#""1.9""#, r#""1.10""#, r#""1.9""#], "'1.9'=2, '1.10'=1");
+}
+
+#[test]
 fn codes_and_years_have_no_sum() {
     check("zip", &["90210", "10001", "60601", "73301", "90210"], "90210=2, +3 more (1 each)");
     check("year", &["2020", "2021", "2022", "2023"], "numbers 2020…2023, all distinct");

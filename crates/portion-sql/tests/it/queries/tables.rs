@@ -2,7 +2,7 @@
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::capture;
-use portion_sql::QueryLimits;
+use portion_sql::{QueryError, QueryLimits};
 
 use crate::common::{answer, answer_joined, asked, check, redacted, refused};
 
@@ -486,4 +486,109 @@ fn lists_at_a_pattern_are_one_table() {
     check(days, "SELECT sum(id) AS n FROM items('*/A')", r#"[{"n":7}]"#);
     check(days, "SELECT max(id) AS n FROM items('/days/*/rooms/B')", r#"[{"n":3}]"#);
     refused(days, "SELECT 1 FROM items('/days/*/halls')", "there is no * in /days");
+}
+
+#[test]
+fn rows_are_named_by_columns_elsewhere() {
+    let columns = r#"[{"name":"city","type":"STRING"},{"name":"amount","type":"DOUBLE"}]"#;
+    let sql = "SELECT city, sum(amount) AS total FROM items GROUP BY city ORDER BY total DESC";
+    let totals = r#"[{"city":"Oslo","total":109},{"city":"Rome","total":10}]"#;
+    for text in [
+        format!(
+            r#"{{"manifest":{{"schema":{{"columns":{columns}}},"chunks":[{{"row_count":3}}]}},"result":{{"data_array":[["Oslo","9"],["Rome","10"],["Oslo","100"]]}}}}"#
+        ),
+        format!(
+            r#"{{"schema":{{"fields":{columns}}},"rows":[{{"f":[{{"v":"Oslo"}},{{"v":"9"}}]}},{{"f":[{{"v":"Rome"}},{{"v":"10"}}]}},{{"f":[{{"v":"Oslo"}},{{"v":"100"}}]}}]}}"#
+        ),
+        format!(
+            r#"{{"Tables":[{{"TableName":"T","Columns":{columns},"Rows":[["Oslo",9],["Rome",10],["Oslo",100]]}}]}}"#
+        ),
+        format!(
+            r#"{{"Records":[[{{"stringValue":"Oslo"}},{{"longValue":9}}],[{{"stringValue":"Rome"}},{{"longValue":10}}],[{{"stringValue":"Oslo"}},{{"longValue":100}}]],"ColumnMetadata":{columns}}}"#
+        ),
+        r#"{"results":[[{"field":"city","value":"Oslo"},{"field":"amount","value":"9"}],[{"field":"city","value":"Rome"},{"field":"amount","value":"10"}],[{"field":"amount","value":"100"},{"field":"city","value":"Oslo"}]]}"#.to_owned(),
+    ] {
+        check(&text, sql, totals);
+    }
+    let kusto = format!(
+        r#"{{"Tables":[{{"Columns":{columns},"Rows":[["Oslo",9],["Rome",10]]}},{{"Columns":{columns},"Rows":[["Bonn",1]]}}]}}"#
+    );
+    check(&kusto, "SELECT city FROM items('/Tables/1/Rows')", r#"[{"city":"Bonn"}]"#);
+    let influx = r#"{"results":[{"series":[{"name":"cpu","tags":{"host":"a"},"columns":["time","v"],"values":[["t1",1],["t2",20]]},{"name":"cpu","tags":{"host":"b"},"columns":["time","v"],"values":[["t1",5]]}]}]}"#;
+    check(
+        influx,
+        "SELECT tags.host, count(*) AS n, max(v) AS most FROM items GROUP BY 1",
+        r#"[{"tags.host":"a","n":2,"most":20},{"tags.host":"b","n":1,"most":5}]"#,
+    );
+    let athena = r#"{"ResultSet":{"Rows":[{"Data":[{"VarCharValue":"region"},{"VarCharValue":"sales"}]},{"Data":[{"VarCharValue":"eu"},{"VarCharValue":"9"}]},{"Data":[{"VarCharValue":"us"},{}]}],"ResultSetMetadata":{"ColumnInfo":[{"Name":"region","Type":"varchar"},{"Name":"sales","Type":"integer"}]}}}"#;
+    check(
+        athena,
+        "SELECT count(*) AS n, count(sales) AS known, max(sales) AS most FROM items",
+        r#"[{"n":2,"known":1,"most":9}]"#,
+    );
+    check(athena, "SELECT item FROM items LIMIT 1", r#"[{"region":"eu","sales":"9"}]"#);
+}
+
+#[test]
+fn records_beside_facts_about_their_page_are_the_list() {
+    let text = r#"[{"page":1,"pages":3,"per_page":2,"total":5},[{"id":"AFG","region":{"id":"SAS"}},{"id":"ALB","region":{"id":"ECS"}}]]"#;
+    check(
+        text,
+        "SELECT id, region.id FROM items",
+        r#"[{"id":"AFG","region.id":"SAS"},{"id":"ALB","region.id":"ECS"}]"#,
+    );
+    check(r#"[{"id":1,"total":5},[{"id":2}]]"#, "SELECT count(*) AS n FROM items", r#"[{"n":2}]"#);
+}
+
+#[test]
+fn records_in_two_notations_count_once() {
+    let count = |blocks: [&str; 2]| {
+        let block = |(at, text): (usize, &&str)| {
+            Block::new(format!("/content/{at}/text"), Content::Text((*text).to_owned()))
+        };
+        let blocks = blocks.iter().enumerate().map(block).collect();
+        let snapshot = capture(Payload { blocks, ..Payload::default() });
+        let sql = "SELECT count(*) AS n FROM items";
+        asked(&snapshot, sql, &[], &QueryLimits::default()).expect("an answer").json
+    };
+    let json = r#"[{"id":1,"city":"Oslo"},{"id":2,"city":"Rome"},{"id":3,"city":"Bonn"}]"#;
+    let yaml = "- id: 1\n  city: Oslo\n- id: 2\n  city: Rome\n- id: 3\n  city: Bonn\n";
+    let markdown = "| id | city |\n| --- | --- |\n| 1 | Oslo |\n| 2 | Rome |\n| 3 | Bonn |\n";
+    for other in [yaml, markdown, json] {
+        assert_eq!(count([json, other]), r#"[{"n":3}]"#, "{other}");
+        assert_eq!(count([other, json]), r#"[{"n":3}]"#, "{other}");
+    }
+    assert_eq!(count([json, r#"[{"id":4,"city":"Bern"}]"#]), r#"[{"n":4}]"#);
+}
+
+#[test]
+fn objects_with_numbered_keys_are_columns() {
+    let column =
+        |name: &str| format!(r#""{name}":{{"0":"x","1":"{name}","2":"y","3":"{}"}}"#, "z".repeat(40));
+    let columns = |count: usize| (0..count).map(|at| column(&format!("c{at}"))).collect::<Vec<_>>().join(",");
+    for count in [2, 9] {
+        let text = format!(r#"{{{},"n":{{"0":9,"1":10,"2":100,"3":null}}}}"#, columns(count));
+        check(
+            &text,
+            "SELECT c1, n FROM items WHERE n > 9 ORDER BY n DESC",
+            r#"[{"c1":"y","n":100},{"c1":"c1","n":10}]"#,
+        );
+    }
+    // Other keys are names of records.
+    let people = r#"{"1":{"name":"Ann"},"2":{"name":"Bob"}}"#;
+    check(people, "SELECT \"1.name\" FROM items", r#"[{"1.name":"Ann"}]"#);
+}
+
+#[test]
+fn values_in_lists_of_records_are_rows() {
+    let hosts = r#"{"hosts":[{"id":"a","tags":["x","y"]},{"id":"b","tags":["x"]}]}"#;
+    check(
+        hosts,
+        "SELECT value, count(*) AS n FROM items('*/tags') GROUP BY value ORDER BY n DESC",
+        r#"[{"value":"x","n":2},{"value":"y","n":1}]"#,
+    );
+    let sarif = r#"{"runs":[{"tool":{"name":"lint","rules":[{"id":"a"}]},"results":[{"ruleId":"a","level":"error"}]}]}"#;
+    let error = answer(sarif, "SELECT ruleId FROM items", &[]).expect_err("no column");
+    let QueryError::Invalid { hint, .. } = error else { panic!("{error}") };
+    assert_eq!(hint.as_deref(), Some("ruleId is a column of items('*/results')"));
 }

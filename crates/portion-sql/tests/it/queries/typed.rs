@@ -208,7 +208,7 @@ fn decimal_commas_units_and_containers_that_are_used_as_numbers_are_told() {
     let told = hints(lists, "SELECT avg(scores) FROM items");
     assert!(told.starts_with("scores has arrays; the elements of an array are rows of json_each"), "{told}");
     assert!(told.contains("json_each(items.scores)"), "{told}");
-    assert_eq!(hints(lists, "SELECT sum(price) FROM items"), "price has objects: use a member of them");
+    assert_eq!(hints(lists, "SELECT sum(price) FROM items"), "price has objects: use price.amount");
     assert_eq!(hints(lists, "SELECT sum(price.amount) FROM items"), "");
 }
 
@@ -276,7 +276,7 @@ fn other_spellings_of_columns_are_read_as_them() {
     let named = |json: &str, hint: &str| Ok((json.to_owned(), hint.to_owned()));
     assert_eq!(
         result("SELECT guest_name, price_total FROM items WHERE price_total > 5"),
-        named(r#"[{"guest_name":"Bob","price_total":7}]"#, "guest_name is read as guestName")
+        named(r#"[{"guest_name":"Bob","price_total":7}]"#, "guest_name is read as guestName, price_total is read as price.total")
     );
     assert_eq!(
         result("SELECT max(i.PriceTotal) AS most FROM items i"),

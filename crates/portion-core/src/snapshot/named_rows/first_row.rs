@@ -1,0 +1,133 @@
+//! Finds the names of columns in the first row of a list of arrays.
+
+use std::collections::HashSet;
+
+use portion_json::path::key_matches;
+use portion_json::scan::{JsonKind, JsonReader, unescape};
+
+use crate::snapshot::List;
+
+/// Rows that are looked at.
+const SAMPLED_ROWS: usize = 200;
+/// Members beside the rows of a spreadsheet (<https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values>).
+const SPREADSHEET_KEYS: [&str; 2] = ["majorDimension", "range"];
+
+/// Returns the names in the first row of a list of arrays; `None` if it looks like the others.
+///
+/// The names are distinct words, and no later row is longer. They are names if a column has only numbers below its name, or
+/// if the list is the `values` of a spreadsheet. A value that occurs again in its own column, or is there in another
+/// number (`ORDER-1` above `ORDER-2`), is no name.
+pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<Vec<String>> {
+    if list.len() < 3 {
+        return None;
+    }
+    let mut rows = list.iter_from(text, 0).take(SAMPLED_ROWS).map(|item| cells(item.value.slice(text)));
+    let names = names(&rows.next()??)?;
+    let mut numbers = vec![0; names.len()];
+    let mut others = vec![0; names.len()];
+    let shapes: Vec<String> = names.iter().map(|name| shape(name)).collect();
+    for row in rows {
+        let row = row.filter(|row| row.len() <= names.len())?;
+        for (at, cell) in row.into_iter().enumerate() {
+            if JsonKind::of_value(cell) == JsonKind::String && shape(&unescape(cell)) == shapes[at] {
+                return None;
+            }
+            match JsonKind::of_value(cell) {
+                JsonKind::Object | JsonKind::Array => return None,
+                JsonKind::Null => {}
+                JsonKind::Number => numbers[at] += 1,
+                JsonKind::String if is_number(cell) => numbers[at] += 1,
+                JsonKind::String if cell.len() == 2 => {}
+                JsonKind::String | JsonKind::Bool => others[at] += 1,
+            }
+        }
+    }
+    let has_numbers = numbers.iter().zip(&others).any(|(numbers, others)| *numbers > 1 && *others == 0);
+    (has_numbers || is_spreadsheet(text, list)).then_some(names)
+}
+
+fn is_spreadsheet(text: &str, list: &List) -> bool {
+    let Some(level) = list.enclosing_objects.last() else { return false };
+    let is_named = |name: &str| level.members.iter().any(|member| key_matches(text, member.key, name));
+    list.pointer.ends_with("/values") && SPREADSHEET_KEYS.iter().any(|name| is_named(name))
+}
+
+/// Returns the cells of a row; `None` if it is no array.
+fn cells(row: &str) -> Option<Vec<&str>> {
+    let mut reader = JsonReader::new(row);
+    reader.enter_array().ok()?;
+    let mut cells = Vec::new();
+    while reader.next_item().ok()? {
+        let cell = reader.skip().ok()?;
+        cells.push(cell.slice(row));
+    }
+    Some(cells)
+}
+
+/// Returns a text with one mark for each run of digits.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    for c in text.chars() {
+        let mark = if c.is_ascii_digit() { '#' } else { c };
+        if !(mark == '#' && shape.ends_with('#')) {
+            shape.push(mark);
+        }
+    }
+    shape
+}
+
+/// Returns true for a word as columns are named: it begins with a letter, and stands neither for a missing value nor for an
+/// address.
+fn is_word(name: &str) -> bool {
+    let is_missing = ["n/a", "na", "none", "null", "nil", "unknown", "true", "false"]
+        .iter()
+        .any(|word| name.eq_ignore_ascii_case(word));
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_missing && !name.contains("://")
+}
+
+/// Returns the names in a row; `None` if it has other values, or one of them twice.
+fn names(row: &[&str]) -> Option<Vec<String>> {
+    let texts = row.iter().filter(|cell| JsonKind::of_value(cell) == JsonKind::String);
+    let names: Vec<String> = texts.map(|cell| unescape(cell)).filter(|name| is_word(name)).collect();
+    let distinct: HashSet<&String> = names.iter().collect();
+    (names.len() > 1 && names.len() == row.len() && distinct.len() == names.len()).then_some(names)
+}
+
+/// Returns true for a string with a number.
+fn is_number(cell: &str) -> bool {
+    cell.trim_matches('"').trim().parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_in_first_row;
+    use crate::snapshot::{IndexedText, Slice, Structure};
+
+    fn header(text: &str) -> Option<String> {
+        let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
+        let Structure::List(list) = &subject.structure else { return None };
+        names_in_first_row(text, list).map(|names| names.join(","))
+    }
+
+    #[test]
+    fn the_first_row_may_name_the_columns() {
+        for (text, expect) in [
+            (r#"[["name","age"],["Ann",31],["Bob",4]]"#, Some("name,age")),
+            (r#"[["name","age"],["Ann","31"],["Bob",""],["Eve","7"],[]]"#, Some("name,age")),
+            (r#"{"range":"A1:B3","values":[["from","to"],["a","b"],["c","d"]]}"#, Some("from,to")),
+            (r#"[["a","b"],["c","d"],["e","f"]]"#, None),
+            (r#"[["name","age"],["Ann",31],["Bob",4,5]]"#, None),
+            (r#"[["name","name"],["Ann",31],["Bob",4]]"#, None),
+            (r#"[["Eve",1],["Ann",31],["Bob",4]]"#, None),
+            (r#"[["10.0.0.1","timeout"],["10.0.0.2",0],["10.0.0.3",1]]"#, None),
+            (r#"[["ORDER-1","free"],["ORDER-2",0],["ORDER-3",5]]"#, None),
+            (r#"[["Jan","-"],["Feb",0],["Mar",5]]"#, None),
+            (r#"[["open","high"],["closed",0],["open",1]]"#, None),
+            (r#"[["N/A","level"],["a",0],["b",1]]"#, None),
+            (r#"[["https://a.b/c","error"],["https://a.b/d",0],["x",1]]"#, None),
+            (r#"[["name","age"],["Ann",31]]"#, None),
+        ] {
+            assert_eq!(header(text).as_deref(), expect, "{text}");
+        }
+    }
+}
