@@ -13,7 +13,6 @@
 
 mod design;
 mod measure;
-mod session;
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use portion_config::{Config, diff, user_dirs};
 use portion_core::policy::Policy;
 use portion_gateway::rules::EndpointRule;
 use portion_telemetry::read::{Endpoint, Filter, Reader};
-use portion_telemetry::show::{self, Format, Output, values};
+use portion_telemetry::show::{self, Format, Output};
 use portion_telemetry::what_if::{Forecast, Limits, forecast};
 use serde_json::json;
 
@@ -53,7 +53,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
         None => None,
     };
     if as_json {
-        let forecasts = forecasts.as_deref().map(values::forecasts);
+        let forecasts = forecasts.as_deref().map(show::forecast_values);
         return print_json(&json!({ "changes": changes_json(&changes), "forecasts": forecasts }));
     }
     let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
