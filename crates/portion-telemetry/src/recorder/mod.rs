@@ -4,8 +4,9 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use portion_core::event::{Event, Observer as _, RequestServed}; use portion_telemetry::read::{Filter, Reader}; use
-//! portion_telemetry::recorder::{Recorder, Settings};
+//! use portion_core::event::{Event, Observer as _, RequestServed};
+//! use portion_telemetry::read::{Filter, Reader};
+//! use portion_telemetry::recorder::{Recorder, Settings};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("telemetry.db");

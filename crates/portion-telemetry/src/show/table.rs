@@ -1,13 +1,4 @@
 //! Table of query results: text left-aligned, numbers right-aligned.
-//!
-//! ```
-//! use portion_telemetry::show::{TextCell, TextTable};
-//!
-//! let mut table = TextTable::new(0, 2);
-//! table.row([TextCell::left("name"), TextCell::right("n")]);
-//! table.row([TextCell::left("a"), TextCell::right("12")]);
-//! assert_eq!(table.to_string(), "name   n\na     12\n");
-//! ```
 
 use std::fmt;
 
@@ -163,6 +154,15 @@ pub struct TextCell {
 }
 
 /// Rows of cells. Each column is as wide as its widest cell.
+///
+/// ```
+/// use portion_telemetry::show::{TextCell, TextTable};
+///
+/// let mut table = TextTable::new(0, 2);
+/// table.row([TextCell::left("name"), TextCell::right("n")]);
+/// table.row([TextCell::left("a"), TextCell::right("12")]);
+/// assert_eq!(table.to_string(), "name   n\na     12\n");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct TextTable {
     rows: Vec<Vec<TextCell>>,

@@ -7,10 +7,6 @@
 //! let (low, high) = tokens.range.unwrap();
 //! assert!(tokens.value == 105.0 && low < 100.0 && high > 110.0);
 //! ```
-//!
-//! Sources: H. Theil, A rank-invariant method of linear and polynomial regression analysis, Proc. Kon. Ned. Akad.
-//! Wetensch. A 53 (1950); P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, J. Amer. Statist.
-//! Assoc. 63 (1968), for the interval. Up to 29 % of the points may be arbitrary without moving the line much.
 
 mod samples;
 
@@ -41,8 +37,12 @@ pub struct Line {
     pub intercept: f64,
 }
 
-/// Fits a line through `(x, y)` points. `None` if all `x` are equal. Time and memory grow with the square of the
-/// number of points.
+/// Fits a line through `(x, y)` points by the Theil–Sen estimator. `None` if all `x` are equal. Time and memory grow with
+/// the square of the number of points.
+///
+/// Sources: H. Theil, A rank-invariant method of linear and polynomial regression analysis, Proc. Kon. Ned. Akad.
+/// Wetensch. A 53 (1950); P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, J. Amer. Statist.
+/// Assoc. 63 (1968), for the interval. Up to 29 % of the points may be arbitrary without moving the line much.
 pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (at, (x, y)) in points.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Opens the file: creates it if missing, migrates it if old, moves it if corrupt.
+//! Opens the file: creates it if missing, migrates it if old, moves it if corrupt. Corrupt files are never deleted, because
+//! their content may be recoverable.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
