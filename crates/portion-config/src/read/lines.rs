@@ -1,7 +1,6 @@
 //! Shows the source line of a problem, but never a line that may contain a secret.
 
-use crate::problem::Problem;
-use crate::settings::{FilePosition, Origin};
+use crate::settings::{FilePosition, Origin, Problem};
 
 /// Maximum characters of a line that are shown.
 const MAX_SNIPPET_CHARS: usize = 120;

@@ -16,8 +16,7 @@ use crate::document::{
 };
 use crate::find::Sources;
 use crate::key::{InvalidValue, Key, SettingsLevel, ValueKind};
-use crate::problem::Problem;
-use crate::settings::{Origin, Setting, Settings};
+use crate::settings::{Origin, Problem, Setting, Settings};
 
 /// Key with which a document names its schema, for editors.
 const SCHEMA_KEY: &str = "$schema";

@@ -9,8 +9,7 @@ use portion_telemetry::timestamp;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
-use crate::query::{InvalidParameter, Query, hex_number};
-use crate::range::micros;
+use crate::query::{InvalidParameter, Query, hex_number, micros};
 use crate::records::{self, NoRecords, Records, TELEMETRY_OFF};
 use crate::selection::Selection;
 

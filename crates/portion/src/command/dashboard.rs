@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_config::key::parse_socket_address;
-use portion_config::{Config, Warnings, find, user_dirs};
+use portion_config::{Config, Warnings, find};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     for warning in warnings {
         crate::cli::terminal::print_stderr!("portion: {warning}");
     }
-    let file = options.telemetry.clone().or_else(|| config.telemetry(user_dirs::telemetry_file));
+    let file = options.telemetry.clone().or_else(|| config.telemetry(find::telemetry_file));
     if let Some(file) = &file {
         check_readable(file)?;
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portion_config::{Config, user_dirs};
+use portion_config::{Config, find};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::disk::{DiskLimits, DiskStore, load_or_create_secret};
@@ -160,7 +160,7 @@ pub(crate) fn probe_shared_store(config: &Config, url: &str) -> (String, Result<
 }
 
 fn open_files(namespace: &str, file_limits: DiskLimits, limits: StoreLimits) -> io::Result<Storage> {
-    let root: PathBuf = user_dirs::snapshot_dir()
+    let root: PathBuf = find::snapshot_dir()
         .ok_or_else(|| io::Error::other("there is no home directory for the files of store file"))?;
     let files = DiskStore::open(&root, namespace, file_limits)?;
     let secret = |purpose: &str| load_or_create_secret(&root, &format!("{purpose} of {namespace}"));

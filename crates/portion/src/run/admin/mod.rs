@@ -11,7 +11,7 @@ use std::sync::Arc;
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap};
 use hyper::{Method, Response, StatusCode};
 use portion_auth::Authenticator;
-use portion_config::user_dirs;
+use portion_config::find;
 use portion_mcp::front::http::{
     Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture,
 };
@@ -56,7 +56,7 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>, authentica
     };
     let recording = Arc::clone(setup);
     let lost = Box::new(move || recording.config_and_recorder_status().1.map(|records| records.dropped));
-    let records = setup.config.telemetry(user_dirs::telemetry_file);
+    let records = setup.config.telemetry(find::telemetry_file);
     let dashboard = DashboardBackend::new(records, setup.config.token_price(), lost);
     let dashboard = SignIn { pages: dashboard, authenticator: Arc::clone(&authenticator) };
     let pages = vec![
