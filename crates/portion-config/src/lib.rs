@@ -26,7 +26,7 @@
 //! | `document` | YAML and JSON as one tree with positions, within limits, without recursion |
 //! | `find` | file, variables and options by priority; where the file is; directories of the user |
 //! | `named_file` | reads a file, pipe or device that a user names, within a size and a time |
-//! | `read`, `settings`, `value` | from documents to settings with their origins, with all errors at once. `read/lines` never shows a line that may hold a secret |
+//! | `read`, `settings`, `value` | from documents to settings with their origins, with all errors at once. `settings` never shows a line that may hold a secret |
 //! | `profile` | configurations for known APIs, as YAML files that are part of the program; it also recognises the profile of a server by its tools |
 //! | `reference` | `${NAME}` and `${file:…}` |
 //! | `pattern`, `config/cascade` | the endpoints of a rule; the most specific rule wins, key by key |

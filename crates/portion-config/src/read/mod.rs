@@ -2,14 +2,13 @@
 
 mod context_protection;
 mod layer;
-mod lines;
 mod profile;
 mod variables;
 
 use std::sync::Arc;
 
+pub(crate) use crate::settings::SourceLines;
 pub(crate) use layer::{Layer, PatternSettings, UpstreamLayer};
-pub(crate) use lines::SourceLines;
 
 use crate::document::{
     Document, DocumentError, EMPTY_MESSAGE, MapKey, Node, NodeValue, TextPosition, json, yaml,

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use portion_core::error_code::ErrorCode;
 use portion_core::event::{ExperimentArm, Outcome};
 
-use super::measure::{Measure, Measured, Verdict};
-use super::{ArmSize, Design};
+use super::{ArmSize, Design, Measure, Measured, Verdict};
 use crate::record::Record;
 use crate::statistics::{Estimate, Share, mean, mean_difference, share_difference};
 

@@ -16,12 +16,12 @@ use portion_mcp::once::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
 
 use super::CommandResult;
-use crate::cli::exposure::Listener;
 use crate::cli::oauth;
 use crate::cli::options::FILE_HELP;
 use crate::run::admin::MAX_REQUEST_BYTES;
 use crate::run::dashboard::DashboardBackend;
 use crate::run::listening;
+use crate::run::listening::Listener;
 
 /// Default address, one port after the admin listener.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
