@@ -20,7 +20,8 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `site` | routing; style sheet, script and uPlot, each at a path with its hash |
+//! | `site` | routing |
+//! | `assets` | style sheet, script and uPlot, each at a path with its hash |
 //! | `answer` | HTTP responses, and reasons why a request has none |
 //! | `records` | opens the telemetry file, if there is one |
 //! | `query`, `selection` | URL queries and the time range; the selected records |
@@ -29,6 +30,7 @@
 
 mod answer;
 mod api;
+mod assets;
 mod page;
 mod query;
 mod records;

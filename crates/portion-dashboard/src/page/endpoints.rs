@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::grouped;
 
-use super::endpoint::endpoint_link;
+use super::endpoint_link::endpoint_link;
 use super::format::{duration, share_or_dash, short};
 use super::term::meaning;
 use crate::query::{InvalidParameter, Query, Range, link};

@@ -6,9 +6,9 @@ use maud::{DOCTYPE, Markup, html};
 use portion_telemetry::read::Reader;
 
 use super::format::timestamp;
+use crate::assets::Asset;
 use crate::query::{Query, Range, link};
 use crate::selection::Selection;
-use crate::site::Asset;
 
 /// Entry of the navigation.
 #[derive(Clone, Copy, PartialEq, Eq)]

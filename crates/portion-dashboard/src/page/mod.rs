@@ -3,6 +3,7 @@
 mod changes;
 mod charts;
 mod endpoint;
+mod endpoint_link;
 mod endpoints;
 mod experiments;
 mod findings;
@@ -22,7 +23,7 @@ use crate::answer::{Answer, Failure};
 use crate::query::Query;
 use crate::records::Records;
 use crate::selection::Selection;
-use endpoint::display_name;
+use endpoint_link::{display_name, endpoint_at, path_of};
 use frame::PageRequest;
 
 /// Renders the page at a path.

@@ -6,7 +6,7 @@ use portion_core::event::{ConfigApplied, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
-use super::endpoint::endpoint_link;
+use super::endpoint_link::endpoint_link;
 use super::format::{bytes, count_or_dash, duration, elapsed, percent, plural, timestamp};
 use super::frame::{Frame, NavItem};
 use super::term::term;

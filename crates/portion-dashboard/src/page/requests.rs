@@ -5,7 +5,7 @@ use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Notable, Participants, Record};
 use portion_telemetry::timestamp::rfc3339;
 
-use super::endpoint::endpoint_link;
+use super::endpoint_link::endpoint_link;
 use super::format::{count_or_dash, duration, percent, timestamp};
 use super::frame::{Frame, NavItem};
 use super::term::{self, term};

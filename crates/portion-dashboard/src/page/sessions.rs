@@ -5,7 +5,7 @@ use portion_core::event::Outcome;
 use portion_telemetry::read::{Filter, Session, TrafficStats};
 use portion_telemetry::show::grouped;
 
-use super::endpoint::endpoint_link;
+use super::endpoint_link::endpoint_link;
 use super::format::{elapsed, plural, short, timestamp};
 use super::frame::{Frame, NavItem};
 use super::term::term;

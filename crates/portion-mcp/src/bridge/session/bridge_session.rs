@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 use super::stream_router::{StreamRouter, Subscription};
-use crate::bridge::{EndRequest, SERVER_EXIT_TIMEOUT};
+use crate::bridge::session_mode::{EndRequest, SERVER_EXIT_TIMEOUT};
 use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::once::OneShotFlag;

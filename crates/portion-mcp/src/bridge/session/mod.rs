@@ -23,8 +23,7 @@ use portion_text::display::shortened;
 use stream::{SubscriptionReader, parse_event_id};
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
-use super::{BridgeLimits, accepted, bad_request, header_value};
-use crate::bridge;
+use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
 use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
@@ -104,7 +103,7 @@ impl BridgeSessions {
         let guard = NewSessionGuard(is_new.then(|| Arc::clone(&session)));
         let subscription = session.router().open_post_stream(&batch, accept.accepts_stream, Instant::now());
         let reader = SubscriptionReader::new(&session, subscription);
-        let priming = bridge::supports_priming(headers).then(|| reader.current_event_id());
+        let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
         let is_batch = batch.is_batch;
         session.forward_post(posted, Some(subscription)).await;
         let mut response = match respond(reader, accept, is_batch, priming).await {
@@ -145,7 +144,7 @@ impl BridgeSessions {
         session.changed.notify_waiters();
         let mut reader = SubscriptionReader::new(&session, subscription);
         reader.mark_streamed();
-        let priming = bridge::supports_priming(headers).then(|| reader.current_event_id());
+        let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
         let mut response = event_stream_response(reader, &[], priming);
         set_session_header(&mut response, &session);
         Ok(response)
@@ -185,7 +184,7 @@ impl BridgeSessions {
             .filter(|session| session.owner.constant_time_eq(&owner) && !session.is_over())
             .cloned();
         let found = found.ok_or_else(session_not_found)?;
-        bridge::check_negotiated_version(headers, found.negotiated_version())?;
+        session_mode::check_negotiated_version(headers, found.negotiated_version())?;
         Ok(found)
     }
 

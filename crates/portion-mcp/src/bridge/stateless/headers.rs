@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use portion_text::display::shortened;
 
-use crate::bridge::PROTOCOL_VERSION_HEADER;
+use crate::bridge::session_mode::PROTOCOL_VERSION_HEADER;
 use crate::front::http::http_error::HttpError;
 use crate::mcp::error_code::{HEADER_MISMATCH, INVALID_PARAMS};
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, decode_value};

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::exchange::{SharedLinkCaller, StatelessExchange};
 use super::request_table::{Delivery, RequestTable};
-use crate::bridge::{EndRequest, SERVER_EXIT_TIMEOUT};
+use crate::bridge::session_mode::{EndRequest, SERVER_EXIT_TIMEOUT};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};

@@ -8,7 +8,7 @@ use portion_gateway::call::Fault;
 
 use super::pending::{PendingKind, PendingRequest};
 use super::request_timer::RequestTimer;
-use super::tool_list::ToolListing;
+use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::mcp::envelope::Envelope;
 use crate::mcp::walk;

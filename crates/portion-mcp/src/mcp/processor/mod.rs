@@ -32,6 +32,7 @@ mod responses;
 mod server_messages;
 mod tool_calls;
 mod tool_list;
+mod tool_listing;
 mod upstream;
 
 use std::fmt::Display;

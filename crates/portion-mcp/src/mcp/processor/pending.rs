@@ -14,7 +14,7 @@ use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;
 use super::super::result::ResultShape;
 use super::request_timer::RequestTimer;
-use super::tool_list::ToolListing;
+use super::tool_listing::ToolListing;
 use crate::once::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.

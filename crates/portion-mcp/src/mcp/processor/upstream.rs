@@ -17,7 +17,7 @@ use super::super::walk::{self, Member, Sequence, Splice};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
-use super::tool_list::ToolListing;
+use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};

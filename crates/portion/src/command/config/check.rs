@@ -8,7 +8,7 @@ use portion_config::{Config, Errors, Problem, Warnings};
 use portion_text::display::counted;
 use serde_json::{Value, json};
 
-use super::{print, print_errors, print_json, sources};
+use super::sources::{print, print_errors, print_json, sources};
 use crate::command::{CommandResult, WRONG_USAGE, serve};
 use crate::run::access::{self, Upstreams};
 use crate::run::start_error::StartError;

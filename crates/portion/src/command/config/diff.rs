@@ -12,7 +12,7 @@ use portion_telemetry::show::{self, Format, Output};
 use portion_telemetry::what_if::{Forecast, Limits, forecast};
 use serde_json::json;
 
-use super::{changes_json, format_changes, print, print_json, sources};
+use super::sources::{changes_json, format_changes, print, print_json, sources};
 use crate::cli::failure::UsageError;
 use crate::cli::terminal::{folded, width};
 use crate::command::CommandResult;

@@ -12,7 +12,7 @@ use portion_config::{Config, Sources, diff, find};
 use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
 
-use super::{changes_json, format_changes, print, print_json, require_file, sources};
+use super::sources::{changes_json, format_changes, print, print_json, require_file, sources};
 use crate::cli::terminal::{folded, print_stdout, reported};
 use crate::command::CommandResult;
 

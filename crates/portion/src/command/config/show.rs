@@ -6,7 +6,7 @@ use clap::Args;
 use portion_config::{Config, show, show_json};
 use portion_policy::policy_source::EndpointTarget;
 
-use super::{print, print_json, sources};
+use super::sources::{print, print_json, sources};
 use crate::command::CommandResult;
 
 /// Options of `portion config show`.

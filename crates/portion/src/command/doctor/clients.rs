@@ -18,8 +18,8 @@ use portion_text::display::printable_name;
 use serde_json::Value;
 
 use super::configuration::origin_command;
+use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 use super::launch::directory_problem;
-use super::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 use crate::run::environment::limits_from_environment;
 
 /// A server that a client starts.

@@ -9,8 +9,8 @@ use portion_config::{Config, Warnings, find};
 use portion_gateway::store::disk::prepare_directory;
 use portion_text::names::{closest_name, matches_pattern};
 
+use super::finding::{Finding, Level, edit_command, shell_path, shell_word};
 use super::start::Started;
-use super::{Finding, Level, edit_command, shell_path, shell_word};
 use crate::run::storage::probe_shared_store;
 
 /// Loads the configuration, and returns it if it is valid.

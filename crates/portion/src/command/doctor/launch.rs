@@ -9,9 +9,9 @@ use portion_install::invocation::{Installed, Invocation, recognise};
 use portion_mcp::upstream::stdio::Program;
 
 use super::clients::ClientServer;
+use super::finding::shell_path;
 use super::reference::{resolve, to_shell};
 use super::secret::{hide, is_secret, secret_values, without_secrets};
-use super::shell_path;
 use crate::cli::launcher::Installation;
 
 /// Variables with which Portion writes no record, exports nothing and raises no alert.

@@ -9,7 +9,7 @@ use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Traffic};
 use portion_text::display::counted;
 
 use super::configuration::origin_command;
-use super::{Finding, Level, shell_path, shell_word};
+use super::finding::{Finding, Level, shell_path, shell_word};
 
 /// Age of the records that are considered.
 const RECENT: Duration = Duration::from_hours(24 * 7);

@@ -5,7 +5,7 @@ use std::path::{MAIN_SEPARATOR, Path};
 
 use portion_text::display::is_printable;
 
-use super::{escaped_word, shell_word};
+use super::finding::{escaped_word, shell_word};
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

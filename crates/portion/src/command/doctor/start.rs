@@ -16,8 +16,8 @@ use portion_tokens::Tokenizer;
 
 use super::clients::ClientServer;
 use super::configuration::lazy_catalog_command;
+use super::finding::{Finding, Level, edit_command, shell_word};
 use super::launch::{Launch, LaunchError};
-use super::{Finding, Level, edit_command, shell_word};
 use crate::cli::launcher;
 use crate::cli::terminal::print_stderr;
 use crate::command::check::profile_for;

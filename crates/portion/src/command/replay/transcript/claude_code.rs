@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Event, Session, Tool, texts_of};
+use super::session::{Event, Session, Tool, texts_of};
 
 /// Reads the lines of a file. Agents that share it with the session are sessions of their own.
 pub(super) fn read_lines(name: &str, lines: Vec<Value>) -> Vec<Session> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use portion_policy::client::{ClientProfile, ResultLimit};
 use serde_json::Value;
 
-use super::{Event, Session, Tool, texts_of};
+use super::session::{Event, Session, Tool, texts_of};
 
 /// Name that the client gives itself.
 const CLIENT: &str = "codex-mcp-client";

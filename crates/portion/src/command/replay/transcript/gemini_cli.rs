@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Event, Session, Tool, texts_of};
+use super::session::{Event, Session, Tool, texts_of};
 
 /// Reads a file with a line for each message. A message that has changed is written again.
 pub(super) fn read_lines(name: &str, lines: Vec<Value>) -> Session {

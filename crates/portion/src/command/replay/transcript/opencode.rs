@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::{Event, Session, Tool};
+use super::session::{Event, Session, Tool};
 
 /// The client's own tools. Those of a server have its name before theirs.
 const OWN_TOOLS: [&str; 24] = [
