@@ -3,19 +3,24 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
-use http::{HeaderMap, HeaderValue, Uri};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use portion_policy::access::{AccessPolicy, TokenHash};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use thiserror::Error;
 
-use crate::denial::Denial;
+use crate::Identity;
 use crate::jwt::{EncodedToken, JwtError, JwtVerifier};
 use crate::key_source::{FetchKeys, KeySource};
 use crate::resource::ResourceMetadata;
-use crate::{Identity, token};
 
 /// Longest bearer token, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
+
+/// Prefix of generated tokens, by which secret scanners can find them.
+const TOKEN_PREFIX: &str = "ptn_";
 
 /// Authenticates callers.
 pub struct Authenticator {
@@ -107,7 +112,7 @@ impl Authenticator {
                     }
                     given => given?.to_owned(),
                 };
-                let name = token::name_of(tokens, &given).ok_or(Denial::UnknownToken)?;
+                let name = name_of(tokens, &given).ok_or(Denial::UnknownToken)?;
                 Ok(Some(Identity::Token { name: name.into() }))
             }
             Method::Jwt(verifier, keys) => {
@@ -119,6 +124,85 @@ impl Authenticator {
             }
         }
     }
+}
+
+/// Reason that a caller is denied. It contains nothing of the credential.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Denial {
+    /// There is no bearer token.
+    #[error("a bearer token is required; send Authorization: Bearer TOKEN")]
+    NoCredential,
+    /// There is more than one `Authorization` header.
+    #[error("the header field Authorization is repeated")]
+    SeveralCredentials,
+    /// The token is not known.
+    #[error("the token is not valid")]
+    UnknownToken,
+    /// The JSON Web Token is not valid.
+    #[error(transparent)]
+    Jwt(#[from] JwtError),
+    /// The keys of the issuer are not available.
+    #[error("tokens cannot be verified at the moment; retry later")]
+    KeysUnavailable,
+}
+
+impl Denial {
+    /// Returns the status of the response.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Jwt(JwtError::MissingScope) => StatusCode::FORBIDDEN,
+            Self::KeysUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::UNAUTHORIZED,
+        }
+    }
+
+    /// Returns the value of `WWW-Authenticate`, with the URL of the metadata and the scopes that a token needs.
+    pub fn challenge(&self, metadata_url: Option<&str>, scopes: &[String]) -> Option<HeaderValue> {
+        let mut parameters = Vec::new();
+        match self {
+            Self::KeysUnavailable => return None,
+            Self::NoCredential => {}
+            Self::Jwt(JwtError::MissingScope) => parameters.push("error=\"insufficient_scope\"".to_owned()),
+            Self::SeveralCredentials | Self::UnknownToken | Self::Jwt(_) => {
+                parameters.push(format!("error=\"invalid_token\", error_description=\"{self}\""));
+            }
+        }
+        if !scopes.is_empty() {
+            parameters.push(format!("scope=\"{}\"", scopes.join(" ")));
+        }
+        parameters.extend(metadata_url.map(|url| format!("resource_metadata=\"{url}\"")));
+        if parameters.is_empty() {
+            parameters.push("realm=\"portion\"".to_owned());
+        }
+        HeaderValue::from_str(&format!("Bearer {}", parameters.join(", "))).ok()
+    }
+}
+
+/// Returns a random token of 256 bits. Its hash needs no salt.
+///
+/// # Errors
+/// Returns an error if the system has no randomness.
+pub fn new_token() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(format!("{TOKEN_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// Returns the entry of a token in the configuration.
+pub fn token_entry(name: &str, token: &str) -> TokenHash {
+    TokenHash { name: name.into(), hash: hash_of(token) }
+}
+
+/// Returns the name of a token. The time does not depend on which entry matches, or how much of it.
+fn name_of<'a>(entries: &'a [TokenHash], token: &str) -> Option<&'a str> {
+    let hash = hash_of(token);
+    let mut name = None;
+    for entry in entries {
+        if bool::from(entry.hash.ct_eq(&hash)) {
+            name = Some(&*entry.name);
+        }
+    }
+    name
 }
 
 /// Returns the bearer token of a request.
@@ -159,13 +243,17 @@ fn browser_token(headers: &HeaderMap) -> Option<String> {
     password.or_else(cookie).filter(|token| !token.is_empty() && token.len() <= MAX_TOKEN_BYTES)
 }
 
+fn hash_of(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
     use http::header::{AUTHORIZATION, COOKIE};
 
-    use super::{bearer_token, browser_token};
-    use crate::Denial;
+    use super::{Denial, bearer_token, browser_token, name_of, new_token, token_entry};
+    use crate::JwtError;
 
     #[test]
     fn a_browser_sends_a_cookie_or_a_password() {
@@ -200,5 +288,38 @@ mod tests {
         check(&["Basic a"], Err(Denial::NoCredential));
         check(&["Bearer a b"], Err(Denial::UnknownToken));
         check(&["Bearer a", "Bearer a"], Err(Denial::SeveralCredentials));
+    }
+
+    #[test]
+    fn challenges_follow_the_standards() {
+        let check = |denial: Denial, scopes: &[&str], expect: Option<&str>| {
+            let scopes: Vec<String> = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+            let value = denial.challenge(Some("http://localhost/.well-known/x"), &scopes);
+            assert_eq!(value.as_ref().and_then(|value| value.to_str().ok()), expect, "{denial:?}");
+        };
+        let url = "resource_metadata=\"http://localhost/.well-known/x\"";
+        check(Denial::NoCredential, &[], Some(&format!("Bearer {url}")));
+        check(Denial::NoCredential, &["a", "b"], Some(&format!("Bearer scope=\"a b\", {url}")));
+        let invalid = "error=\"invalid_token\", error_description=\"the token has expired\"";
+        check(JwtError::Expired.into(), &[], Some(&format!("Bearer {invalid}, {url}")));
+        let scope = "error=\"insufficient_scope\", scope=\"a\"";
+        check(JwtError::MissingScope.into(), &["a"], Some(&format!("Bearer {scope}, {url}")));
+        check(Denial::KeysUnavailable, &[], None);
+        assert_eq!(Denial::NoCredential.challenge(None, &[]).expect("a value"), "Bearer realm=\"portion\"");
+    }
+
+    #[test]
+    fn a_token_has_one_name() {
+        let tokens: Vec<String> = (0..50).map(|_| new_token().expect("randomness")).collect();
+        let entries: Vec<_> =
+            tokens.iter().enumerate().map(|(i, token)| token_entry(&i.to_string(), token)).collect();
+        for (i, token) in tokens.iter().enumerate() {
+            assert_eq!(name_of(&entries, token), Some(i.to_string().as_str()));
+            for other in
+                [&token[1..], &token[..token.len() - 1], &token.to_lowercase(), &format!("{token} "), ""]
+            {
+                assert_eq!(name_of(&entries, other), None, "{other}");
+            }
+        }
     }
 }

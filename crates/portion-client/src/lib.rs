@@ -25,7 +25,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `read` | chunks in a tool's result: `tool_result` takes it apart, `list` finds the list, `fields` has the usual names, `json` steps through JSON text |
-//! | `select` | order and budget; `knapsack` is the most valuable set |
+//! | `select` | order and budget: the most valuable set of chunks |
 //! | `chunk` | `Chunk`, `FetchResult`, and its JSON |
 //! | `client` | a small MCP client on the links of `portion-mcp`: `connection` has the requests, and opens a session or uses 2026-07-28, `shortened` reads the rest of a result that a Portion on the way shortened |
 //! | `fetch` | call, read, select |

@@ -1,20 +1,25 @@
-//! The sources of a configuration: finds the file and reads the environment of this process.
+//! The sources of a configuration: finds the file and the directories of the user, and reads the environment of this
+//! process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
+use etcetera::BaseStrategy as _;
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::document::MAX_DOCUMENT_BYTES;
 use crate::named_file::read_named_text;
 use crate::reference::{ProcessEnvironment, SecretResolver};
-use crate::user_dirs::config_dir;
 
 /// Possible names of the file, in search order.
 pub const FILE_NAMES: [&str; 3] = ["portion.yaml", "portion.yml", "portion.json"];
 /// Variable that names the file if no option does.
 pub const FILE_VARIABLE: &str = "PORTION_CONFIG";
+
+/// Name of Portion's directory in each of them.
+const APP_DIR: &str = "portion";
 
 /// The error for a file that cannot be read.
 #[derive(Debug, Error)]
@@ -97,4 +102,44 @@ impl fmt::Debug for Sources {
             .field("options", &names(&self.options))
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the directory of the user's configuration file.
+pub fn config_dir() -> Option<PathBuf> {
+    Some(etcetera::choose_base_strategy().ok()?.config_dir().join(APP_DIR))
+}
+
+/// Returns the directory for the versions of a configuration file.
+pub fn history_dir(file: &Path) -> Option<PathBuf> {
+    let file = std::path::absolute(file).ok()?;
+    let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
+    let name = u64::from_be_bytes(std::array::from_fn(|i| digest[i]));
+    Some(state_dir()?.join("config").join(format!("{name:016x}")))
+}
+
+/// Returns the directory for stored payloads.
+pub fn snapshot_dir() -> Option<PathBuf> {
+    Some(state_dir()?.join("snapshots"))
+}
+
+/// Returns the directory for the tokens of remote servers.
+pub fn oauth_dir() -> Option<PathBuf> {
+    Some(state_dir()?.join("oauth"))
+}
+
+/// Returns the directory for the backups of edited client configurations.
+pub fn install_dir() -> Option<PathBuf> {
+    Some(state_dir()?.join("install"))
+}
+
+/// Returns the file in which requests are recorded.
+pub fn telemetry_file() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    Some(places.data_dir().join(APP_DIR).join("telemetry.db"))
+}
+
+/// Returns the directory for what must outlive the process.
+fn state_dir() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    Some(places.state_dir().unwrap_or_else(|| places.data_dir()).join(APP_DIR))
 }

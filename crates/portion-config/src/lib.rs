@@ -24,10 +24,10 @@
 //! | --- | --- |
 //! | `key` | the table of all keys (`definitions`, by group). Parsing (`kind`), variables, options, schema, manual and `config show` follow from it |
 //! | `document` | YAML and JSON as one tree with positions, within limits, without recursion |
-//! | `find`, `user_dirs` | file, variables and options by priority; where the file is; directories of the user |
+//! | `find` | file, variables and options by priority; where the file is; directories of the user |
 //! | `named_file` | reads a file, pipe or device that a user names, within a size and a time |
-//! | `read`, `settings`, `value`, `problem` | from documents to settings with their origins, with all errors at once. `read/lines` never shows a line that may hold a secret |
-//! | `profile` | configurations for known APIs, as YAML files that are part of the program; `matching` recognises the profile of a server by its tools |
+//! | `read`, `settings`, `value` | from documents to settings with their origins, with all errors at once. `settings` never shows a line that may hold a secret |
+//! | `profile` | configurations for known APIs, as YAML files that are part of the program; it also recognises the profile of a server by its tools |
 //! | `reference` | `${NAME}` and `${file:…}` |
 //! | `pattern`, `config/cascade` | the endpoints of a rule; the most specific rule wins, key by key |
 //! | `config` | one immutable version. `endpoint_config` turns keys into limits and options, `check` finds contradictions, `upstream` reads the servers |
@@ -43,7 +43,6 @@ pub mod key;
 pub mod live;
 pub mod named_file;
 pub mod pattern;
-pub mod problem;
 pub mod profile;
 mod read;
 pub mod reference;
@@ -51,16 +50,15 @@ pub mod schema;
 pub mod settings;
 pub mod show;
 pub mod template;
-pub mod user_dirs;
 pub mod value;
 pub mod watch;
 
+pub use crate::settings::{Errors, Problem, Warnings};
 pub use config::{
     AlertSettings, Config, LoginConfig, OAuthConfig, OtlpTarget, RestConfig, ServerConfig, Upstream,
 };
 pub use diff::diff;
 pub use find::{Sources, find};
-pub use problem::{Errors, Problem, Warnings};
 pub use reference::SecretResolver;
 pub use schema::schema;
 pub use show::{show, show_json};

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::diff::{diff, restart_required};
 use crate::find::Sources;
 use crate::history::{History, HistoryError};
-use crate::problem::{Errors, Warnings};
+use crate::settings::{Errors, Warnings};
 use crate::watch::{DebounceOptions, FileContent, WatchError, WatchHandle};
 
 /// Callback that returns the errors for which the process would not start with a valid configuration.

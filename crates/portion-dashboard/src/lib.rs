@@ -20,19 +20,19 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `site`, `answer` | routing; HTTP responses, and reasons why a request has none |
+//! | `site` | routing |
+//! | `assets` | style sheet, script and uPlot, each at a path with its hash |
+//! | `answer` | HTTP responses, and reasons why a request has none |
 //! | `records` | opens the telemetry file, if there is one |
-//! | `range`, `query`, `selection` | the time range, URL queries, the selected records |
+//! | `query`, `selection` | URL queries and the time range; the selected records |
 //! | `page` | one file per page or part of a page |
 //! | `api` | JSON for programs; a test compares it with `openapi.json` |
-//! | `assets` | style sheet, script and uPlot, each at a path with its hash |
 
 mod answer;
 mod api;
 mod assets;
 mod page;
 mod query;
-mod range;
 mod records;
 mod selection;
 mod site;

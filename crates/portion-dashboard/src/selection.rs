@@ -5,8 +5,7 @@ use std::time::SystemTime;
 use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Endpoint, Filter, Notable, ReadError, Reader, Record};
 
-use crate::query::{InvalidParameter, Query, link};
-use crate::range::Range;
+use crate::query::{InvalidParameter, Query, Range, link};
 
 /// Default and maximum number of requests in a list.
 const DEFAULT_AND_MAX_LIMIT: (usize, usize) = (100, 1_000);

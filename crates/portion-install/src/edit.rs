@@ -1,8 +1,7 @@
 //! Edits of a file, and the check that they do what is reported.
 
-use crate::document::{Entry, Launch, ParseError, servers};
+use crate::document::{Entry, Launch, ParseError, Splice, apply, servers};
 use crate::format::Format;
-use crate::splice::{Splice, apply};
 
 /// An edited file.
 #[derive(Clone, Debug, PartialEq, Eq)]

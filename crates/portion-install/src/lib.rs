@@ -18,14 +18,14 @@
 //! # Modules
 //!
 //! `install` and `uninstall` are functions of a text. `document` finds the servers and the byte ranges of what can be replaced, `wrap`
-//! and `unwrap` return splices, and nothing outside of them is written again.
+//! returns splices, and nothing outside of them is written again.
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `format`, `document` | where a client has its servers; entries with byte ranges, of JSON with comments and of TOML |
-//! | `wrap`, `unwrap`, `remote` | the edits of an entry: forth, back, and of servers with a URL |
+//! | `format`, `document` | where a client has its servers; entries with byte ranges, their replacements, of JSON with comments and of TOML |
+//! | `wrap`, `remote` | the edits of an entry: forth, back, and of servers with a URL |
 //! | `invocation` | the command line of `portion wrap`, written and recognised |
-//! | `splice`, `edit`, `diff` | replacements, and strings as source text; the check that they do what is reported; the preview |
+//! | `edit`, `diff` | the check that they do what is reported; the preview |
 //! | `client` | the clients and their files on each operating system |
 //! | `file`, `plan` | reading, atomic replacement, backups; the edits of several files as a whole |
 
@@ -38,12 +38,10 @@ pub mod format;
 pub mod invocation;
 pub mod plan;
 mod remote;
-mod splice;
-mod unwrap;
 mod wrap;
 
+pub use crate::wrap::uninstall;
 pub use document::ParseError;
 pub use edit::{Change, Edited, Outcome};
 pub use invocation::Target;
-pub use unwrap::uninstall;
 pub use wrap::install;

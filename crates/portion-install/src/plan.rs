@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::client::ConfigFile;
-use crate::document::{Launch, ParseError, servers};
+use crate::document::{Launch, ParseError, quote, servers};
 use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::format::Format;
 use crate::invocation::Target;
-use crate::splice::quote;
 use crate::{diff, install, uninstall};
 
 /// Length from which a value is hidden wherever it stands, in bytes. Shorter ones are hidden behind their names.

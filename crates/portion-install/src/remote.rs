@@ -1,9 +1,8 @@
 //! Entries with a URL: `install --http` makes Portion connect to it, `uninstall` restores the URL.
 
-use crate::document::{Args, CommandLine, Entry, Remote};
+use crate::document::{Args, CommandLine, Entry, Remote, Splice, list_text, quote};
 use crate::format::{Format, References, Syntax};
 use crate::invocation::{Target, wrap_url_args};
-use crate::splice::{Splice, list_text, quote};
 
 const NO_HTTP: &str = "its URL is neither http:// nor https://";
 const HAS_ENV: &str = "it has both headers and variables: move the headers into its variables first";

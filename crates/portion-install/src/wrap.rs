@@ -1,14 +1,17 @@
 //! Puts Portion in front of the servers of a file.
 
-use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError};
+use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError, Splice, quote};
 use crate::edit::{Edited, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
-use crate::invocation::{Invocation, SEPARATOR, Target, WrapOption, name_problem, recognise, wrap_args};
+use crate::invocation::{
+    Installed, Invocation, SEPARATOR, Target, WrapOption, name_problem, recognise, wrap_args,
+};
 use crate::remote;
-use crate::splice::{Splice, quote};
 
 const BY_USER: &str = "it starts Portion by a command of its own";
 const HAS_URL: &str = "it has a URL: add --http to wrap it";
+
+const WRITTEN_OTHERWISE: &str = "it starts Portion, but not as install writes it";
 
 /// Puts Portion in front of the selected servers. A server that is already behind Portion keeps its arguments, but gets the
 /// options that are asked for.
@@ -38,6 +41,43 @@ pub fn install(
             Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
         }
     })
+}
+
+/// Takes Portion out of the selected servers, where [`install`](crate::install) put it in.
+///
+/// If the text is that of `install`, the result has the bytes from before. Servers with a URL get one back that means
+/// the same; its headers may be written otherwise.
+///
+/// # Errors
+/// Returns the place where the text is not valid.
+pub fn uninstall(
+    text: &str,
+    format: Format,
+    is_selected: &dyn Fn(&str) -> bool,
+) -> Result<Edited, ParseError> {
+    edit_servers(text, format, is_selected, |entry, before| {
+        let Restored { outcome, edits, after } = match &entry.launch {
+            Launch::Command(command) => unwrap_command(text, entry, command, format),
+            Launch::Unsupported(reason) => {
+                Restored { outcome: Outcome::Skipped(reason), ..Restored::unchanged(before) }
+            }
+            Launch::Remote(_) => Restored::unchanged(before),
+        };
+        (outcome, edits, after)
+    })
+}
+
+/// The result for one server.
+struct Restored {
+    outcome: Outcome,
+    edits: Vec<Splice>,
+    after: Vec<String>,
+}
+
+impl Restored {
+    fn unchanged(words: &[String]) -> Self {
+        Self { outcome: Outcome::Unchanged, edits: Vec::new(), after: words.to_vec() }
+    }
 }
 
 fn wrap_command(
@@ -140,4 +180,55 @@ fn insertion(text: &str, list: &List, at: usize, words: &[String]) -> Splice {
         next.range.start,
         words.iter().flat_map(|word| [word.as_str(), separator]).collect::<String>(),
     )
+}
+
+fn unwrap_command(text: &str, entry: &Entry, command: &CommandLine, format: Format) -> Restored {
+    let words = command.words();
+    let skipped = |words: &[String]| Restored {
+        outcome: Outcome::Skipped(WRITTEN_OTHERWISE),
+        ..Restored::unchanged(words)
+    };
+    let args: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    let installed = match recognise(&command.program.value, &args) {
+        Invocation::Direct => return Restored::unchanged(&words),
+        Invocation::Manual => return skipped(&words),
+        Invocation::Installed(installed) => installed,
+    };
+    let Installed { program_index: Some(index), adds_args } = installed else {
+        return match remote::unwrap(entry, command, format) {
+            Some((edits, url)) => Restored { outcome: Outcome::Restored, edits, after: vec![url] },
+            None => skipped(&words),
+        };
+    };
+    let after = words.iter().skip(1 + index).cloned().collect();
+    match edits(text, command, index, adds_args) {
+        Some(edits) => Restored { outcome: Outcome::Restored, edits, after },
+        None => skipped(&words),
+    }
+}
+
+/// Returns the edits that restore a program, which is at `index` among the arguments of Portion.
+fn edits(text: &str, command: &CommandLine, index: usize, adds_args: bool) -> Option<Vec<Splice>> {
+    let items = command.args.items();
+    let (first, program) = (items.first()?, items.get(index)?);
+    let source = text.get(program.range.clone())?;
+    let restore = Splice::replace(command.program.range.clone(), source);
+    match &command.args {
+        Args::Missing { .. } => None,
+        Args::Rest(_) => Some(vec![Splice::remove(command.program.range.start..program.range.start)]),
+        Args::Member { removal, .. } if adds_args => Some(vec![restore, Splice::remove(removal.clone())]),
+        Args::Member { .. } => {
+            let end = items.get(index + 1).map_or_else(
+                || {
+                    // A comma after the last item would be left alone in the list.
+                    let rest = text.get(program.range.end..).unwrap_or_default();
+                    let comma = rest.trim_start().starts_with(',');
+                    let skipped = rest.find(',').filter(|_| comma).map_or(0, |at| at + 1);
+                    program.range.end + skipped
+                },
+                |next| next.range.start,
+            );
+            Some(vec![restore, Splice::remove(first.range.start..end)])
+        }
+    }
 }

@@ -1,11 +1,8 @@
 //! Rules of HTTP and TLS that every proxy and client of Portion applies, and background work:
 //!
-//! - [`hop_by_hop`]: removes the header fields of one connection
-//! - [`accept_encoding`]: requests only the codings that can be decoded
-//! - [`forwarding`]: requests that must not be forwarded
+//! - [`forwarding`]: header fields of one connection, codings that can be decoded, requests that must not be forwarded
 //! - [`link_header`]: the URL of the next page
 //! - [`rate_limits`]: how long an API asks its clients to wait
-//! - [`request_head`]: the size of a request's head, and its limit
 //! - [`uri_reference`]: addresses relative to others, their origins, and paths that lead out of a folder
 //! - `client` (feature `client`): HTTP clients with and without a connection pool
 //! - `serve` (feature `serve`): a listener for clients, within limits, and its shutdown
@@ -15,7 +12,7 @@
 //!
 //! ```
 //! use http::HeaderMap;
-//! use portion_net::hop_by_hop::remove_hop_by_hop;
+//! use portion_net::forwarding::remove_hop_by_hop;
 //!
 //! let mut headers = HeaderMap::new();
 //! headers.insert("connection", "x-secret".parse()?);
@@ -25,16 +22,13 @@
 //! # Ok::<(), http::header::InvalidHeaderValue>(())
 //! ```
 
-pub mod accept_encoding;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod forwarding;
-pub mod hop_by_hop;
 pub mod link_header;
 pub mod rate_limits;
 #[cfg(feature = "serve")]
 pub mod request_body;
-pub mod request_head;
 #[cfg(feature = "serve")]
 pub mod serve;
 #[cfg(feature = "tls")]

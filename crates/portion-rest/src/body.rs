@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use portion_net::accept_encoding::{SUPPORTED_ENCODINGS, is_zlib};
+use portion_net::forwarding::{SUPPORTED_ENCODINGS, is_zlib};
 use portion_text::encoding::decode_as;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt as _};

@@ -20,7 +20,7 @@ use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall};
 use portion_gateway::session::ClientSession;
-use portion_net::accept_encoding::restrict_accept_encoding;
+use portion_net::forwarding::restrict_accept_encoding;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 

@@ -22,7 +22,7 @@ use portion_core::policy::Policy;
 use portion_gateway::call::Caller;
 use portion_gateway::paged_call::{PageError, PageFuture, PageSource, PagingNames};
 use portion_json::scan::quote;
-use portion_net::accept_encoding::restrict_accept_encoding;
+use portion_net::forwarding::restrict_accept_encoding;
 use portion_net::rate_limits::{quota_delay, retry_after};
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
 use portion_policy::query_string::decode_component;

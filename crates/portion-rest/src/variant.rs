@@ -7,7 +7,7 @@ use http::header::{
     VARY,
 };
 use http::request::Parts;
-use portion_net::hop_by_hop::remove_hop_by_hop;
+use portion_net::forwarding::remove_hop_by_hop;
 
 use crate::paging::CONDITIONAL_FIELDS;
 

@@ -2,8 +2,8 @@
 
 use oauth2::url::Url;
 
+use super::server_url::Endpoint;
 use crate::oauth::challenge::Challenge;
-use crate::oauth::endpoint::Endpoint;
 use crate::oauth::http::{Fetched, OAuthHttp, excerpt};
 use crate::oauth::metadata::{
     AuthorizationServer, DiscoveryError, ProtectedResource, resource_document_urls, server_document_urls,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::oauth::endpoint::{Endpoint, EndpointError};
+use super::server_url::{Endpoint, EndpointError};
 use crate::oauth::http::{HttpError, excerpt};
 use crate::oauth::server_url::ServerUrl;
 

@@ -17,19 +17,17 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `server_url`, `endpoint`, `challenge` | URLs that tokens may be sent to; URLs that a server may name; `WWW-Authenticate` |
+//! | `server_url`, `challenge` | URLs that tokens may be sent to; URLs that a server may name; `WWW-Authenticate` |
 //! | `http` | requests, bounded and without redirects |
 //! | `metadata`, `discovery` | documents of resources and authorization servers; how they are found, for both protocol eras |
 //! | `registration`, `login`, `callback`, `token_request` | the identity of the client; a login; the listener for its redirect; tokens and their revocation |
 //! | `credentials`, `store` | tokens; their files, with locks between processes |
-//! | `session`, `token_work`, `token_state`, `auth_error` | the token of one server for all requests; the work that renews it or logs in, each with a lock of its own; tokens in memory; reasons that there is none |
+//! | `session`, `token_work`, `token_state` | the token of one server for all requests; the work that renews it or logs in, each with a lock of its own; tokens in memory; reasons that there is none |
 
-mod auth_error;
 mod callback;
 mod challenge;
 mod credentials;
 mod discovery;
-mod endpoint;
 mod http;
 mod login;
 mod metadata;
@@ -44,15 +42,15 @@ mod token_work;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use auth_error::AuthError;
+use thiserror::Error;
+
 pub use challenge::Challenge;
 pub use credentials::{ClientIdentity, Secret, StoredLogin};
-pub use endpoint::{Endpoint, EndpointError};
 pub use http::{HttpError, OAuthHttp};
 pub use login::LoginError;
 pub use metadata::DiscoveryError;
 pub use registration::RegistrationError;
-pub use server_url::{ServerUrl, ServerUrlError};
+pub use server_url::{Endpoint, EndpointError, ServerUrl, ServerUrlError};
 pub use session::{LogoutOutcome, OAuthSession};
 pub use store::{StoreError, TokenStore};
 pub use token_request::TokenError;
@@ -79,4 +77,56 @@ pub struct SessionOptions {
     pub request_timeout: Duration,
     /// Shows the URL of a login; `None`: there are no logins, only stored tokens.
     pub show: Option<ShowLogin>,
+}
+
+/// Reason that there is no access token.
+#[derive(Debug, Error)]
+pub enum AuthError {
+    /// Only a login helps, and this program starts none.
+    #[error("{0} requires a login; run `portion login {0}`")]
+    LoginRequired(ServerUrl),
+    /// The server requires credentials and has no documents of a login. This program starts none to see if it has one.
+    #[error(
+        "{0} requires credentials and describes no login; provide a token: --header 'Authorization: Bearer ${{TOKEN}}'"
+    )]
+    CredentialsRequired(ServerUrl),
+    /// The login is not finished.
+    #[error(
+        "{0} requires a login, which is not finished; finish it in the browser and try again, or run `portion login {0}`"
+    )]
+    Waiting(ServerUrl),
+    /// The login failed.
+    #[error("the login at {server} failed: {reason}; to try again, run `portion login {server}`")]
+    LoginFailed {
+        /// The server.
+        server: ServerUrl,
+        /// Error of the login.
+        reason: LoginError,
+    },
+    /// The server requires credentials of another kind.
+    #[error(transparent)]
+    NoLogin(RegistrationError),
+    /// The token could not be renewed, for a reason that may pass.
+    #[error("the access token of {server} could not be renewed: {reason}; try again")]
+    NotRenewed {
+        /// The server.
+        server: ServerUrl,
+        /// Error of the renewal.
+        reason: TokenError,
+    },
+    /// The tokens cannot be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No response.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// Another process is logging in.
+    #[error("another process is logging in at {0}; finish that login first")]
+    Locked(ServerUrl),
+    /// Another process holds the tokens.
+    #[error("another process is renewing the tokens of {0}; try again")]
+    Busy(ServerUrl),
+    /// The work was stopped.
+    #[error("the login at {0} was stopped")]
+    Stopped(ServerUrl),
 }

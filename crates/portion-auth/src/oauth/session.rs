@@ -7,8 +7,8 @@ use http::StatusCode;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::AuthError;
 use crate::oauth::SessionOptions;
-use crate::oauth::auth_error::AuthError;
 use crate::oauth::challenge::Challenge;
 use crate::oauth::credentials::{Credentials, Secret};
 use crate::oauth::server_url::ServerUrl;
@@ -208,8 +208,8 @@ mod tests {
     use tempfile::TempDir;
     use tokio::net::TcpListener;
 
+    use super::super::AuthError;
     use super::{OAuthSession, SessionOptions};
-    use crate::oauth::auth_error::AuthError;
     use crate::oauth::challenge::Challenge;
     use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens, now};
     use crate::oauth::server_url::ServerUrl;

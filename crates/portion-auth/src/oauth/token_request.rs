@@ -16,8 +16,8 @@ use oauth2::{
 use serde_json::Value;
 use thiserror::Error;
 
+use super::server_url::Endpoint;
 use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens};
-use crate::oauth::endpoint::Endpoint;
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
 
 type TokenClient = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;

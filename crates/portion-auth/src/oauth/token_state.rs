@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::oauth::auth_error::AuthError;
+use super::AuthError;
 use crate::oauth::credentials::{Credentials, Secret};
 use crate::oauth::store::StoreError;
 
@@ -118,8 +118,8 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
+    use super::super::AuthError;
     use super::TokenState;
-    use crate::oauth::auth_error::AuthError;
     use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens};
     use crate::oauth::server_url::ServerUrl;
     use crate::oauth::store::StoreError;

@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use http::StatusCode;
 
+use super::AuthError;
+use super::server_url::Endpoint;
 use crate::oauth::SessionOptions;
-use crate::oauth::auth_error::AuthError;
 use crate::oauth::challenge::Challenge;
 use crate::oauth::credentials::{ClientIdentity, Credentials, Secret};
 use crate::oauth::discovery::{Discovery, discover};
-use crate::oauth::endpoint::Endpoint;
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
 use crate::oauth::login::{LoginChoices, LoginError, choose_scope, log_in};
 use crate::oauth::registration::RegistrationError;

@@ -9,10 +9,10 @@ use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 
+use super::write::Proposal;
 use crate::check::observation::Observation;
 use crate::check::page_facts::PageFacts;
 use crate::check::paging::Paging;
-use crate::check::proposal::Proposal;
 use crate::check::tool::{ReadEvidence, Tool};
 use crate::check::truncation::Truncation;
 

@@ -22,25 +22,22 @@
 //! | `observation`, `page_facts` | the result of a call with its list; totals and next pages beside it |
 //! | `paging` | a check of how a tool pages its results, step by step: names of arguments, then calls that test them |
 //! | `truncation`, `analysis` | results that the server has cut; all findings of a tool, and tokens with and without Portion |
-//! | `proposal`, `write` | settings of an endpoint as YAML; adds them to the text of a file |
+//! | `write` | settings of an endpoint as YAML; adds them to the text of a file |
 
 mod analysis;
 mod arguments;
-mod call_plan;
 mod observation;
 mod page_facts;
 mod paging;
-mod proposal;
 mod tool;
 mod truncation;
 pub mod write;
 
 pub use analysis::{Estimate, Finding, analyze};
 pub use arguments::{KnownValues, fill_arguments};
-pub use call_plan::CallPlan;
 pub use observation::Observation;
 pub use page_facts::{Next, PageFacts};
 pub use paging::{Evidence, Paging, PagingCheck, Step};
-pub use proposal::Proposal;
-pub use tool::{ReadEvidence, Tool};
+pub use tool::{CallPlan, ReadEvidence, Tool};
 pub use truncation::Truncation;
+pub use write::Proposal;

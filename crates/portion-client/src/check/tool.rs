@@ -1,8 +1,12 @@
 //! A tool as its server lists it.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use portion_policy::client::{MAX_DESCRIPTION_CHARS, MAX_INPUT_SCHEMA_BYTES};
 use portion_text::names::split_name;
 use serde_json::{Map, Value};
+
+use super::arguments::{KnownValues, fill_arguments};
 
 /// First words of tools that only read.
 const READ_WORDS: &[&str] = &[
@@ -96,6 +100,49 @@ impl Tool {
     }
 }
 
+/// The tools to call.
+#[derive(Clone, Debug, Default)]
+pub struct CallPlan {
+    given: BTreeMap<String, Map<String, Value>>,
+    waiting: VecDeque<Tool>,
+    /// Tools of the next round, with the arguments that they lack.
+    later: Vec<(Tool, Vec<String>)>,
+    has_called: bool,
+}
+
+impl CallPlan {
+    /// Creates a plan for these tools. `given`: arguments by tool, for those that are not to be filled.
+    pub fn new(tools: impl IntoIterator<Item = Tool>, given: BTreeMap<String, Map<String, Value>>) -> Self {
+        Self { given, waiting: tools.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Returns the next tool with its arguments, or `None` if the others lack some.
+    pub fn next(&mut self, known: &KnownValues) -> Option<(Tool, Map<String, Value>)> {
+        loop {
+            while let Some(tool) = self.waiting.pop_front() {
+                let given = self.given.get(&tool.name).cloned().map(Ok);
+                match given.unwrap_or_else(|| fill_arguments(&tool, known)) {
+                    Ok(arguments) => {
+                        self.has_called = true;
+                        return Some((tool, arguments));
+                    }
+                    Err(missing) => self.later.push((tool, missing)),
+                }
+            }
+            if !std::mem::take(&mut self.has_called) {
+                return None;
+            }
+            self.waiting = self.later.drain(..).map(|(tool, _)| tool).collect();
+        }
+    }
+
+    /// Returns the tools that were not called, with the arguments that they lack.
+    pub fn into_uncalled(self) -> Vec<(Tool, Vec<String>)> {
+        let waiting = self.waiting.into_iter().map(|tool| (tool, Vec::new()));
+        waiting.chain(self.later).collect()
+    }
+}
+
 fn read_evidence(name: &str, annotations: Option<&Value>) -> Result<ReadEvidence, &'static str> {
     let hint = |key: &str| annotations.and_then(|hints| hints.get(key)).and_then(Value::as_bool);
     if hint("readOnlyHint") == Some(true) {
@@ -115,9 +162,12 @@ fn read_evidence(name: &str, annotations: Option<&Value>) -> Result<ReadEvidence
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::{Value, json};
 
-    use super::{ReadEvidence, Tool};
+    use super::super::{KnownValues, Observation};
+    use super::{CallPlan, ReadEvidence, Tool};
 
     fn check(name: &str, annotations: &Value, expect: Result<ReadEvidence, &str>) {
         let listed = json!({"name": name, "annotations": annotations});
@@ -142,5 +192,34 @@ mod tests {
         check("echo", &json!({}), Err("nothing says"));
         check("", &json!({}), Err("nothing says"));
         assert_eq!(Tool::parse(&json!({"title": "x"})), None);
+    }
+
+    #[test]
+    fn results_fill_the_arguments_of_later_calls() {
+        let tool = |name: &str, required: &[&str]| {
+            Tool::parse(&json!({"name": name, "inputSchema": {"required": required}})).expect("a tool")
+        };
+        let tools = [
+            tool("get_booking", &["booking_id"]),
+            tool("find_by_word", &["word"]),
+            tool("list_bookings", &[]),
+        ];
+        let mut plan = CallPlan::new(tools, BTreeMap::new());
+        let mut known = KnownValues::default();
+        let mut called = Vec::new();
+        while let Some((tool, arguments)) = plan.next(&known) {
+            known.learn(
+                &tool,
+                &Observation::from_result(&json!({"content": [{"type": "text", "text": "[{\"id\":7}]"}]})),
+            );
+            called.push((tool.name, json!(arguments)));
+        }
+        let expect =
+            [("list_bookings".to_owned(), json!({})), ("get_booking".to_owned(), json!({"booking_id": 7}))];
+        assert_eq!(called, expect);
+        let uncalled = plan.into_uncalled();
+        assert!(
+            matches!(&uncalled[..], [(tool, missing)] if tool.name == "find_by_word" && missing == &["word"])
+        );
     }
 }

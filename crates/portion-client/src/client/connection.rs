@@ -4,7 +4,7 @@ use portion_json::scan::quote;
 use portion_mcp::frame::Frame;
 use portion_mcp::upstream::link::{CloseReason, Inbox, Link, LinkEvent, Outbox};
 
-use super::error::ClientError;
+use super::ClientError;
 use crate::read::json;
 
 /// JSON-RPC code of a method that a peer does not have.

@@ -4,8 +4,8 @@
 
 use portion_json::scan::{is_json, quote};
 
+use super::ClientError;
 use super::connection::Connection;
-use super::error::ClientError;
 use crate::read::json;
 
 /// Member of `_meta` with the facts of a shortened result.

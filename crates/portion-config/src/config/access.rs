@@ -7,8 +7,8 @@ use portion_policy::web_origin::{ANY, can_match_host, can_match_origin};
 
 use super::Config;
 use super::values::TypedValues as _;
-use crate::problem::Problem;
 use crate::read::ConfigReader;
+use crate::settings::Problem;
 use crate::value::Value;
 
 /// Keys that `auth: jwt` needs.

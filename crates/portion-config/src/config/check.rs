@@ -8,9 +8,8 @@ use portion_core::policy::{ClientLimits, Policy, PolicyError, PolicyProfile};
 use portion_policy::upstream::UpstreamTarget;
 
 use super::{Cascade, Config, OtlpTarget, PatternRule, cascade};
-use crate::problem::Problem;
 use crate::read::ConfigReader;
-use crate::settings::{Origin, Settings};
+use crate::settings::{Origin, Problem, Settings};
 use crate::value::Value;
 
 /// Two keys with the origins of their values: a conflict is reported once, not for each pattern that

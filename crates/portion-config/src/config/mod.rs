@@ -18,9 +18,8 @@ use portion_policy::listing::ListingOptions;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 
 use crate::find::Sources;
-use crate::problem::{Errors, Warnings};
 use crate::read::{ConfigReader, SourceLines};
-use crate::settings::Settings;
+use crate::settings::{Errors, Settings, Warnings};
 use crate::value::Value;
 pub use alerts::AlertSettings;
 pub(crate) use cascade::{Cascade, PatternRule};

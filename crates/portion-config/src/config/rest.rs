@@ -8,9 +8,8 @@ use portion_policy::tool_description::ToolDescription;
 
 use super::Config;
 use super::values::TypedValues as _;
-use crate::problem::Problem;
 use crate::read::{ConfigReader, UpstreamLayer};
-use crate::settings::Settings;
+use crate::settings::{Problem, Settings};
 use crate::value::Value;
 
 /// Default of `callTimeout`.

@@ -7,10 +7,9 @@ use portion_policy::upstream::{Transport, UpstreamTarget, UpstreamTargetError};
 use super::rest::{REST_KEYS, RestConfig};
 use super::values::TypedValues as _;
 use super::{PatternRule, cascade};
-use crate::problem::Problem;
 use crate::read::{ConfigReader, PatternSettings, UpstreamLayer};
 use crate::reference::{CREDENTIALS_FIX, SecretResolver};
-use crate::settings::{Origin, Settings};
+use crate::settings::{Origin, Problem, Settings};
 use crate::value::Value;
 
 /// A server in a configuration.

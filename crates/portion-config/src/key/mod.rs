@@ -11,13 +11,18 @@
 mod definitions;
 mod key_definition;
 mod kind;
-mod log_level;
 
 use portion_text::names::closest_name;
+use tracing::level_filters::LevelFilter;
 
 pub use key_definition::{CliFlag, Key, KeyGroup, Placement, SettingsLevel};
+use kind::join_choices;
 pub use kind::{InvalidValue, ValueKind, parse_socket_address};
-pub use log_level::{InvalidLevel, LEVEL_VARIABLE, level_choices, parse_level};
+
+/// Variable with the level, for all commands.
+pub const LEVEL_VARIABLE: &str = "PORTION_LOG";
+/// Names of the levels, the one with the fewest messages first.
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 impl Key {
     /// Yields all keys, group by group.
@@ -80,5 +85,53 @@ impl Shorthand {
     /// Returns the group of its key.
     pub fn group(&self) -> Option<KeyGroup> {
         Key::by_name(self.key).map(|key| key.group)
+    }
+}
+
+/// The error for a text that is no level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidLevel;
+
+/// Parses the value of [`LEVEL_VARIABLE`]: a name in any case, or a number from 0 (off) to 5. An empty text is no level.
+///
+/// # Errors
+/// Returns [`InvalidLevel`] for any other text.
+pub fn parse_level(text: &str) -> Result<Option<LevelFilter>, InvalidLevel> {
+    // An empty text would be parsed as `error`.
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| InvalidLevel) }
+}
+
+/// Returns the names of the levels, for messages: `off, error … or trace`.
+pub fn level_choices() -> String {
+    join_choices(LEVELS, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::level_filters::LevelFilter;
+
+    use super::{InvalidLevel, Key, LEVELS, level_choices, parse_level};
+
+    #[test]
+    fn every_name_is_a_level() {
+        let parsed: Vec<_> = LEVELS.iter().map(|name| parse_level(name)).collect();
+        let expect = [
+            LevelFilter::OFF,
+            LevelFilter::ERROR,
+            LevelFilter::WARN,
+            LevelFilter::INFO,
+            LevelFilter::DEBUG,
+            LevelFilter::TRACE,
+        ];
+        assert_eq!(parsed, expect.map(|level| Ok(Some(level))));
+        let key = Key::by_name("logLevel").expect("a key");
+        assert!(key.doc.ends_with(&level_choices()), "{}", key.doc);
+    }
+
+    #[test]
+    fn other_texts_are_none() {
+        assert_eq!(parse_level(""), Ok(None));
+        assert_eq!(parse_level("Info"), Ok(Some(LevelFilter::INFO)));
+        assert_eq!(parse_level("verbose"), Err(InvalidLevel));
     }
 }

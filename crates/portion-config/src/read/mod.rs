@@ -2,22 +2,20 @@
 
 mod context_protection;
 mod layer;
-mod lines;
 mod profile;
 mod variables;
 
 use std::sync::Arc;
 
+pub(crate) use crate::settings::SourceLines;
 pub(crate) use layer::{Layer, PatternSettings, UpstreamLayer};
-pub(crate) use lines::SourceLines;
 
 use crate::document::{
     Document, DocumentError, EMPTY_MESSAGE, MapKey, Node, NodeValue, TextPosition, json, yaml,
 };
 use crate::find::Sources;
 use crate::key::{InvalidValue, Key, SettingsLevel, ValueKind};
-use crate::problem::Problem;
-use crate::settings::{Origin, Setting, Settings};
+use crate::settings::{Origin, Problem, Setting, Settings};
 
 /// Key with which a document names its schema, for editors.
 const SCHEMA_KEY: &str = "$schema";

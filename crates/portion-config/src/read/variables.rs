@@ -7,8 +7,7 @@ use portion_text::names::closest_name;
 use super::{ConfigReader, DocumentSource, Layer};
 use crate::document::{MapKey, TextPosition};
 use crate::key::{Key, LEVEL_VARIABLE, SHORTHANDS, level_choices, parse_level};
-use crate::problem::Problem;
-use crate::settings::Origin;
+use crate::settings::{Origin, Problem};
 
 /// Prefix of all variables of Portion.
 const VARIABLE_PREFIX: &str = "PORTION_";

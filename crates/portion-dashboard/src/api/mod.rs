@@ -4,13 +4,12 @@ use std::time::SystemTime;
 
 use portion_core::event::{AlertChanged, ConfigApplied, ConfigRejected};
 use portion_telemetry::read::{Filter, Reader, Traffic, TrafficStats};
-use portion_telemetry::show::{self, Format, values};
+use portion_telemetry::show::{self, Format};
 use portion_telemetry::timestamp;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
-use crate::query::{InvalidParameter, Query, hex_number};
-use crate::range::micros;
+use crate::query::{InvalidParameter, Query, hex_number, micros};
 use crate::records::{self, NoRecords, Records, TELEMETRY_OFF};
 use crate::selection::Selection;
 
@@ -80,13 +79,13 @@ fn series(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
 
 fn endpoints(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
     let endpoints = reader.endpoints(&selection.filter())?;
-    let rows = values::endpoints(&endpoints);
+    let rows = show::endpoint_values(&endpoints);
     Ok(json!({ "range": range(selection), "endpoints": rows }))
 }
 
 fn records(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
     let page = selection.list(reader)?;
-    let rows = values::requests(&page.records);
+    let rows = show::request_values(&page.records);
     Ok(json!({ "range": range(selection), "records": rows, "nextUntil": page.older_than.map(timestamp) }))
 }
 
@@ -103,14 +102,14 @@ fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
     let Some((record, related)) = records::find(reader, number)? else {
         return Err(Failure::NotFound("no request with that id is recorded; old records are deleted"));
     };
-    let one = values::requests(&[record]);
-    let related = values::requests(&related);
+    let one = show::request_values(&[record]);
+    let related = show::request_values(&related);
     Ok(json!({ "record": one.get(0), "sameOrigin": related }))
 }
 
 fn experiment(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
     let comparisons = reader.experiment(&selection.filter())?;
-    let rows = values::comparisons(&comparisons);
+    let rows = show::comparison_values(&comparisons);
     Ok(json!({ "range": range(selection), "comparisons": rows }))
 }
 
@@ -150,7 +149,7 @@ fn timestamp(at: u64) -> Value {
 /// Returns the statistics of an endpoint row without the endpoint, and the requests by outcome.
 fn statistics(stats: &TrafficStats) -> Value {
     let traffic = Traffic { stats: stats.clone(), ..Traffic::default() };
-    let mut json = values::endpoints(&[traffic])[0].take();
+    let mut json = show::endpoint_values(&[traffic])[0].take();
     if let Value::Object(members) = &mut json {
         for name in ["upstream", "kind", "endpoint", "counter"] {
             members.remove(name);

@@ -11,8 +11,7 @@ use super::format::{percent, plural, timestamp};
 use super::frame::{Frame, NavItem};
 use super::{Failure, PageRequest};
 use crate::answer::Answer;
-use crate::query::link;
-use crate::range::Range;
+use crate::query::{Range, link};
 
 /// Maximum number of events of each kind, the newest first.
 const MAX_SHOWN: usize = 200;

@@ -7,7 +7,7 @@ use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, NavItem};
 use super::{
-    Failure, PageRequest, changes, charts, display_name, endpoint_at, notice, path_of, requests, summary,
+    Failure, PageRequest, changes, charts, display_name, endpoint_at, notice, overview, path_of, requests,
     term,
 };
 use crate::answer::Answer;
@@ -32,11 +32,11 @@ pub(super) fn page(request: &PageRequest<'_>, path: &str) -> Result<Answer, Fail
         Selection { outcome: selection.outcome, notable: selection.notable, limit: MAX_SHOWN, ..all.clone() };
     let page = shown.list(reader)?;
     let summary_context =
-        summary::SummaryContext { token_price: *token_price, lost: *lost, is_alert_raised: false };
+        overview::SummaryContext { token_price: *token_price, lost: *lost, is_alert_raised: false };
     let content = html! {
         p.above { (above) }
         h1 { (name) }
-        (summary::strip(&total, summary_context))
+        (overview::strip(&total, summary_context))
         @if total.requests == 0 {
             (notice::no_requests())
         } @else {

@@ -4,8 +4,7 @@ use maud::{Markup, html};
 use portion_core::event::EndpointKind;
 use portion_telemetry::read::Endpoint;
 
-use crate::query::{decoded, encoded, link};
-use crate::range::Range;
+use crate::query::{Range, decoded, encoded, link};
 
 /// Returns the display name of an endpoint. An unresolved cursor has no endpoint name, only a server.
 pub(super) fn display_name(endpoint: &Endpoint) -> String {

@@ -6,11 +6,10 @@ use maud::{Markup, html};
 use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::grouped;
 
-use super::endpoint_link;
+use super::endpoint_link::endpoint_link;
 use super::format::{duration, share_or_dash, short};
 use super::term::meaning;
-use crate::query::{InvalidParameter, Query, link};
-use crate::range::Range;
+use crate::query::{InvalidParameter, Query, Range, link};
 
 /// A sortable column.
 struct Column {

@@ -1,14 +1,13 @@
 //! Findings of a time range: errors and unusual values, by endpoint.
 
 use maud::{Markup, html};
-use portion_core::event::AlertChanged;
-use portion_core::event::Outcome;
+use portion_core::event::{AlertChanged, Outcome};
 use portion_telemetry::alert::DEFAULT_SHARE;
 use portion_telemetry::read::{Filter, Notable, ReadError, Reader, Traffic};
 use portion_telemetry::timestamp::rfc3339;
 
 use super::format::{duration, percent, plural, timestamp};
-use super::{display_name, explain};
+use super::{display_name, term};
 use crate::query::link;
 use crate::selection::Selection;
 
@@ -165,6 +164,6 @@ fn requests_behind(traffic: &Traffic, (outcome, notable): Condition, selection: 
 fn brief(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Expired => "Their results had expired, so the model could not read on.",
-        _ => explain::outcome(outcome.name()),
+        _ => term::outcome(outcome.name()),
     }
 }

@@ -7,8 +7,7 @@ use portion_telemetry::read::Reader;
 
 use super::format::timestamp;
 use crate::assets::Asset;
-use crate::query::{Query, link};
-use crate::range::Range;
+use crate::query::{Query, Range, link};
 use crate::selection::Selection;
 
 /// Entry of the navigation.

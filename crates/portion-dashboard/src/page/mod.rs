@@ -1,13 +1,11 @@
 //! HTML pages. Each is complete without scripts.
 
 mod changes;
-mod chart_data;
 mod charts;
 mod endpoint;
 mod endpoint_link;
 mod endpoints;
 mod experiments;
-mod explain;
 mod findings;
 mod format;
 mod frame;
@@ -17,7 +15,6 @@ mod request;
 mod requests;
 mod session;
 mod sessions;
-mod summary;
 mod term;
 
 use std::time::SystemTime;
@@ -26,7 +23,7 @@ use crate::answer::{Answer, Failure};
 use crate::query::Query;
 use crate::records::Records;
 use crate::selection::Selection;
-use endpoint_link::{display_name, endpoint_at, endpoint_link, path_of};
+use endpoint_link::{display_name, endpoint_at, path_of};
 use frame::PageRequest;
 
 /// Renders the page at a path.

@@ -5,8 +5,7 @@ use portion_telemetry::read::ReadError;
 
 use super::frame::{Frame, NavItem, times};
 use crate::answer::Answer;
-use crate::query::{InvalidParameter, Query};
-use crate::range::DEFAULT_SINCE;
+use crate::query::{DEFAULT_SINCE, InvalidParameter, Query};
 use crate::records::NoRecords;
 
 /// Parameters of the time range.

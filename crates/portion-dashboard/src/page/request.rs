@@ -6,13 +6,13 @@ use portion_core::event::{ConfigApplied, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
+use super::endpoint_link::endpoint_link;
 use super::format::{bytes, count_or_dash, duration, elapsed, percent, plural, timestamp};
 use super::frame::{Frame, NavItem};
 use super::term::term;
-use super::{Failure, PageRequest, changes, display_name, endpoint_link, explain, requests};
+use super::{Failure, PageRequest, changes, display_name, requests, term};
 use crate::answer::Answer;
-use crate::query::{hex_number, link};
-use crate::range::Range;
+use crate::query::{Range, hex_number, link};
 use crate::records;
 use crate::selection::Selection;
 
@@ -62,9 +62,9 @@ fn list_title(selection: &Selection) -> String {
 
 fn what_happened(record: &Record, selection: &Selection) -> Markup {
     html! {
-        p.lead { (requests::outcome(&record.outcome)) " " (explain::outcome(&record.outcome)) }
+        p.lead { (requests::outcome(&record.outcome)) " " (term::outcome(&record.outcome)) }
         @if let Some(error) = record.error.as_deref().filter(|error| *error != ErrorCode::CursorExpired.name()) {
-            p.lead.error { code { (requests::error_link(error, selection)) } " " (explain::error(error)) }
+            p.lead.error { code { (requests::error_link(error, selection)) } " " (term::error(error)) }
         }
     }
 }
@@ -114,7 +114,7 @@ fn steps(record: &Record) -> Markup {
         p { (reduction_text(record)) }
         @if !record.stages.is_empty() {
             ol.steps {
-                @for step in &record.stages { li { code { (step) } " " (explain::step(step)) } }
+                @for step in &record.stages { li { code { (step) } " " (term::step(step)) } }
             }
         }
         @if let Some(shadow) = &record.shadow {

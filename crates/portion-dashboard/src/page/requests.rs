@@ -5,12 +5,13 @@ use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Notable, Participants, Record};
 use portion_telemetry::timestamp::rfc3339;
 
+use super::endpoint_link::endpoint_link;
 use super::format::{count_or_dash, duration, percent, timestamp};
 use super::frame::{Frame, NavItem};
 use super::term::{self, term};
-use super::{Failure, PageRequest, display_name, endpoint_link, notice};
+use super::{Failure, PageRequest, display_name, notice};
 use crate::answer::Answer;
-use crate::range::Range;
+use crate::query::Range;
 use crate::selection::Selection;
 
 pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {

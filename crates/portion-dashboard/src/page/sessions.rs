@@ -5,13 +5,13 @@ use portion_core::event::Outcome;
 use portion_telemetry::read::{Filter, Session, TrafficStats};
 use portion_telemetry::show::grouped;
 
+use super::endpoint_link::endpoint_link;
 use super::format::{elapsed, plural, short, timestamp};
 use super::frame::{Frame, NavItem};
 use super::term::term;
-use super::{Failure, PageRequest, endpoint_link, notice};
+use super::{Failure, PageRequest, notice};
 use crate::answer::Answer;
-use crate::query::{InvalidParameter, link};
-use crate::range::Range;
+use crate::query::{InvalidParameter, Range, link};
 
 /// Sessions per page.
 const MAX_SHOWN: usize = 25;

@@ -1,8 +1,62 @@
-//! Handles the signals that end this process.
+//! Handles the signals that end this process, and the deadline of its shutdown, which all its steps share.
+
+#[cfg(unix)]
+mod source {
+    use std::io;
+
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) struct Source([(u8, Signal); 3]);
+
+    impl Source {
+        pub(super) fn open() -> io::Result<Self> {
+            let stream =
+                |number: u8| Ok::<_, io::Error>((number, signal(SignalKind::from_raw(number.into()))?));
+            Ok(Self([stream(15)?, stream(2)?, stream(1)?]))
+        }
+
+        pub(super) async fn next(&mut self) -> u8 {
+            let [(term, terminate), (int, interrupt), (hup, hang_up)] = &mut self.0;
+            tokio::select! {
+                _ = terminate.recv() => *term,
+                _ = interrupt.recv() => *int,
+                _ = hang_up.recv() => *hup,
+            }
+        }
+    }
+}
+#[cfg(not(unix))]
+mod source {
+    use std::io;
+
+    pub(super) struct Source;
+
+    impl Source {
+        pub(super) fn open() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// Returns 2, the number of SIGINT, after a Ctrl-C.
+        pub(super) async fn next(&mut self) -> u8 {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            2
+        }
+    }
+}
 
 use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
+use portion_net::worker::Deadline;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+/// Longest time of a whole shutdown. The official SDKs kill us 2 s after they have closed our stdin or sent a signal;
+/// the server would then get no chance to exit cleanly.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1900);
 
 /// Receiver of shutdown signals. Listens from its creation on: create it before a child is started, so that no signal
 /// is missed.
@@ -44,49 +98,66 @@ impl ShutdownSignals {
     }
 }
 
-#[cfg(unix)]
-mod source {
-    use std::io;
+/// Start of the shutdown of a process, and the deadline of each step. Clones share the same start.
+///
+/// | step | ends after |
+/// | --- | --- |
+/// | the server exits by itself | 0.9 s |
+/// | the server exits after SIGTERM; then it is killed | 1.3 s |
+/// | the last messages are written to the client | 1.6 s |
+/// | everything else: records, exports | 1.9 s |
+#[derive(Clone, Debug, Default)]
+pub struct ShutdownDeadline(Arc<OnceLock<Instant>>);
 
-    use tokio::signal::unix::{Signal, SignalKind, signal};
+/// Step of a shutdown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ShutdownStep {
+    ServerExit,
+    ServerTermination,
+    FinalMessages,
+}
 
-    pub(super) struct Source([(u8, Signal); 3]);
+impl ShutdownDeadline {
+    /// Returns the end of the shutdown, at least 50 ms from now. Begins it if it has not begun.
+    pub fn deadline(&self) -> Deadline {
+        self.begin();
+        let remaining = self.remaining_until(SHUTDOWN_TIMEOUT).unwrap_or(SHUTDOWN_TIMEOUT);
+        Deadline::after(remaining.max(Duration::from_millis(50)))
+    }
 
-    impl Source {
-        pub(super) fn open() -> io::Result<Self> {
-            let stream =
-                |number: u8| Ok::<_, io::Error>((number, signal(SignalKind::from_raw(number.into()))?));
-            Ok(Self([stream(15)?, stream(2)?, stream(1)?]))
-        }
+    /// Begins the shutdown, unless it has begun.
+    pub fn begin(&self) {
+        self.begin_at(Instant::now());
+    }
 
-        pub(super) async fn next(&mut self) -> u8 {
-            let [(term, terminate), (int, interrupt), (hup, hang_up)] = &mut self.0;
-            tokio::select! {
-                _ = terminate.recv() => *term,
-                _ = interrupt.recv() => *int,
-                _ = hang_up.recv() => *hup,
+    /// Begins the shutdown as of an earlier moment, unless it has begun.
+    pub(crate) fn begin_at(&self, since: Instant) {
+        let _ = self.0.set(since);
+    }
+
+    /// Returns the time left for a step, at most `usual`.
+    pub(crate) fn step_timeout(&self, step: ShutdownStep, usual: Duration) -> Duration {
+        let limit = match step {
+            ShutdownStep::ServerExit => Duration::from_millis(900),
+            ShutdownStep::ServerTermination => Duration::from_millis(1300),
+            ShutdownStep::FinalMessages => Duration::from_millis(1600),
+        };
+        self.remaining_until(limit).map_or(usual, |remaining| remaining.min(usual))
+    }
+
+    /// Waits until the deadline of the last messages; forever if no shutdown begins.
+    pub(crate) async fn wait_until_over(&self) {
+        // A shutdown may begin during the wait.
+        loop {
+            match self.remaining_until(Duration::from_millis(1600)) {
+                Some(Duration::ZERO) => return,
+                Some(remaining) => sleep(remaining).await,
+                None => sleep(Duration::from_millis(20)).await,
             }
         }
     }
-}
 
-#[cfg(not(unix))]
-mod source {
-    use std::io;
-
-    pub(super) struct Source;
-
-    impl Source {
-        pub(super) fn open() -> io::Result<Self> {
-            Ok(Self)
-        }
-
-        /// Returns 2, the number of SIGINT, after a Ctrl-C.
-        pub(super) async fn next(&mut self) -> u8 {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            2
-        }
+    fn remaining_until(&self, limit: Duration) -> Option<Duration> {
+        Some((*self.0.get()? + limit).saturating_duration_since(Instant::now()))
     }
 }

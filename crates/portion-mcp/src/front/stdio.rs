@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-use super::signals::ShutdownSignals;
+use super::signals::{ShutdownDeadline, ShutdownSignals};
 use crate::frame::FrameReader;
-use crate::shutdown_deadline::ShutdownDeadline;
 
 /// Connection to the client that started this process.
 pub struct StdioFront {

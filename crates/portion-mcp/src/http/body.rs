@@ -18,7 +18,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body as HttpBody, Frame, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
-use portion_net::accept_encoding::is_zlib;
+use portion_net::forwarding::is_zlib;
 use portion_text::display::shortened;
 use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead};

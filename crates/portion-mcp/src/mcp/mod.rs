@@ -27,7 +27,6 @@ pub mod error_code;
 mod member_limits;
 mod parsed_batch;
 mod processor;
-mod processor_factory;
 pub mod request_headers;
 mod request_id_map;
 mod reserved_meta;
@@ -42,8 +41,7 @@ pub use parsed_batch::{
     ClientMessage, InvalidMessage, MessageKind, MessageView, OwnedBatch, ParsedBatch, replace_spans,
 };
 pub(crate) use processor::DormantProcessor;
-pub use processor::{McpProcessor, ResponseFuture, UpstreamCaller};
-pub use processor_factory::McpProcessorFactory;
+pub use processor::{McpProcessor, McpProcessorFactory, ResponseFuture, UpstreamCaller};
 pub use request_headers::{HeaderArgument, HeaderParam};
 pub use request_id_map::RequestIdMap;
 pub use result::NEXT_PAGE_KEY;

@@ -11,10 +11,12 @@ use hyper::http::response::Parts;
 use hyper::{Method, Response, StatusCode};
 use portion_text::display::shortened;
 
-use super::internal_request::{run_internal_requests, send_internal_request};
 use super::session::{ProxySession, ReservedIds};
 use super::session_cache::session_id;
-use super::shared::{PostCaller, ProxyShared, response_with_body, session_not_found};
+use super::shared::{
+    PostCaller, ProxyShared, response_with_body, run_internal_requests, send_internal_request,
+    session_not_found,
+};
 use super::stream;
 use super::upstream_client::{self, ForwardedParts, is_event_stream, is_json};
 use crate::frame::{DroppedLine, Frame};

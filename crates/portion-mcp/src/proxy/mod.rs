@@ -4,13 +4,12 @@
 //! read, as JSON bodies or as events of a stream; all others are forwarded byte for byte.
 //!
 //! - `upstream_client`: requests to the server
-//! - `exchange`: a post and its response; `internal_request`: requests of the gateway itself
+//! - `exchange`: a post and its response; `shared`: state of all requests, and requests of the gateway itself
 //! - `public_resource`: this listener in the metadata and challenges of a server that requires a login
 //! - `stream`: a stream of events from the server to the client
 //! - `session`: a session and its state; `session_cache`: state kept between posts
 
 mod exchange;
-mod internal_request;
 mod public_resource;
 mod session;
 mod session_cache;

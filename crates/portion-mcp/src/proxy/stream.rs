@@ -18,9 +18,8 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::exchange::{PostExchange, client_messages, send_one_way};
-use super::internal_request::response_id;
 use super::session::ProxySession;
-use super::shared::ProxyShared;
+use super::shared::{ProxyShared, response_id};
 use super::upstream_client::{self, ForwardedParts};
 use crate::frame::{DroppedLine, Frame};
 use crate::front::http::http_error::HttpError;

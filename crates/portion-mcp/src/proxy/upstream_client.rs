@@ -18,9 +18,7 @@ use super::public_resource::PublicResource;
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::INTERNAL_ERROR;
-use portion_net::accept_encoding::restrict_accept_encoding;
-use portion_net::forwarding::remove_override_headers;
-use portion_net::hop_by_hop::remove_hop_by_hop;
+use portion_net::forwarding::{remove_hop_by_hop, remove_override_headers, restrict_accept_encoding};
 use portion_net::uri_reference::{resolve, same_origin};
 
 use crate::upstream::http::{ErrorStatus, HttpClient, NoResponse};

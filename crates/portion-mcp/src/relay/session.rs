@@ -16,9 +16,9 @@ use super::late_requests::LateRequests;
 use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
 use super::pump::{DirectionGate, SetOnDrop, pump_with_deferred};
 use crate::frame::{Frame, FrameReader};
+use crate::front::signals::{ShutdownDeadline, ShutdownStep};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::once::OneShotFlag;
-use crate::shutdown_deadline::{ShutdownDeadline, ShutdownStep};
 use crate::upstream::link::Outbox;
 
 /// Longest wait for responses after the client's end of input.

@@ -50,12 +50,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use self::connections::{Connection, Connections};
-use self::stall::{StreamExecutor, TimedIo, paced};
-use crate::request_head::MAX_HEAD_BYTES;
-
 pub use self::connections::{ClientConnection, RequestGuard};
+use self::connections::{Connection, Connections};
 pub use self::stall::guarded;
+use self::stall::{StreamExecutor, TimedIo, paced};
+
+/// Largest head of a request that listeners accept, in bytes.
+pub const MAX_HEAD_BYTES: usize = 64 << 10;
 
 /// Limits of a listener.
 #[derive(Clone, Copy, Debug)]
@@ -183,6 +184,15 @@ impl Drop for ActiveRequest {
 }
 
 /// Serves until `shutdown` completes and connections have ended. Requests have a [`ClientConnection`] as extension.
+///
+/// ```
+/// use http::Request;
+/// use portion_net::serve::head_bytes;
+///
+/// let request = Request::get("/a?b=c").header("host", "localhost").body(())?;
+/// assert_eq!(head_bytes(&request), "GET /a?b=c HTTP/1.1\r\nhost: localhost\r\n\r\n".len());
+/// # Ok::<(), http::Error>(())
+/// ```
 pub async fn serve<S, B>(
     listener: TcpListener,
     service: S,
@@ -239,6 +249,18 @@ pub async fn serve<S, B>(
             break;
         }
     }
+}
+
+/// Returns the length of the head of a request in bytes, as HTTP/1.1 writes it without optional white space.
+pub fn head_bytes<B>(request: &Request<B>) -> usize {
+    let uri = request.uri();
+    let scheme = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len());
+    let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
+    let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let line = request.method().as_str().len() + scheme + authority + path + "  HTTP/1.1\r\n".len();
+    let fields = request.headers().iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    line + fields.sum::<usize>() + "\r\n".len()
 }
 
 /// Serves the requests of a connection until it ends. A client that breaks off is no error.

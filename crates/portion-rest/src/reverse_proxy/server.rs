@@ -10,8 +10,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::service::TowerToHyperService;
 use portion_gateway::overload::{OverloadLimit, OverloadMonitor};
 use portion_net::forwarding::{echoes_request, has_unknown_transfer_coding};
-use portion_net::request_head::{MAX_HEAD_BYTES, head_bytes};
-use portion_net::serve::{self, ServeLimits, Serving, Versions, guarded};
+use portion_net::serve::{self, MAX_HEAD_BYTES, ServeLimits, Serving, Versions, guarded, head_bytes};
 use tokio::net::TcpListener;
 use tower_service::Service;
 

@@ -18,17 +18,16 @@
 //! assert!(changes[0].raised && watch.state().raised);
 //! ```
 
-mod repeats;
 mod watch;
-mod window;
 
+use std::collections::HashSet;
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
 use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
-use repeats::Repeats;
 pub use watch::{AlertLevel, AlertState, CountedCalls, MIN_CALLS, Rule, Watch};
 
 /// Name of the alert.
@@ -42,6 +41,11 @@ const WORKER: WorkerOptions = WorkerOptions {
 };
 /// Maximum time that dropping an alarm waits for changes to be sent.
 const DROP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Maximum number of remembered pairs of session and endpoint in each of the two sets.
+const MAX_PAIRS: usize = 4_096;
+/// Arguments by which a caller says how much it wants.
+const NARROWING: [&str; 3] = ["limit", "fields", "maxTokens"];
 
 /// An alert that was raised or has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -211,6 +215,36 @@ impl Monitor {
     }
 }
 
+/// Pairs of session and endpoint with an oversized result in the last window. A pair is remembered for one to two
+/// windows, because the pairs are kept in two sets and the older one is dropped as a whole.
+#[derive(Clone, Debug, Default)]
+struct Repeats {
+    /// Hashes of pairs.
+    recent: HashSet<u64>,
+    older: HashSet<u64>,
+    /// Start of `recent`.
+    since: Duration,
+    hasher: foldhash::fast::RandomState,
+}
+
+impl Repeats {
+    /// Adds an oversized call. Returns true if its session got an oversized result of the same endpoint before, and
+    /// the call did not say how much it wants.
+    fn add(&mut self, now: Duration, window: Duration, served: &RequestServed) -> bool {
+        if now.saturating_sub(self.since) >= window * 2 {
+            self.recent.clear();
+        }
+        if now.saturating_sub(self.since) >= window || self.recent.len() >= MAX_PAIRS {
+            self.older = std::mem::take(&mut self.recent);
+            self.since = now;
+        }
+        let pair = (served.session, &served.upstream, served.kind, &served.endpoint);
+        let pair = self.hasher.hash_one(pair);
+        let is_known = !self.recent.insert(pair) || self.older.contains(&pair);
+        is_known && !served.arguments.iter().any(|name| NARROWING.contains(&name.as_str()))
+    }
+}
+
 fn log(change: &Change) {
     let AlertChanged { share, threshold, requests, matching_requests: oversized, .. } = change.alerted;
     let alert = &*change.alerted.alert_name;
@@ -219,5 +253,42 @@ fn log(change: &Change) {
         tracing::warn!(alert, share, threshold, requests, oversized, "{sentence}");
     } else {
         tracing::info!(alert, share, threshold, requests, oversized, "{sentence}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn only_a_session_that_asks_again_counts() {
+        let window = Duration::from_mins(5);
+        let mut repeats = Repeats::default();
+        let mut add = |seconds, session, endpoint: &str, arguments: &[&str]| {
+            let arguments = arguments.iter().map(|name| (*name).to_owned()).collect();
+            let endpoint = Arc::from(endpoint);
+            let served = RequestServed { session, endpoint, arguments, ..RequestServed::default() };
+            repeats.add(Duration::from_secs(seconds), window, &served)
+        };
+        assert!(!add(0, 1, "list", &[]), "the first large result is normal");
+        assert!(!add(0, 2, "list", &[]), "so is that of another session");
+        assert!(!add(0, 1, "search", &[]), "and that of another endpoint");
+        assert!(add(1, 1, "list", &["query"]));
+        assert!(!add(1, 1, "list", &["limit"]), "it said how much it wants");
+        assert!(add(299, 2, "list", &[]));
+        assert!(add(400, 2, "list", &[]), "101 seconds later");
+        assert!(!add(2_000, 2, "list", &[]), "long after");
+    }
+
+    #[test]
+    fn pairs_are_bounded() {
+        let mut repeats = Repeats::default();
+        for session in 0..20_000 {
+            let served = RequestServed { session, ..RequestServed::default() };
+            assert!(!repeats.add(Duration::ZERO, Duration::from_mins(5), &served));
+        }
+        assert!(repeats.recent.len() + repeats.older.len() <= 2 * MAX_PAIRS);
     }
 }

@@ -16,7 +16,6 @@
 //! ```
 
 mod families;
-mod histogram;
 mod totals;
 
 use std::borrow::Cow;
@@ -27,8 +26,8 @@ use portion_core::event::{EndpointKind, Event, Observer, Outcome, RequestServed,
 use portion_tokens::accuracy::{self, Accuracy};
 
 use crate::names;
+pub use families::Histogram;
 pub use families::{Family, Point, Value};
-pub use histogram::Histogram;
 pub use totals::Totals;
 
 /// Maximum number of endpoints with labels of their own.

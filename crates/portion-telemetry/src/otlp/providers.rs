@@ -19,6 +19,7 @@ use portion_core::event::RequestServed;
 use portion_net::worker::Deadline;
 use portion_tokens::accuracy;
 
+use super::client::QueueStats;
 use crate::names::{self, Kind, Metric};
 use crate::otlp::client::Client;
 use crate::otlp::observables::{FamilySource, observe, pairs};
@@ -26,7 +27,6 @@ use crate::otlp::send::{MetricSender, SpanQueue};
 use crate::otlp::settings::{Settings, Signal};
 use crate::otlp::span;
 use crate::otlp::span::SpanIds;
-use crate::otlp::stats::QueueStats;
 
 /// Pipelines for traces and metrics.
 pub(crate) struct Providers {

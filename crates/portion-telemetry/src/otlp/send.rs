@@ -18,8 +18,8 @@ use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter, SpanProcessor};
 use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
+use super::client::QueueStats;
 use crate::otlp::settings::Batches;
-use crate::otlp::stats::QueueStats;
 
 /// Maximum number of queued spans.
 const SPAN_QUEUE_CAPACITY: usize = 4_096;

@@ -10,12 +10,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod active;
 mod aggregate;
 mod filter;
 mod history;
 mod notable;
-mod retention;
 mod series;
 mod sessions;
 
@@ -28,7 +26,7 @@ use thiserror::Error;
 
 pub use filter::{Filter, star_glob};
 pub use notable::Notable;
-pub use retention::Retention;
+pub use series::Retention;
 pub use series::{Series, Slot};
 pub use sessions::{Participants, Session};
 

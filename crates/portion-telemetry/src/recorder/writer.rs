@@ -6,9 +6,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use portion_core::event::Event;
 use portion_net::worker::{Handler, Items};
 
+use super::QueueStats;
 use super::Settings;
-use super::outage::{OutageTracker, log};
-use super::stats::QueueStats;
 use crate::store::{self, Keep, Recovery, Store, StoreError};
 
 /// Maximum number of events per transaction.
@@ -19,6 +18,9 @@ const RETRY_DELAY: (Duration, Duration) = (Duration::from_millis(500), Duration:
 const CATCH_UP_STEPS: usize = 4;
 /// Interval between two checks for old records.
 const RETENTION_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Time without trouble after which an outage is over.
+const QUIET: Duration = Duration::from_secs(10);
 
 /// State of the writer thread.
 #[derive(Debug)]
@@ -37,10 +39,10 @@ pub(super) struct Writer {
 
 /// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
-    pub(super) instant: Instant,
+struct Now {
+    instant: Instant,
     /// Microseconds since 1970.
-    pub(super) at: u64,
+    at: u64,
 }
 
 impl Now {
@@ -71,7 +73,7 @@ impl Writer {
     }
 
     /// Writes queued events, unless a retry is still delayed.
-    pub(super) fn run_once(&mut self, events: &Items<Event>, now: Now) {
+    fn run_once(&mut self, events: &Items<Event>, now: Now) {
         let flush_requested = events.take_flush_request();
         if !flush_requested && self.retry.is_some_and(|retry| now.instant < retry) {
             return self.report(now, true, None);
@@ -181,6 +183,64 @@ impl Writer {
     }
 }
 
+/// Tracks whether recording fails or drops events.
+#[derive(Debug, Default)]
+struct OutageTracker {
+    /// Time of the last failure during an outage.
+    open: Option<Instant>,
+    /// Dropped events as of the last update.
+    dropped: u64,
+}
+
+/// Change of an outage, to be logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transition {
+    /// The outage starts.
+    Started,
+    /// The outage is over.
+    Recovered,
+}
+
+impl OutageTracker {
+    /// Updates the state: `failing` if the last write failed, `dropped` is the total of dropped events. Returns a
+    /// change to log.
+    fn update(&mut self, now: Instant, failing: bool, dropped: u64) -> Option<Transition> {
+        let wrong = failing || dropped > self.dropped;
+        self.dropped = dropped;
+        match &mut self.open {
+            None if wrong => {
+                self.open = Some(now);
+                Some(Transition::Started)
+            }
+            Some(last) if wrong => {
+                *last = now;
+                None
+            }
+            Some(last) if now.saturating_duration_since(*last) >= QUIET => {
+                self.open = None;
+                Some(Transition::Recovered)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Logs a change. `why` is the error, `dropped` returns the events dropped and not logged yet.
+fn log(transition: Transition, why: Option<&str>, dropped: impl FnOnce() -> u64) {
+    match (transition, why) {
+        (Transition::Started, Some(error)) => {
+            tracing::warn!(error, "telemetry cannot be written; requests are served, records are queued");
+        }
+        (Transition::Started, None) => {
+            tracing::warn!("telemetry is too slow; requests are served, some records are dropped");
+        }
+        (Transition::Recovered, _) => match dropped() {
+            0 => tracing::info!("telemetry is written again; no record was lost"),
+            dropped => tracing::warn!(dropped, "telemetry is written again; some records were lost"),
+        },
+    }
+}
+
 /// Rolls up requests that an earlier version wrote, a few steps at a time.
 fn catch_up(store: &mut Store) -> Result<(), StoreError> {
     for _ in 0..CATCH_UP_STEPS {
@@ -268,5 +328,21 @@ mod tests {
         assert_eq!(found, [0, 500, 1_500, 3_500]);
         assert!(!tries(5_000, false));
         assert!(tries(5_001, true));
+    }
+
+    #[test]
+    fn an_outage_is_reported_when_it_starts_and_when_it_ends() {
+        let start = Instant::now();
+        let mut outage = OutageTracker::default();
+        let mut update =
+            |seconds, failing, dropped| outage.update(start + Duration::from_secs(seconds), failing, dropped);
+        assert_eq!(update(0, false, 0), None);
+        assert_eq!(update(1, true, 0), Some(Transition::Started));
+        assert_eq!(update(2, true, 5), None);
+        assert_eq!(update(3, false, 7), None);
+        assert_eq!(update(12, false, 7), None, "it may come back");
+        assert_eq!(update(13, false, 7), Some(Transition::Recovered));
+        assert_eq!(update(14, false, 7), None);
+        assert_eq!(update(15, false, 8), Some(Transition::Started), "another one");
     }
 }

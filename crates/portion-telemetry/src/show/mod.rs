@@ -14,22 +14,20 @@ mod cell;
 mod columns;
 mod format;
 mod table;
-mod text_table;
-pub mod values;
 
 use std::fmt::Write as _;
+
+use serde_json::Value;
 
 use crate::advise::Advice;
 use crate::experiment::Comparison;
 use crate::read::{Record, Traffic};
 use crate::what_if::Forecast;
-
-use format::Rows;
-
 pub use cell::grouped;
+use format::Rows;
 pub use format::{Format, Output};
 pub use table::printable;
-pub use text_table::{TextCell, TextTable};
+pub use table::{TextCell, TextTable};
 
 /// Formats records one by one, for results larger than memory.
 #[derive(Debug)]
@@ -105,4 +103,25 @@ pub fn comparisons(comparisons: &[Comparison], output: impl Into<Output>) -> Str
         );
     }
     text
+}
+
+/// Returns records, one object each.
+pub fn request_values(records: &[Record]) -> Value {
+    format::values(records, columns::REQUESTS)
+}
+
+/// Returns endpoint statistics, one object each.
+pub fn endpoint_values(endpoints: &[Traffic]) -> Value {
+    format::values(endpoints, columns::ENDPOINTS)
+}
+
+/// Returns comparisons of arms, one object per measure.
+pub fn comparison_values(comparisons: &[Comparison]) -> Value {
+    let rows: Vec<_> = comparisons.iter().flat_map(columns::ComparisonRow::rows).collect();
+    format::values(&rows, columns::COMPARISONS)
+}
+
+/// Returns forecasts under other limits, one object per endpoint.
+pub fn forecast_values(forecasts: &[Forecast]) -> Value {
+    format::values(forecasts, columns::FORECASTS)
 }

@@ -1,23 +1,28 @@
-//! Opens the file: creates it if missing, migrates it if old, moves it if corrupt.
+//! Opens the file: creates it if missing, migrates it if old, moves it if corrupt. Corrupt files are never deleted, because
+//! their content may be recoverable.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::Store;
-use super::error::{Recovery, StoreError};
-use super::lock::{Lock, owner_only, quarantine};
 use super::migrate::{FileKind, NEWEST, file_kind, migrate};
+use super::{Recovery, StoreError};
 
 /// Maximum wait of a write for other writers.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Minimum size limit of a file, in pages.
 const MIN_PAGES: i64 = 256;
+
+/// Attempts to take the lock and the pause between two of them. Their product is the maximum wait.
+const LOCK_ATTEMPTS: usize = 50;
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Device and inode of a file.
 pub(super) type Identity = (u64, u64);
@@ -66,6 +71,65 @@ impl Store {
         let found: String = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if found == "ok" { Ok(()) } else { Err(corrupt(&found)) }
     }
+}
+
+/// Exclusive right to open the file, until dropped.
+#[derive(Debug)]
+struct Lock(#[expect(dead_code, reason = "is held, not used")] File);
+
+impl Lock {
+    /// Takes the lock. It is a separate file, because closing a database file in the same process would release
+    /// `SQLite`'s locks on it.
+    fn take(path: &Path) -> Result<Self, StoreError> {
+        let beside = with_suffix(path, ".lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        owner_only(&mut options);
+        let io_error = |source| StoreError::Io { path: beside.clone(), source };
+        let file = options.open(&beside).map_err(io_error)?;
+        for _ in 0..LOCK_ATTEMPTS {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self(file)),
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY_INTERVAL),
+                Err(TryLockError::Error(source)) => return Err(io_error(source)),
+            }
+        }
+        Err(StoreError::Locked(path.to_owned()))
+    }
+}
+
+/// Returns the path with `suffix` appended.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Restricts a new file to its owner.
+fn owner_only(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+/// Maximum number of corrupt files kept.
+pub(super) const MAX_CORRUPT_FILES: usize = 9;
+
+/// Moves the file and its `-wal` and `-shm` files, and returns the new path. The caller holds the lock.
+fn quarantine(path: &Path) -> Result<PathBuf, StoreError> {
+    let places = (1..=MAX_CORRUPT_FILES).map(|number| with_suffix(path, &format!(".corrupt-{number}")));
+    let place = places.into_iter().find(|place| !place.exists());
+    let Some(place) = place else { return Err(StoreError::TooManyCorrupt(path.to_owned())) };
+    for suffix in ["-wal", "-shm", ""] {
+        let from = with_suffix(path, suffix);
+        match fs::rename(&from, with_suffix(&place, suffix)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(StoreError::Io { path: from, source }),
+        }
+    }
+    Ok(place)
 }
 
 fn log_corrupt(error: &StoreError, place: &Path) {

@@ -11,8 +11,7 @@ use portion_auth::oauth::{
     Challenge, OAuthSession, Secret, ServerUrl, SessionOptions, ShowLogin, TokenStore,
 };
 use portion_config::reference::{ProcessEnvironment, expand};
-use portion_config::user_dirs;
-use portion_config::{Config, LoginConfig, ServerConfig};
+use portion_config::{Config, LoginConfig, ServerConfig, find};
 use portion_mcp::upstream::http::{AuthorizationError, AuthorizationFuture, Authorizer, Rejection};
 use portion_policy::upstream::UpstreamTarget;
 
@@ -149,7 +148,7 @@ fn is_set(name: &str) -> bool {
 /// # Errors
 /// Returns an error if the user has no home directory.
 pub(crate) fn token_store() -> Result<TokenStore, String> {
-    let directory = user_dirs::oauth_dir().ok_or("no home directory was found for the tokens; set HOME")?;
+    let directory = find::oauth_dir().ok_or("no home directory was found for the tokens; set HOME")?;
     Ok(TokenStore::new(directory))
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_config::key::parse_socket_address;
-use portion_config::{Config, Warnings, find, user_dirs};
+use portion_config::{Config, Warnings, find};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
@@ -16,12 +16,12 @@ use portion_mcp::once::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
 
 use super::CommandResult;
-use crate::cli::exposure::Listener;
 use crate::cli::oauth;
 use crate::cli::options::FILE_HELP;
 use crate::run::admin::MAX_REQUEST_BYTES;
 use crate::run::dashboard::DashboardBackend;
 use crate::run::listening;
+use crate::run::listening::Listener;
 
 /// Default address, one port after the admin listener.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     for warning in warnings {
         crate::cli::terminal::print_stderr!("portion: {warning}");
     }
-    let file = options.telemetry.clone().or_else(|| config.telemetry(user_dirs::telemetry_file));
+    let file = options.telemetry.clone().or_else(|| config.telemetry(find::telemetry_file));
     if let Some(file) = &file {
         check_readable(file)?;
     }

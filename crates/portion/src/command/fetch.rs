@@ -1,24 +1,28 @@
 //! `portion fetch`: calls a retrieval tool and keeps its best chunks within a token budget.
 
-mod requests;
-
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, BufRead as _};
 use std::process::ExitCode;
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 use portion_client::client::{Client, ClientError};
-use portion_client::fetch::{FetchRequest, MAX_CONTEXT_TOKENS, fetch};
+use portion_client::fetch::{FetchError, FetchRequest, MAX_CONTEXT_TOKENS, fetch};
 use portion_client::read::FieldNames;
 use portion_client::select::Fill;
 use portion_client::{DropReason, DroppedChunk, FetchResult};
+use portion_mcp::upstream::link::Connector;
 use portion_text::display::counted;
 use portion_tokens::Tokenizer;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::CommandResult;
+use crate::cli::failure::Failure;
 use crate::cli::remote::RemoteArgs;
 use crate::cli::terminal::{self, folded, print_stdout, reported};
 use crate::run::server::Server;
@@ -103,7 +107,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let connector = server.connector()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
-        let Some(tool) = &options.tool else { return requests::answer_all(options, &*connector).await };
+        let Some(tool) = &options.tool else { return answer_all(options, &*connector).await };
         let request = options.request(tool, &options.arguments);
         let client = Client::connect(&*connector, options.timeout).await;
         // The server's stderr is copied to ours.
@@ -136,6 +140,36 @@ impl Options {
             ..FetchRequest::new(tool, arguments)
         }
     }
+}
+
+/// A request, as a line of stdin has it. What it leaves out is as on the command line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestLine {
+    tool: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+    max_context_tokens: Option<usize>,
+    fill: Option<String>,
+}
+
+/// Answers requests until stdin ends. A server that has ended is connected again for the next request.
+async fn answer_all(options: &Options, connector: &dyn Connector) -> CommandResult {
+    let mut lines = stdin_lines();
+    let mut connected = None;
+    while let Some(line) = lines.recv().await {
+        let answer = match request(options, &line) {
+            Ok(request) => answer(options, connector, &mut connected, &request).await,
+            Err(message) => Err(message),
+        };
+        let failure = |message| json!({ "error": Failure::from_message(message).to_json() }).to_string();
+        print_stdout(&format!("{}\n", answer.unwrap_or_else(failure)))?;
+    }
+    if let Some(mut client) = connected {
+        client.renew_deadline();
+        client.close(EXIT_GRACE).await;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Logs what was left out, without its content.
@@ -202,7 +236,7 @@ fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
 /// Accepts a JSON object.
 fn parse_arguments(text: &str) -> Result<String, String> {
     match serde_json::from_str(text) {
-        Ok(serde_json::Value::Object(_)) => Ok(text.to_owned()),
+        Ok(Value::Object(_)) => Ok(text.to_owned()),
         Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
         Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
     }
@@ -215,4 +249,56 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string())?,
     };
     if limit.is_zero() { Err("write a time above 0, such as 90s".to_owned()) } else { Ok(limit) }
+}
+
+/// Returns the result of a request as a line of JSON.
+async fn answer(
+    options: &Options,
+    connector: &dyn Connector,
+    connected: &mut Option<Client>,
+    request: &FetchRequest,
+) -> Result<String, String> {
+    let client = if let Some(client) = connected {
+        client.renew_deadline();
+        client
+    } else {
+        let client = Client::connect(connector, options.timeout).await;
+        connected.insert(client.map_err(|error| error.without_stderr().to_string())?)
+    };
+    match fetch(client, request).await {
+        Ok(result) => {
+            warn_if_truncated(request, &result);
+            Ok(result.to_json())
+        }
+        Err(error) => {
+            if matches!(error, FetchError::Client(ClientError::Closed { .. })) {
+                *connected = None;
+            }
+            Err(error.without_stderr().to_string())
+        }
+    }
+}
+
+fn request(options: &Options, line: &str) -> Result<FetchRequest, String> {
+    let line: RequestLine =
+        serde_json::from_str(line).map_err(|error| format!("a line of stdin is no request: {error}"))?;
+    let base = options.request(&line.tool, &Value::Object(line.arguments).to_string());
+    Ok(FetchRequest {
+        max_context_tokens: line.max_context_tokens.unwrap_or(base.max_context_tokens),
+        fill: match line.fill {
+            Some(name) => name.parse().map_err(|error| format!("{error}"))?,
+            None => base.fill,
+        },
+        ..base
+    })
+}
+
+/// Returns the lines of stdin. A thread reads them, because reading blocks.
+fn stdin_lines() -> UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        let mut read = io::stdin().lock().lines().map_while(Result::ok);
+        read.all(|line| sender.send(line).is_ok());
+    });
+    lines
 }

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `setup`, `storage`, `observers`, `server` | builds the gateway from the configuration; its store and secrets; the observers of its events, alerts among them; the backend of each server |
 //! | `admin`, `dashboard`, `webhook` | `/health`, `/metrics` and the dashboard; where alerts are posted |
-//! | `access`, `api_callers` | authentication as configured; callers of `portion http` |
-//! | `cursor_keys`, `environment`, `listening` | keys of cursors; client limits in the environment; a listener until a signal ends it |
+//! | `access` | authentication as configured; callers of `portion http` |
+//! | `environment`, `listening` | client limits in the environment; a listener until a signal ends it, and the check for `--insecure` |
 //! | `start_error` | errors for which a command would not start with a valid configuration: `config check` reports them, and a running process keeps its configuration |
 //! | `process` | re-executes long-running commands with settings of glibc that return memory to the system; the watchdog that ends the servers if this process is killed |
 //! | `stdio_client` | the MCP client of `doctor`, `try` and the demo |
@@ -13,8 +13,6 @@
 
 pub(crate) mod access;
 pub(crate) mod admin;
-pub(crate) mod api_callers;
-pub(crate) mod cursor_keys;
 pub(crate) mod dashboard;
 pub(crate) mod environment;
 pub(crate) mod listening;

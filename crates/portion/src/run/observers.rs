@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_config::{AlertSettings as Written, Config, OtlpTarget, user_dirs};
+use portion_config::{AlertSettings as Written, Config, OtlpTarget, find};
 use portion_core::event::{Event, Observer};
 use portion_net::worker::Deadline;
 use portion_telemetry::async_observer::AsyncObserver;
@@ -35,7 +35,7 @@ impl Observers {
     /// Starts the observers of the configuration.
     pub(crate) fn start(config: &Config) -> Self {
         let meter = Arc::new(Meter::default());
-        let recorder = config.telemetry(user_dirs::telemetry_file).map(recorder::Settings::new);
+        let recorder = config.telemetry(find::telemetry_file).map(recorder::Settings::new);
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
         let otlp = otlp_settings(config);
         let traces = otlp.as_ref().is_some_and(|otlp| otlp.traces.is_some());

@@ -7,18 +7,16 @@ use std::time::{Duration, SystemTime};
 
 use portion_config::history::History;
 use portion_config::live::{ConfigStatus, LiveConfig};
-use portion_config::{Config, Sources, Warnings, find, user_dirs};
+use portion_config::{Config, Sources, Warnings, find};
 use portion_core::event::Observer;
-use portion_gateway::accuracy;
-use portion_gateway::dropped_messages;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
-use portion_gateway::store;
+use portion_gateway::{accuracy, dropped_messages, store};
+use portion_mcp::front::signals::ShutdownDeadline;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::once::OneShotFlag;
-use portion_mcp::shutdown_deadline::ShutdownDeadline;
 use portion_net::worker::Deadline;
 use portion_policy::policy_source::PolicySource as _;
 use portion_telemetry::alert::Alarm;
@@ -287,6 +285,6 @@ impl Drop for ShutdownGuard {
 
 /// The history of a file. Without one, there is no going back to its versions.
 pub(crate) fn open_history(path: &Path) -> Option<History> {
-    let opened = user_dirs::history_dir(path).map(|folder| History::open(&folder));
+    let opened = find::history_dir(path).map(|folder| History::open(&folder));
     opened?.inspect_err(|error| tracing::warn!(%error, "configuration versions are not recorded")).ok()
 }

@@ -1,8 +1,7 @@
 //! Keys for the program only: listeners, logs, records and alerts.
 
 use crate::key::key_definition::KEY_DEFAULTS;
-use crate::key::log_level::LEVELS;
-use crate::key::{CliFlag, Key, KeyGroup, Placement, ValueKind};
+use crate::key::{CliFlag, Key, KeyGroup, LEVELS, Placement, ValueKind};
 
 const LISTENERS: Key =
     Key { group: KeyGroup::Listeners, placement: Placement::Top, is_reloadable: false, ..KEY_DEFAULTS };

@@ -9,7 +9,6 @@ mod exchange;
 mod headers;
 mod request_table;
 mod shared_connection;
-mod upstream_call;
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

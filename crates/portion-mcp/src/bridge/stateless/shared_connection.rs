@@ -10,9 +10,8 @@ use portion_core::cursor::Scope;
 use portion_gateway::dropped_messages::DropReason;
 use tokio::sync::mpsc;
 
-use super::exchange::StatelessExchange;
+use super::exchange::{SharedLinkCaller, StatelessExchange};
 use super::request_table::{Delivery, RequestTable};
-use super::upstream_call::SharedLinkCaller;
 use crate::bridge::session_mode::{EndRequest, SERVER_EXIT_TIMEOUT};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};

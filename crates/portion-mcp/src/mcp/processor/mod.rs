@@ -4,19 +4,19 @@
 //! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
 //! [`follow_ups`] answer without the server. [`upstream`] handles messages of the server:
 //! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
-//! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] and [`timeouts`] limit how long a request waits, [`failures`] ends requests without a
+//! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] limits how long a request waits, [`failures`] ends requests without a
 //! response, [`queries`] keeps the queries that run, [`caller_identity`] finds
 //! the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
 //! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] and [`internal_calls`] request
-//! further pages. [`dormant`] keeps a session in which nothing is pending.
+//! further pages. [`factory`] creates processors, and keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
 mod builtin_tools;
 mod call_paging;
 mod caller_identity;
-mod dormant;
 mod downstream;
+mod factory;
 mod failures;
 mod internal_calls;
 mod line_outcome;
@@ -30,7 +30,6 @@ mod request_timer;
 mod reshape;
 mod responses;
 mod server_messages;
-mod timeouts;
 mod tool_calls;
 mod tool_list;
 mod tool_listing;
@@ -51,15 +50,15 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
-use super::catalog::{ServerInfo, ToolCatalog, ToolListingPolicy};
+use super::catalog::{ServerInfo, ToolListingPolicy};
 use super::parsed_batch::{ClientMessage, OwnedBatch};
-use super::processor_factory::McpProcessorFactory;
 use super::request_headers::HeaderParam;
 use super::request_id_map::RequestIdMap;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
-pub(crate) use dormant::DormantProcessor;
+pub(crate) use factory::DormantProcessor;
+pub use factory::McpProcessorFactory;
 use internal_calls::InternalCalls;
 pub use internal_calls::{ResponseFuture, UpstreamCaller};
 use pending::PendingRequests;
@@ -109,109 +108,6 @@ pub struct McpProcessor {
 }
 
 impl McpProcessor {
-    /// Creates a processor for a session of one principal.
-    pub(super) fn new(factory: &McpProcessorFactory, scope: Scope, session: Arc<ClientSession>) -> Self {
-        let McpProcessorFactory {
-            gateway,
-            listing,
-            max_server_message_bytes: message_limit,
-            max_client_message_bytes: client_limit,
-            upstream,
-            exports_traces: traces,
-            catalog_pool,
-            nested_portion,
-        } = factory;
-        let server_info = Arc::new(Mutex::new(ServerInfo::new(ToolCatalog::new(listing), catalog_pool)));
-        Self {
-            gateway: Arc::clone(gateway),
-            scope,
-            allows_reuse: true,
-            session,
-            upstream: upstream.clone(),
-            exports_traces: *traces,
-            max_server_message_bytes: *message_limit,
-            max_client_message_bytes: *client_limit,
-            client: OnceLock::new(),
-            pending_requests: Mutex::default(),
-            taken_ids: RequestIdMap::default(),
-            timeouts: Arc::default(),
-            deadline_changed: Notify::new(),
-            active_queries: Arc::default(),
-            server_info,
-            internal_calls: Arc::default(),
-            upstream_caller: None,
-            releases_queue: AtomicBool::new(false),
-            nested_portion: nested_portion.clone(),
-        }
-    }
-
-    /// Returns a processor for other requests of the same principal to the same server. It shares the facts
-    /// about the server, but not the request ids. For clients without a session, which share no ids.
-    #[must_use]
-    pub fn fork(&self) -> Self {
-        Self {
-            gateway: Arc::clone(&self.gateway),
-            scope: self.scope,
-            allows_reuse: self.allows_reuse,
-            session: Arc::clone(&self.session),
-            upstream: self.upstream.clone(),
-            exports_traces: self.exports_traces,
-            max_server_message_bytes: self.max_server_message_bytes,
-            max_client_message_bytes: self.max_client_message_bytes,
-            client: self.client.clone(),
-            pending_requests: Mutex::default(),
-            taken_ids: RequestIdMap::default(),
-            timeouts: Arc::default(),
-            deadline_changed: Notify::new(),
-            active_queries: Arc::default(),
-            server_info: Arc::clone(&self.server_info),
-            internal_calls: Arc::default(),
-            upstream_caller: None,
-            releases_queue: AtomicBool::new(false),
-            nested_portion: self.nested_portion.clone(),
-        }
-    }
-
-    /// Returns a [fork](Self::fork) in the same session, where ids belong to the session: each can cancel
-    /// queries of the other, and progress restarts the timers of both.
-    #[must_use]
-    pub fn fork_in_session(&self) -> Self {
-        let (active_queries, timeouts) = (Arc::clone(&self.active_queries), Arc::clone(&self.timeouts));
-        Self { timeouts, active_queries, ..self.fork() }
-    }
-
-    /// Sets how the gateway's own calls reach the server. Then calls of tools that page their results are answered while
-    /// their message is processed.
-    #[must_use]
-    pub fn with_upstream_caller(self, upstream_caller: Arc<dyn UpstreamCaller>) -> Self {
-        Self { upstream_caller: Some(upstream_caller), ..self }
-    }
-
-    /// Sets the ids that requests must not have, because requests of other processors in the session have them.
-    #[must_use]
-    pub(crate) fn with_taken_ids(self, taken_ids: RequestIdMap<()>) -> Self {
-        Self { taken_ids, ..self }
-    }
-
-    /// Moves the processor to another session and cursor scope.
-    #[must_use]
-    pub fn with_session(self, scope: Scope, session: Arc<ClientSession>) -> Self {
-        Self { scope, session, ..self }
-    }
-
-    /// Sets whether the scope belongs to one caller. Callers that cannot be distinguished share nothing
-    /// without a cursor.
-    #[must_use]
-    pub fn with_reuse(self, reuses: bool) -> Self {
-        Self { allows_reuse: reuses, ..self }
-    }
-
-    /// Clears the client: without a session, `initialize` does not identify the client of later requests.
-    #[must_use]
-    pub fn without_client(self) -> Self {
-        Self { client: OnceLock::new(), ..self }
-    }
-
     /// Returns the arguments of a tool that header fields repeat, if the tool is known.
     pub fn header_params(&self, tool: &str) -> Vec<HeaderParam> {
         self.server_info().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()

@@ -14,7 +14,6 @@ mod render_options;
 mod schemas;
 mod shown_forms;
 mod timeouts;
-mod traces;
 mod wire;
 
 use std::sync::Arc;

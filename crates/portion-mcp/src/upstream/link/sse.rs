@@ -11,8 +11,10 @@ use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::message::{InFlight, failure_message, to_single_line, with_missing_id};
-use super::{CloseReason, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
+use super::{
+    CloseReason, ConnectError, ConnectFuture, Connector, InFlight, Link, LinkEvent, LinkTransport,
+    failure_message, to_single_line, with_missing_id,
+};
 use crate::frame::{DroppedLine, Frame};
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::once::OneShotFlag;

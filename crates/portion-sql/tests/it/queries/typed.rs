@@ -276,7 +276,10 @@ fn other_spellings_of_columns_are_read_as_them() {
     let named = |json: &str, hint: &str| Ok((json.to_owned(), hint.to_owned()));
     assert_eq!(
         result("SELECT guest_name, price_total FROM items WHERE price_total > 5"),
-        named(r#"[{"guest_name":"Bob","price_total":7}]"#, "guest_name is read as guestName, price_total is read as price.total")
+        named(
+            r#"[{"guest_name":"Bob","price_total":7}]"#,
+            "guest_name is read as guestName, price_total is read as price.total"
+        )
     );
     assert_eq!(
         result("SELECT max(i.PriceTotal) AS most FROM items i"),

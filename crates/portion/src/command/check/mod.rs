@@ -2,20 +2,24 @@
 
 mod session;
 mod show;
-mod write;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use portion_client::check::write::{Written, add_to_yaml};
 use portion_client::client::Client;
+use portion_config::reference::ProcessEnvironment;
+use portion_config::{Config, Errors, Sources, find};
 use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
-
-pub(super) use session::profile_for;
 
 use super::known_paths::known_paths;
 use super::{CommandResult, parse_seconds};
@@ -23,9 +27,11 @@ use crate::cli::failure::UsageError;
 use crate::cli::launcher;
 use crate::cli::remote::RemoteArgs;
 use crate::cli::rest::{OTHER_SERVERS, RestArgs};
-use crate::cli::terminal;
-use crate::cli::terminal::reported;
+use crate::cli::terminal::{self, reported};
 use crate::run::server::Server;
+use session::Report;
+pub(super) use session::profile_for;
+use show::comment;
 
 /// Time for the server to end after its results were printed.
 const EXIT_GRACE: Duration = Duration::from_millis(700);
@@ -47,6 +53,18 @@ of a result (o200k) as it is and through Portion. The proposals are YAML for `en
 a file; endpoints that it has stay as they are. A file that does not exist is made, even if nothing is proposed.
 
 Exit codes: 0 if a tool was checked, 1 if none was, 2 for wrong usage.";
+
+/// Content of a new file if there are no proposals. A file with comments only would be reported as empty.
+const NOTHING_PROPOSED: &str =
+    "# Portion proposed no settings: the defaults fit these results.\nprofile: default\n";
+
+/// A file to which proposals were added.
+#[derive(Debug)]
+struct WrittenFile {
+    file: PathBuf,
+    is_new: bool,
+    written: Written,
+}
 
 /// Options of `portion check`.
 #[derive(Debug, Args)]
@@ -90,7 +108,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> CommandResult {
     terminal::start_log_without_config(options.json);
     if let Some(file) = &options.write {
-        write::check_target(file)?;
+        check_target(file)?;
     }
     let connector = options.connector()?;
     launcher::install_for(&options.command);
@@ -112,7 +130,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     });
     runtime.shutdown_background();
     let report = report?;
-    let written = options.write.as_deref().map(|file| write::add(file, &report)).transpose()?;
+    let written = options.write.as_deref().map(|file| add(file, &report)).transpose()?;
     let is_checked = report.checked.iter().any(|checked| checked.outcome.is_ok());
     let code = if is_checked { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     let changed = written.as_ref().filter(|file| file.is_new || !file.written.added.is_empty());
@@ -121,7 +139,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 }
 
 impl Options {
-    fn connector(&self) -> Result<Box<dyn Connector>, Box<dyn std::error::Error>> {
+    fn connector(&self) -> Result<Box<dyn Connector>, Box<dyn Error>> {
         let rest = self.rest.resolve(self.upstream.as_deref(), self.remote.headers()?)?;
         let server = match rest {
             Some(rest) => Some(Server::Rest(Box::new(rest))),
@@ -135,6 +153,55 @@ impl Options {
     }
 }
 
+/// Checks that proposals can be added to a file, before a server is called for them.
+///
+/// # Errors
+/// Returns an error if the file is no YAML, is no valid configuration, or is written in a way that cannot be changed.
+fn check_target(file: &Path) -> Result<(), Box<dyn Error>> {
+    if file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        let message = format!("{}: --write adds YAML; name a file that ends with .yaml", file.display());
+        return Err(UsageError::from(message).into());
+    }
+    if file.exists() {
+        let text = find::read_file(file)?;
+        check_configuration(file, &text)?;
+        add_to_yaml(&text, &[]).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Adds the proposals to a file, which is made even if there are none, unless no tool was checked. The file is replaced
+/// only if the new text is a valid configuration.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, changed or written.
+fn add(file: &Path, report: &Report) -> Result<WrittenFile, Box<dyn Error>> {
+    // A link stays a link.
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let exists = file.exists();
+    let before = if exists { find::read_file(&file)? } else { String::new() };
+    let findings = report.checked.iter().filter_map(|checked| checked.outcome.as_ref().ok());
+    let proposals: Vec<_> = findings.map(|finding| (finding.proposal.clone(), comment(finding))).collect();
+    let mut written = add_to_yaml(&before, &proposals).map_err(|error| named(&error))?;
+    if !exists && written.added.is_empty() && !proposals.is_empty() {
+        NOTHING_PROPOSED.clone_into(&mut written.text);
+    }
+    if written.text != before {
+        check_configuration(&file, &written.text)?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let draft = file.with_file_name(format!(".{name}.{}", std::process::id()));
+        let replaced = replace_file(&file, &draft, &written.text);
+        if replaced.is_err() {
+            // The draft may not exist; the error of the attempt is the one to report.
+            let _ = fs::remove_file(&draft);
+        }
+        replaced.map_err(|error| named(&error))?;
+    }
+    let is_new = !exists && !written.text.is_empty();
+    Ok(WrittenFile { file, is_new, written })
+}
+
 /// Parses `TOOL=JSON`.
 fn parse_tool_arguments(text: &str) -> Result<(String, Map<String, Value>), String> {
     let (tool, json) = text.split_once('=').ok_or("write it as TOOL={\"name\": value}")?;
@@ -143,4 +210,31 @@ fn parse_tool_arguments(text: &str) -> Result<(String, Map<String, Value>), Stri
         Ok(_) => Err("the part after = is JSON, but not an object".to_owned()),
         Err(error) => Err(format!("the part after = is not JSON: {error}")),
     }
+}
+
+/// Checks a text as the content of a configuration file, without variables.
+fn check_configuration(file: &Path, text: &str) -> Result<(), Errors> {
+    let sources = Sources {
+        file: Some((file.to_owned(), text.to_owned())),
+        secret_resolver: Some(Arc::new(ProcessEnvironment)),
+        ..Sources::default()
+    };
+    Config::load(&sources, 0).map(drop)
+}
+
+/// Replaces a file by a draft with this text, with the permissions of the file.
+fn replace_file(file: &Path, draft: &Path, text: &str) -> io::Result<()> {
+    let permissions = fs::metadata(file).map(|metadata| metadata.permissions()).ok();
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    // Nobody else may read the text before the draft has the permissions of the file.
+    #[cfg(unix)]
+    if permissions.is_some() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    options.open(draft)?.write_all(text.as_bytes())?;
+    if let Some(permissions) = permissions {
+        fs::set_permissions(draft, permissions)?;
+    }
+    fs::rename(draft, file)
 }

@@ -9,8 +9,8 @@ use portion_text::display::{counted, printable_lines, printable_name};
 use portion_tokens::Tokenizer;
 use serde_json::{Map, Value, json};
 
+use super::WrittenFile;
 use super::session::{CheckedTool, Report};
-use super::write::WrittenFile;
 use crate::cli::terminal::{columns, fold, folded, print_stdout};
 
 const BOLD: Style = Style::new().bold();

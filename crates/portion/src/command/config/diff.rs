@@ -4,11 +4,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use portion_config::{Config, diff, user_dirs};
+use portion_config::{Config, diff, find};
 use portion_core::policy::Policy;
 use portion_gateway::rules::EndpointRule;
 use portion_telemetry::read::{Endpoint, Filter, Reader};
-use portion_telemetry::show::{self, Format, Output, values};
+use portion_telemetry::show::{self, Format, Output};
 use portion_telemetry::what_if::{Forecast, Limits, forecast};
 use serde_json::json;
 
@@ -53,7 +53,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
         None => None,
     };
     if as_json {
-        let forecasts = forecasts.as_deref().map(values::forecasts);
+        let forecasts = forecasts.as_deref().map(show::forecast_values);
         return print_json(&json!({ "changes": changes_json(&changes), "forecasts": forecasts }));
     }
     let mut out = if changes.is_empty() { "no differences\n".into() } else { format_changes(&changes) };
@@ -67,7 +67,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options, as_json: bool) -> Com
 
 /// Estimates the effect of the new configuration on the recorded requests.
 fn forecasts(old: Config, new: Config) -> Result<Vec<Forecast>, Box<dyn Error>> {
-    let file = old.telemetry(user_dirs::telemetry_file).ok_or("telemetry is off: nothing is recorded")?;
+    let file = old.telemetry(find::telemetry_file).ok_or("telemetry is off: nothing is recorded")?;
     let filter = Filter { limit: Some(MAX_REQUESTS), ..Filter::default() };
     let records = Reader::open(&file)?.requests(&filter)?;
     let by = |config: Config| {

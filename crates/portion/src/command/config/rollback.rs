@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use portion_config::history::{History, HistoryError, Version};
 use portion_config::live::now_micros;
-use portion_config::{Config, Sources, diff, find, user_dirs};
+use portion_config::{Config, Sources, diff, find};
 use portion_core::event::ConfigChange;
 use serde_json::{Value, json};
 
@@ -139,7 +139,6 @@ impl ListedVersion<'_> {
 }
 
 fn open_history(file: &Path) -> Result<History, Box<dyn std::error::Error>> {
-    let folder =
-        user_dirs::history_dir(file).ok_or("this user has no directory for configuration versions")?;
+    let folder = find::history_dir(file).ok_or("this user has no directory for configuration versions")?;
     Ok(History::open(&folder)?)
 }

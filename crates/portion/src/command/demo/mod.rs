@@ -1,12 +1,10 @@
 //! `portion demo`: compares calls with and without Portion on real data that the binary contains.
 //!
-//! `demo_data` unpacks the data, `bookings` and `rules` generate theirs, `server` is an MCP server with all of them, `tour`
-//! calls it with and without Portion in front by [`stdio_client`](crate::run::stdio_client), `proof` follows every cursor to the end, `report` has the results, and `show` prints them. The Cargo feature `demo`
+//! `demo_data` unpacks the data and generates bookings, `rules` generates rules, `server` is an MCP server with all of them, `tour`
+//! calls it with and without Portion in front by [`stdio_client`](crate::run::stdio_client), `report` has the results and follows every cursor to the end, and `show` prints them. The Cargo feature `demo`
 //! includes all this.
 
-mod bookings;
 mod demo_data;
-mod proof;
 mod report;
 mod rules;
 mod server;

@@ -9,8 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::bookings::bookings;
-use super::demo_data::DemoData;
+use super::demo_data::{DemoData, bookings};
 use super::rules::rules;
 
 const PARSE_ERROR: i64 = -32700;
@@ -209,8 +208,8 @@ fn string_param<'a>(object: &'a Value, key: &str) -> Result<Option<&'a str>, Rpc
 
 #[cfg(test)]
 mod tests {
+    use super::super::demo_data::School;
     use super::*;
-    use crate::command::demo::demo_data::School;
 
     fn check(line: &str, expect: &str) {
         let school = |unitid, name: &str, state: &str| School {

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::proof;
+use super::report;
 use super::report::{Comparison, Cost, Report, Retrieval, Step, milliseconds};
 use crate::run::environment::MAX_MCP_OUTPUT_TOKENS;
 use crate::run::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
@@ -128,7 +128,7 @@ fn compare_list(ways: &mut Clients, list: &ListTour) -> Result<Comparison, TourE
         ways.read_portion(title, &json!({"cursor": here, "path": format!("/{}/{known}", list.records)}))?;
     let (next, _) = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
     let query_step = ways.query(list.query.0, &json!({"cursor": here, "sql": list.query.1}))?;
-    let proof = proof::verify_list(&mut ways.proxied, &here, list.records, &records)?;
+    let proof = report::verify_list(&mut ways.proxied, &here, list.records, &records)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![query_step, fewer, one, next], proof })
 }
 
@@ -147,7 +147,7 @@ fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
     let (tail, _) = ways.read_portion("The last lines", &json!({"cursor": here, "startLine": -4}))?;
     let query_step =
         ways.query("A query: errors by severity", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
-    let proof = proof::verify_log(&mut ways.proxied, &here, text)?;
+    let proof = report::verify_log(&mut ways.proxied, &here, text)?;
     Ok(Comparison {
         tool,
         directly: cost(&original),

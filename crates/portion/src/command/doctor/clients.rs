@@ -2,17 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use portion_config::Config;
+use portion_gateway::rules::EndpointRules;
 use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State, is_present};
 use portion_install::format::Format;
 use portion_install::invocation::{Invocation, name_problem, recognise};
+use portion_policy::client::{CLIENTS, ClientProfile, ResultLimit};
+use portion_policy::policy_source::PolicySource as _;
+use portion_telemetry::show::grouped;
 use portion_text::display::printable_name;
 use serde_json::Value;
 
+use super::configuration::origin_command;
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 use super::launch::directory_problem;
+use crate::run::environment::limits_from_environment;
 
 /// A server that a client starts.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +99,40 @@ pub(super) fn check(
         }
     }
     found
+}
+
+/// Reports the limits of each client that has a server behind Portion.
+pub(super) fn check_limits(servers: &[ClientServer], config: &Config, findings: &mut Vec<Finding>) {
+    let rules = EndpointRules::new(Arc::new(config.endpoint_config(None)), limits_from_environment());
+    let is_used = |client: &&ClientProfile| {
+        let wrapped = servers.iter().filter(|server| server.is_wrapped).filter_map(|server| server.client);
+        wrapped.map(Client::name).any(|name| name == client.preset)
+    };
+    for client in CLIENTS.iter().filter(|client| !client.limits.is_empty()).filter(is_used) {
+        let policy = &rules
+            .default_rule()
+            .policy_for_client(rules.resolve_client(client.name_patterns.first().copied()))
+            .policy;
+        let limits = client.limits.iter().map(|limit| shown(*limit)).collect::<Vec<_>>().join(" and ");
+        let message = format!(
+            "this client cuts at {limits} ({}); replies stay below {} bytes and {} tokens",
+            client.overflow_behaviour,
+            grouped(policy.hard_byte_limit as u64),
+            grouped(policy.hard_cap as u64),
+        );
+        let room = client.reply_room();
+        let fits = room.max_bytes.is_none_or(|max| policy.hard_byte_limit <= max)
+            && room.max_tokens.is_none_or(|max| policy.hard_cap <= max);
+        let finding = |level, message| Finding::new(level, "client-limits", client.title, message);
+        let fix = config.top().get("preset").and_then(|set| origin_command(config.file(), &set.origin));
+        findings.push(match (fits, fix) {
+            (true, _) => finding(Level::Ok, message),
+            (false, Some(fix)) => {
+                finding(Level::Warning, format!("{message}: preset auto lowers them")).with_fix(fix)
+            }
+            (false, None) => finding(Level::Warning, message),
+        });
+    }
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -244,4 +286,14 @@ fn check_kept(file: &ConfigFile, name: &str, entries: &[Entry], findings: &mut V
         let (message, fix) = to_install(file, name, &message, "");
         findings.push(Finding::new(Level::Warning, "dropped", title(file, name), message).with_fix(fix));
     }
+}
+
+fn shown(limit: ResultLimit) -> String {
+    let (limit, unit) = match limit {
+        ResultLimit::Tokens(limit) => (limit, "tokens"),
+        ResultLimit::Characters(limit) => (limit, "characters"),
+        ResultLimit::Bytes(limit) => (limit, "bytes"),
+        ResultLimit::TotalBytes(limit) => (limit, "bytes, images included"),
+    };
+    format!("{} {unit}", grouped(limit as u64))
 }

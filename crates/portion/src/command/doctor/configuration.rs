@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use portion_config::settings::{Origin, Setting, Settings};
-use portion_config::{Config, Warnings, find, user_dirs};
+use portion_config::{Config, Warnings, find};
 use portion_gateway::store::disk::prepare_directory;
 use portion_text::names::{closest_name, matches_pattern};
 
@@ -91,7 +91,7 @@ pub(super) fn check_store(config: &Config, findings: &mut Vec<Finding>) {
         findings.push(Finding::new(Level::Ok, "store", "store", "in memory"));
         return;
     }
-    let finding = match user_dirs::snapshot_dir() {
+    let finding = match find::snapshot_dir() {
         None => Finding::new(Level::Error, "store", "store", "there is no home directory for its files")
             .with_fix("export HOME=/path/of/your/home"),
         Some(folder) => match is_writable(&folder) {
@@ -181,7 +181,7 @@ pub(super) fn lazy_catalog_command(config: &Config) -> String {
     if let Some(file) = config.file() {
         return edit_command(file);
     }
-    let folder = user_dirs::config_dir().unwrap_or_default();
+    let folder = find::config_dir().unwrap_or_default();
     let file = folder.join(find::FILE_NAMES[0]);
     format!("mkdir -p {} && echo 'catalog: lazy' > {}", shell_path(&folder), shell_path(&file))
 }

@@ -1,6 +1,5 @@
 //! `portion doctor`: checks the configuration, the clients, their servers and the records.
 
-mod client_limits;
 mod clients;
 mod configuration;
 mod finding;
@@ -17,7 +16,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use portion_config::user_dirs;
+use portion_config::find;
 use portion_install::client::Places;
 use portion_install::file::State;
 use portion_text::display::{counted, display_width, printable_lines, printable_name};
@@ -63,7 +62,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut findings = Vec::new();
     let config = configuration::check(options.config.as_deref(), &mut findings);
     let places = Places::from_environment().ok_or("the home directory is unknown: set HOME")?;
-    let state = user_dirs::install_dir().map(State);
+    let state = find::install_dir().map(State);
     let servers = clients::check(&places, state.as_ref(), &mut findings);
     let mut started = Vec::new();
     // With an invalid configuration, no server starts.
@@ -72,7 +71,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         started = start::check(&servers, config, (options.timeout, progress), &mut findings);
     }
     if let Some(config) = &config {
-        client_limits::check(&servers, config, &mut findings);
+        clients::check_limits(&servers, config, &mut findings);
         configuration::check_store(config, &mut findings);
         let recorded = records::check(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_config::settings::Origin;
-use portion_config::{Config, user_dirs};
+use portion_config::{Config, find};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Traffic};
 use portion_text::display::counted;
 
@@ -18,7 +18,7 @@ const MAX_ENDPOINTS: usize = 5;
 
 /// Reports endpoints whose results recently exceeded the budget, and returns the names of all recorded endpoints.
 pub(super) fn check(config: &Config, findings: &mut Vec<Finding>) -> Vec<String> {
-    let Some(file) = config.telemetry(user_dirs::telemetry_file) else {
+    let Some(file) = config.telemetry(find::telemetry_file) else {
         findings.push(Finding::new(Level::Info, "records", "records", "off: nothing is recorded"));
         return Vec::new();
     };

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use portion_config::find;
 use portion_config::key::{Key, ValueKind};
-use portion_config::user_dirs;
 use portion_install::Target;
 use portion_install::client::Client;
 use portion_install::file::State;
@@ -138,7 +138,7 @@ pub(crate) fn uninstall(options: &UninstallOptions) -> CommandResult {
 }
 
 fn edit(options: &EditOptions, action: Action<'_>) -> CommandResult {
-    let state = State(user_dirs::install_dir().ok_or("the home directory is unknown: set HOME")?);
+    let state = State(find::install_dir().ok_or("the home directory is unknown: set HOME")?);
     let files = files_to_edit(options, action, &state)?;
     let is_selected =
         |name: &str| options.servers.is_empty() || options.servers.iter().any(|server| server == name);

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::Args;
-use portion_config::{Config, find, user_dirs};
+use portion_config::{Config, find};
 use portion_core::event::Outcome as Served;
 use portion_core::policy::MetadataStyle;
 use portion_telemetry::advise::{Advice, Limits, PageSequences};
@@ -144,7 +144,7 @@ pub(crate) fn telemetry_file(named: Option<&Path>, config: Option<&Path>) -> Res
         return Ok(file.to_owned());
     }
     let (config, _) = Config::load(&find(config, Vec::new())?, 0)?;
-    Ok(config.telemetry(user_dirs::telemetry_file).ok_or("telemetry is off: nothing is recorded")?)
+    Ok(config.telemetry(find::telemetry_file).ok_or("telemetry is off: nothing is recorded")?)
 }
 
 fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice>, ReadError> {

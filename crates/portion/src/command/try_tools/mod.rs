@@ -1,24 +1,22 @@
 //! `portion try`: calls read-only tools of a server with and without Portion, and shows both.
 
-mod selection;
 mod show;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use clap::Args;
-use portion_client::check::Observation;
-use portion_client::check::Tool;
+use portion_client::check::{CallPlan, Observation, Tool};
 use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
-use self::selection::{Call, Selection, lacks_arguments, select};
 use self::show::Uncalled;
 use super::known_paths::known_paths;
-use super::{CommandResult, parse_seconds};
+use super::{CommandResult, parse_seconds, unknown_tool};
 use crate::cli::launcher;
 use crate::cli::options::FILE_HELP;
 use crate::cli::terminal::{reported, show_progress};
@@ -126,6 +124,78 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     reported(show::print(&comparisons, &uncalled, options.json), None, code)
 }
 
+/// A call.
+#[derive(Clone, Debug, PartialEq)]
+struct Call {
+    tool: String,
+    arguments: Map<String, Value>,
+}
+
+/// The tools of a server, as far as they were chosen.
+#[derive(Debug)]
+struct Selection {
+    plan: CallPlan,
+    /// Names of tools that are not called because they may write.
+    writers: Vec<String>,
+}
+
+/// Selects from the tools of a server.
+///
+/// # Errors
+/// Returns an error if no tool can be called, with the next step.
+fn select(tools: Vec<Tool>, options: &Options) -> Result<Selection, String> {
+    let only = |plan| Selection { plan, writers: Vec::new() };
+    let Some(name) = &options.tool else {
+        let (readers, writers): (Vec<Tool>, Vec<Tool>) =
+            tools.into_iter().partition(|tool| tool.reads.is_ok());
+        if readers.is_empty() {
+            return Err(
+                "no tool says that it only reads: name one with --tool, --args and --allow-writes".to_owned()
+            );
+        }
+        let writers = writers.into_iter().map(|tool| tool.name).collect();
+        return Ok(Selection { plan: CallPlan::new(readers, BTreeMap::new()), writers });
+    };
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let message = unknown_tool(name, &names);
+    let tool = tools.into_iter().find(|tool| tool.name == *name).ok_or(message)?;
+    if let (Err(reason), false) = (tool.reads, options.allow_writes) {
+        return Err(format!(
+            "{name} is not called: {reason}, and it would be called twice: add --allow-writes if that does no harm"
+        ));
+    }
+    let Some(arguments) = &options.arguments else {
+        return Ok(only(CallPlan::new([tool], BTreeMap::new())));
+    };
+    let is_missing = |required: &&String| !arguments.contains_key(*required);
+    let missing: Vec<&str> = tool.required.iter().filter(is_missing).map(String::as_str).collect();
+    if !missing.is_empty() {
+        return Err(lacks_arguments(&tool, &missing));
+    }
+    Ok(only(CallPlan::new([tool], BTreeMap::from([(name.clone(), arguments.clone())]))))
+}
+
+/// Returns the error for a tool that cannot be called without a person.
+fn lacks_arguments(tool: &Tool, missing: &[&str]) -> String {
+    format!(
+        "{} requires {}: give them with --args, as in {}",
+        tool.name,
+        missing.join(", "),
+        tool_options(tool, !missing.is_empty())
+    )
+}
+
+/// Returns the options that call a tool, with places for its arguments if they have to be given.
+fn tool_options(tool: &Tool, needs_arguments: bool) -> String {
+    let name = shlex::try_quote(&tool.name).unwrap_or_default();
+    if !needs_arguments {
+        return format!("--tool {name}");
+    }
+    let example: Map<String, Value> =
+        tool.required.iter().map(|name| (name.clone(), Value::from("…"))).collect();
+    format!("--tool {name} --args '{}'", Value::Object(example))
+}
+
 fn respond(client: &mut Client, call: &Call, way: &str) -> Result<ToolResponse, String> {
     show_progress(&format!("calling {} {way}", call.tool));
     client.call(&call.tool, &Value::Object(call.arguments.clone())).map_err(|error| error.to_string())
@@ -136,5 +206,54 @@ fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
         Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use portion_client::check::KnownValues;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    const TOOLS: &str = r#"{"tools":[
+        {"name":"list","annotations":{"readOnlyHint":true},"inputSchema":{"properties":{"limit":{}}}},
+        {"name":"get","annotations":{"readOnlyHint":true},"inputSchema":{"required":["id"]}},
+        {"name":"search_all","inputSchema":{}},
+        {"name":"delete","inputSchema":{}}]}"#;
+
+    fn check(tools: &str, line: &[&str], expect: Result<&[&str], &str>) {
+        let words = ["try"].iter().chain(line).chain(&["--", "x"]);
+        let options = Line::try_parse_from(words).expect("a command line").options;
+        match (select(Tool::parse_list(tools).expect("JSON"), &options), expect) {
+            (Ok(Selection { mut plan, .. }), Ok(expect)) => {
+                let calls = std::iter::from_fn(|| plan.next(&KnownValues::default()));
+                assert_eq!(calls.map(|(tool, _)| tool.name).collect::<Vec<_>>(), expect, "{line:?}");
+            }
+            (Err(error), Err(expect)) => assert!(error.contains(expect), "{line:?}: {error}"),
+            (plan, _) => panic!("{line:?}: {plan:?}"),
+        }
+    }
+
+    #[test]
+    fn only_reading_tools_are_called() {
+        check(TOOLS, &[], Ok(&["list", "search_all"]));
+        check(TOOLS, &["--tool", "get", "--args", r#"{"id":1}"#], Ok(&["get"]));
+        check(
+            TOOLS,
+            &["--tool", "get", "--args", "{}"],
+            Err(r#"requires id: give them with --args, as in --tool get --args '{"id":"…"}'"#),
+        );
+        check(TOOLS, &["--tool", "gets"], Err("no tool gets; did you mean get?"));
+        check(TOOLS, &["--tool", "delete"], Err("--allow-writes"));
+        check(TOOLS, &["--tool", "delete", "--allow-writes"], Ok(&["delete"]));
+        check(r#"{"tools":[{"name":"a"}]}"#, &[], Err("no tool says"));
+        check("{}", &[], Err("no tool says"));
     }
 }

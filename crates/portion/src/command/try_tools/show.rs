@@ -10,7 +10,7 @@ use portion_text::display::{counted, printable_name};
 use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
-use super::selection::{Call, tool_options};
+use super::{Call, tool_options};
 use crate::cli::terminal::{columns, fold, print_stdout};
 use crate::command::excerpt::excerpt_lines;
 use crate::run::stdio_client::ToolResponse;

@@ -1,10 +1,171 @@
 //! Tests of hosts and origins.
 
-mod table;
-
-use super::{OriginGuard, OriginRejected};
 use hyper::HeaderMap;
 use hyper::header::{HOST, HeaderValue, ORIGIN};
+
+use super::{OriginGuard, OriginRejected};
+
+/// A value, and whether it is allowed on a local and on a public listener.
+type Row = (&'static str, bool, bool);
+
+const HOSTS: &[Row] = &[
+    ("localhost", true, true),
+    ("LocalHost", true, true),
+    ("localhost:1", true, true),
+    ("localhost:65535", true, true),
+    ("localhost:0", true, true),
+    ("127.0.0.1", true, true),
+    ("127.0.0.1:8765", true, true),
+    ("127.255.255.254", true, true),
+    ("[::1]", true, true),
+    ("[::1]:8765", true, true),
+    ("[0:0:0:0:0:0:0:1]", true, true),
+    ("[::ffff:127.0.0.1]", true, true),
+    ("listed.example", true, true),
+    ("LISTED.example:9", true, true),
+    ("ported.example:9", true, true),
+    ("10.0.0.1", false, true),
+    ("192.168.1.1:8765", false, true),
+    ("169.254.169.254", false, true),
+    ("0.0.0.0", false, true),
+    ("255.255.255.255", false, true),
+    ("8.8.8.8:53", false, true),
+    ("[::]", false, true),
+    ("[2001:db8::1]", false, true),
+    ("[fe80::1]:80", false, true),
+    ("[::ffff:10.0.0.1]", false, true),
+    ("ported.example", false, false),
+    ("ported.example:8", false, false),
+    ("evil.example", false, false),
+    ("listed.example.evil.example", false, false),
+    ("evil-listed.example", false, false),
+    ("x.listed.example", false, false),
+    ("listed.example.", false, false),
+    ("localhost.", false, false),
+    ("localhost.localdomain", false, false),
+    ("localhost.evil.example", false, false),
+    ("evil.localhost", false, false),
+    ("localhosts", false, false),
+    ("127.0.0.1.evil.example", false, false),
+    ("127.0.0.1.", false, false),
+    ("127.1", false, false),
+    ("127.0.0.01", false, false),
+    ("0177.0.0.1", false, false),
+    ("0x7f.0.0.1", false, false),
+    ("0x7f000001", false, false),
+    ("2130706433", false, false),
+    ("127.0.0.1:", false, false),
+    ("127.0.0.1:evil", false, false),
+    ("127.0.0.1:65536", false, false),
+    ("127.0.0.1:99999999", false, false),
+    ("127.0.0.1:-1", false, false),
+    ("127.0.0.1:+1", false, false),
+    ("127.0.0.1: 80", false, false),
+    ("127.0.0.1:80:80", false, false),
+    ("127.0.0.1/", false, false),
+    ("127.0.0.1/mcp", false, false),
+    ("127.0.0.1?x", false, false),
+    ("127.0.0.1#x", false, false),
+    ("127.0.0.1@evil.example", false, false),
+    ("evil.example@127.0.0.1", false, false),
+    ("user:pass@localhost", false, false),
+    ("http://localhost", false, false),
+    ("localhost,evil.example", false, false),
+    ("localhost evil.example", false, false),
+    ("localhost\tevil", false, false),
+    ("localhost%00", false, false),
+    ("localhost%2eevil.example", false, false),
+    ("%6cocalhost", false, false),
+    ("[127.0.0.1]", false, false),
+    ("[localhost]", false, false),
+    ("[::1", false, false),
+    ("::1", false, false),
+    ("::1]", false, false),
+    ("[::1]x", false, false),
+    ("[::1]:x", false, false),
+    ("[::1]:", false, false),
+    ("[::1%25lo]", false, false),
+    ("[[::1]]", false, false),
+    ("[]", false, false),
+    ("", false, false),
+    (" ", false, false),
+    (".", false, false),
+    (":", false, false),
+    (":80", false, false),
+    ("*", false, false),
+    ("null", false, false),
+    ("l\u{f6}calhost", false, false),
+    ("\u{ff4c}ocalhost", false, false),
+];
+
+/// Origins of a request to `localhost:8765`.
+const ORIGINS: &[Row] = &[
+    ("http://localhost:8765", true, true),
+    ("https://localhost:8765", true, true),
+    ("HTTP://LOCALHOST:8765", true, true),
+    ("https://app.example", true, true),
+    ("HTTPS://APP.EXAMPLE", true, true),
+    ("http://localhost", true, false),
+    ("http://localhost:3000", true, false),
+    ("http://127.0.0.1", true, false),
+    ("http://127.0.0.1:8765", true, false),
+    ("http://127.9.9.9:1", true, false),
+    ("http://[::1]", true, false),
+    ("http://[::1]:3000", true, false),
+    ("http://app.example", false, false),
+    ("https://app.example:443", false, false),
+    ("https://app.example/", false, false),
+    ("https://app.example.evil.example", false, false),
+    ("https://evil-app.example", false, false),
+    ("https://x.app.example", false, false),
+    ("app.example", false, false),
+    ("//app.example", false, false),
+    ("http://evil.example", false, false),
+    ("http://evil.example:8765", false, false),
+    ("http://localhost.evil.example:8765", false, false),
+    ("http://localhost@evil.example", false, false),
+    ("http://evil.example@localhost", false, false),
+    ("http://localhost:8765@evil.example", false, false),
+    ("http://localhost:8765.evil.example", false, false),
+    ("http://localhost:8765/", false, false),
+    ("http://localhost:8765/mcp", false, false),
+    ("http://localhost:8765?x", false, false),
+    ("http://localhost:evil", false, false),
+    ("http://localhost:", false, false),
+    ("http://localhost:87650", false, false),
+    ("http://localhost, http://evil.example", false, false),
+    ("http://evil.example http://localhost", false, false),
+    ("http://[127.0.0.1]", false, false),
+    ("http://127.1", false, false),
+    ("http://2130706433", false, false),
+    ("http://0.0.0.0", false, false),
+    ("http://10.0.0.1", false, false),
+    ("http://169.254.169.254", false, false),
+    ("file://", false, false),
+    ("file:///etc/passwd", false, false),
+    ("data:text/html,x", false, false),
+    ("chrome-extension://abcdef", false, false),
+    ("chrome-extension://localhost", false, false),
+    ("chrome-extension://localhost:8765", false, false),
+    ("moz-extension://127.0.0.1", false, false),
+    ("Chrome-Extension://[::1]:8765", false, false),
+    ("capacitor://localhost", false, false),
+    ("file://localhost:8765", false, false),
+    ("ws://localhost:8765", false, false),
+    ("xhttp://localhost:8765", false, false),
+    ("httpx://localhost:8765", false, false),
+    (" http://localhost:8765", false, false),
+    ("://localhost:8765", false, false),
+    ("//localhost:8765", false, false),
+    ("moz-extension://listed", true, true),
+    ("null", false, false),
+    ("NULL", false, false),
+    ("", false, false),
+    ("*", false, false),
+    ("localhost", false, false),
+    ("localhost:8765", false, false),
+    ("javascript://localhost%0a", false, false),
+];
 
 fn check(at: &str, host: &str, origin: Option<&str>, expect: bool) {
     let allowed = (vec!["proxy.example".into()], vec!["https://app.example".into()]);
@@ -138,4 +299,35 @@ fn exactly_one_host_is_required() {
     assert!(guard.check(&target, &headers).is_ok());
     headers.append(HOST, HeaderValue::from_static("localhost"));
     assert!(guard.check(&target, &headers).is_err());
+}
+
+fn guard(at: &str) -> OriginGuard {
+    let hosts = vec!["listed.example".to_owned(), "ported.example:9".to_owned()];
+    let origins = ["https://app.example", "moz-extension://listed"].map(str::to_owned).to_vec();
+    OriginGuard::new(at.parse().expect("an address"), hosts, origins)
+}
+
+fn is_allowed(guard: &OriginGuard, host: &str, origin: Option<&str>) -> bool {
+    let value = |text: &str| HeaderValue::from_bytes(text.as_bytes()).expect("a value");
+    let mut headers = HeaderMap::from_iter([(HOST, value(host))]);
+    headers.extend(origin.map(|origin| (ORIGIN, value(origin))));
+    guard.check(&"/mcp".parse().expect("a path"), &headers).is_ok()
+}
+
+#[test]
+fn every_pair_is_decided_as_written() {
+    let (local, public) = (guard("127.0.0.1:8765"), guard("0.0.0.0:8765"));
+    for (host, on_local, on_public) in HOSTS {
+        assert_eq!(is_allowed(&local, host, None), *on_local, "{host} on loopback");
+        assert_eq!(is_allowed(&public, host, None), *on_public, "{host} on all addresses");
+    }
+    for (origin, on_local, on_public) in ORIGINS {
+        assert_eq!(is_allowed(&local, "localhost:8765", Some(origin)), *on_local, "{origin} on loopback");
+        assert_eq!(
+            is_allowed(&public, "localhost:8765", Some(origin)),
+            *on_public,
+            "{origin} on all addresses"
+        );
+    }
+    assert!(2 * (HOSTS.len() + ORIGINS.len()) >= 200);
 }

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 use super::super::LinkClosed;
-use super::super::message::failure_message;
 use super::server_handle::{PostOutcome, ServerHandle};
 use super::session::{Backoff, BackoffPolicy, OutboundMessage};
 use crate::frame::Frame;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, StreamItem};
+use crate::upstream::link::failure_message;
 
 /// First delay after a failure to resume a stream; it doubles.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -19,13 +19,12 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::LinkEvent;
+use super::{LinkEvent, to_single_line, with_response_id};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 use crate::once::OneShotFlag;
 use crate::upstream::http::{RequestError, ResponseContent, ServerClient};
 use crate::upstream::link::LinkClosed;
-use crate::upstream::link::message::{to_single_line, with_response_id};
 use exchange::MessageExchange;
 use server_handle::{PostOutcome, ServerHandle};
 use session::{OutboundMessage, open_listening_stream};

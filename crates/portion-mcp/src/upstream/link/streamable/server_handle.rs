@@ -8,12 +8,12 @@ use hyper::StatusCode;
 use tokio::sync::mpsc;
 
 use super::super::LinkEvent;
-use super::super::message::InFlight;
 use super::session::{OutboundMessage, SESSION_ID_HEADER, UpstreamSession};
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::once::OneShotFlag;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, ServerClient};
+use crate::upstream::link::InFlight;
 
 /// State shared by the tasks of a link.
 pub(super) struct ServerHandle {

@@ -15,7 +15,7 @@ use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 use crate::once::OneShotFlag;
 use crate::upstream::http::{RequestError, ResponseContent, ResumePoint, StreamItem};
-use crate::upstream::link::message::InFlight;
+use crate::upstream::link::InFlight;
 
 /// Header with the session id.
 pub(super) const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -344,7 +344,7 @@ mod tests {
 
     use super::{OutboundMessage, UpstreamSession};
     use crate::mcp::request_headers::RequestHeaders;
-    use crate::upstream::link::message::InFlight;
+    use crate::upstream::link::InFlight;
 
     /// Checks the headers of session, revision and method.
     fn check(session: &mut UpstreamSession, message: &'static str, expect: [Option<&str>; 3]) {

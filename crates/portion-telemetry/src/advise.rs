@@ -1,8 +1,18 @@
-//! Computes the page size that fits an endpoint's recorded calls.
+//! Advises page sizes that would have saved follow-ups, from how many pages callers read.
+//!
+//! The result is an **estimate**. It assumes that further items cost as much as the items served, and that callers read
+//! as far as they did. A page never holds more items than four calls in five read, nor more than the token budget
+//! allows. Within these bounds the advised size saves the most tokens: items that nobody reads count against the
+//! follow-ups saved.
 
-use super::MIN_CALLS;
-use super::sequence::PageSequence;
-use crate::read::Endpoint;
+use std::collections::{BTreeMap, HashMap};
+
+use portion_core::event::Outcome;
+
+use crate::read::{Endpoint, Record};
+
+/// Minimum number of calls for advice.
+pub const MIN_CALLS: u64 = 20;
 
 /// Share of the calls that should need a single reply.
 const COVERED_SHARE: f64 = 0.8;
@@ -16,6 +26,67 @@ const PAGE_OVERHEAD: f64 = 160.0;
 /// Value of an avoided follow-up, in tokens: the model writes a call and waits for it. This is a judgement, not a
 /// measurement. It only ranks sizes that save tokens; it does not make a size count as saving.
 const FOLLOW_UP_COST: i64 = 500;
+
+/// Calls answered by a page, each with the follow-up pages that callers read.
+#[derive(Debug, Default)]
+pub struct PageSequences(HashMap<u64, (Endpoint, PageSequence)>);
+
+/// One call and its pages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PageSequence {
+    /// Items of the first page. `None` if that page was not recorded or the caller set its size.
+    pub(super) first: Option<u64>,
+    /// Total items of the list.
+    pub(super) total: Option<u64>,
+    /// Pages after the first.
+    pub(super) follow_ups: u64,
+    /// Items of all pages.
+    pub(super) items: u64,
+    /// Tokens of all pages.
+    pub(super) tokens: u64,
+    /// Tokens per item, page by page.
+    item_costs: Vec<f64>,
+}
+
+impl PageSequences {
+    /// Adds a record, in any order. Records that are not pages, or were written by a version without `origin`, are
+    /// ignored.
+    pub fn add(&mut self, record: &Record) {
+        let (Some(origin), Some(items)) = (record.origin, record.items) else { return };
+        if record.outcome != Outcome::Paginated.name() || record.error.is_some() {
+            return;
+        }
+        let (_, sequence) =
+            self.0.entry(origin).or_insert_with(|| (record.endpoint.clone(), PageSequence::default()));
+        // A page size that the caller set says nothing about the default size.
+        let has_limit = record.arguments.iter().any(|name| name == "limit");
+        match record.follow_up {
+            true => sequence.follow_ups += 1,
+            false if !has_limit => (sequence.first, sequence.total) = (Some(items), record.total_items),
+            false => {}
+        }
+        sequence.items += items;
+        sequence.tokens += record.served_tokens().unwrap_or_default();
+        sequence.item_costs.extend(record.tokens_per_item);
+    }
+
+    /// Returns advice for each endpoint that answers with pages, sorted by follow-ups in descending order.
+    pub fn advise(self, limits: impl Fn(&Endpoint) -> Limits) -> Vec<Advice> {
+        let mut endpoints: BTreeMap<Endpoint, EndpointCalls> = BTreeMap::new();
+        for (endpoint, sequence) in self.0.into_values() {
+            if sequence.first.is_some() {
+                endpoints.entry(endpoint).or_default().add(sequence);
+            }
+        }
+        let advice = |(endpoint, calls): (Endpoint, EndpointCalls)| {
+            let limits = limits(&endpoint);
+            calls.advise(endpoint, limits)
+        };
+        let mut found: Vec<Advice> = endpoints.into_iter().map(advice).collect();
+        found.sort_by_key(|advice| std::cmp::Reverse(advice.follow_ups));
+        found
+    }
+}
 
 /// Limits on the pages of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +130,7 @@ pub struct Advice {
 /// Recommended change of a page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There are fewer than [`MIN_CALLS`](super::MIN_CALLS) calls.
+    /// There are fewer than [`MIN_CALLS`](MIN_CALLS) calls.
     TooFew,
     /// No change: few calls are read on, one reply is enough for most, or a larger page would cost more than it saves.
     Fits,
@@ -103,16 +174,16 @@ impl Verdict {
 
 /// The recorded calls of one endpoint.
 #[derive(Debug, Default)]
-pub(super) struct EndpointCalls {
+struct EndpointCalls {
     sequences: Vec<PageSequence>,
 }
 
 impl EndpointCalls {
-    pub(super) fn add(&mut self, sequence: PageSequence) {
+    fn add(&mut self, sequence: PageSequence) {
         self.sequences.push(sequence);
     }
 
-    pub(super) fn advise(self, endpoint: Endpoint, limits: Limits) -> Advice {
+    fn advise(self, endpoint: Endpoint, limits: Limits) -> Advice {
         let calls = self.sequences.len() as u64;
         let read_on = self.sequences.iter().filter(|sequence| sequence.follow_ups > 0).count() as f64
             / calls.max(1) as f64;
