@@ -130,7 +130,7 @@ pub struct Advice {
 /// Recommended change of a page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There are fewer than [`MIN_CALLS`](MIN_CALLS) calls.
+    /// There are fewer than [`MIN_CALLS`] calls.
     TooFew,
     /// No change: few calls are read on, one reply is enough for most, or a larger page would cost more than it saves.
     Fits,

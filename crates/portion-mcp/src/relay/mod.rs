@@ -166,7 +166,7 @@ pub async fn relay<L: MessageProcessor + 'static>(
 /// signal takes at most the time of `ShutdownDeadline`.
 ///
 /// # Panics
-/// Panics like [`relay`](relay).
+/// Panics like [`relay`].
 pub async fn relay_link<L: MessageProcessor + 'static>(
     processor: Arc<L>,
     link: Link,
