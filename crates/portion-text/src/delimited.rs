@@ -343,7 +343,8 @@ mod tests {
             3,
             "failed",
         );
-        check("Rows:\n\n```csv\nid,title,n\n1,a,1\n2,b,2\n3,c,3\n```\n", 3, "b");
+        let rows = "1,a,1\n2,b,2\n".repeat(20);
+        check(&format!("Rows:\n\n```csv\nid,title,n\n{rows}```\n"), 40, "b");
         check("sep=,\nid,title,n\n1,a,1\n2,b,2\n3,c,3\n", 3, "b");
     }
 
