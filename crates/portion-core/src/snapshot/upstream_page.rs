@@ -541,6 +541,20 @@ impl PageFields {
 
 #[cfg(test)]
 mod tests {
+    use portion_json::span::Span;
+
+    use super::related_links;
+
+    #[test]
+    fn links_of_a_list_are_found_by_their_relations() {
+        let list = r#"[{"relation":"self","url":"/a"},{"rel":"next","href":"/b"},{"url":"/c"},7]"#;
+        let found: Vec<_> = related_links(list).into_iter().collect();
+        let shown: Vec<_> =
+            found.iter().map(|(name, url): &(String, Span)| (name.as_str(), url.slice(list))).collect();
+        assert_eq!(shown, [("self", "\"/a\""), ("next", "\"/b\"")]);
+        assert!(related_links(r#"{"rel":"next","url":"/b"}"#).is_empty());
+    }
+
     #[test]
     fn names_are_sorted() {
         let tables = [

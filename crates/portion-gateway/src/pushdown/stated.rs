@@ -29,7 +29,8 @@ impl PagedCall {
         let found = FoundPage::find_primary(page, &argument.and_then(by_argument).unwrap_or_default())?.page;
         let (size, facts) = (found.items.len(), found.facts.with_link(page.next_link()));
         // A text with digits is a number by the name of its member only: else it is a cursor.
-        let is_text = matches!(&facts.next, NextPage::Value(json) if json.starts_with('"') && unescape(json).parse::<u64>().is_ok());
+        let is_digits = |json: &str| json.starts_with('"') && unescape(json).parse::<u64>().is_ok();
+        let is_text = matches!(&facts.next, NextPage::Value(json) if is_digits(json));
         let argument = facts.next_argument.or(argument.filter(|_| !is_text));
         let has_all = || facts.total.is_some_and(|total| total <= size) || facts.page_count == Some(1);
         if size == 0 || !facts.goes_on().unwrap_or_else(|| !has_all()) {
