@@ -21,7 +21,7 @@ static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
         r"-----BEGIN [A-Z\d ]{0,24}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-[^-]|--[^-]|---[^-]|----[^-]|-----[^E])*)",
     )
 });
-/// The lines of a private key of PuTTY.
+/// The lines of a private key of `PuTTY`.
 static PUTTY_KEY: LazyLock<Regex> =
     LazyLock::new(|| regex(r"Private-Lines: \d+\s+([A-Za-z\d+/=\s]+)\nPrivate"));
 /// A token with a known beginning. In a JSON Web Token, each of the first two parts is JSON in base64.

@@ -206,6 +206,11 @@ pub(crate) fn is_page_object(name: &str) -> bool {
     PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
 }
 
+/// Returns true for the name of a total, as words, that has no other meaning.
+pub(crate) fn is_total(name: &str) -> bool {
+    TOTAL_NAMES.binary_search(&name).is_ok()
+}
+
 /// Returns the links of a list of them, by their relations: `[{"relation": "next", "url": "…"}]`, as FHIR and HAL have it.
 pub(crate) fn related_links(list: &str) -> Vec<(String, Span)> {
     if !list.starts_with('[') || list.len() > MAX_LINKS_BYTES {
@@ -234,7 +239,7 @@ fn is_other_page(text: &str, member: &Member) -> bool {
 }
 
 /// Returns true for a member that only pages have: a total, a next page, an object about the page.
-pub(crate) fn is_page_fact(text: &str, member: &Member) -> bool {
+pub(super) fn is_page_fact(text: &str, member: &Member) -> bool {
     let name = words_of(text, member);
     let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
     let is_total = member.kind == JsonKind::Number && (is(TOTAL_NAMES) || is(AMBIGUOUS_TOTAL_NAMES));

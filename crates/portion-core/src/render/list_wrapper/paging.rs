@@ -15,7 +15,7 @@ use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::{
-    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_fact, is_page_object,
+    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object, is_total,
     related_links,
 };
 
@@ -96,7 +96,10 @@ pub(in crate::render) fn rewritten_members(
     let mut levels = rows.list.enclosing_objects.iter().flat_map(|level| &level.members);
     let is_paged = found.iter().any(|member| member.role.is_certain())
         || found.iter().any(|member| member.role != found[0].role);
-    let has_fact = levels.any(|member| is_page_fact(rows.text, member));
+    let has_fact = levels.any(|member| {
+        let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
+        member.kind == JsonKind::Number && is_total(&name)
+    });
     let mut edits: HashMap<(usize, usize), Vec<(Span, String)>> = HashMap::new();
     let is_page = |member: &PagingMember| match member.role {
         PageRole::Page => page.is_whole_list,
@@ -194,7 +197,7 @@ fn find_members(
         };
         members.unwrap_or_default().into_iter().map(place).collect::<Vec<_>>()
     };
-    if member.kind == JsonKind::Array {
+    if member.kind == JsonKind::Array && member.value.len() <= MAX_OBJECT_BYTES {
         for (relation, link) in related_links(rows.slice(member.value)) {
             let link = link.shifted_by(member.value.start as usize);
             if let Some(role) = PageRole::of(&relation, JsonKind::String) {
