@@ -219,9 +219,7 @@ pub(crate) fn states_page(headers: &HeaderMap) -> bool {
 /// Removes what headers state about a page of the API, of which another part is served.
 pub(crate) fn remove_page_facts(headers: &mut HeaderMap) {
     remove_headers(headers, is_page_header);
-    for relation in ["first", "prev", "last"] {
-        remove_links(headers, relation);
-    }
+    remove_links(headers, "last");
 }
 
 /// Removes the headers that describe other bytes.
