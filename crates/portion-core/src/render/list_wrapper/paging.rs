@@ -128,8 +128,12 @@ pub(in crate::render) fn leads_to_page(rows: OrderedList<'_>, member: &Member) -
 /// own page.
 pub(in crate::render) fn added_member(rows: OrderedList<'_>, page: &ServedPage<'_>) -> Option<String> {
     let place = page.place_of(PageRole::Next)?;
+    let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
+    // What follows reads the whole text, of which a page needs a part.
+    if !is_http && page.name_of_next().is_none() {
+        return None;
+    }
     let (name, form) = if rows.list.leaves_out_end(rows.text) {
-        let is_http = matches!(page.target.read_call, FollowUpCall::Http(_));
         ("@odata.nextLink", Some(LinkForm::Url).filter(|_| is_http)?)
     } else {
         (page.name_of_next()?, LinkForm::Cursor)
