@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from contextlib import contextmanager
+from urllib.parse import urljoin
 
 import pytest
 import requests
@@ -131,7 +132,7 @@ def rows(response, key):
 def walked(url, target, key):
     seen = []
     for _ in range(200):
-        response = get(url + target)
+        response = get(urljoin(url, target))
         assert response.status_code == 200, response.text
         seen += rows(response, key)
         if "next" not in response.links:

@@ -18,28 +18,26 @@ pub fn next_link(headers: &HeaderMap) -> Option<String> {
     values.into_iter().find_map(next_in).map(str::to_owned)
 }
 
-/// Removes the links with the relation `next`. Other links stay, each in a field of its own where one is removed.
+/// Removes the links with a relation. Other links stay, each in a field of its own where one is removed.
 ///
 /// ```
 /// use http::HeaderMap;
-/// use portion_net::link_header::remove_next_links;
+/// use portion_net::link_header::remove_links;
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert("link", "</items?page=1>; rel=first, </items?page=3>; rel=\"next\"".parse()?);
-/// remove_next_links(&mut headers);
+/// remove_links(&mut headers, "next");
 /// assert_eq!(headers["link"], "</items?page=1>; rel=first");
 /// # Ok::<(), http::header::InvalidHeaderValue>(())
 /// ```
-pub fn remove_next_links(headers: &mut HeaderMap) {
-    if next_link(headers).is_none() {
-        return;
-    }
+pub fn remove_links(headers: &mut HeaderMap, relation: &str) {
+    let is_meant = |field: &str| links(field).any(|link| has_relation(link.parameters, relation));
     let fields: Vec<HeaderValue> = headers.get_all(LINK).iter().cloned().collect();
     headers.remove(LINK);
     for field in fields {
         match field.to_str() {
-            Ok(text) if next_in(text).is_some() => {
-                for link in links(text).filter(|link| !has_relation(link.parameters, "next")) {
+            Ok(text) if is_meant(text) => {
+                for link in links(text).filter(|link| !has_relation(link.parameters, relation)) {
                     let value = format!("<{}>{}", link.target, link.parameters.trim_end());
                     headers.extend(HeaderValue::from_str(&value).ok().map(|value| (LINK, value)));
                 }

@@ -67,3 +67,17 @@ pub const AFTER_NAME: &str = "after";
 pub const AMBIGUOUS_TOTAL_NAME: &str = "count";
 /// Number of this page, besides the names of arguments for one.
 pub const PAGE_NUMBER_NAMES: &[&str] = &["current_page", "currentPage", "number"];
+/// Number of pages.
+pub const PAGE_COUNT_NAMES: &[&str] = &[
+    "pages",
+    "totalPages",
+    "total_pages",
+    "pageCount",
+    "page_count",
+    "lastPage",
+    "last_page",
+    "numPages",
+    "num_pages",
+    "nbPages",
+    "max_num_pages",
+];

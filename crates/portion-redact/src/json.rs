@@ -27,7 +27,10 @@ const MAX_PATH_STEPS: usize = 12;
 /// Maximum containers around one that is read a second time.
 const MAX_READ_DEPTH: usize = 16;
 /// Members of a Kubernetes secret, and of a list of such, that decide, and the result of a resource.
-const KIND_KEYS: [&str; 5] = ["kind", "items", "data", "stringData", RESULT_KEY];
+const KIND_KEYS: [&str; 13] =
+    ["kind", "items", "data", "stringData", RESULT_KEY, "kty", "d", "p", "q", "dp", "dq", "qi", "k"];
+/// Members of a JSON Web Key, an object with `kty`, that only a private or a shared one has.
+const KEY_PARTS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
 /// Name of the password in the attributes of a `random_password` of Terraform.
 const RESULT_KEY: &str = "result";
 
@@ -85,7 +88,7 @@ struct KeyFacts {
     is_short: bool,
     is_login: bool,
     is_linguistic: bool,
-    /// True for keys of Kubernetes manifests.
+    /// True for keys of Kubernetes manifests, and of JSON Web Keys.
     is_kind: bool,
     is_columns: bool,
     is_rows: bool,

@@ -21,13 +21,22 @@ static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
         r"-----BEGIN [A-Z\d ]{0,24}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-[^-]|--[^-]|---[^-]|----[^-]|-----[^E])*)",
     )
 });
+/// The lines of a private key of `PuTTY`.
+static PUTTY_KEY: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"Private-Lines: \d+\s+([A-Za-z\d+/=\s]+)\nPrivate"));
 /// A token with a known beginning. In a JSON Web Token, each of the first two parts is JSON in base64.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    let known = token_beginnings().filter(|(beginning, _)| !["eyJ", "PRIVATE KEY"].contains(beginning));
+    let known = token_beginnings()
+        .filter(|(beginning, _)| !["eyJ", "PRIVATE KEY", "Private-Lines"].contains(beginning));
     let known: Vec<_> = known
         .map(|(beginning, min)| format!("{}[A-Za-z0-9._~+/=-]{{{min},}}", beginning.replace('.', r"\.")))
         .collect();
-    regex(&format!(r"eyJ[\w-]{{6,}}\.[\w-]{{9,}}[\w.-]*|SK[[:xdigit:]]{{32}}(?-u:\b)|{}", known.join("|")))
+    let shapes =
+        r"(?:bot)?\d{8,10}:AA[\w-]{33}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,38}|pat\w{14}\.[[:xdigit:]]{64}";
+    regex(&format!(
+        r"eyJ[\w-]{{6,}}\.[\w-]{{9,}}[\w.-]*|SK[[:xdigit:]]{{32}}(?-u:\b)|{shapes}|{}",
+        known.join("|")
+    ))
 });
 /// Passwords of logins, in the first group, and tokens in place of a user, in the second one.
 static LOGINS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -50,7 +59,8 @@ static LOGINS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 
 /// Hides the secrets in a text.
 pub(super) fn redact(text: &str, found: &mut Findings) {
-    for key in PRIVATE_KEY.captures_iter(text).filter_map(|found| found.get(1)) {
+    let keys = [&PRIVATE_KEY, &PUTTY_KEY].into_iter().flat_map(|key| key.captures_iter(text));
+    for key in keys.filter_map(|found| found.get(1)) {
         let is_key = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
         let has_key = || key.as_str().split(|c| !is_key(c)).any(|run| run.len() >= MIN_KEY_BYTES);
         // Between the marks in source code is source code.
@@ -84,12 +94,15 @@ fn redact_token(text: &str, at: usize, token: &str, found: &mut Findings) {
     let beginnings = token_beginnings().map(|(beginning, _)| beginning);
     let beginning =
         beginnings.filter(|beginning| token.starts_with(beginning)).max_by_key(|known| known.len());
-    let beginning = beginning.unwrap_or("SK");
+    let beginning = beginning.unwrap_or(&token[..2]);
     let has_digit = token.contains(|c: char| c.is_ascii_digit());
     let has_shape = match beginning {
         // "Bearer authentication" is no token.
         "Bearer " | "bearer " => token.len() > 31 || has_digit || is_mixed(&token[7..]),
-        "sk-" | "npm_" | "hf_" | "hvs." => has_digit,
+        "hf_" => has_digit || is_mixed(&token[3..]),
+        // Names of services in a path of source code are no token.
+        "sk-" | "npm_" | "hvs." | "dapi" => has_digit,
+        _ if beginning.starts_with(['M', 'N', 'O']) => has_digit && is_mixed(token),
         _ => true,
     };
     if has_shape {

@@ -19,7 +19,8 @@ const MAX_READ_BYTES: usize = 512;
 /// Words that say that there is no value, what it has to be, or what became of it.
 const STATUS_WORDS: &str = "null none nil undefined true false n/a required optional missing invalid unset \
     hidden masked redacted filtered encrypted removed enabled disabled expired revoked blank absent unknown inherit include omit \
-    same-origin read write todo value match pending basic bearer latest changed unchanged rejected accepted updated rotated refreshed";
+    same-origin read write todo value match pending basic bearer latest changed unchanged rejected accepted updated rotated refreshed \
+    approved declined authorized denied granted captured voided yes";
 /// Short words that say so where a value has no quotes.
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
@@ -68,6 +69,8 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"^https?://[^@?=\s/#]*(?:/(?:[^@?=\s/#]{0,8}|[^@?=\s/#\d]{9,24}))*(?:#[^@?=\s]*)?$".to_owned(),
         // A type: `Option<String>`, `varchar(255)`, `string | null`.
         format!(r"^[&*?]*{}\s*(?:[(<\[|=].*|null|optional|required)?[,;?!]*$", any_word(TYPES)),
+        // A command with a file: `node scripts/token.js`.
+        r"^[a-z][\w-]* (?:\S+ )*[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}(?: |$)".to_owned(),
         // A version, or a range of versions: `0.5.0`, `^1.2`, `>=1.0,<2`, `9.0.2-alpine`.
         format!(
             r"^(?:(?:[\^~=<>!v ]*{version}(?:\.{version})+|[\^~=<>!v ]+(?:\d{{1,3}}|[x*]))(?:[-+][\w.\-+*]*)?[,| ]*)+$"
@@ -209,12 +212,23 @@ fn may_be_literal(name: &str, value: &str) -> bool {
     is_word && value.contains(|c: char| c.is_ascii_digit()) || is_password()
 }
 
-/// Returns true for a code that names something: the symbol of a coin, a pin of a chip, a postal code of India.
+/// Names of parts: `color/primary/500`, `spacing-12`.
+static PARTS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^[a-z]+(?:[/-][a-z]+)*(?:/[a-z]+|[/-]\d{1,3})$|^0x[[:xdigit:]]{40}$"));
+/// A number of a parcel of land.
+static PARCEL: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(?:-\d+){2,}$"));
+
+/// Returns true for a code that names something: the symbol or the contract of a coin, a part of a design, a cookie by its name, a pin
+/// of a chip, a parcel of land, a postal code of India.
 fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
     let digits = value.trim_start_matches(|c: char| c.is_ascii_uppercase());
     let letters = value.len() - digits.len();
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    kind == SecretKind::Token && digits.is_empty() && letters <= 5
+    let is_cookie_name =
+        || !value.contains(|c: char| c.is_ascii_digit() || "=;.+/".contains(c)) && value.len() <= 24;
+    kind == SecretKind::Token && (digits.is_empty() && letters <= 5 || PARTS.is_match(value))
+        || ["cookie", "cookies"].iter().any(|own| name.eq_ignore_ascii_case(own)) && is_cookie_name()
+        || name.eq_ignore_ascii_case("pin") && PARCEL.is_match(value)
         || name.eq_ignore_ascii_case("pin") && is_number && letters == 1 && digits.len() < 3
         || name.eq_ignore_ascii_case("pincode") && is_number && value.len() == 6
 }

@@ -8,19 +8,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
+use http::header::{HeaderValue, IF_RANGE, ORIGIN, RANGE, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, Uri};
 use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
-use portion_core::paging::{PagingArgument, PagingRole};
+use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{PageSource, PagedCall};
 use portion_gateway::session::ClientSession;
 use portion_net::forwarding::restrict_accept_encoding;
+use portion_net::link_header::{next_link, remove_links};
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::policy_source::EndpointTarget;
 
@@ -28,9 +29,11 @@ use crate::body::{Body, BoxError, full};
 use crate::controls::{SplitQuery, has_query};
 use crate::media_type::prefers_html;
 use crate::options::{CallerIdentity, ResponseTimeout, Shared};
-use crate::own_address::own_address;
+use crate::own_address::{own_address, own_origin};
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
-use crate::response::{RequestTarget, add_header, fault_response, portion_response};
+use crate::response::{
+    RequestTarget, add_header, fault_response, portion_response, remove_page_facts, states_page,
+};
 use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
 use received::Received;
@@ -47,6 +50,8 @@ pub(crate) struct Exchange<'a> {
     origin: Option<HeaderValue>,
     query: SplitQuery,
     target: RequestTarget,
+    /// Origin of the request, for links that are URLs.
+    own_origin: String,
     endpoint: Endpoint,
     caller: Caller,
     reuse_key: Option<ReuseKey>,
@@ -122,10 +127,14 @@ impl<'a> Exchange<'a> {
         let mut query = SplitQuery::new(sent_query, names, |parameter| {
             !is_paging_control(parameter) && is_owned(parameter)
         });
-        // A member that led to the next page of the API leads to the next reply.
-        query.translate(|name, value| {
-            let is_cursor = PagingRole::of(name) == Some(PagingRole::Cursor);
-            (is_cursor && shared.gateway.has_issued(&scope, value)).then(|| ("cursor", value.to_owned()))
+        // The API has this parameter, by which the client steps.
+        if query.has_only(&["limit"]) && shared.limit_endpoints.has(&route.endpoint_name) {
+            query =
+                SplitQuery::new(sent_query, names, |parameter| parameter == "limit" || is_owned(parameter));
+        }
+        // A member that led to the next page of the API leads to the next reply, whatever argument takes it.
+        query.translate(|_, value| {
+            shared.gateway.has_issued(&scope, value).then(|| ("cursor", value.to_owned()))
         });
         // A cursor may be of such a list, too.
         let is_unknown = method == Method::GET
@@ -168,7 +177,8 @@ impl<'a> Exchange<'a> {
             origin: head.headers.get(ORIGIN).cloned(),
             own_paging_arguments: paging_arguments(&route, &own_query),
             paging_arguments: paging_arguments(&route, &query.rest),
-            target: RequestTarget { path, rest: query.rest.clone() },
+            target: RequestTarget { path, rest: query.rest.clone(), ..RequestTarget::default() },
+            own_origin: own_origin(head),
             query,
             endpoint,
             caller,
@@ -200,6 +210,9 @@ impl<'a> Exchange<'a> {
         if let Some(cursor) = self.query.cursor().filter(is_ours) {
             let opened = gateway.open_cursor(self.caller.clone(), None, Some(cursor.to_owned())).await;
             let mut link = opened.upstream_link();
+            if opened.has_whole_links() {
+                self.target.origin.clone_from(&self.own_origin);
+            }
             let reply = match self.query.parse(&opened.caller().effective_policy.policy) {
                 _ if opened.endpoint().is_some_and(|of| !self.is_route_of(of)) => {
                     opened.refuse(Fault::cursor_invalid("it belongs to another path", Some(&self.endpoint)))
@@ -225,9 +238,11 @@ impl<'a> Exchange<'a> {
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
-        if self.position_control.is_some() || self.paging.is_some() {
+        if self.position_control.is_some() || self.paging.is_some() || request.fields.is_some() {
             request.limit = request.limit.or(self.own_page_size());
         }
+        // Pages that the client counts from 0 have other numbers.
+        self.target.page = request.page.filter(|_| self.has_unknown_paging && self.zero_based_key.is_none());
         self.begin_paging(&mut request);
         if let Some(key) = self.reuse_key.as_ref().filter(|_| !self.wants_fresh && request.cursor.is_none())
             && (self.position_control.is_none() || !gateway.may_lack_items(&self.caller, key, &request).await)
@@ -299,10 +314,21 @@ impl<'a> Exchange<'a> {
                 self.caller.rule.keep_own_page(&self.endpoint.name);
             }
         }
-        let Received { mut head, mut wire, payload } = match received {
+        let mut received = match received {
             Ok(received) => received,
             Err(response) => return *response,
         };
+        if let Some(own) = self.with_own_limit(&received.payload, &mut request).await {
+            received = own;
+        }
+        let Received { mut head, mut wire, payload } = received;
+        if next_link(&head.headers).is_some_and(|link| link.contains("://")) {
+            self.target.origin.clone_from(&self.own_origin);
+        }
+        // The API's page, unless another one is served.
+        let own_items = (states_page(&head.headers) && !request.is_continuation())
+            .then(|| PagedCall::item_count(&payload))
+            .flatten();
         self.shared.cursor_endpoints.record_cursors(&self.endpoint.name, &payload);
         // Controls apply to the result, not to an error or a redirect in its place.
         if payload.is_error || head.status.is_redirection() {
@@ -337,9 +363,12 @@ impl<'a> Exchange<'a> {
         match self.unless_cut(reply, received) {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
+                if is_query || own_items.is_none() || portion.served_count() != own_items {
+                    remove_page_facts(&mut head.headers);
+                }
                 if self.caller.paged_call.is_some() || is_query {
-                    // Links of the API lead to pages that this list has already, or to others than an answer's.
-                    head.headers.remove(LINK);
+                    // The link of the API leads to a page that this list has already, or to another than an answer's.
+                    remove_links(&mut head.headers, "next");
                 }
                 portion_response(&portion, self.metadata_style(), &self.target, Some(head))
             }

@@ -46,6 +46,7 @@ impl PortionLayer {
                 cors: CorsMemory::default(),
                 nested_portion: NestedPortion::default(),
                 cursor_endpoints: EndpointSet::default(),
+                limit_endpoints: EndpointSet::default(),
                 zero_based_endpoints: EndpointSet::default(),
             }),
         }

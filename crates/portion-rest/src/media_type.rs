@@ -110,9 +110,30 @@ pub(crate) fn set_utf8(headers: &mut HeaderMap) {
 const BODY_ADDRESS: &str = "/body";
 pub(crate) const TEXT_ADDRESS: &str = "/text";
 
+/// Bytes in which XML and HTML declare their encoding.
+const DECLARATION_BYTES: usize = 1024;
+
+/// Decodes a body as its media type says, or else, if it is no UTF-8, as its first line or its head declares: `<?xml encoding="…"?>`,
+/// `<meta charset="…">`. Returns the number of invalid sequences, too.
+pub(crate) fn decode_body(media_type: &str, body: &[u8]) -> (String, usize) {
+    let (text, invalid) = decode_as(&charset_of(media_type), body);
+    let head =
+        text.get(..text.floor_char_boundary(DECLARATION_BYTES)).unwrap_or_default().to_ascii_lowercase();
+    if invalid == 0
+        || media_type.to_ascii_lowercase().contains("charset=")
+        || !head.trim_start().starts_with('<')
+    {
+        return (text, invalid);
+    }
+    let declared = ["encoding=", "charset="].iter().find_map(|name| head.split_once(name));
+    let name = declared.map(|(_, rest)| rest.trim_start_matches(['"', '\'']));
+    let name = name.and_then(|rest| rest.split(['"', '\'', ' ', '>', '?', '/', ';']).next());
+    name.map_or((text, invalid), |charset| decode_as(charset, body))
+}
+
 /// Returns the payload of a response. Its text is decoded as its media type says. Invalid sequences are replaced, and counted.
 pub(crate) fn payload_of(body: &[u8], head: &Parts) -> Payload {
-    let (text, invalid) = decode_as(&charset_of(media_type(&head.headers)), body);
+    let (text, invalid) = decode_body(media_type(&head.headers), body);
     let is_text = BodyForm::of(&head.headers) != BodyForm::Json;
     let string = if is_text { None } else { text_of_string(&text) };
     let (text, lone_surrogate_count) = string.unwrap_or((text, 0));
@@ -233,7 +254,22 @@ mod tests {
 
 #[cfg(test)]
 mod payload_tests {
-    use super::text_of_string;
+    use super::{decode_body, text_of_string};
+
+    #[test]
+    fn a_document_is_decoded_as_it_declares() {
+        let check = |media_type: &str, head: &str, expect: &str| {
+            let body = [head.as_bytes(), b"caf\xe9"].concat();
+            assert_eq!(decode_body(media_type, &body).0, format!("{head}{expect}"), "{media_type} {head}");
+        };
+        check("application/xml", "<?xml version='1.0' encoding='ISO-8859-1'?>", "café");
+        check("text/html", "<head><META charset=\"windows-1251\">", "cafй");
+        check("text/html", "<meta content='text/html; charset=latin1'/>", "café");
+        check("text/xml; charset=utf-8", "<?xml encoding='ISO-8859-1'?>", "caf\u{fffd}");
+        check("text/csv", "encoding=latin1,", "caf\u{fffd}");
+        let valid = "<?xml encoding='ISO-8859-1'?>café";
+        assert_eq!(decode_body("application/xml", valid.as_bytes()).0, valid);
+    }
 
     #[test]
     fn a_string_is_read_as_its_text() {

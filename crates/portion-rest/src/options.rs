@@ -67,6 +67,8 @@ pub(crate) struct Shared {
     pub(crate) nested_portion: NestedPortion,
     /// Endpoints whose responses have cursors of the API: a `cursor` that the gateway did not issue is for the API.
     pub(crate) cursor_endpoints: EndpointSet,
+    /// Endpoints whose API has a parameter `limit`, as a response to it has shown.
+    pub(crate) limit_endpoints: EndpointSet,
     /// Endpoints, each with a caller, whose pages are counted from 0.
     pub(crate) zero_based_endpoints: EndpointSet,
 }

@@ -13,17 +13,21 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 /// its client used. Anyone else who writes these fields gets links that lead astray, but nobody else does: replies with links
 /// are not cached.
 pub(crate) fn own_address(head: &Parts) -> String {
-    let path = link_path(head.uri.path());
+    format!("{}{}", own_origin(head), link_path(head.uri.path()))
+}
+
+/// Returns the origin of a request; nothing if it names no host.
+pub(crate) fn own_origin(head: &Parts) -> String {
     let field = |name| {
         let value = head.headers.get(name)?.to_str().ok()?;
         value.split(',').next().map(str::trim)
     };
     let host = |text: &str| text.parse::<Authority>().ok().filter(|host| !host.as_str().contains('@'));
     let own = || head.uri.authority().cloned().or_else(|| field(HOST).and_then(host));
-    let Some(host) = field(FORWARDED_HOST).and_then(host).or_else(own) else { return path.into_owned() };
+    let Some(host) = field(FORWARDED_HOST).and_then(host).or_else(own) else { return String::new() };
     let scheme = field(FORWARDED_PROTO).and_then(|text| text.parse::<Scheme>().ok());
     let scheme = scheme.or_else(|| head.uri.scheme().cloned()).unwrap_or(Scheme::HTTP);
-    format!("{scheme}://{host}{path}")
+    format!("{scheme}://{host}")
 }
 
 #[cfg(test)]

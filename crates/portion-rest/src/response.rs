@@ -16,7 +16,7 @@ use portion_core::policy::MetadataStyle;
 use portion_core::render::{Portion, PortionKind, nested_notice_key};
 use portion_gateway::call::Fault;
 use portion_json::scan::quote;
-use portion_net::link_header::{next_link, remove_next_links};
+use portion_net::link_header::{next_link, remove_links};
 use portion_policy::query_string::decode_component;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -64,19 +64,23 @@ const DIGEST_HEADERS: [HeaderName; 6] = [
 ];
 
 /// Address of a request, to which links point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RequestTarget {
     /// Path, as received.
     pub(crate) path: String,
     /// Query without controls, as received.
     pub(crate) rest: String,
+    /// Origin of the request, where the links of the API are URLs; otherwise nothing.
+    pub(crate) origin: String,
+    /// Number of the requested page, as the client counts.
+    pub(crate) page: Option<u32>,
 }
 
 impl RequestTarget {
-    /// Returns the relative URL that continues at a cursor. The other parameters stay, for people and logs.
+    /// Returns the URL that continues at a cursor. The other parameters stay, for people and logs.
     fn url_at(&self, cursor: &str) -> String {
         let joined = if self.rest.is_empty() { "" } else { "&" };
-        format!("{}?{}{joined}cursor={cursor}", link_path(&self.path), self.rest)
+        format!("{}{}?{}{joined}cursor={cursor}", self.origin, link_path(&self.path), self.rest)
     }
 
     /// Returns true if a URL differs from the request only in what selects a page. A prefix of its path may be that of the API.
@@ -137,15 +141,20 @@ pub(crate) fn portion_response(
     if let Some(total) = portion.upstream_total() {
         add_header(headers, "x-portion-upstream-total", &total.to_string());
     }
+    if let Some(page) = target.page {
+        let next = portion.next_cursor().map(|_| page.saturating_add(1).to_string());
+        add_header(headers, "x-next-page", &next.unwrap_or_default());
+    }
     if !portion.stages().is_empty() {
         add_header(headers, "x-portion-stages", &portion.stage_names().join(","));
     }
     if let Some(next) = portion.next_cursor() {
         add_header(headers, "x-portion-next-cursor", next.as_str());
-        if let Ok(link) = HeaderValue::from_str(&format!("<{}>; rel=\"next\"", target.url_at(next.as_str())))
-        {
-            headers.append(LINK, link);
-        }
+        // Many clients read one field only.
+        let others = headers.get_all(LINK).iter().filter_map(|link| link.to_str().ok());
+        let own = format!("<{}>; rel=\"next\"", target.url_at(next.as_str()));
+        let links = std::iter::once(&*own).chain(others).collect::<Vec<_>>().join(", ");
+        add_header(headers, "link", &links);
     }
     if !written.has_notice {
         add_notice_header(headers, portion);
@@ -187,7 +196,7 @@ fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
     if portion.next_cursor().is_some()
         && let Some(next) = next_link(headers)
     {
-        remove_next_links(headers);
+        remove_links(headers, "next");
         add_header(headers, "x-portion-upstream-next", &next);
     }
     let given = headers.remove("x-total-count");
@@ -195,6 +204,22 @@ fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
     if let Some(given) = given.filter(|given| portion.total_count().is_none_or(|own| own as u64 != *given)) {
         add_header(headers, "x-portion-upstream-total", &given.to_string());
     }
+}
+
+/// Returns true for the name of a header with a fact about a page of the API: `X-Next-Page`, `X-WP-TotalPages`.
+fn is_page_header(name: &str) -> bool {
+    name.starts_with("x-") && (name.contains("page") || name.contains("pagination"))
+}
+
+/// Returns true if headers state facts about a page of the API.
+pub(crate) fn states_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(LINK) || headers.keys().any(|name| is_page_header(name.as_str()))
+}
+
+/// Removes what headers state about a page of the API, of which another part is served.
+pub(crate) fn remove_page_facts(headers: &mut HeaderMap) {
+    remove_headers(headers, is_page_header);
+    remove_links(headers, "last");
 }
 
 /// Removes the headers that describe other bytes.
@@ -324,7 +349,9 @@ mod tests {
 
     #[test]
     fn a_link_keeps_the_parameters_of_the_api() {
-        let url = |rest: &str| RequestTarget { path: "/b".into(), rest: rest.into() }.url_at("C");
+        let url = |rest: &str| {
+            RequestTarget { path: "/b".into(), rest: rest.into(), ..Default::default() }.url_at("C")
+        };
         assert_eq!(url(""), "/b?cursor=C");
         assert_eq!(url("a=1"), "/b?a=1&cursor=C");
     }

@@ -50,7 +50,7 @@ pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub use table_layouts::{ColumnArrays, RecordBlock, list_blocks, record_blocks};
 pub use upstream_page::UpstreamPage;
-pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object};
+pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object, is_total, related_links};
 
 use std::any::Any;
 use std::collections::HashMap;

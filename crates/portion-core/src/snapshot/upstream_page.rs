@@ -5,7 +5,9 @@
 //! known names near the list count, and only if they indicate that there is more; the items are never
 //! searched.
 
+use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_json::span::Span;
 use portion_text::names;
 
 use super::list::List;
@@ -66,6 +68,12 @@ const HAS_MORE_NAMES: &[&str] = &[
     "truncated",
 ];
 const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
+/// Names of booleans that may say the same, or that something else is done, and of members that only a last page has.
+const MAYBE_NO_MORE_NAMES: &[&str] =
+    &["complete", "completed", "done", "finished", "is complete", "is done", "is end", "is finished"];
+const END_NAMES: &[&str] = &["delta link", "next sync token", "odata delta link", "sync token"];
+/// Names of objects and lists with the links of a page, one of which leads to the next page.
+const LINK_OBJECT_NAMES: &[&str] = &["link", "links", "paging"];
 /// Names of members that lead to the next page: a cursor, a token, a URL, a number.
 const NEXT_NAMES: &[&str] = &[
     "after cursor",
@@ -78,6 +86,7 @@ const NEXT_NAMES: &[&str] = &[
     "last evaluated key",
     "more topics url",
     "next",
+    "next continuation token",
     "next cursor",
     "next href",
     "next link",
@@ -96,7 +105,7 @@ const NEXT_NAMES: &[&str] = &[
 /// maximum size.
 const PAGE_NUMBER_NAMES: &[&str] = &["current page", "page", "page index", "page no", "page number"];
 const PAGE_COUNT_NAMES: &[&str] =
-    &["last page", "nb pages", "num pages", "page count", "pages", "total pages"];
+    &["last page", "max num pages", "nb pages", "num pages", "page count", "pages", "total pages"];
 const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start at", "start index"];
 const LIMIT_NAMES: &[&str] =
     &["hits per page", "limit", "max results", "page limit", "page size", "per page", "rows", "top"];
@@ -116,6 +125,8 @@ const ODATA_START: &str = "\"@odata.";
 /// object.
 const MAX_DEPTH: usize = 6;
 const MAX_MEMBERS: usize = 64;
+/// Maximum bytes of a list of links.
+const MAX_LINKS_BYTES: usize = 4 << 10;
 /// Maximum characters shown of the value that leads to the next page.
 const MAX_SHOWN_CHARS: usize = 200;
 
@@ -165,7 +176,7 @@ impl PageRole {
         };
         Some(match kind {
             JsonKind::Bool if is(HAS_MORE_NAMES) => Self::HasNext,
-            JsonKind::Bool if is(NO_MORE_NAMES) => Self::IsLast,
+            JsonKind::Bool if is(NO_MORE_NAMES) || is(MAYBE_NO_MORE_NAMES) => Self::IsLast,
             JsonKind::Bool if name == "first" || name.starts_with("is first") => Self::IsFirst,
             JsonKind::Bool if name.starts_with("has prev") => Self::HasPrevious,
             JsonKind::Number if is(PAGE_COUNT_NAMES) => Self::PageCount,
@@ -193,6 +204,38 @@ impl PageRole {
 /// Returns true for the name, as words, of an object that holds paging information.
 pub(crate) fn is_page_object(name: &str) -> bool {
     PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
+}
+
+/// Returns true for the name of a total, as words, that has no other meaning.
+pub(crate) fn is_total(name: &str) -> bool {
+    TOTAL_NAMES.binary_search(&name).is_ok()
+}
+
+/// Returns the links of a list of them, by their relations: `[{"relation": "next", "url": "…"}]`, as FHIR and HAL have it.
+pub(crate) fn related_links(list: &str) -> Vec<(String, Span)> {
+    if !list.starts_with('[') || list.len() > MAX_LINKS_BYTES {
+        return Vec::new();
+    }
+    let link = |item: Span| {
+        let value = |names: [&str; 2]| {
+            let mut members = members(list, item);
+            members
+                .find(|member| names.contains(&&*unescape(member.key.slice(list))))
+                .map(|found| found.value)
+        };
+        let (relation, url) = (value(["relation", "rel"])?, value(["url", "href"])?);
+        Some((unescape(relation.slice(list)), url))
+    };
+    items(list, Span::new(0, list.len())).filter_map(link).collect()
+}
+
+/// Returns true for a page of other items beside the list: an object with a list of its own name, as `hits.hits` beside aggregations.
+fn is_other_page(text: &str, member: &Member) -> bool {
+    member.kind == JsonKind::Object
+        && is_page_object(&words_of(text, member))
+        && members(text, member.value).any(|inner| {
+            inner.key.slice(text) == member.key.slice(text) && inner.value.slice(text).starts_with('[')
+        })
 }
 
 /// Returns true for a member that only pages have: a total, a next page, an object about the page.
@@ -277,6 +320,44 @@ impl List {
         })
     }
 
+    /// Returns true if a member beside the list may say that the page is the last one, and none leads to the next page: what is
+    /// served of it cannot say that more follows.
+    pub fn says_end(&self, text: &str) -> bool {
+        let members = || {
+            let levels = self.enclosing_objects.iter().map(|level| (level.list_member, &level.members));
+            let beside = levels
+                .flat_map(|(own, members)| members.iter().enumerate().filter(move |(at, _)| *at != own));
+            beside.map(|(_, member)| member).take(4 * MAX_MEMBERS)
+        };
+        let inside = |member: &Member| {
+            let reads = member.kind == JsonKind::Object && is_page_object(&words_of(text, member));
+            let mut reader = JsonReader::resume(text, member.value.start as usize);
+            let object = if reads { ObjectIndex::parse(&mut reader).ok() } else { None };
+            object.filter(|object| object.len() <= MAX_MEMBERS).map(|object| object.listed)
+        };
+        let role = |member: &Member| PageRole::of(&words_of(text, member), member.kind);
+        let ends = |member: &Member| match role(member) {
+            Some(PageRole::IsLast) => member.value.slice(text) == "true",
+            Some(PageRole::HasNext) => member.value.slice(text) == "false",
+            _ => {
+                let name = words_of(text, member);
+                let has_links = || match member.kind {
+                    JsonKind::Object => true,
+                    _ => !related_links(member.value.slice(text)).is_empty(),
+                };
+                END_NAMES.contains(&&*name) || LINK_OBJECT_NAMES.contains(&&*name) && has_links()
+            }
+        };
+        let leads = |member: &Member| {
+            role(member) == Some(PageRole::Next)
+                || related_links(member.value.slice(text)).iter().any(|(relation, _)| relation == "next")
+        };
+        let all = |test: &dyn Fn(&Member) -> bool| {
+            members().any(|member| test(member) || inside(member).is_some_and(|inner| inner.iter().any(test)))
+        };
+        all(&ends) && !all(&leads)
+    }
+
     /// Returns the paging information in the objects around the list; `None` where it shows neither that
     /// there is more nor that this is the last page. `is_page`: true if the call shows that the list is a page.
     pub fn upstream_page(&self, text: &str, is_page: bool) -> Option<UpstreamPage> {
@@ -284,9 +365,11 @@ impl List {
         let mut path = Vec::new();
         for level in &self.enclosing_objects {
             let beside = level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member);
-            for (_, member) in beside.take(4 * MAX_MEMBERS) {
+            let beside = beside.map(|(_, member)| member).filter(|member| !is_other_page(text, member));
+            for member in beside.take(4 * MAX_MEMBERS) {
                 fields.read_member(text, member, &mut path, false);
             }
+            fields.read_after(text, &level.members);
             if let Some(inner) = level.members.get(level.list_member) {
                 path.push(unescape(inner.key.slice(text)));
             }
@@ -330,8 +413,17 @@ impl PageFields {
                     self.record_next(path, &key, value);
                 }
             }
-            JsonKind::Bool if is(HAS_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "true")),
+            // XML has texts only.
+            JsonKind::Bool | JsonKind::String if is(HAS_MORE_NAMES) => {
+                self.has_more = self.has_more.or_else(|| unescape(value).to_lowercase().parse().ok());
+            }
             JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
+            JsonKind::Array => {
+                let next = related_links(value).into_iter().find(|(relation, _)| relation == "next");
+                if let Some((_, url)) = next {
+                    self.record_next(path, &key, &unescape(url.slice(value)));
+                }
+            }
             JsonKind::String => {
                 let content = unescape(value);
                 // Some APIs write totals as strings.
@@ -352,6 +444,17 @@ impl PageFields {
             }
             JsonKind::Null => self.has_page_marker |= is(NEXT_NAMES) || name == "previous",
             _ => {}
+        }
+    }
+
+    /// Reads the cursors `after` and `before` beside the list. Where they are dates, they are those of a filter.
+    fn read_after(&mut self, text: &str, members: &[Member]) {
+        let named = |name: &str| members.iter().find(|member| unescape(member.key.slice(text)) == name);
+        if let (Some(after), Some(_)) = (named("after"), named("before")) {
+            let value = unescape(after.value.slice(text));
+            if after.kind == JsonKind::String && !value.is_empty() && !value.contains(['-', ':', '/', ' ']) {
+                self.record_next(&[], "after", &value);
+            }
         }
     }
 
@@ -443,6 +546,20 @@ impl PageFields {
 
 #[cfg(test)]
 mod tests {
+    use portion_json::span::Span;
+
+    use super::related_links;
+
+    #[test]
+    fn links_of_a_list_are_found_by_their_relations() {
+        let list = r#"[{"relation":"self","url":"/a"},{"rel":"next","href":"/b"},{"url":"/c"},7]"#;
+        let found: Vec<_> = related_links(list).into_iter().collect();
+        let shown: Vec<_> =
+            found.iter().map(|(name, url): &(String, Span)| (name.as_str(), url.slice(list))).collect();
+        assert_eq!(shown, [("self", "\"/a\""), ("next", "\"/b\"")]);
+        assert!(related_links(r#"{"rel":"next","url":"/b"}"#).is_empty());
+    }
+
     #[test]
     fn names_are_sorted() {
         let tables = [
@@ -451,6 +568,8 @@ mod tests {
             super::PAGE_OBJECT_NAMES,
             super::HAS_MORE_NAMES,
             super::NO_MORE_NAMES,
+            super::MAYBE_NO_MORE_NAMES,
+            super::END_NAMES,
             super::NEXT_NAMES,
             super::REMAINING_NAMES,
             super::PAGE_NUMBER_NAMES,

@@ -38,6 +38,7 @@ pub(super) fn counted_page(context: &RequestContext, snapshot: &Snapshot) -> Opt
     let ends = || {
         let is_fetched = caller.paged_call.as_ref().is_some_and(|call| !call.numbers_pages());
         (is_fetched || list.leaves_out_end(&main.text)) && !*is_long
+            || caller.paged_call.is_none() && list.says_end(&main.text)
     };
     let is_page = snapshot.paging().iter().any(is_asked) || is_posted || ends();
     let is_sized = || requested_count(snapshot.paging()).is_some_and(|limit| limit >= items as u64);

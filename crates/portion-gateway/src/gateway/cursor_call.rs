@@ -67,6 +67,12 @@ impl CursorCall<'_> {
         page.next_link().map(str::to_owned)
     }
 
+    /// Returns true if the transport named the upstream's next page by a whole URL.
+    pub fn has_whole_links(&self) -> bool {
+        let page = self.target.as_ref().ok().and_then(|(stored, _)| stored.snapshot.transport_page());
+        page.and_then(|page| page.next_link()).is_some_and(|link| link.contains("://"))
+    }
+
     /// Returns a fault as the reply, because the rest of the request is invalid. The record names the source of the
     /// snapshot if it is known, else the called endpoint.
     pub fn refuse(self, fault: Fault) -> Reply {

@@ -187,6 +187,7 @@ pub(super) fn payload_of(snapshot: &Snapshot) -> Payload {
         frame_bytes: snapshot.frame(),
         paging_arguments: snapshot.paging().into(),
         list_path: fetched_list_path(snapshot),
+        transport_page: snapshot.transport_page().cloned().map(Box::new),
         ..Payload::default()
     }
 }

@@ -9,7 +9,7 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::page_names::{
     AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES,
-    PAGE_NUMBER_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
+    PAGE_COUNT_NAMES, PAGE_NUMBER_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
 };
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 
@@ -41,6 +41,8 @@ pub(crate) struct PageFacts {
     pub next_argument: Option<&'static str>,
     /// Number of the page, or of the items before it, where it is selected by that.
     pub position: Option<u64>,
+    /// Number of pages.
+    pub page_count: Option<usize>,
 }
 
 impl PageFacts {
@@ -111,8 +113,12 @@ impl<'a> Root<'a> {
         let span = Span::new(start, reader.at());
         reader.expect_end().ok()?;
         let is_level = |name: &str| PAGE_OBJECTS.contains(&name) || ENVELOPES.contains(&name);
-        let inner = members.iter().filter(|(name, _)| is_level(name));
-        let inner = inner.map(|(_, value)| self::members(text, *value)).collect();
+        let levels_of = |members: &[(String, Span)]| {
+            let inner = members.iter().filter(|(name, value)| is_level(name) || counts_pages(text, *value));
+            inner.map(|(_, value)| self::members(text, *value)).collect::<Vec<_>>()
+        };
+        let mut inner = levels_of(&members);
+        inner.extend(inner.iter().flat_map(|members| levels_of(members)).collect::<Vec<_>>());
         Some(Self { text, span, members, inner })
     }
 
@@ -146,9 +152,11 @@ impl<'a> Root<'a> {
         found.map(|(name, value)| (*value, pointer(name).into()))
     }
 
-    /// Finds the only list of the object that holds the data of the result.
+    /// Finds the only list of the object that holds the data of the result, by its name or because it counts its pages.
     fn list_in_envelope(&self) -> Option<(Span, Arc<str>)> {
-        let (envelope, inside) = self.members.iter().find(|(name, _)| ENVELOPES.contains(&name.as_str()))?;
+        let named = self.members.iter().find(|(name, _)| ENVELOPES.contains(&name.as_str()));
+        let counted = || self.members.iter().find(|(_, value)| counts_pages(self.text, *value));
+        let (envelope, inside) = named.or_else(counted)?;
         let inside = members(self.text, *inside);
         let mut lists = inside.iter().filter(|(_, value)| is_list(self.text, *value));
         let (name, list) = lists.next().filter(|_| lists.next().is_none())?;
@@ -175,7 +183,7 @@ impl<'a> Root<'a> {
     /// Returns the usual name of the argument that takes the number in the member that leads to the next page.
     fn next_argument(&self, next: &NextPage) -> Option<&'static str> {
         let NextPage::Value(number) = next else { return None };
-        let leads = |json: &str| json == number && JsonKind::of_value(json) == JsonKind::Number;
+        let leads = |json: &str| json == number && parse_count(json).is_some();
         match self.named(NEXT_NAMES, leads)?.0 {
             "nextPage" | "next_page" => Some("page"),
             "nextOffset" | "next_offset" => Some("offset"),
@@ -248,7 +256,9 @@ impl PageFacts {
             _ => root.next_page(&pushdown.style),
         };
         let next_argument = root.next_argument(&next);
-        Self { total, has_more, next, next_argument, position: root.position(&pushdown.style) }
+        let page_count = root.named(PAGE_COUNT_NAMES, |value| parse_count(value).is_some());
+        let page_count = page_count.and_then(|(_, value)| parse_count(value.slice(text)));
+        Self { total, has_more, next, next_argument, position: root.position(&pushdown.style), page_count }
     }
 }
 
@@ -299,6 +309,14 @@ impl NextPage {
     }
 }
 
+/// Returns true for an object with the number of its pages.
+fn counts_pages(text: &str, object: Span) -> bool {
+    JsonKind::of_value(object.slice(text)) == JsonKind::Object
+        && members(text, object).iter().any(|(name, value)| {
+            PAGE_COUNT_NAMES.contains(&name.as_str()) && parse_count(value.slice(text)).is_some()
+        })
+}
+
 /// Returns the JSON Pointer of a member of the root.
 fn pointer(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
@@ -337,7 +355,10 @@ mod tests {
     fn check(text: &str, pushdown: &Pushdown, expect: Option<(usize, PageFacts)>) {
         // The position is that of the style, which these pages do not have.
         let read = |page: ListPage| {
-            (page.items.len(), PageFacts { position: None, next_argument: None, ..page.facts })
+            (
+                page.items.len(),
+                PageFacts { position: None, next_argument: None, page_count: None, ..page.facts },
+            )
         };
         let (found, expect) = (ListPage::parse(text, pushdown).map(read), expect);
         assert_eq!(found, expect, "{text}");

@@ -28,8 +28,11 @@ impl PagedCall {
     ) -> Option<(Self, bool)> {
         let found = FoundPage::find_primary(page, &argument.and_then(by_argument).unwrap_or_default())?.page;
         let (size, facts) = (found.items.len(), found.facts.with_link(page.next_link()));
-        let argument = facts.next_argument.or(argument);
-        let has_all = || facts.total.is_some_and(|total| total <= size);
+        // A text with digits is a number by the name of its member only: else it is a cursor.
+        let is_digits = |json: &str| json.starts_with('"') && unescape(json).parse::<u64>().is_ok();
+        let is_text = matches!(&facts.next, NextPage::Value(json) if is_digits(json));
+        let argument = facts.next_argument.or(argument.filter(|_| !is_text));
+        let has_all = || facts.total.is_some_and(|total| total <= size) || facts.page_count == Some(1);
         if size == 0 || !facts.goes_on().unwrap_or_else(|| !has_all()) {
             return None;
         }
@@ -49,8 +52,10 @@ impl PagedCall {
         }
         // What is needed is fetched, and nothing ahead.
         pushdown.max_fetch = size;
-        let is_proven = (next.is_some() || facts.position.is_some())
-            && (facts.goes_on().is_some() || facts.total.is_some());
+        let counts_pages = facts.page_count.is_some() && matches!(pushdown.style, PagingStyle::Page(..));
+        let is_proven = counts_pages
+            || (next.is_some() || facts.position.is_some())
+                && (facts.goes_on().is_some() || facts.total.is_some());
         let call = Self {
             tool: tool.to_owned(),
             arguments,

@@ -12,8 +12,8 @@ use super::super::pattern::is_in;
 use super::super::short_password::may_be_password;
 use super::super::value::{Form, is_secret_value};
 use super::{
-    JsonRedactor, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, RESULT_KEY, SecretKind,
-    is_secret_json,
+    JsonRedactor, KEY_PARTS, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, RESULT_KEY,
+    SecretKind, is_secret_json,
 };
 
 /// Maximum bytes of a quoted name.
@@ -41,12 +41,15 @@ impl JsonRedactor<'_, '_> {
         let pair = outer.or(own.as_ref());
         let kind = kept.iter().find(|member| self.decode_key(member.key) == "kind");
         let kind = kind.map_or("", |kind| kind.value.slice(self.text));
+        let is_web_key = kept.iter().any(|member| self.decode_key(member.key) == "kty");
         self.redact_table(kept);
         let mut done = self.open.last().map_or(0, |open| open.start as usize + 1);
         for member in kept {
             self.set_key(member);
-            let is_hidden =
-                self.is_hidden(member) || pair.is_some_and(|pair| self.is_pair_value(pair, member));
+            let is_key_part = is_web_key && KEY_PARTS.contains(&&*self.decode_key(member.key));
+            let is_hidden = is_key_part
+                || self.is_hidden(member)
+                || pair.is_some_and(|pair| self.is_pair_value(pair, member));
             let shape = self.kind_of(member.value);
             if is_hidden && !matches!(shape, JsonKind::String | JsonKind::Null) {
                 let span = self.span_with_comma(member, done);
@@ -127,9 +130,13 @@ impl JsonRedactor<'_, '_> {
         let KeyFacts { verdict, is_short, .. } = member.facts;
         let name = self.decode_key(member.key);
         let written = member.value.slice(self.text);
-        let is_of_pages = || {
-            let around = self.open.iter().rev().skip(1).find_map(|around| around.key);
-            around.is_some_and(|key| is_of_pages(&self.decode_key(key)))
+        let around = || self.open.iter().rev().skip(1).find_map(|around| around.key);
+        let is_of_pages = || around().is_some_and(|key| is_of_pages(&self.decode_key(key)));
+        // `pin` is a postal code in an address of India.
+        let is_postal_code = || {
+            name == "pin"
+                && written.trim_matches('"').len() == 6
+                && around().is_some_and(|key| self.decode_key(key).to_lowercase().ends_with("address"))
         };
         if verdict.is_named
             || verdict.may_end_path && self.matches_path(&name, 1)
@@ -145,6 +152,7 @@ impl JsonRedactor<'_, '_> {
         }
         verdict.is_secret
             && !(verdict.kind == SecretKind::Token && is_of_pages())
+            && !is_postal_code()
             && self.may_be_secret(member.value, &name, verdict.kind)
     }
 

@@ -228,7 +228,8 @@ proptest! {
         (prefix, rest) in select(&[
             ("ghp_", 36), ("github_pat_", 40), ("glpat-", 20), ("xoxb-", 30), ("sk-proj-", 40), ("sk_live_", 24), ("npm_", 36),
             ("pypi-AgEIcHlwaS5vcmc", 40), ("hf_", 34), ("AGE-SECRET-KEY-1", 58), ("https://hooks.slack.com/services/T0/B0/", 24),
-            ("Bearer ", 24), ("SG.", 66),
+            ("Bearer ", 24), ("SG.", 66), ("dapi", 32), ("glrt-", 20), ("sq0atp-", 22), ("pat-na1-", 36), ("ATBB", 32),
+            ("sntrys_", 80), ("tskey-auth-", 40), ("r8_", 37), ("pplx-", 48), ("sqp_", 40), ("CCIPAT_", 60),
         ][..]),
         seed in "[A-Z0-9]{70}",
         around in select(&["V", "see V.", "{\"a\":[\"V\"]}", "x V y\n", "a,b\nV,1\n"][..]),
@@ -247,6 +248,27 @@ proptest! {
         prop_assume!(!(secret.contains('%') || secret.contains('/') && is_port));
         check(&format!("connect to {scheme}://ann:{secret}@db.example:5432/app?x=1\n"), &secret);
     }
+}
+
+#[test]
+fn tokens_without_a_beginning_are_hidden_by_their_shape() {
+    let mixed = |len: usize| "aK9dQ2mfT7aZ4rWx".repeat(5)[..len].to_owned();
+    let hex = "5f4dcc3b5aa765d6".repeat(4);
+    for token in [
+        format!("1234567890:AA{}", mixed(33)),
+        format!("MTk4{}.{}.{}", mixed(22), mixed(6), mixed(27)),
+        format!("pat{}.{hex}", mixed(14)),
+        format!("hf_{}", "aKxdQymfTzaZurWx".repeat(3).split_at(34).0),
+    ] {
+        check(&format!("the bot uses {token} now"), &token);
+        check(&format!("{{\"a\":[\"{token}\"]}}"), &token);
+    }
+    check(&format!("https://api.telegram.org/bot1234567890:AA{}/getMe", mixed(33)), &mixed(33));
+    let lines = format!("{}\n{}", mixed(64), mixed(64));
+    check(&format!("PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 2\n{lines}\nPrivate-MAC: {hex}"), &lines);
+    let key = serde_json::json!({ "kty": "RSA", "kid": "k1", "n": mixed(60), "e": "AQAB", "d": mixed(43) });
+    let shown = shown(&key.to_string());
+    assert!(shown.contains(&mixed(60)) && shown.contains("\"d\":\"[redacted]\""), "{shown}");
 }
 
 #[test]

@@ -105,6 +105,35 @@ impl Exchange<'_> {
         }
     }
 
+    /// Returns the response to the request with its `limit`, if that is a parameter of the API: fewer items came than the client
+    /// asked for, and more come with it. `before`: the response without it.
+    pub(super) async fn with_own_limit(
+        &mut self,
+        before: &Payload,
+        request: &mut Request,
+    ) -> Option<Received> {
+        let limit = request.limit.filter(|_| self.has_unknown_paging && self.position_control.is_none())?;
+        let is_control = self.shared.options.control_names.listed("limit") == Some("limit");
+        if !is_control || before.is_error || request.selects_from_whole() {
+            return None;
+        }
+        let count = PagedCall::item_count(before).filter(|count| (1..limit as usize).contains(count))?;
+        let rest = [self.target.rest.as_str(), &format!("limit={limit}")].join("&");
+        let rest = rest.trim_start_matches('&').to_owned();
+        let arguments = base_arguments(&self.target.path, &rest);
+        let mut own = self.read(self.pages.as_ref()?.send(&arguments).await.ok()?).await.ok()?;
+        PagedCall::item_count(&own.payload).filter(|own| *own > count)?;
+        self.shared.limit_endpoints.insert(self.endpoint.name.clone());
+        self.target.rest = rest;
+        self.reuse_key = None;
+        own.payload.paging_arguments = Arc::clone(&self.own_paging_arguments);
+        let plain = Request { limit: None, ..request.clone() };
+        if plain.is_plain() {
+            *request = plain;
+        }
+        Some(own)
+    }
+
     /// Returns the response to the client's own query, if the reply is a fault that a parameter of the API explains: a result
     /// without a list is one of the API's pages, and a parameter that changes the list is the API's. `before`: the response to the
     /// query without controls.

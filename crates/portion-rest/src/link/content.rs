@@ -7,7 +7,8 @@ use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::page_names::{NEXT_NAMES, TOTAL_NAMES};
-use portion_text::encoding::{charset_of, decode_as};
+
+use crate::media_type::decode_body;
 
 /// Media types of text that do not begin with `text/`.
 const TEXT_TYPES: [&str; 8] =
@@ -46,7 +47,7 @@ impl Content {
             || media.contains("svg");
         let is_undeclared = matches!(media.as_str(), "" | "application/octet-stream" | "binary/octet-stream");
         if is_declared_text || (is_undeclared && is_text(&body)) {
-            let (text, replaced) = decode_as(&charset_of(&value), &body);
+            let (text, replaced) = decode_body(&value, &body);
             return Self::Text(text, replaced);
         }
         Self::Binary(if media.is_empty() { "application/octet-stream".to_owned() } else { media }, body)

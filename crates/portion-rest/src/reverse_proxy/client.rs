@@ -28,6 +28,7 @@ use super::upgrade::UnaskedProtocol;
 use super::{forwarded, location, upgrade};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::options::ResponseTimeout;
+use crate::own_address::own_origin;
 use crate::response::{fault_response, timeout_fault};
 use http_body::Body as HttpBody;
 use tower_service::Service;
@@ -83,6 +84,7 @@ impl ReverseProxy {
         let protocol = upgrade::protocol(request.headers()).filter(|_| request.version() != Version::HTTP_10);
         let client_side = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let (mut head, body) = request.into_parts();
+        let origin = own_origin(&head);
         // The host in the URI, which HTTP/2 has, counts and was checked. `Host` beside it is ignored.
         let host_field = head.headers.remove(HOST);
         let host = host_of(&head.uri).or(host_field);
@@ -118,7 +120,7 @@ impl ReverseProxy {
         };
         let upstream_side = switched.is_some().then(|| hyper::upgrade::on(&mut response));
         remove_hop_by_hop(response.headers_mut());
-        location::rewrite_addresses(response.headers_mut(), &self.target, &requested);
+        location::rewrite_addresses(response.headers_mut(), &self.target, &requested, &origin);
         if let (Some(client_side), Some(upstream_side), Some(protocol)) =
             (client_side, upstream_side, switched)
         {

@@ -8,8 +8,14 @@ use portion_net::uri_reference::{has_dot_segment, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use thiserror::Error;
 
-/// Rewrites the addresses in a response to a request for `requested`, a URL of the upstream.
-pub(super) fn rewrite_addresses(headers: &mut HeaderMap, target: &UpstreamTarget, requested: &Uri) {
+/// Rewrites the addresses in a response to a request for `requested`, a URL of the upstream. `origin`: that of this proxy, for
+/// links that were URLs: many clients resolve none.
+pub(super) fn rewrite_addresses(
+    headers: &mut HeaderMap,
+    target: &UpstreamTarget,
+    requested: &Uri,
+    origin: &str,
+) {
     for name in [LOCATION, CONTENT_LOCATION] {
         rewrite_field(headers, &name, |value| client_address(target, requested, value));
     }
@@ -18,7 +24,11 @@ pub(super) fn rewrite_addresses(headers: &mut HeaderMap, target: &UpstreamTarget
         client_address(target, requested, address).map(|address| format!("{before}{address}{after}"))
     });
     rewrite_field(headers, &LINK, |value| {
-        Some(edit_targets(value, |address| client_address(target, requested, address)))
+        Some(edit_targets(value, |address| {
+            let found = client_address(target, requested, address)?;
+            let is_whole = address.contains("://") && found.starts_with('/');
+            Some(if is_whole { format!("{origin}{found}") } else { found })
+        }))
     });
 }
 
@@ -224,21 +234,24 @@ mod tests {
             "<https://api.example/v1/a?page=2>; rel=next, < /v1/c >; rel=up, <?x=1>, <//other.example>",
         );
         add(LINK, "no link");
-        rewrite_addresses(&mut headers, &target, &requested);
+        rewrite_addresses(&mut headers, &target, &requested, "http://own.example");
         let locations: Vec<_> = headers.get_all(LOCATION).iter().collect();
         assert_eq!(locations, ["https://other.example/", "/c"]);
         let links: Vec<_> = headers.get_all(LINK).iter().collect();
-        assert_eq!(links, ["</a?page=2>; rel=next, < /c >; rel=up, <?x=1>, <//other.example>", "no link"]);
+        assert_eq!(
+            links,
+            ["<http://own.example/a?page=2>; rel=next, < /c >; rel=up, <?x=1>, <//other.example>", "no link"]
+        );
         assert_eq!(
             (&headers[CONTENT_LOCATION], &headers[REFRESH]),
             (&HeaderValue::from_static("/a.json"), &HeaderValue::from_static("5; URL = \"/c\""),)
         );
         let accented = HeaderValue::from_bytes("/v1/caf\u{e9}".as_bytes()).expect("a value");
         headers.insert(LOCATION, accented);
-        rewrite_addresses(&mut headers, &target, &requested);
+        rewrite_addresses(&mut headers, &target, &requested, "http://own.example");
         assert_eq!(headers[LOCATION].as_bytes(), "/caf\u{e9}".as_bytes());
         headers.insert(REFRESH, HeaderValue::from_static("5"));
-        rewrite_addresses(&mut headers, &target, &requested);
+        rewrite_addresses(&mut headers, &target, &requested, "http://own.example");
         assert_eq!(headers[REFRESH], "5");
     }
 }

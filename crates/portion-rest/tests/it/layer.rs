@@ -239,7 +239,9 @@ async fn a_shaped_response_describes_its_own_bytes() {
         (&shaped["x-own"], &shaped["cache-control"]),
         (&"kept".parse().expect("a value"), &"private, no-store".parse().expect("a value"))
     );
-    assert_eq!(shaped.get_all("link").iter().count(), 2);
+    // Many clients read one field.
+    let links: Vec<_> = shaped.get_all("link").iter().filter_map(|link| link.to_str().ok()).collect();
+    assert!(links.len() == 1 && links[0].ends_with(", </docs>; rel=\"help\""), "{links:?}");
     assert!(shaped["access-control-expose-headers"].to_str().expect("text").contains("Link"));
     let notice = parse(shaped["x-portion-notice"].as_bytes());
     assert_eq!(notice["totalCount"], 500);
@@ -661,7 +663,7 @@ async fn a_reply_has_one_next_page() {
     assert_eq!((&meta["upstreamNext"], &meta["upstreamTotal"]), (&json!("/a?page=2"), &json!(9999)));
     let given = links(&first);
     assert_eq!(given.iter().filter(|link| link.contains("next")).count(), 1, "{given:?}");
-    assert!(given[0].contains("first") && given[1].contains("cursor="), "{given:?}");
+    assert!(given[0].contains("first") && given[0].contains("cursor="), "{given:?}");
     assert_eq!(
         (&first["x-portion-upstream-next"], &first["x-total-count"]),
         (&"/a?page=2".parse().expect("a value"), &"500".parse().expect("a value"))

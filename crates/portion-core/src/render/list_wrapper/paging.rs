@@ -14,7 +14,10 @@ use crate::paging::PagingRole;
 use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
-use crate::snapshot::{List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object};
+use crate::snapshot::{
+    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object, is_total,
+    related_links,
+};
 
 /// Largest object, in bytes, that is searched for such members.
 const MAX_OBJECT_BYTES: usize = 8 << 10;
@@ -41,6 +44,8 @@ pub(in crate::render) struct ServedPage<'a> {
     size: u64,
     /// Number of items of the upstream's list, if it is known.
     total: Option<u64>,
+    /// Number of items of the payload.
+    fetched: u64,
     /// Number of items of the payload after the served ones.
     rest: u64,
     /// True if a further reply continues the list.
@@ -88,10 +93,19 @@ pub(in crate::render) fn rewritten_members(
             find_members(rows, member, (depth, at), 0, &mut found);
         }
     }
+    let mut levels = rows.list.enclosing_objects.iter().flat_map(|level| &level.members);
     let is_paged = found.iter().any(|member| member.role.is_certain())
         || found.iter().any(|member| member.role != found[0].role);
+    let has_fact = levels.any(|member| {
+        let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
+        member.kind == JsonKind::Number && is_total(&name)
+    });
     let mut edits: HashMap<(usize, usize), Vec<(Span, String)>> = HashMap::new();
-    let is_page = |member: &PagingMember| page.is_whole_list && member.role == PageRole::Page;
+    let is_page = |member: &PagingMember| match member.role {
+        PageRole::Page => page.is_whole_list,
+        PageRole::IsLast => has_fact,
+        _ => false,
+    };
     for member in found.iter().filter(|member| is_paged || member.is_inside || is_page(member)) {
         edits.entry(member.place).or_default().extend(page.edits_of(rows, member, &found));
     }
@@ -183,6 +197,15 @@ fn find_members(
         };
         members.unwrap_or_default().into_iter().map(place).collect::<Vec<_>>()
     };
+    if member.kind == JsonKind::Array && member.value.len() <= MAX_OBJECT_BYTES {
+        for (relation, link) in related_links(rows.slice(member.value)) {
+            let link = link.shifted_by(member.value.start as usize);
+            if let Some(role) = PageRole::of(&relation, JsonKind::String) {
+                let (name, links) = (relation, vec![link]);
+                found.push(PagingMember { role, name, place, value: link, links, is_inside: true });
+            }
+        }
+    }
     if let Some(role) = role {
         let names_link = |inner: &&Member| LINK_NAMES.contains(&&*unescape(rows.slice(inner.key)));
         let links: Vec<Span> = inner().iter().filter(names_link).map(|link| link.value).collect();
@@ -219,6 +242,7 @@ impl<'a> ServedPage<'a> {
             served: served as u64,
             size: size as u64,
             total: fetched.and_then(UpstreamList::total_count).map(|total| total as u64),
+            fetched: len as u64,
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
             is_whole_list: fetched.is_some(),
@@ -294,7 +318,11 @@ impl<'a> ServedPage<'a> {
             // A page of the upstream keeps its number while it is served in parts.
             _ if !self.is_whole_list => return None,
             PageRole::Page => self.page_number(rows, all),
-            PageRole::PageCount => self.total?.div_ceil(self.size.max(1)),
+            // Without a total, the pages of the upstream have at most as many items as were fetched.
+            PageRole::PageCount => {
+                let most = || number.saturating_mul(self.fetched);
+                self.total.unwrap_or_else(most).div_ceil(self.size.max(1))
+            }
             PageRole::End if self.total.is_some_and(|total| number <= total) => self.first + self.served,
             PageRole::Limit => self.size,
             PageRole::Remaining => self.total?.saturating_sub(self.first + self.served),

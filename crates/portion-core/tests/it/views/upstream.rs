@@ -462,3 +462,19 @@ fn the_next_page_is_redacted() {
         assert!(shown.contains("bookings") && !shown.contains("hunter2"), "{shown}");
     }
 }
+
+#[test]
+fn a_page_says_in_many_ways_that_there_are_more() {
+    check(
+        r#"{"total":500,"link":[{"relation":"self","url":"/a"},{"relation":"next","url":"/b"}],"entry":[$]}"#,
+        "",
+        "500 link: /b",
+    );
+    let listed = r#"{"IsTruncated":"true","NextContinuationToken":"t1","Contents":[$]}"#;
+    check(listed, "", "- NextContinuationToken: t1");
+    check(r#"{"IsTruncated":"TRUE","Contents":[$]}"#, "", "- the upstream has more; change the arguments");
+    check(r#"{"after":"t3_abc","before":null,"children":[$]}"#, "", "- after: t3_abc");
+    // The dates of a filter, and the total of other items.
+    check(r#"{"after":"2024-01-01","before":"2024-02-01","rows":[$]}"#, "", "- -");
+    check(r#"{"hits":{"total":{"value":900},"hits":[]},"by_day":{"buckets":[$]}}"#, "", "- -");
+}
