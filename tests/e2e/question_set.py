@@ -91,7 +91,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "What percentage of the institutions with medical degrees runs a hospital?",
+        "What percentage of the institutions with medical degrees runs a hospital, to one decimal?",
         "SELECT ROUND(100.0 * COUNT(*) FILTER (WHERE offers.hospital) / COUNT(*), 1) AS pct FROM items WHERE offers.medical",
         lambda d: [
             {"pct": round(100 * mean(s["offers"]["hospital"] is True for s in d["schools"] if s["offers"]["medical"]), 1)}
@@ -110,7 +110,7 @@ SCHOOLS = [
     ),
     sql(
         "schools",
-        "How many web addresses have each scheme, such as https?",
+        "How many home pages (urls.home) have an address with a scheme, such as https? Give each scheme and its number.",
         "SELECT SPLIT_PART(urls.home, '://', 1) AS scheme, COUNT(*) AS n FROM items WHERE urls.home LIKE '%://%' GROUP BY 1 ORDER BY 2 DESC",
         lambda d: counted((s["urls"]["home"].split("://")[0] for s in d["schools"] if "://" in (s["urls"]["home"] or "")), "scheme", "n"),
     ),
@@ -208,7 +208,7 @@ BOOKINGS = [
     ),
     sql(
         "bookings",
-        "How much commission is due per month in the second quarter?",
+        "How much commission is due per month of arrival in the second quarter? Give the months as 2026-04, too.",
         "SELECT strftime('%Y-%m', arrivalDate) AS month, SUM(financial.commission) AS due FROM items "
         "WHERE arrivalDate BETWEEN '2026-04-01' AND '2026-06-30' GROUP BY month ORDER BY month",
         lambda d: sorted(
@@ -258,7 +258,7 @@ BOOKINGS = [
     ),
     sql(
         "bookings+listings",
-        "Which bookings with pets are in listings that allow none? How many per listing?",
+        "How many bookings with pets are in each listing that allows none? Give the names of the listings, too.",
         "SELECT items.listingName, COUNT(*) AS n FROM items JOIN other ON other.listing_id = items.listingMapId "
         "WHERE guest.pets > 0 AND other.pets = 'no' GROUP BY 1 ORDER BY 2 DESC, 1",
         lambda d: counted(
@@ -285,7 +285,7 @@ TRANSACTIONS = [
     first("transactions", "How many transactions are in the statement?", lambda d: [f'"rows":{len(d["transactions"])}']),
     sql(
         "transactions",
-        "How much was spent per category in CHF?",
+        "What is the sum of the amounts in CHF per category? Give the categories, too.",
         "SELECT category, ROUND(SUM(amount), 2) AS total FROM items WHERE currency = 'CHF' GROUP BY category ORDER BY total DESC",
         lambda d: [
             {**row, "total": round(row["total"], 2)}
@@ -472,7 +472,7 @@ INCIDENTS = [
     ),
     sql(
         "incidents",
-        "How many incidents began on each day of the week, counted from 0 (Sunday)?",
+        "How many incidents began on each day of the week? Give the number of the day, from 0 (Sunday), and that of incidents.",
         "SELECT EXTRACT(DOW FROM startedAt) AS dow, COUNT(*) AS n FROM items GROUP BY dow ORDER BY dow",
         lambda d: sorted(
             counted((time(i["startedAt"]).isoweekday() % 7 for i in d["incidents"]), "dow", "n"), key=lambda row: row["dow"]
@@ -540,7 +540,7 @@ EVENTS = [
 LOG = [
     sql(
         "log",
-        "How many warnings, errors and fatal errors are there?",
+        "How many entries have the level WARNING, ERROR and FATAL? Give the levels, too.",
         "SELECT level, COUNT(*) AS n FROM entries WHERE level IS NOT NULL GROUP BY level ORDER BY n DESC, level",
         lambda d: counted(
             (level for _, _, _, level, _ in entries(d["log"]) if level in ("WARNING", "ERROR", "FATAL")), "level", "n"
@@ -548,7 +548,7 @@ LOG = [
     ),
     sql(
         "log",
-        "Which five errors are most frequent?",
+        "Which three errors are most frequent, by their words before the first digit or quote? Give each with its number.",
         r"SELECT REGEXP_EXTRACT(text, 'ERROR:  ([a-z ]+)') AS error, COUNT(*) AS n FROM entries WHERE level = 'ERROR' "
         "GROUP BY 1 ORDER BY n DESC, 1 LIMIT 3",
         lambda d: counted(
@@ -563,14 +563,14 @@ LOG = [
     ),
     find(
         "log",
-        "Which role was refused for a wrong password or missing entry?",
+        "Which roles were refused for a wrong password or missing entry? Give them as role@database.",
         "/FATAL:  no pg_hba|authentication failed/",
         lambda d: ["app@library", "nobody@school"],
         limit=2,
     ),
     sql(
         "log",
-        "When was the database interrupted, and what followed within a second?",
+        "What are the message that the database was interrupted and the one behind it?",
         "SELECT time, SUBSTR(text, 1, 130) AS text FROM entries WHERE time >= (SELECT MIN(time) FROM entries WHERE text LIKE "
         "'%database system was interrupted%') ORDER BY number LIMIT 2",
         lambda d: ["was interrupted", "automatic recovery in progress"],

@@ -66,7 +66,7 @@ DEVICES = [
     ),
     sql(
         "devices",
-        "Which device in the kitchen has the lowest battery, and how much?",
+        "Which device in the area kitchen has the lowest battery, and how much? The first by entity, if several have it.",
         "SELECT entity, battery FROM items WHERE area = 'kitchen' ORDER BY battery, entity LIMIT 1",
         lambda d: [
             value

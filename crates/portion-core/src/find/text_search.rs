@@ -112,11 +112,17 @@ pub(super) fn match_items(
     byte: bool,
 ) -> Vec<String> {
     let prose = matches!(index.chunker.kind(), TextKind::Prose | TextKind::Markdown);
+    let is_log = index.chunker.kind() == TextKind::Log;
     let mut shown: Vec<MatchExcerpt> = Vec::new();
     for found in &places.ranges {
         let heads =
             !matches!(around, ContextSize::Lines(_)) && is_heading_match(text, found, places.match_count);
-        let around = if heads { ContextSize::Extended } else { around };
+        let around = match around {
+            _ if heads => ContextSize::Extended,
+            // The line below may be that of another entry.
+            ContextSize::NextLine if is_log && !is_continued(text, found.end) => ContextSize::MatchOnly,
+            around => around,
+        };
         let mut next = match_excerpt(text, found, around, prose);
         match shown.last_mut() {
             // A match in lines that are already shown extends them by its context, up to the limit.
@@ -144,6 +150,12 @@ pub(super) fn match_items(
         }
     }
     shown.iter().map(|shown| match_item(text, index, shown, place, byte)).collect()
+}
+
+/// Returns true if the line below an offset is indented, as the lines of an entry below its first one are.
+fn is_continued(text: &str, at: usize) -> bool {
+    let line = LineRange::at(text, at).range;
+    text.get(line.end..).is_some_and(|rest| rest.trim_start_matches(['\r', '\n']).starts_with([' ', '\t']))
 }
 
 /// Writes a result item for a passage with a match.
