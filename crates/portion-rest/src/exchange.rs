@@ -155,16 +155,11 @@ impl<'a> Exchange<'a> {
         caller.received_at = Instant::now();
         caller.argument_names = query.names();
         let own_query = own_query.map_or_else(|| sent_query.to_owned(), |own| own.rest);
-        let is_safe = matches!(method, Method::GET | Method::HEAD);
-        let endpoint = Endpoint {
-            name: route.endpoint_name.clone(),
-            kind: EndpointKind::Tool,
-            read_only: is_safe,
-            idempotent: is_safe || matches!(method, Method::PUT | Method::DELETE),
-        };
+        let endpoint = endpoint_of(&route, &method);
         let variant = variant_of(&head.headers);
-        let reuse_key = (is_safe && is_authenticated && !has_body && !forbids_keeping(&head.headers))
-            .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
+        let reuse_key =
+            (endpoint.read_only && is_authenticated && !has_body && !forbids_keeping(&head.headers))
+                .then(|| ReuseKey::new(&endpoint, &format!("{path}?{}{variant}", query.canonical_rest())));
         let position_control = POSITION_CONTROLS
             .into_iter()
             .find(|name| is_unknown && query.has_control(name) && control_names.listed(name) == Some(*name));
@@ -398,6 +393,17 @@ impl<'a> Exchange<'a> {
 
     fn metadata_style(&self) -> portion_core::policy::MetadataStyle {
         self.caller.effective_policy.policy.render_options.metadata_style
+    }
+}
+
+/// Returns the endpoint of a request with this method.
+fn endpoint_of(route: &ResolvedRoute<'_>, method: &Method) -> Endpoint {
+    let is_safe = matches!(*method, Method::GET | Method::HEAD);
+    Endpoint {
+        name: route.endpoint_name.clone(),
+        kind: EndpointKind::Tool,
+        read_only: is_safe,
+        idempotent: is_safe || matches!(*method, Method::PUT | Method::DELETE),
     }
 }
 
