@@ -411,6 +411,28 @@ def test_s2_a_page_that_is_cut_counts_the_pages_that_are_served(tmp_path, count,
         check(by_page(ask, "data", lambda page: page["page"] < page["total_pages"]), "id", count)
 
 
+@pytest.mark.parametrize("count", [430, 450])
+@pytest.mark.parametrize("options", [[], ["--lean"]], ids=["default", "lean"])
+def test_s2_a_page_of_long_items_is_whole_even_if_it_is_the_short_last_one(count, options):
+    with Dialects(count, "A text that takes much room. " * 100) as api, proxied(api, *options) as url:
+        seen, number = [], 0
+        while number * 100 < count:
+            number += 1
+            seen += rows(get(f"{url}/pages", per_page=100, page=number)["data"])
+        check(seen, "id", count)
+
+
+@TEXTS
+@pytest.mark.parametrize("size", [{}, {"per_page": 100}], ids=str)
+def test_s2_the_first_page_needs_no_number_with_lean(text, size):
+    with Dialects(450, text) as api, proxied(api, "--lean") as url:
+        page = get(f"{url}/pages", **size)
+        seen = rows(page["data"])
+        for number in range(2, page["total_pages"] + 1):
+            seen += rows(get(f"{url}/pages", page=number, **size)["data"])
+        check(seen, "id", 450)
+
+
 @TEXTS
 def test_s2_pages_of_hal_are_read_by_links_and_by_numbers(text):
     with Dialects(450, text) as api, proxied(api) as url:

@@ -4,19 +4,25 @@ use std::fmt::Write as _;
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
+use portion_json::containers::{items, members};
+use portion_json::scan::unescape;
+use portion_json::span::Span;
 use portion_text::display::counted;
 use portion_text::names::closest_name;
 
-use crate::cell::ValueKinds;
-use crate::column::ColumnDef;
+use crate::cell::{Cell, ValueKinds};
+use crate::column::{ColumnDef, Redaction};
 use crate::error::{QueryError, quote_identifier, written_name};
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::sql_query::JoinedResult;
-use crate::table::VirtualTable;
+use crate::table::{OpenTable, VirtualTable};
+use crate::table_rows::HINT_ROWS;
 use crate::{catalogue, dialect};
 
 /// Largest number of bytes of an outline: about 200 tokens.
 const MAX_BYTES: usize = 640;
+/// Levels of lists in lists that are named.
+const MAX_NESTED_LISTS: usize = 3;
 /// Largest number of tables that are named.
 const MAX_TABLES: usize = 8;
 
@@ -81,7 +87,46 @@ pub fn outline_tables(
     if tables.len() > shown {
         let _ = write!(text, "; {} more: SHOW TABLES", tables.len() - shown);
     }
+    let main = tables.first().and_then(|table| table.open(&deadline));
+    for (list, members) in main.into_iter().flat_map(|main| nested_lists(&main)) {
+        let outlined = format!("; items('*/{list}')({})", members.join(", "));
+        if text.len() + outlined.len() <= MAX_BYTES {
+            text.push_str(&outlined);
+        }
+    }
     (!text.is_empty()).then_some(text)
+}
+
+/// Returns the names of the lists of objects in the records of a table, the outer ones first, with the names of the members of
+/// their first objects.
+pub(crate) fn nested_lists(table: &OpenTable) -> Vec<(String, Vec<String>)> {
+    let mut lists = Vec::new();
+    for (at, column) in table.columns().iter().enumerate() {
+        if !column.kinds.intersects(ValueKinds::ARRAY) || column.redaction != Redaction::Unredacted {
+            continue;
+        }
+        let first = table.find_in_column(at, HINT_ROWS, |cell| match cell {
+            Cell::Text(json) if json.len() > "[]".len() => Some(json.into_owned()),
+            _ => None,
+        });
+        if let (Some(json), Some(name)) = (first, column.name.rsplit('.').next()) {
+            add_lists(&json, Span::new(0, json.len()), (name, MAX_NESTED_LISTS), &mut lists);
+        }
+    }
+    lists
+}
+
+/// Adds a list of objects, and those in its first object, down to a depth.
+fn add_lists(json: &str, list: Span, (name, depth): (&str, usize), lists: &mut Vec<(String, Vec<String>)>) {
+    let first = items(json, list).next().unwrap_or_default();
+    let inside: Vec<(String, Span)> =
+        members(json, first).map(|member| (unescape(member.key.slice(json)), member.value)).collect();
+    if inside.is_empty() || name.contains('\'') || lists.iter().any(|(known, _)| known == name) {
+        return;
+    }
+    lists.push((name.to_owned(), inside.iter().map(|(name, _)| name.clone()).collect()));
+    let deeper = inside.iter().filter(|(_, value)| depth > 0 && value.slice(json).starts_with('['));
+    deeper.for_each(|(name, value)| add_lists(json, *value, (name, depth - 1), lists));
 }
 
 /// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column. `words`: those of the

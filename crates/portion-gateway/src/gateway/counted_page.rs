@@ -24,7 +24,12 @@ pub(super) fn counted_page(context: &RequestContext, snapshot: &Snapshot) -> Opt
     let (policy, items) = (&caller.effective_policy.policy, list.len());
     let is_posted = endpoint.as_ref().is_some_and(|endpoint| !endpoint.read_only)
         && list.upstream_page(&main.text, false).is_some();
-    if items <= policy.default_page_size && !is_posted {
+    // A short page of long items may be the last one of a loop by number.
+    let is_numbered = |argument: &PagingArgument| {
+        matches!(argument.role(), Some(PagingRole::Page | PagingRole::Offset)) && argument.is_given()
+    };
+    let may_be_last = snapshot.paging().iter().any(is_numbered);
+    if items <= policy.default_page_size && !is_posted && !may_be_last {
         return None;
     }
     // Tokens are counted only if something else says that it may be a page.

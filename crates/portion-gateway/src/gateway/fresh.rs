@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_core::cursor::{Position, SnapshotId};
 use portion_core::payload::Payload;
-use portion_core::policy::{FirstRows, MetadataMode};
+use portion_core::policy::MetadataMode;
 use portion_core::snapshot::{Snapshot, Structure};
 use portion_core::view::{Request, View};
 
@@ -264,11 +264,8 @@ impl Gateway {
         request: &Request,
         (fetch, mut need): (Option<&Fetch>, Need),
     ) -> Result<(Arc<RenderJob>, RenderOutcome), Fault> {
-        let policy = &context.caller.effective_policy;
-        let may_be_page = fetch.is_none()
-            && matches!(context.caller.read_call, ReadCall::Http(_))
-            && request.is_plain()
-            && policy.policy.first_rows == FirstRows::Page;
+        let may_be_page =
+            fetch.is_none() && matches!(context.caller.read_call, ReadCall::Http(_)) && request.is_plain();
         loop {
             let snapshot = self.capture_fresh(context, payload).await?;
             let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };

@@ -1,9 +1,6 @@
 //! Converts errors of SQLite to query errors with suggestions.
 
 use portion_core::redact::is_redacted_field;
-use portion_json::containers::{items, members};
-use portion_json::scan::unescape;
-use portion_json::span::Span;
 use portion_text::names::closest_name;
 use rusqlite::{Error, ErrorCode};
 
@@ -11,11 +8,10 @@ use super::connection::allowed_functions;
 use super::hints;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
-use crate::cell::{Cell, ValueKinds};
+use crate::cell::ValueKinds;
 use crate::error::{QueryError, TableColumns, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
-use crate::outline::missing_name;
-use crate::table_rows::HINT_ROWS;
+use crate::outline::{missing_name, nested_lists};
 
 /// Converts an error of SQLite.
 pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
@@ -98,17 +94,9 @@ fn array_around(name: &str, catalogue: &Catalogue) -> Option<String> {
 
 /// Returns the name of the lists in records whose elements have a member with this name.
 fn list_with(name: &str, catalogue: &Catalogue) -> Option<String> {
-    let has_member = |cell: Cell<'_>| {
-        let Cell::Text(json) = cell else { return None };
-        let first = items(&json, Span::new(0, json.len())).next()?;
-        members(&json, first).find(|member| unescape(member.key.slice(&json)) == name).map(|_| ())
-    };
-    catalogue.tables.iter().filter_map(|table| table.opened()).find_map(|rows| {
-        let columns = rows.columns().iter().enumerate();
-        let mut arrays = columns.filter(|(_, column)| column.kinds.intersects(ValueKinds::ARRAY));
-        let (_, column) = arrays.find(|(at, _)| rows.find_in_column(*at, HINT_ROWS, has_member).is_some())?;
-        column.name.rsplit('.').next().filter(|list| !list.contains('\'')).map(str::to_owned)
-    })
+    let mut lists =
+        catalogue.tables.iter().filter_map(|table| table.opened()).flat_map(|rows| nested_lists(rows));
+    lists.find(|(_, members)| members.iter().any(|member| member == name)).map(|(list, _)| list)
 }
 
 /// Returns true if a name, with or without its table, is that of a redacted field: if its values were not
