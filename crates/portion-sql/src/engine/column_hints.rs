@@ -17,6 +17,7 @@ use crate::{dialect, functions};
 
 /// Maximum texts that are looked at for a date, and characters of an example.
 const MAX_SAMPLES: usize = 51;
+const MAX_EXAMPLE_CHARS: usize = 30;
 /// Fewest rows of a table with a row of totals, and the part by which a total may differ, which is rounded.
 const MIN_TOTAL_ROWS: usize = 6;
 const TOTAL_TOLERANCE: f64 = 1e-6;
@@ -25,7 +26,6 @@ const MAX_MEMBERS: usize = 3;
 /// Most units of the numbers of a column, and characters of one.
 const MAX_UNITS: usize = 4;
 const MAX_UNIT_CHARS: usize = 12;
-const MAX_EXAMPLE_CHARS: usize = 30;
 
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
 /// that were read as others.
