@@ -541,7 +541,7 @@ LOG = [
     sql(
         "log",
         "How many entries have the level WARNING, ERROR and FATAL? Give the levels, too.",
-        "SELECT level, COUNT(*) AS n FROM entries WHERE level IS NOT NULL GROUP BY level ORDER BY n DESC, level",
+        "SELECT level, COUNT(*) AS n FROM entries WHERE level IN ('WARNING', 'ERROR', 'FATAL') GROUP BY level ORDER BY n DESC, level",
         lambda d: counted(
             (level for _, _, _, level, _ in entries(d["log"]) if level in ("WARNING", "ERROR", "FATAL")), "level", "n"
         ),

@@ -114,11 +114,11 @@ def is_equal(given, wanted):
     return given == wanted
 
 
-def flat(row, prefix=""):
-    """Members of a record with dotted names: a table's columns."""
+def flat(row):
+    """Members of a record by the last parts of their names, by which a statement may ask for them."""
     found = {}
     for name, value in row.items():
-        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+        found |= flat(value) if isinstance(value, dict) else {name.rpartition(".")[2]: value}
     return found
 
 

@@ -88,16 +88,8 @@ impl<'a> Exchange<'a> {
     pub(crate) fn new(shared: &'a Shared, head: &http::request::Parts) -> Self {
         let (method, path) = (head.method.clone(), head.uri.path().to_owned());
         let route = shared.options.routes.resolve(&method, &path);
-        let rule = shared.gateway.rules().rule_for(EndpointTarget {
-            upstream: shared.options.upstream.as_deref(),
-            kind: EndpointKind::Tool,
-            name: &route.endpoint_name,
-        });
-        let identified = head.extensions.get::<CallerIdentity>().copied();
-        let CallerIdentity { scope, is_authenticated } =
-            identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
-        let mut caller =
-            Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
+        let (mut caller, is_authenticated) = caller_of(shared, head, &route);
+        let scope = caller.scope;
         let takes_controls = takes_controls(&caller, &method, &route);
         // What a body asks for is in neither the key of a result nor the request for a further page.
         let has_body = has_body(head);
@@ -147,12 +139,9 @@ impl<'a> Exchange<'a> {
         let own_query = paging.as_ref().map(|paging| {
             SplitQuery::new(sent_query, names, |parameter| paging.is_own(parameter) || is_owned(parameter))
         });
-        caller.owns_scope = is_authenticated;
         caller.query_tool = control_names.query().filter(|_| takes_controls).map(Arc::from);
         let policy = &caller.effective_policy.policy;
         let reduced_limit = paging.as_ref().and_then(|paging| paging.translate(&mut query, policy));
-        caller.upstream.clone_from(&shared.options.upstream);
-        caller.received_at = Instant::now();
         caller.argument_names = query.names();
         let own_query = own_query.map_or_else(|| sent_query.to_owned(), |own| own.rest);
         let endpoint = endpoint_of(&route, &method);
@@ -405,6 +394,23 @@ fn endpoint_of(route: &ResolvedRoute<'_>, method: &Method) -> Endpoint {
         read_only: is_safe,
         idempotent: is_safe || matches!(*method, Method::PUT | Method::DELETE),
     }
+}
+
+/// Returns the caller of a request, and true if it is authenticated.
+fn caller_of(shared: &Shared, head: &http::request::Parts, route: &ResolvedRoute) -> (Caller, bool) {
+    let rule = shared.gateway.rules().rule_for(EndpointTarget {
+        upstream: shared.options.upstream.as_deref(),
+        kind: EndpointKind::Tool,
+        name: &route.endpoint_name,
+    });
+    let identified = head.extensions.get::<CallerIdentity>().copied();
+    let CallerIdentity { scope, is_authenticated } =
+        identified.unwrap_or_else(|| (shared.options.identify)(&head.headers));
+    let mut caller = Caller::new(scope, session_of(scope, &head.headers), rule).over_http(&own_address(head));
+    caller.owns_scope = is_authenticated;
+    caller.upstream.clone_from(&shared.options.upstream);
+    caller.received_at = Instant::now();
+    (caller, is_authenticated)
 }
 
 /// Returns the session of a request, which is named after its client.

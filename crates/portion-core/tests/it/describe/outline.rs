@@ -26,9 +26,12 @@ fn lists_are_described_and_other_members_counted() {
 
 #[test]
 fn each_of_several_texts_is_described() {
-    let log: String =
-        (0..90).map(|i| format!("2024-01-01 10:00:{:02} ERROR job {i} failed\\n", i % 60)).collect();
-    let lines: String = (0..90).map(|i| format!("warning: unused variable x{i}\\n")).collect();
+    let log: String = (0..90)
+        .map(|i| format!("2024-01-01 10:00:{:02} ERROR job {i} failed\\n", i % 60))
+        .collect::<Vec<_>>()
+        .concat();
+    let lines: String =
+        (0..90).map(|i| format!("warning: unused variable x{i}\\n")).collect::<Vec<_>>().concat();
     let text = format!(r#"{{"stdout":"{lines}","stderr":"{log}","exit_code":1}}"#);
     let described = outline(&text, ALL);
     assert!(described["stdout"].is_object() && described["stderr"].is_object(), "{described:?}");
