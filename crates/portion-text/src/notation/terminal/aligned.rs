@@ -24,8 +24,9 @@ pub(super) fn is_header(line: &str) -> bool {
             && !word.ends_with(['.', ':'])
     };
     // Tabs separate values themselves.
+    let has_tab = || line.contains('\t');
     let mut words = line.split_whitespace();
-    !line.contains('\t') && line.trim().contains("  ") && words.clone().count() > 1 && words.all(is_name)
+    line.trim().contains("  ") && words.clone().count() > 1 && words.all(is_name) && !has_tab()
         || is_in_capitals(line)
 }
 
