@@ -102,7 +102,8 @@ pub struct SearchResult {
     /// In text: `{"path"?,"name"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`. Lines count from 1, `path` is
     /// present if there are several texts, and `byte` if the line was cut. In a list, one object per
     /// record: `{"path","in"?,"text"?,"item"?,"within"?}`, where `in` is the field and `within` is the nested
-    /// object in the record that contains it. In other JSON, one object per value: `{"path","text","item"?}`.
+    /// object in the record that contains it. In other JSON, one object per value: `{"path","text","item"?,"of"?}`, where `of`
+    /// has the identity fields of the records around that of the value, the outermost first.
     /// For a member name: `{"path","in"?,"text" or "holds","count"?}`.
     pub items_json: String,
     /// Number of matches, listed or not: lines, records, values or names.
