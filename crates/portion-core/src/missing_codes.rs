@@ -32,7 +32,7 @@ pub struct MissingCode {
     pub except: Option<String>,
 }
 
-/// What stands between the meaning of a code and the word of columns in which it is a value.
+/// Separator of the meaning of a code and the word in the names of columns in which it is a value.
 const EXCEPT: &str = " except ";
 
 /// An entry that is not a code.

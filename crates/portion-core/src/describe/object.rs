@@ -53,8 +53,10 @@ pub(super) fn describe(
 ) -> Map<String, Value> {
     let lists = main_lists(text, members.span);
     let mut facts = describe_lists(text, members.span, &lists, counter, tokens, preferences);
-    let left = tokens.saturating_sub(counter.count(&Value::Object(facts.clone()).to_string()));
-    facts.extend(describe_texts(text, members, counter, left, preferences));
+    let left = |facts: &Map<String, Value>| {
+        tokens.saturating_sub(counter.count(&Value::Object(facts.clone()).to_string()))
+    };
+    facts.extend(describe_texts(text, members, counter, left(&facts), preferences));
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
     let parts = |members: &ObjectIndex, prefix: &str| {
@@ -76,11 +78,9 @@ pub(super) fn describe(
     // What is in the described lists needs no sizes.
     let first_step =
         |pattern: &String| pattern.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
-    let steps = facts.keys().map(first_step);
-    let described: Vec<String> = steps.collect();
+    let described: Vec<String> = facts.keys().map(first_step).collect();
     order.retain(|at| !described.iter().any(|step| is_path_within(&lines[*at].0, step)));
-    let left = tokens.saturating_sub(counter.count(&Value::Object(facts.clone()).to_string()));
-    facts.extend(fit_to_budget(&lines, counter, left, order.into_iter()));
+    facts.extend(fit_to_budget(&lines, counter, left(&facts), order.into_iter()));
     facts
 }
 
@@ -175,12 +175,12 @@ fn outline_members(
         let name = unescape(member.key.slice(text));
         if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
     };
-    let mut largest: Vec<_> =
-        members.listed.iter().filter(|member| member.value.len() >= MIN_MEMBER_BYTES).collect();
-    let is_noise = |strip: &StripRule, member: &Member| {
-        strip.strips_member(&path(member), member.value.len(), text.len())
+    let is_described = |member: &&Member| {
+        let size = member.value.len();
+        let is_noise = |strip: &StripRule| strip.strips_member(&path(member), size, text.len());
+        size >= MIN_MEMBER_BYTES && !strip.is_some_and(is_noise)
     };
-    largest.retain(|member| strip.is_none_or(|strip| !is_noise(strip, member)));
+    let mut largest: Vec<&Member> = members.listed.iter().filter(is_described).collect();
     largest.sort_by_key(|member| std::cmp::Reverse(member.value.len()));
     let outlines = largest.into_iter().take(MAX_MEMBERS).map(|member| {
         let value = member.value.slice(text);

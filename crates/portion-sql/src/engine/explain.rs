@@ -61,14 +61,12 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
         },
         _ => message,
     };
-    if let Some(array) =
-        missing_name(&message, "no such column: ").and_then(|name| array_around(name, catalogue))
-    {
-        hint = Some(hints::array_hint(catalogue, Some(&array)));
-    } else if let Some(name) = missing_name(&message, "no such column: ")
-        && let Some(list) = list_with(name, catalogue)
-    {
-        hint = Some(format!("{name} is a column of items('*/{list}')"));
+    if let Some(name) = missing_name(&message, "no such column: ") {
+        if let Some(array) = array_around(name, catalogue) {
+            hint = Some(hints::array_hint(catalogue, Some(&array)));
+        } else if let Some(list) = list_with(name, catalogue) {
+            hint = Some(format!("{name} is a column of items('*/{list}')"));
+        }
     }
     if message.starts_with("no such table: table_") && catalogue.unlisted_table_count > 0 {
         hint = Some(hints::unlisted_tables(catalogue));
