@@ -412,15 +412,14 @@ impl CatalogueBuilder {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
                 let rows = header_row(text, list);
                 let schemas = rows.as_ref().map(|rows| rows.schemas.clone()).unwrap_or_default();
-                if let Some(rows) = rows {
-                    let source = NamedRowsSource { text: text.clone(), span: list.span, rows };
-                    let items = self.add_table("items", source);
-                    self.add_alias(name.clone(), items);
-                } else {
-                    let items =
-                        self.add_table("items", ListSource { text: text.clone(), list: Arc::clone(list) });
-                    self.add_alias(name.clone(), items);
-                }
+                let source = text.clone();
+                let items = match rows {
+                    Some(rows) => {
+                        self.add_table("items", NamedRowsSource { text: source, span: list.span, rows })
+                    }
+                    None => self.add_table("items", ListSource { text: source, list: Arc::clone(list) }),
+                };
+                self.add_alias(name.clone(), items);
                 let mut siblings = sibling_arrays(text, list);
                 siblings.retain(|array| !schemas.contains(&array.span));
                 self.name_lists(name.as_deref().unwrap_or_default(), list.span, &siblings);
