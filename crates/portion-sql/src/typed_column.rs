@@ -6,8 +6,8 @@ use portion_core::snapshot::Slice;
 
 use crate::cell::Cell;
 
-/// Largest number of distinct texts that are kept once each, with a number for each row.
-const MAX_DISTINCT: usize = 1 << 16;
+/// Code of NULL among those of distinct texts, and so the largest number of texts that are kept once each.
+const NULL_CODE: u16 = u16::MAX;
 /// Integers beyond are not exact as 64-bit floats.
 const MAX_EXACT: u64 = 1 << 53;
 
@@ -161,13 +161,13 @@ impl ColumnBuilder {
 
     /// Keeps equal texts once, if there are few distinct ones.
     fn distinct_texts(&mut self) -> Option<Values> {
-        let max = MAX_DISTINCT.min(self.values.len() / 4);
+        let max = usize::from(NULL_CODE).min(self.values.len() / 4);
         let mut numbers: HashMap<&str, u16> = HashMap::new();
         let mut texts = Vec::new();
         let mut codes = Vec::with_capacity(self.values.len());
         for value in &self.values {
             let Value::Text(place) = value else {
-                codes.push(u16::MAX);
+                codes.push(NULL_CODE);
                 continue;
             };
             let next = texts.len();
@@ -262,6 +262,19 @@ mod tests {
 
     use super::ColumnBuilder;
     use crate::cell::Cell;
+
+    #[test]
+    fn null_is_no_text_however_many_there_are() {
+        for count in [u16::MAX - 1, u16::MAX] {
+            let mut builder = ColumnBuilder::new(Slice::new(String::new()), 0);
+            let texts: Vec<String> = (0..=count).map(|n| n.to_string()).collect();
+            let mut rows = texts.iter().cycle().take(4 * texts.len());
+            assert!(rows.all(|text| builder.push(&Cell::text(text))) && builder.push(&Cell::Null));
+            let column = builder.finish();
+            assert_eq!(column.value(4 * texts.len()), Cell::Null, "{count}");
+            assert_eq!(column.value(texts.len() - 1), Cell::text(&texts[texts.len() - 1]), "{count}");
+        }
+    }
 
     #[test]
     fn values_keep_their_class() {
