@@ -26,6 +26,8 @@ pub(crate) struct ColumnDef {
     pub(crate) is_record: bool,
     /// True if its texts are cells without types, whose plain numbers are numbers as they are written.
     pub(crate) is_cell: bool,
+    /// True if plain numbers among its texts have fractions.
+    pub(crate) has_fractions: bool,
     /// True if fractions of its cells end in zeros, which the number itself does not have.
     pub(crate) has_padded_fractions: bool,
     /// True if its rows read texts as numbers themselves.
@@ -116,6 +118,7 @@ impl ColumnDef {
             is_hidden: false,
             is_record: false,
             is_cell: false,
+            has_fractions: false,
             has_padded_fractions: false,
             is_written: false,
             is_computed: false,
@@ -135,6 +138,7 @@ impl ColumnDef {
         }
         self.has_codes = learner.has_codes();
         self.has_number_codes = learner.has_number_codes();
+        self.has_fractions = learner.has_fractions();
         self
     }
 
@@ -176,6 +180,11 @@ impl ColumnDef {
     pub(crate) fn has_written_numbers(&self) -> bool {
         let are_texts = self.form.is_numeric() && self.kinds.intersects(ValueKinds::TEXT) && !self.is_cell;
         self.is_written || are_texts || self.has_padded_fractions
+    }
+
+    /// Returns true if the texts of its numbers are others than SQL writes for them: `$2.50`, `15.50`, `true`.
+    pub(crate) fn has_other_texts(&self) -> bool {
+        self.has_written_numbers() && (self.form != ColumnForm::Number || self.has_fractions)
     }
 
     /// Returns true if all values are booleans, as they are written or as texts.

@@ -11,6 +11,7 @@
 //! | `table_rows`, `column`, `cell` | the interface of all tables: rows, column definitions, values and their kinds |
 //! | `table` | a table of a view: its rows, its decoded columns and its indexes, each on first use |
 //! | `typed_column` | the values of a column in compact arrays |
+//! | `spellings` | the numbers of a column as they are written |
 //! | `fields` | the table of all columns |
 //! | `records` | JSON lists: their columns, learnt in one pass, and the cells of a row |
 //! | `redaction` | columns with redacted values |
@@ -59,6 +60,7 @@ mod query_result;
 mod records;
 mod redaction;
 mod row_selection;
+mod spellings;
 mod sql_query;
 mod table;
 mod table_rows;

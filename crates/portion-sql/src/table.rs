@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use portion_core::missing_codes::MissingCodes;
 use portion_json::scan::quote;
-use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
-use crate::index::{ColumnIndex, IndexLookup, NumberCodes, sorted_rows};
+use crate::index::{ColumnIndex, NumberCodes, sorted_rows};
 use crate::limits::QueryDeadline;
 use crate::redaction;
+use crate::spellings::{Spelling, Spellings};
 use crate::table_rows::{ColumnSet, RowBuffer, RowSource, TableRows, should_stop_at};
 use crate::typed_column::{ColumnBuilder, TypedColumn};
 
@@ -90,6 +90,7 @@ struct Kept {
     indexes: HashMap<(usize, Comparison), Arc<ColumnIndex>>,
     orders: HashMap<(usize, bool), Arc<[u32]>>,
     codes: HashMap<usize, Arc<NumberCodes>>,
+    spellings: HashMap<usize, Arc<Spellings>>,
     bytes: usize,
 }
 
@@ -271,8 +272,8 @@ impl OpenTable {
         Some(value)
     }
 
-    /// Returns the text as it is written of a row whose value in a column is a number; if the row is not known, of those with the
-    /// number, if all of them are written alike.
+    /// Returns the text as it is written of a row whose value in a column is a number, as JSON; if the row is not known, of those
+    /// with the number, if all of them are written alike.
     pub(crate) fn written_json(
         &self,
         column: usize,
@@ -280,38 +281,47 @@ impl OpenTable {
         row: Option<usize>,
         deadline: &QueryDeadline,
     ) -> Option<String> {
-        let value = match number {
-            Cell::Integer(n) => ValueRef::Integer(*n),
-            Cell::Real(n) => ValueRef::Real(*n),
-            Cell::Text(_) | Cell::Null => return None,
-        };
-        let found = match row.and_then(|row| u32::try_from(row).ok()) {
-            Some(row) => vec![row],
-            None => match self.index(column, Comparison::Binary, deadline)?.lookup(value) {
-                IndexLookup::Rows(found) => found,
-                IndexLookup::Unknown => return None,
-            },
-        };
-        let mut row = self.rows.new_row(ColumnSet::of(column));
-        let mut written: Option<String> = None;
-        for at in found.into_iter().take(MAX_COMPARED_SPELLINGS) {
-            self.rows.read_row(at as usize, &mut row);
-            let typed = self.columns.get(column)?.typed(self.rows.cell(&row, column));
-            let is_equal = match (&typed, number) {
-                (Cell::Integer(a), Cell::Integer(b)) => a == b,
-                (Cell::Real(a), Cell::Real(b)) => a.total_cmp(b).is_eq(),
-                _ => false,
-            };
-            match self.rows.written_cell(&row, column) {
-                _ if !is_equal => {}
-                Cell::Text(text) if written.as_deref().is_none_or(|first| first == text) => {
-                    written = Some(text.into_owned());
-                }
-                _ => return None,
+        let spelling = match row {
+            Some(at) => {
+                let mut row = self.rows.new_row(ColumnSet::of(column));
+                self.rows.read_row(at, &mut row);
+                let (typed, written) = self.written(&row, column)?;
+                Spelling::of(written).filter(|_| typed == *number)?
             }
-        }
+            None => self.spellings(column, deadline)?.get(number)?.clone(),
+        };
+        let Spelling::Text(text) = spelling else { return None };
         let is_cell = self.columns.get(column).is_some_and(|column| column.is_cell);
-        written.map(|text| if is_cell { text } else { quote(&text) })
+        Some(if is_cell { text.into() } else { quote(&text) })
+    }
+
+    /// Returns a cell of the row that was read last, in its storage class and as it is written.
+    fn written<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Option<(Cell<'a>, Cell<'a>)> {
+        let typed = self.columns.get(column)?.typed(self.rows.cell(row, column));
+        Some((typed, self.rows.written_cell(row, column)))
+    }
+
+    /// Returns how the numbers of a column are written, found on first use; `None` if the deadline was reached.
+    pub(crate) fn spellings(&self, column: usize, deadline: &QueryDeadline) -> Option<Arc<Spellings>> {
+        self.keep(
+            |kept| &mut kept.spellings,
+            column,
+            || {
+                let (mut spellings, mut row) =
+                    (Spellings::default(), self.rows.new_row(ColumnSet::of(column)));
+                for at in 0..self.len() {
+                    if should_stop_at(at + 1, deadline) {
+                        return None;
+                    }
+                    self.rows.read_row(at, &mut row);
+                    if let Some((typed, written)) = self.written(&row, column) {
+                        spellings.insert(&typed, written);
+                    }
+                }
+                let bytes = spellings.heap_bytes();
+                Some((Arc::new(spellings), bytes))
+            },
+        )
     }
 
     /// Calls `find` with the values of a column in the first `max` rows, until it returns a value.
@@ -350,6 +360,3 @@ impl OpenTable {
         self.columns.get(column).is_some_and(|def| def.redaction == Redaction::Whole)
     }
 }
-
-/// Rows of one number whose texts are compared.
-const MAX_COMPARED_SPELLINGS: usize = 64;

@@ -241,6 +241,11 @@ pub(super) fn is_misread(data_type: &DataType) -> bool {
     MISREAD.split_ascii_whitespace().any(|name| name == first_word(data_type))
 }
 
+/// Returns true for a type of texts.
+pub(super) fn is_text(data_type: &DataType) -> bool {
+    TEXTS.split_ascii_whitespace().any(|name| name == first_word(data_type))
+}
+
 /// Returns true for a type of dates and times.
 pub(super) fn is_time(data_type: &DataType) -> bool {
     is_date(data_type)

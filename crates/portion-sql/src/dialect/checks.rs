@@ -12,7 +12,7 @@ use sqlparser::ast::{
     Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::literals::is_comparison;
+use super::literals::{as_given, is_comparison};
 use super::{Tree, column_name, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.
@@ -80,7 +80,7 @@ impl Checks<'_> {
             return None;
         }
         self.is_changed = true;
-        let operands = all().map(|side| format!("{side}, {}", quoted_text(&side.to_string())));
+        let operands = all().map(|side| format!("{side}, {}", quoted_text(&as_given(&side.to_string()))));
         let operands = operands.collect::<Vec<_>>().join(", ");
         Some(raw(format!("compared('{op}', {comparison}, {operands})")))
     }
@@ -98,7 +98,7 @@ impl Checks<'_> {
             return;
         }
         self.is_changed = true;
-        *expr = raw(format!("sorted({expr}, {})", quoted_text(&expr.to_string())));
+        *expr = raw(format!("sorted({expr}, {})", quoted_text(&as_given(&expr.to_string()))));
     }
 }
 

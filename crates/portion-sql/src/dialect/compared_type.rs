@@ -55,5 +55,5 @@ impl TimeUnit {
     }
 }
 
-/// Returns the type of a column by the alias of its table, which is empty for any table, and its name; `None` if there is none.
-pub(crate) type TypeOf<'a> = dyn Fn(&str, &str) -> Option<ComparedType> + 'a;
+/// Finds a fact about a column by the alias of its table, which is empty for any table, and its name; `None` if there is none.
+pub(crate) type Find<'a, T> = dyn Fn(&str, &str) -> Option<T> + 'a;

@@ -3,6 +3,9 @@
 //! of one meaning and two forms; and numeric dates that a function reads in the order of their column.
 
 mod joins;
+mod texts;
+
+pub(crate) use texts::as_given;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -14,8 +17,8 @@ use sqlparser::ast::{
     SelectItem, SetExpr, SetOperator, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::compared_type::{ComparedType, TypeOf};
-use super::{arguments, column_name, literal, raw};
+use super::compared_type::{ComparedType, Find};
+use super::{ColumnTypes, arguments, column_name, literal, raw};
 
 /// Functions that return a value of their first argument, and those that read dates.
 const KEEPERS: &str = "min max lag lead first_value last_value any_value coalesce ifnull nullif";
@@ -74,10 +77,12 @@ fn unwrapped(expr: &Expr) -> &Expr {
 }
 
 /// Writes operands in the type of the column that they are compared with; returns true if any is changed.
-pub(super) fn rewrite(query: &mut Query, type_of: &TypeOf<'_>) -> bool {
+pub(super) fn rewrite(query: &mut Query, types: &ColumnTypes<'_>) -> bool {
     let mut sources = Sources(HashMap::new());
     let _ = Visit::visit(query, &mut sources);
-    let mut operands = Operands { type_of, sources: sources.0, scopes: Vec::new(), is_changed: false };
+    let (type_of, written) = (types.compared, types.written);
+    let mut operands =
+        Operands { type_of, written, sources: sources.0, scopes: Vec::new(), is_changed: false };
     let _ = VisitMut::visit(query, &mut operands);
     operands.is_changed
 }
@@ -165,7 +170,8 @@ impl Visitor for Sources {
 }
 
 struct Operands<'a> {
-    type_of: &'a TypeOf<'a>,
+    type_of: &'a Find<'a, ComparedType>,
+    written: &'a Find<'a, (String, String)>,
     sources: HashMap<String, (Scope, String)>,
     /// The scopes around an expression, the innermost last.
     scopes: Vec<Scope>,
@@ -240,26 +246,29 @@ impl Operands<'_> {
 
     /// Returns the type of an expression that is a value of a column.
     fn type_of(&self, expr: &Expr) -> ComparedType {
-        let known = source(expr).and_then(|name| {
-            let known = self.scopes.iter().rev().find_map(|scope| self.type_in(scope, &name, 0));
-            let tail = name.rsplit('.').next().unwrap_or(&name).to_lowercase();
-            let inner = || {
-                let (scope, column) = self.sources.get(&tail).filter(|(_, column)| *column != name)?;
-                self.type_in(scope, column, 0)
-            };
-            known.or_else(|| (self.type_of)("", &name)).or_else(inner)
-        });
-        known.unwrap_or(ComparedType::Other)
+        self.resolve(expr, self.type_of).unwrap_or(ComparedType::Other)
     }
 
-    /// Returns the type of a column of one of the tables of a scope.
-    fn type_in(&self, scope: &Scope, name: &str, depth: usize) -> Option<ComparedType> {
+    /// Finds a fact about the column of which an expression is a value.
+    fn resolve<T>(&self, expr: &Expr, find: &Find<'_, T>) -> Option<T> {
+        let name = source(expr)?;
+        let known = self.scopes.iter().rev().find_map(|scope| self.find_in(scope, &name, 0, find));
+        let tail = name.rsplit('.').next().unwrap_or(&name).to_lowercase();
+        let inner = || {
+            let (scope, column) = self.sources.get(&tail).filter(|(_, column)| *column != name)?;
+            self.find_in(scope, column, 0, find)
+        };
+        known.or_else(|| find("", &name)).or_else(inner)
+    }
+
+    /// Finds a fact about a column of one of the tables of a scope.
+    fn find_in<T>(&self, scope: &Scope, name: &str, depth: usize, find: &Find<'_, T>) -> Option<T> {
         let lower = name.to_lowercase();
         scope.iter().filter(|_| depth < MAX_SOURCES).find_map(|alias| {
             let column = lower.strip_prefix(alias).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&lower);
             match self.sources.get(&format!("{alias}.{column}")) {
-                Some((scope, column)) => self.type_in(scope, column, depth + 1),
-                None => (self.type_of)(alias, column),
+                Some((scope, column)) => self.find_in(scope, column, depth + 1, find),
+                None => find(alias, column),
             }
         })
     }
@@ -372,7 +381,9 @@ impl VisitorMut for Operands<'_> {
                 self.read_dates(right);
             }
             Expr::Like { expr: column, pattern, negated, .. }
-            | Expr::ILike { expr: column, pattern, negated, .. } => {
+            | Expr::ILike { expr: column, pattern, negated, .. }
+                if self.type_of(unwrapped(column)) == ComparedType::Boolean =>
+            {
                 let written = pattern.to_string();
                 self.compare(column, [&mut **pattern]);
                 if pattern.to_string() != written {
@@ -413,6 +424,7 @@ impl VisitorMut for Operands<'_> {
             Expr::Function(call) if is_one_of(call, DATE_READERS) => self.read_arguments(call),
             _ => {}
         }
+        self.read_texts(expr);
         ControlFlow::Continue(())
     }
 }

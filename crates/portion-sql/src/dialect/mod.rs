@@ -23,7 +23,7 @@ pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause
 pub(crate) use edits::{
     argument_of, is_alias, is_compared_value, normalized, select_columns, string_literals, word_offsets,
 };
-pub(crate) use literals::form_of_name;
+pub(crate) use literals::{as_given, form_of_name};
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
     CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,

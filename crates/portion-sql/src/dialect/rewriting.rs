@@ -8,7 +8,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::compared_type::TypeOf;
+use super::compared_type::{ComparedType, Find};
 use super::{
     Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
 };
@@ -18,13 +18,15 @@ pub(crate) struct ColumnTypes<'a> {
     /// Returns true for the name of a column of times, or of no column.
     pub(crate) is_time: &'a dyn Fn(&str) -> bool,
     /// Returns the type of a column with which values are compared.
-    pub(crate) compared: &'a TypeOf<'a>,
+    pub(crate) compared: &'a Find<'a, ComparedType>,
+    /// Returns the table and the name of a column whose numbers are written as other texts.
+    pub(crate) written: &'a Find<'a, (String, String)>,
 }
 
 /// Rewrites a statement that SQLite rejects.
 pub(crate) fn rewrite(tree: &Tree, types: &ColumnTypes<'_>) -> String {
     let mut query = tree.0.clone();
-    literals::rewrite(&mut query, types.compared);
+    literals::rewrite(&mut query, types);
     rewrite_tree(query, &|_| true)
 }
 
@@ -34,7 +36,7 @@ pub(crate) fn rewrite_misread(tree: &Tree, types: &ColumnTypes<'_>) -> Option<St
     let mut finder = Misread { is_time: types.is_time, is_found: false };
     let _ = Visit::visit(&tree.0, &mut finder);
     let mut query = tree.0.clone();
-    let has_literals = literals::rewrite(&mut query, types.compared);
+    let has_literals = literals::rewrite(&mut query, types);
     if finder.is_found {
         return Some(rewrite_tree(query, types.is_time));
     }

@@ -15,6 +15,7 @@ use crate::column::{REDACTED_COLLATION, TIME_COLLATIONS};
 use crate::functions::Registry;
 use crate::index::TimeComparison;
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
+use crate::table::VirtualTable;
 use crate::usage::StatementUsage;
 use crate::{functions, vtab};
 
@@ -55,6 +56,7 @@ pub(super) struct QueryConnection {
     /// Use of columns by the statement.
     pub(super) usage: Arc<StatementUsage>,
     has_all_functions: Cell<bool>,
+    tables: Vec<Arc<VirtualTable>>,
     value_count: Arc<AtomicUsize>,
     /// Dropped after the connection.
     _memory: ReleaseOnDrop,
@@ -79,7 +81,8 @@ impl QueryConnection {
             return Ok(());
         }
         let registry = Registry { connection: &self.connection, wanted: None };
-        functions::register(registry, deadline, limits, &self.usage)
+        functions::register(registry, deadline, limits, &self.usage)?;
+        functions::written::register(&self.connection, &self.tables, deadline, &self.usage)
     }
 
     /// Limits the size of each value of a statement and returns the limit.
@@ -150,6 +153,7 @@ pub(super) fn open(
         connection,
         usage,
         has_all_functions: all,
+        tables: catalogue.tables.clone(),
         value_count: values,
         _memory: ReleaseOnDrop,
     })
@@ -189,7 +193,7 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceilin
     covar_samp every first last logical_and logical_or max_by median min_by mode most_common percentile \
     percentile_cont percentile_disc product quantile quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev \
     stdevp var_pop var_samp variance \
-    adddate date_add date_diff date_format date_minus date_part date_plus date_shift date_sub date_trunc dateadd datediff datepart \
+    adddate as_written date_add date_diff date_format date_minus date_part date_plus date_shift date_sub date_trunc dateadd datediff datepart \
     datetime_diff datetime_trunc datetrunc day dayname epoch from_unixtime hour last_day minute month monthname quarter \
     read_as second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
     timezone to_integer to_number to_real to_timestamp unix_timestamp week year \

@@ -4,7 +4,7 @@ use portion_text::display::counted;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
-use crate::dialect::{Condition, HavingClause, TextComparison, WhereClause};
+use crate::dialect::{Condition, HavingClause, TextComparison, WhereClause, as_given};
 use crate::query_result::EmptyReason;
 use crate::sql_query;
 
@@ -54,7 +54,7 @@ fn explain_conditions(
         {
             reason.hints.push(hint);
         }
-        reason.counts.push((shorten(&condition.text, MAX_CONDITION_CHARS), count));
+        reason.counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
     }
     // That alternatives match nothing is said by the result.
     if clause.conditions.len() == 1 || reason.counts.iter().all(|(_, count)| *count == 0) {

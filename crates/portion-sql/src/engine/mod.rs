@@ -126,6 +126,7 @@ impl QueryRun<'_> {
         let unread = unread.or_else(|| opened.usage.unread_dates.hint("date", "it is read as NULL"));
         hints::uneven_rows(self)
             .or_else(|| self.tree().and_then(dialect::impossible_condition))
+            .or_else(|| opened.usage.mismatch())
             .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))
             .or(unread)

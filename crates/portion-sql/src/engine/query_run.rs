@@ -16,7 +16,7 @@ use crate::dialect::{ComparedType, TableUse, TimeUnit, Tree, is_alias, is_compar
 use crate::error::quote_identifier;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::records::MAX_DEPTH;
-use crate::table::OpenTable;
+use crate::table::{OpenTable, VirtualTable};
 use crate::table_rows::HINT_ROWS;
 use crate::{QueryError, SqlQuery, dialect};
 
@@ -136,6 +136,7 @@ impl QueryRun<'_> {
         let types = dialect::ColumnTypes {
             is_time: &|name| self.may_be_time(name),
             compared: &|alias, name| self.compared_type(alias, name),
+            written: &|alias, name| self.written_column(alias, name),
         };
         'attempts: for attempt in 0.. {
             opened.usage.columns.reset();
@@ -203,22 +204,33 @@ impl QueryRun<'_> {
             || named.is_empty() && read.any(|table| table.columns().iter().any(is_time))
     }
 
+    /// Returns the column of a name; `alias`: that of its table, empty for any.
+    fn column_of(&self, alias: &str, name: &str) -> Option<(Arc<OpenTable>, usize)> {
+        if alias.is_empty() {
+            return self.columns_named(name, &[]).into_iter().next();
+        }
+        let is_named = |used: &&TableUse| used.alias.eq_ignore_ascii_case(alias) && used.argument.is_none();
+        let named = self.table_uses().iter().find(is_named)?;
+        let table = self.catalogue.table(&named.table)?.open(&self.deadline)?;
+        let at = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
+        Some((table, at))
+    }
+
+    /// Returns the names of a table and its column whose numbers are written as other texts.
+    fn written_column(&self, alias: &str, name: &str) -> Option<(String, String)> {
+        let (table, at) = self.column_of(alias, name)?;
+        let column = &table.columns()[at];
+        let is_own = |own: &&Arc<VirtualTable>| own.opened().is_some_and(|own| Arc::ptr_eq(own, &table));
+        let own = self.catalogue.tables.iter().find(is_own)?;
+        column.has_other_texts().then(|| (own.name.clone(), column.name.clone()))
+    }
+
     /// Returns the type of a column by its name; `alias`: that of its table, empty for any.
     fn compared_type(&self, alias: &str, name: &str) -> Option<ComparedType> {
-        let named = if alias.is_empty() {
-            self.columns_named(name, &[])
-        } else {
-            let is_named =
-                |used: &&TableUse| used.alias.eq_ignore_ascii_case(alias) && used.argument.is_none();
-            let named = self.table_uses().iter().find(is_named)?;
-            let table = self.catalogue.table(&named.table)?.open(&self.deadline)?;
-            let at = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
-            vec![(table, at)]
-        };
-        let (table, at) = named.first()?;
-        let column = &table.columns()[*at];
+        let (table, at) = self.column_of(alias, name)?;
+        let column = &table.columns()[at];
         let first_number = || {
-            table.find_in_column(*at, HINT_ROWS, |cell| match cell {
+            table.find_in_column(at, HINT_ROWS, |cell| match cell {
                 Cell::Integer(n) => Some(n),
                 Cell::Real(n) => Some(n as i64),
                 Cell::Text(text) => text.trim().parse().ok(),

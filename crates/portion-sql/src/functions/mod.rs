@@ -14,6 +14,7 @@ mod regexp;
 mod samples;
 mod text;
 mod values;
+pub(crate) mod written;
 
 pub(crate) use conversions::is_number;
 

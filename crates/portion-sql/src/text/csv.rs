@@ -138,6 +138,7 @@ fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count
             ColumnForm::Number => ValueKinds::INTEGER,
             _ => ValueKinds::TEXT,
         };
+        column.has_fractions = learner.has_fractions();
         column.is_cell = form == ColumnForm::Number;
         if column.is_cell && learner.has_words() {
             column.kinds.insert(ValueKinds::TEXT);

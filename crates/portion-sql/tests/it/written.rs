@@ -185,6 +185,49 @@ fn functions_read_dates_in_the_order_of_their_column() {
 }
 
 #[test]
+fn text_functions_read_numbers_as_they_are_written() {
+    let row = |n: i64| {
+        format!(
+            r#"{{"id":{n},"usd":"${n},002.50","eu":"{n}.061,11","pct":"{n}.25%","temp":"{n}.5°C","pr":"{n}.50","ok":"{}"}}"#,
+            n % 2 == 0
+        )
+    };
+    let text = format!("[{}]", (1..=4).map(row).collect::<Vec<_>>().join(","));
+    for (expr, expect) in [
+        ("sum(CAST(replace(substr(usd, 2), ',', '') AS REAL))", "10010.0"),
+        ("sum(CAST(replace(replace(eu, '.', ''), ',', '.') AS REAL))", "10244.44"),
+        ("sum(CAST(substr(pct, 1, length(pct) - 1) AS REAL))", "11.0"),
+        ("sum(CAST(substr(temp, 1, instr(temp, '°') - 1) AS REAL))", "12.0"),
+        ("sum(usd LIKE '$%')", "4"),
+        ("sum(pr NOT LIKE '%.50')", "0"),
+        ("sum(ok LIKE 't%')", "2"),
+        ("sum(ok GLOB 'true')", "2"),
+        ("sum(ok || '' <> 'true')", "2"),
+        ("sum(usd REGEXP '^.3')", "1"),
+        ("sum(left(usd, 2) = '$3')", "1"),
+        ("sum(CAST(usd AS TEXT) LIKE '$%')", "4"),
+        ("max(upper(trim(usd)))", r#""$4,002.50""#),
+        ("group_concat(pct)", r#""1.25%,2.25%,3.25%,4.25%""#),
+        ("max(CASE WHEN usd LIKE '$3%' THEN usd END)", "3002.5"),
+        ("length(max(usd))", "9"),
+    ] {
+        for sql in [
+            format!("SELECT {expr} AS x FROM items"),
+            format!("SELECT {expr} AS x FROM items AS a WHERE id > 0"),
+            format!("WITH t AS (SELECT * FROM items) SELECT {expr} AS x FROM t"),
+            format!("SELECT {expr} AS x FROM (SELECT usd, eu, pct, temp, pr, ok FROM items) AS t"),
+        ] {
+            assert_eq!(answer(&text, &sql, &[]).expect(&sql).json, format!(r#"[{{"x":{expect}}}]"#), "{sql}");
+        }
+    }
+    let several = r#"[{"p":"$2.5"},{"p":"$2.50"},{"p":"$3"}]"#;
+    assert_eq!(
+        hints(several, "SELECT length(p) FROM items"),
+        ["p has several texts for one number: use item ->> '$.p' for that of each row"]
+    );
+}
+
+#[test]
 fn a_hint_has_a_statement_only_if_it_is_right_for_all_values() {
     let column = |values: &[&str]| {
         let rows = values.iter().map(|value| format!(r#"{{"v":"{value}"}}"#)).collect::<Vec<_>>();

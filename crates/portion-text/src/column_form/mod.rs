@@ -150,7 +150,7 @@ impl FormLearner {
         self.has_number_codes
     }
 
-    /// Returns true if a plain number has a fraction.
+    /// Returns true if a plain number has a fraction or an exponent.
     pub fn has_fractions(&self) -> bool {
         self.numbers.as_ref().is_some_and(NumberFacts::has_fractions)
     }

@@ -141,7 +141,7 @@ impl NumberFacts {
     }
 
     pub(super) fn has_fractions(&self) -> bool {
-        self.decimals.is_some()
+        self.decimals.is_some() || self.has_float
     }
 
     pub(super) fn has_padded_fractions(&self) -> bool {

@@ -59,7 +59,8 @@ impl Operands<'_> {
         let (mut on, mut is_needed) = (Vec::new(), false);
         for name in columns {
             let name = name.to_string();
-            let has_column = |table: &&String| self.type_in(&vec![(*table).clone()], &name, 0).is_some();
+            let has_column =
+                |table: &&String| self.find_in(&vec![(*table).clone()], &name, 0, self.type_of).is_some();
             let table = left.iter().find(has_column)?;
             let sides = [table, right].map(|table| raw(format!("{table}.{name}")));
             let types = [0, 1].map(|side| self.type_of(&sides[side]));

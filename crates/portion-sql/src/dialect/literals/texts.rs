@@ -1,0 +1,90 @@
+//! Functions and operators that work on texts: they read a number as it is written in its column, `$2.50` and not 2.5.
+
+use sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+use super::super::edits::Edits;
+use super::super::{calls, quoted_text, raw};
+use super::{Operands, is_one_of};
+
+/// Functions that work on texts, under their names in all dialects.
+const TEXT_FUNCTIONS: &str = "substr substring mid left right length len char_length character_length trim ltrim rtrim \
+    upper lower ucase lcase initcap reverse replace repeat lpad rpad instr strpos charindex locate concat concat_ws \
+    group_concat string_agg listagg split_part starts_with startswith ends_with endswith suffix contains contains_substr \
+    like glob regexp regexp_count regexp_extract regexp_full_match regexp_like regexp_contains regexp_match regexp_matches \
+    regexp_replace regexp_substr translate to_hex ascii unicode hex quote";
+
+/// Returns a part of a statement as it was given: with values in place of the texts as which they are written.
+pub(crate) fn as_given(written: &str) -> String {
+    let mut given = written.to_owned();
+    loop {
+        let edits = Edits::new(&given);
+        let value = (0..edits.len()).filter(|at| edits.is_word(*at, "as_written")).find_map(|at| {
+            let (commas, end) = (edits.commas(at), edits.call_end(at)?);
+            let [.., comma, _] = commas[..] else { return None };
+            let value = edits.text_between(at + 2, comma);
+            Some(format!("{}{value}{}", &given[..edits.offset(at)], &given[edits.offset(end) + 1..]))
+        });
+        match value {
+            Some(value) => given = value,
+            None => return given,
+        }
+    }
+}
+
+impl Operands<'_> {
+    /// Writes the operands of functions and operators that work on texts.
+    pub(super) fn read_texts(&mut self, expr: &mut Expr) {
+        match expr {
+            Expr::Function(call) if is_one_of(call, TEXT_FUNCTIONS) => {
+                let FunctionArguments::List(list) = &mut call.args else { return };
+                for argument in &mut list.args {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument {
+                        self.read_text(argument);
+                    }
+                }
+            }
+            Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } => {
+                self.read_text(left);
+                self.read_text(right);
+            }
+            Expr::BinaryOp { left, op, .. } if is_match(op) => self.read_text(left),
+            Expr::Like { expr, .. }
+            | Expr::ILike { expr, .. }
+            | Expr::RLike { expr, .. }
+            | Expr::SimilarTo { expr, .. }
+            | Expr::Substring { expr, .. }
+            | Expr::Trim { expr, .. } => self.read_text(expr),
+            Expr::Position { expr, r#in } => {
+                self.read_text(expr);
+                self.read_text(r#in);
+            }
+            Expr::Cast { expr, data_type, .. } if calls::is_text(data_type) => self.read_text(expr),
+            _ => {}
+        }
+    }
+
+    /// Writes a value of a column so that a number is the text as which it is written.
+    fn read_text(&mut self, expr: &mut Expr) {
+        if let Some((table, column)) = self.resolve(expr, self.written) {
+            *expr = raw(format!("as_written({expr}, {}, {})", quoted_text(&table), quoted_text(&column)));
+            self.is_changed = true;
+        }
+    }
+}
+
+/// Returns true for an operator that matches a text with a pattern.
+fn is_match(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Regexp
+            | BinaryOperator::Glob
+            | BinaryOperator::PGRegexMatch
+            | BinaryOperator::PGRegexIMatch
+            | BinaryOperator::PGRegexNotMatch
+            | BinaryOperator::PGRegexNotIMatch
+            | BinaryOperator::PGLikeMatch
+            | BinaryOperator::PGILikeMatch
+            | BinaryOperator::PGNotLikeMatch
+            | BinaryOperator::PGNotILikeMatch
+    )
+}
