@@ -170,13 +170,14 @@ impl FormLearner {
         self.form_among(false)
     }
 
-    /// Returns the form of texts. `allows_words`: true for texts beside numbers; then words among numbers stay texts, and
-    /// the others are numbers.
-    pub fn form_among(&self, allows_words: bool) -> ColumnForm {
-        self.decide(allows_words, false)
+    /// Returns the form of texts. `has_numbers`: true for texts beside numbers; then words among them stay texts, and plain
+    /// numbers are numbers, however few.
+    pub fn form_among(&self, has_numbers: bool) -> ColumnForm {
+        self.decide(if has_numbers { usize::MAX } else { 0 }, false)
     }
 
-    fn decide(&self, allows_words: bool, are_cells: bool) -> ColumnForm {
+    /// Decides the form of texts, of which so many may be words per number.
+    fn decide(&self, max_words: usize, are_cells: bool) -> ColumnForm {
         if self.text_count == 0 {
             return ColumnForm::Text;
         }
@@ -188,7 +189,9 @@ impl FormLearner {
         }
         let word_count = self.text_count - self.number_count;
         match self.numbers.as_ref().map(|numbers| numbers.form(are_cells)) {
-            Some(ColumnForm::Number) if allows_words && self.number_count >= word_count => ColumnForm::Number,
+            Some(ColumnForm::Number) if self.number_count.saturating_mul(max_words) >= word_count => {
+                ColumnForm::Number
+            }
             Some(form) if word_count == 0 => form,
             _ => ColumnForm::Text,
         }
@@ -197,14 +200,14 @@ impl FormLearner {
     /// Returns the forms of the cells of one table, which have no types. Beside a column with decimal commas, points may stand between
     /// thousands: `1.400`.
     pub fn forms<'a>(columns: impl Iterator<Item = &'a Self> + Clone) -> Vec<ColumnForm> {
-        let has_commas = columns.clone().any(|column| column.decide(true, true) == ColumnForm::DecimalComma);
+        let has_commas = columns.clone().any(|column| column.decide(1, true) == ColumnForm::DecimalComma);
         let pointed = |column: &Self| {
             has_commas
                 && column.number_count == column.text_count
                 && column.numbers.as_ref().is_some_and(NumberFacts::may_have_pointed_thousands)
         };
         columns
-            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.decide(true, true) })
+            .map(|column| if pointed(column) { ColumnForm::DecimalComma } else { column.decide(1, true) })
             .collect()
     }
 }
@@ -378,12 +381,14 @@ mod tests {
     #[test]
     fn cells_may_have_words_among_numbers() {
         let check = |cells: &[&str], expect: ColumnForm| {
-            assert_eq!(learn(cells).form_among(true), expect, "{cells:?}");
+            assert_eq!(FormLearner::forms([learn(cells)].iter()), [expect], "{cells:?}");
         };
         check(&["1", "N/A", "3.5", "-"], ColumnForm::Number);
         check(&["1", "a", "b"], ColumnForm::Text);
         check(&["1", "5 kg"], ColumnForm::Text);
-        assert_eq!(FormLearner::forms([learn(&["3.5", "12.25", "7"])].iter()), [ColumnForm::Number]);
-        assert_eq!(FormLearner::forms([learn(&["1.9", "1.10"])].iter()), [ColumnForm::Text]);
+        check(&["3.5", "12.25", "7"], ColumnForm::Number);
+        check(&["1.9", "1.10"], ColumnForm::Text);
+        assert_eq!(learn(&["1", "a", "b"]).form_among(true), ColumnForm::Number);
+        assert_eq!(learn(&["a", "b"]).form_among(true), ColumnForm::Text);
     }
 }

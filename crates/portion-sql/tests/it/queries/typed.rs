@@ -495,6 +495,22 @@ fn numbers_among_texts_of_numbers_are_found_by_both() {
 }
 
 #[test]
+fn few_numbers_among_words_are_equal_in_every_position() {
+    let rows = r#"[{"r":101},{"r":102},{"r":"103"},{"r":"Lobby"},{"r":"Lobby"},{"r":"Bar"},{"r":"Bar"},{"r":"103"},{"r":103},{"r":"105"},{"r":"Hall"},{"r":"Spa"}]"#;
+    for (sql, expect) in [
+        ("SELECT count(*) AS n FROM items WHERE r IN (SELECT r FROM items)", 12),
+        ("SELECT count(*) AS n FROM items WHERE r NOT IN (SELECT r FROM items)", 0),
+        ("SELECT count(*) AS n FROM items WHERE r = '103'", 3),
+        ("SELECT count(*) AS n FROM items WHERE r = 103", 3),
+        ("SELECT count(DISTINCT r) AS n FROM items", 8),
+        ("SELECT max(n) AS n FROM (SELECT count(*) AS n FROM items GROUP BY r)", 3),
+        ("SELECT count(*) AS n FROM items a JOIN items b ON a.r = b.r", 22),
+    ] {
+        check(rows, sql, &format!(r#"[{{"n":{expect}}}]"#));
+    }
+}
+
+#[test]
 fn numeric_dates_are_read_in_the_order_of_their_column() {
     for (rows, july) in [
         (r#"[{"d":"05/07/2024"},{"d":"31/01/2024"},{"d":"07/05/2024"}]"#, "05/07/2024"),
