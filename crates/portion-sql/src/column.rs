@@ -28,6 +28,8 @@ pub(crate) struct ColumnDef {
     pub(crate) is_cell: bool,
     /// True if plain numbers among its texts have fractions.
     pub(crate) has_fractions: bool,
+    /// True if its times are written in forms that SQLite does not read.
+    pub(crate) has_other_times: bool,
     /// True if fractions of its cells end in zeros, which the number itself does not have.
     pub(crate) has_padded_fractions: bool,
     /// True if its rows read texts as numbers themselves.
@@ -119,6 +121,7 @@ impl ColumnDef {
             is_record: false,
             is_cell: false,
             has_fractions: false,
+            has_other_times: false,
             has_padded_fractions: false,
             is_written: false,
             is_computed: false,
@@ -136,10 +139,16 @@ impl ColumnDef {
             self.form =
                 if has_numbers && has_marks { ColumnForm::Number } else { learner.form_among(has_numbers) };
         }
+        self.set_facts(learner);
+        self
+    }
+
+    /// Sets what is known of its texts beside their form.
+    pub(crate) fn set_facts(&mut self, learner: &FormLearner) {
         self.has_codes = learner.has_codes();
         self.has_number_codes = learner.has_number_codes();
         self.has_fractions = learner.has_fractions();
-        self
+        self.has_other_times = learner.has_other_times();
     }
 
     /// Adds the columns that every list of records has: the record and its index.

@@ -55,7 +55,7 @@ fn read_as(value: &Expr, form: ColumnForm) -> Expr {
 /// Returns the form by the name in a call of `read_as`.
 pub(crate) fn form_of_name(name: &str) -> Option<ColumnForm> {
     let forms = [ColumnForm::Amount, ColumnForm::DecimalComma];
-    let times = [DateOrder::DayFirst, DateOrder::MonthFirst].map(ColumnForm::Time);
+    let times = [DateOrder::Unknown, DateOrder::DayFirst, DateOrder::MonthFirst].map(ColumnForm::Time);
     forms.into_iter().chain(times).find(|form| format!("{form:?}") == name)
 }
 
@@ -80,9 +80,8 @@ fn unwrapped(expr: &Expr) -> &Expr {
 pub(super) fn rewrite(query: &mut Query, types: &ColumnTypes<'_>) -> bool {
     let mut sources = Sources(HashMap::new());
     let _ = Visit::visit(query, &mut sources);
-    let (type_of, written) = (types.compared, types.written);
-    let mut operands =
-        Operands { type_of, written, sources: sources.0, scopes: Vec::new(), is_changed: false };
+    let type_of = types.compared;
+    let mut operands = Operands { types, type_of, sources: sources.0, scopes: Vec::new(), is_changed: false };
     let _ = VisitMut::visit(query, &mut operands);
     operands.is_changed
 }
@@ -171,7 +170,7 @@ impl Visitor for Sources {
 
 struct Operands<'a> {
     type_of: &'a Find<'a, ComparedType>,
-    written: &'a Find<'a, (String, String)>,
+    types: &'a ColumnTypes<'a>,
     sources: HashMap<String, (Scope, String)>,
     /// The scopes around an expression, the innermost last.
     scopes: Vec<Scope>,
@@ -299,20 +298,24 @@ impl Operands<'_> {
         self.scopes.pop();
     }
 
-    /// Writes the dates of an argument so that they are read in the order of their column, and numbers as times.
+    /// Writes the arguments of a function of SQLite so that it reads times of all forms, and numbers as times.
     fn read_sqlite_dates(&mut self, call: &mut Function) {
-        self.read_arguments(call);
         let has_unit = arguments(call).iter().any(|argument| {
             literal(argument).is_some_and(|text| ["unixepoch", "auto", "julianday"].contains(&text))
         });
         let FunctionArguments::List(list) = &mut call.args else { return };
-        for argument in list.args.iter_mut().filter(|_| !has_unit) {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
-                && let ComparedType::TimeNumbers(_) = self.type_of(expr)
-            {
+        for argument in &mut list.args {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
+            let is_unread = |text: &&str| !Timestamp::is_plain_iso(text) && Timestamp::parse(text).is_some();
+            let in_words = || literal(expr).filter(is_unread).map(|_| ColumnForm::Time(DateOrder::Unknown));
+            if let Some(form) = self.resolve(expr, self.types.unread_times).or_else(in_words) {
+                *expr = read_as(expr, form);
+            } else if !has_unit && matches!(self.type_of(expr), ComparedType::TimeNumbers(_)) {
                 *expr = raw(format!("to_timestamp({expr})"));
-                self.is_changed = true;
+            } else {
+                continue;
             }
+            self.is_changed = true;
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, InTarget, Interval, OffsetRows, Query, Select, TableFactor, TypedString,
@@ -21,6 +22,8 @@ pub(crate) struct ColumnTypes<'a> {
     pub(crate) compared: &'a Find<'a, ComparedType>,
     /// Returns the table and the name of a column whose numbers are written as other texts.
     pub(crate) written: &'a Find<'a, (String, String)>,
+    /// Returns the form of a column of times that SQLite does not read.
+    pub(crate) unread_times: &'a Find<'a, ColumnForm>,
 }
 
 /// Rewrites a statement that SQLite rejects.

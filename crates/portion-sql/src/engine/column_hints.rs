@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number};
-use portion_text::timestamp::month_number;
+use portion_text::timestamp::{Timestamp, month_number};
 
 use super::hints;
 use super::query_run::QueryRun;
@@ -318,7 +318,7 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
         if let Some(hint) = offset_hint(table, at) {
             return Some(hint);
         }
-        let is_readable = column_use == ColumnUse::Date || functions::is_iso_date(first.trim());
+        let is_readable = is_time || column_use == ColumnUse::Date || Timestamp::is_plain_iso(first.trim());
         return (!is_readable).then(|| {
             format!("SQLite's date functions do not read '{example}': write to_timestamp({name}) in place of {name}")
         });

@@ -137,6 +137,12 @@ impl QueryRun<'_> {
             is_time: &|name| self.may_be_time(name),
             compared: &|alias, name| self.compared_type(alias, name),
             written: &|alias, name| self.written_column(alias, name),
+            unread_times: &|alias, name| {
+                let (table, at) = self.column_of(alias, name)?;
+                let column = &table.columns()[at];
+                let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
+                is_unread.then_some(column.form)
+            },
         };
         'attempts: for attempt in 0.. {
             opened.usage.columns.reset();

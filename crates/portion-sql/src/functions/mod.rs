@@ -34,11 +34,6 @@ pub(crate) fn is_date(text: &str) -> bool {
     Timestamp::parse(text).is_some()
 }
 
-/// Returns true if a text is a date or a time in ISO 8601 as SQLite reads it: without a comma.
-pub(crate) fn is_iso_date(text: &str) -> bool {
-    Timestamp::parse_iso(text).is_some() && !text.contains(',')
-}
-
 /// Functions of one number, and of two.
 type UnaryFn = fn(f64) -> f64;
 type BinaryFn = fn(f64, f64) -> f64;

@@ -130,15 +130,14 @@ impl CsvRows {
 fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count: usize) {
     for ((column, form), learner) in columns.iter_mut().zip(FormLearner::forms(learners.iter())).zip(learners)
     {
-        (column.form, column.has_codes) = (form, learner.has_codes());
-        column.has_number_codes = learner.has_number_codes();
+        column.form = form;
+        column.set_facts(learner);
         // Plain numbers of a cell are numbers as they are written, with words among them.
         column.kinds = match form {
             ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,
             ColumnForm::Number => ValueKinds::INTEGER,
             _ => ValueKinds::TEXT,
         };
-        column.has_fractions = learner.has_fractions();
         column.is_cell = form == ColumnForm::Number;
         if column.is_cell && learner.has_words() {
             column.kinds.insert(ValueKinds::TEXT);

@@ -185,6 +185,35 @@ fn functions_read_dates_in_the_order_of_their_column() {
 }
 
 #[test]
+fn date_functions_of_sqlite_read_times_of_all_forms() {
+    for form in ["2024-01-0N 12:00:00 CET", "0N-Jan-24", "0N.01.2024", "Wed Jan 0N 11:00:00 2024", "2024/1/N"]
+    {
+        let rows: Vec<String> =
+            (1..=4).map(|n| format!(r#"{{"t":"{}"}}"#, form.replace('N', &n.to_string()))).collect();
+        let text = format!("[{}]", rows.join(","));
+        for (expr, expect) in [
+            ("max(date(t))", r#""2024-01-04""#),
+            ("date(max(t), '+1 day')", r#""2024-01-05""#),
+            ("max(strftime('%Y-%m-%d', t))", r#""2024-01-04""#),
+            ("max(strftime(t, '%Y-%m'))", r#""2024-01""#),
+            ("CAST(julianday(max(t)) - julianday(min(t)) AS INTEGER)", "3"),
+            ("sum(date(t) > '2024-01-02')", "2"),
+        ] {
+            for sql in [
+                format!("SELECT {expr} AS x FROM items"),
+                format!("WITH a AS (SELECT t FROM items) SELECT {expr} AS x FROM a"),
+            ] {
+                let found = answer(&text, &sql, &[]).expect(&sql);
+                assert_eq!(found.json, format!(r#"[{{"x":{expect}}}]"#), "{sql} {form}");
+                assert!(found.type_hints.is_empty(), "{sql} {form}: {:?}", found.type_hints);
+            }
+        }
+    }
+    let sql = "SELECT date('10-Jan-24') AS d, date('2024-05-01 01:30 CEST') AS e, date('now') > '2024' AS n";
+    assert_eq!(answer("[{}]", sql, &[]).expect(sql).json, r#"[{"d":"2024-01-10","e":"2024-04-30","n":1}]"#);
+}
+
+#[test]
 fn text_functions_read_numbers_as_they_are_written() {
     let row = |n: i64| {
         format!(

@@ -150,6 +150,11 @@ impl FormLearner {
         self.has_number_codes
     }
 
+    /// Returns true if a time is written in a form that SQLite does not read.
+    pub fn has_other_times(&self) -> bool {
+        self.times.as_ref().is_some_and(|times| times.numeric_dates > 0 || times.has_other_forms)
+    }
+
     /// Returns true if a plain number has a fraction or an exponent.
     pub fn has_fractions(&self) -> bool {
         self.numbers.as_ref().is_some_and(NumberFacts::has_fractions)
@@ -232,6 +237,8 @@ struct TimeFacts {
     day_first: usize,
     month_first: usize,
     other_times: usize,
+    /// True if one of these is no plain time of ISO 8601.
+    has_other_forms: bool,
 }
 
 impl TimeFacts {
@@ -250,6 +257,10 @@ impl TimeFacts {
                 .is_some();
         }
         self.other_times += 1;
+        if Timestamp::is_plain_iso(text) {
+            return true;
+        }
+        self.has_other_forms = true;
         Timestamp::parse(text).is_some()
     }
 

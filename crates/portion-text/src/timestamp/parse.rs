@@ -54,6 +54,17 @@ impl Timestamp {
             && bytes.get(10).is_none_or(|sign| matches!(sign, b'T' | b't' | b' '));
         if is_iso { Self::parse(text) } else { None }
     }
+
+    /// Returns true for a time that other programs read as well: of ISO 8601 with all of its signs, and no name of a zone.
+    pub fn is_plain_iso(text: &str) -> bool {
+        let time = text.get(11..).unwrap_or_default().trim_end_matches(['Z', 'z']);
+        let (clock, offset) = time.split_at(time.find(['+', '-']).unwrap_or(time.len()));
+        let clock = clock.trim().as_bytes();
+        let is_sign = |b: &u8| b.is_ascii_digit() || matches!(b, b':' | b'.');
+        let is_clock = clock.is_empty() || clock.get(2) == Some(&b':') && clock.iter().all(is_sign);
+        let is_offset = offset.is_empty() || offset.len() == 6 && offset.as_bytes()[3] == b':';
+        is_clock && is_offset && Self::parse_iso(text).is_some()
+    }
 }
 
 /// Parses `2024-05-01`, `2024-05`, `2024/5/1` or `2024年5月1日`. Returns the rest of the text.

@@ -65,7 +65,7 @@ impl Operands<'_> {
 
     /// Writes a value of a column so that a number is the text as which it is written.
     fn read_text(&mut self, expr: &mut Expr) {
-        if let Some((table, column)) = self.resolve(expr, self.written) {
+        if let Some((table, column)) = self.resolve(expr, self.types.written) {
             *expr = raw(format!("as_written({expr}, {}, {})", quoted_text(&table), quoted_text(&column)));
             self.is_changed = true;
         }

@@ -99,10 +99,13 @@ fn times_of_logs() {
         assert!(hints[0].starts_with(expect), "{hints:?}");
     }
     let hints = |sql: &str| answer(POSTS, sql, &[]).expect("an answer").type_hints;
-    let expect = "SQLite's date functions do not read 'Sun Dec 04 04:47:44 2005': write to_timestamp(log) in place of log";
-    assert_eq!(hints("SELECT strftime('%H', log) AS h FROM items"), [expect]);
-    check(POSTS, "SELECT strftime('%H', to_timestamp(log)) AS h FROM items LIMIT 1", r#"[{"h":"04"}]"#);
-    assert!(hints("SELECT strftime('%H', to_timestamp(log)) AS h FROM items").is_empty());
+    for sql in [
+        "SELECT strftime('%H', log) AS h FROM items LIMIT 1",
+        "SELECT strftime('%H', to_timestamp(log)) AS h FROM items LIMIT 1",
+    ] {
+        check(POSTS, sql, r#"[{"h":"04"}]"#);
+        assert!(hints(sql).is_empty());
+    }
 }
 
 #[test]
