@@ -15,6 +15,8 @@ const MAX_OPERAND_CHARS: usize = 40;
 pub(crate) struct WhereClause {
     with: String,
     from: String,
+    /// The whole condition.
+    selection: String,
     pub(crate) conditions: Vec<Condition>,
 }
 
@@ -49,14 +51,22 @@ impl WhereClause {
             },
             (None, None) => return None,
         };
-        let mut clause = Self { with, from: from_text(select), conditions: Vec::new() };
-        split(select.selection.as_ref()?, &mut clause.conditions);
+        let selection = select.selection.as_ref()?;
+        let mut clause =
+            Self { with, from: from_text(select), selection: selection.to_string(), conditions: Vec::new() };
+        split(selection, &mut clause.conditions);
         Some(clause)
     }
 
     /// Returns a statement that counts the rows that satisfy a condition.
     pub(crate) fn count(&self, condition: &Condition) -> String {
         format!("{}SELECT count(*) {} WHERE {}", self.with, self.from, condition.text)
+    }
+
+    /// Returns a statement that counts the rows that are found and have a text in a column.
+    pub(crate) fn count_texts(&self, column: &str) -> String {
+        let Self { with, from, selection, .. } = self;
+        format!("{with}SELECT count(*) {from} WHERE ({selection}) AND typeof({column}) = 'text'")
     }
 
     /// Returns a statement for the least and the greatest value of a column.

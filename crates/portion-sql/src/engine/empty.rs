@@ -62,7 +62,7 @@ fn explain_conditions(
     }
 }
 
-fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<i64> {
+pub(super) fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<i64> {
     let mut statement = prepare(connection, sql, given)?;
     let mut rows = statement.raw_query();
     rows.next().ok()??.get(0).ok()

@@ -1,9 +1,11 @@
 //! Says what to write instead of a form that SQLite does not have.
 
+use super::connection::QueryConnection;
+use super::empty;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::cell::ValueKinds;
-use crate::dialect;
+use crate::dialect::{self, ColumnUse, WhereClause};
 use crate::error::quote_identifier;
 
 /// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
@@ -165,6 +167,22 @@ pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
     Some(format!("items is one of {count} blocks; {listed}{rest}"))
 }
 
+/// Returns what to add to a statement that compares the values of leaves with a number and finds texts.
+pub(super) fn compared_leaves(
+    run: &QueryRun<'_>,
+    opened: &QueryConnection,
+    prepared: &str,
+) -> Option<String> {
+    let is_leaf =
+        |name: &str| run.columns_named(name, &[]).iter().any(|(table, at)| table.columns()[*at].is_written);
+    let mut uses = dialect::column_uses(run.tree()?).into_iter();
+    let (name, _) = uses.find(|(name, of)| *of == ColumnUse::Number && is_leaf(name))?;
+    let counted = WhereClause::parse(prepared)?.count_texts(&name);
+    let texts = empty::count(&opened.connection, &counted, run.query.params).filter(|count| *count > 0)?;
+    let rows = counted_rows(texts as usize);
+    Some(format!("{rows} texts, which are greater than all numbers: add AND typeof({name}) <> 'text'"))
+}
+
 /// Returns what else a statement may count that counts the only row of `items`.
 pub(super) fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
     let items = catalogue.table("items")?;
@@ -188,15 +206,19 @@ pub(super) fn uneven_rows(run: &QueryRun<'_>) -> Option<String> {
         let table = run.catalogue.table(&used.table)?.opened()?;
         let count = table.rows().overlong_row_count();
         if count > 0 {
-            let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+            let rows = counted_rows(count);
             return Some(format!(
                 "{rows} more values than columns, so values may be in other columns: see lines"
             ));
         }
         let (count, first) = table.rows().odd_rows()?;
-        let rows = if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+        let rows = counted_rows(count);
         Some(format!("{rows} fewer values than columns, and may be none of the table ('{first}')"))
     })
+}
+
+fn counted_rows(count: usize) -> String {
+    if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") }
 }
 
 /// Says that `item` of a text is JSON with quotes, if a statement computes with it; `shown`: number of result columns that

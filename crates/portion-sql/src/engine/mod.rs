@@ -128,6 +128,7 @@ impl QueryRun<'_> {
             .or_else(|| self.tree().and_then(dialect::impossible_condition))
             .or_else(|| opened.usage.mismatch())
             .or_else(|| self.mismatch(opened, prepared))
+            .or_else(|| hints::compared_leaves(self, opened, prepared))
             .or_else(|| column_hints::column_hint(self, renamed))
             .or(unread)
             .or_else(|| column_hints::written_hint(self, renamed))

@@ -91,8 +91,12 @@ impl RowSource for LeavesSource {
             scan.add_document(document, deadline)?;
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
-        let forms: Vec<ColumnForm> =
-            scan.patterns.iter().map(|pattern| pattern.learner.form_among(true)).collect();
+        // A text is found by `value = 'true'` only as a text: other values of the column are none.
+        let form = |pattern: &Pattern| match pattern.learner.form_among(true) {
+            ColumnForm::Boolean => ColumnForm::Text,
+            form => form,
+        };
+        let forms: Vec<ColumnForm> = scan.patterns.iter().map(form).collect();
         let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
         let mut columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
         let has_codes = scan.patterns.iter().any(|pattern| pattern.learner.has_number_codes());

@@ -12,6 +12,23 @@ const STORE: &str = r#"{"latest":{"programs":[{"id":1,"name":"x"},{"id":2,"name"
   "limits":{"cpu":2,"mem":"4Gi","deep":{"a/b":[true,null,{}]}},"empty":[]}"#;
 
 #[test]
+fn leaves_are_found_as_they_are_written_and_compared_with_numbers() {
+    let text = r#"{"a":{"ok":"true","no":"false"},"b":{"p":"7","q":"02139","w":"x"}}"#;
+    check(text, "SELECT key FROM leaves WHERE value = 'true'", r#"[{"key":"ok"}]"#);
+    check(text, "SELECT value FROM leaves WHERE key = 'no'", r#"[{"value":"false"}]"#);
+    let hints = |sql: &str| answer(text, sql, &[]).expect(sql).type_hints.join("; ");
+    let sql = "SELECT count(*) AS n FROM leaves WHERE value > 5";
+    assert_eq!(
+        hints(sql),
+        "4 rows have texts, which are greater than all numbers: add AND typeof(value) <> 'text'"
+    );
+    let sql = format!("{sql} AND typeof(value) <> 'text'");
+    check(text, &sql, r#"[{"n":1}]"#);
+    assert_eq!(hints(&sql), "");
+    assert_eq!(hints("SELECT count(*) AS n FROM leaves WHERE key = 'p' AND value > 5"), "");
+}
+
+#[test]
 fn leaves_are_a_table() {
     check(
         STORE,
