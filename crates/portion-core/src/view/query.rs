@@ -116,7 +116,7 @@ impl Query {
 
 /// Returns true if a query reads like a statement of SQL, and not like a text to find: `with love`, `select committee`.
 pub fn is_statement(query: &str) -> bool {
-    let text = without_comments(query);
+    let text = without_comments(query).trim_end_matches(|c: char| c.is_whitespace() || c == ';');
     let mut words = text.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
     let (Some(first), second) = (words.next(), words.next().unwrap_or_default()) else { return false };
     let has_word = |wanted: &str| text.split_whitespace().any(|word| word.eq_ignore_ascii_case(wanted));
@@ -230,6 +230,7 @@ mod tests {
             "with recursive n(i) as (select 1) select * from n",
             "VALUES (1)",
             "show tables",
+            "SHOW TABLES;",
             "DESCRIBE items",
             "explain query plan select 1",
             "PRAGMA table_info(items)",

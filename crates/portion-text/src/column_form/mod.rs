@@ -150,7 +150,7 @@ impl FormLearner {
         self.has_number_codes
     }
 
-    /// Returns true if a time is written in a form that SQLite does not read.
+    /// Returns true if a time is written otherwise than in plain ISO 8601, so that other programs do not read it.
     pub fn has_other_times(&self) -> bool {
         self.times.as_ref().is_some_and(|times| times.numeric_dates > 0 || times.has_other_forms)
     }
