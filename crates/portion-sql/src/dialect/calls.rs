@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::rewriting::interval_text;
-use super::{arguments, is_number, literal, raw};
+use super::{arguments, is_number, literal, quoted_text, raw};
 
 /// Functions under other names.
 const RENAMED: &[(&str, &str)] = &[
@@ -89,11 +89,23 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
             let part = part.to_string().trim_matches('\'').to_ascii_lowercase();
             Some(extract(&part, time))
         }
+        ("format" | "printf", [format, ..]) if has_braces(call) => {
+            let mut written = vec![quoted_text(&literal(format)?.replace('%', "%%").replace("{}", "%s"))];
+            written.extend(arguments[1..].iter().map(ToString::to_string));
+            Some(raw(format!("printf({})", written.join(", "))))
+        }
         ("strftime", [time, format]) if has_format_last(call) => {
             Some(raw(format!("strftime({format}, {time})")))
         }
         _ => renamed(&name, call),
     }
+}
+
+/// Returns true for `format('{} of {}', a, b)`.
+pub(super) fn has_braces(call: &Function) -> bool {
+    let is_format = |format: &Expr| literal(format).is_some_and(|text| text.contains("{}"));
+    let is_named = ["format", "printf"].iter().any(|name| call.name.to_string().eq_ignore_ascii_case(name));
+    is_named && arguments(call).first().is_some_and(|format| is_format(format))
 }
 
 /// Returns true for `strftime(time, format)`.

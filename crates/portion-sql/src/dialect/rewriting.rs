@@ -69,7 +69,7 @@ impl Visitor for Misread<'_> {
             Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
             // SQLite reads `tags[0]` as `tags AS "0"`.
             Expr::CompoundFieldAccess { .. } => true,
-            Expr::Function(call) => calls::has_format_last(call),
+            Expr::Function(call) => calls::has_format_last(call) || calls::has_braces(call),
             _ => false,
         };
         if self.is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -24,7 +24,7 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
     let (whole, fraction) = (read.clone(), read.clone());
     add(registry, "to_integer", 1, move |context| {
         Ok(match whole(context) {
-            Value::Real(n) if n.is_finite() && n.abs() < 9.2e18 => Value::Integer(n.round() as i64),
+            Value::Real(n) if n.is_finite() && n.abs() < 9.2e18 => Value::Integer(n.round_ties_even() as i64),
             Value::Integer(n) => Value::Integer(n),
             _ => Value::Null,
         })

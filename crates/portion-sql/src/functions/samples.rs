@@ -215,7 +215,7 @@ impl Aggregate<Best, Value> for Extreme {
 
     fn step(&self, context: &mut Context<'_>, best: &mut Best) -> Result<()> {
         let key = owned_value(context.get_raw(1));
-        if key == Value::Null {
+        if key == Value::Null || context.get_raw(0) == ValueRef::Null {
             return Ok(());
         }
         let is_better = best.as_ref().is_none_or(|(best, _, _)| {

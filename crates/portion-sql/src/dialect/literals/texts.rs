@@ -1,7 +1,8 @@
 //! Functions and operators that work on texts: they read a number as it is written in its column, `$2.50` and not 2.5.
 
-use sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::{BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 
+use super::super::compared_type::ComparedType;
 use super::super::edits::Edits;
 use super::super::{calls, quoted_text, raw};
 use super::{Operands, is_one_of};
@@ -58,7 +59,14 @@ impl Operands<'_> {
                 self.read_text(expr);
                 self.read_text(r#in);
             }
-            Expr::Cast { expr, data_type, .. } if calls::is_text(data_type) => self.read_text(expr),
+            Expr::Cast { kind, expr, data_type, .. } if calls::is_text(data_type) => {
+                self.read_text(expr);
+                // SQLite has no booleans; dialects with `x::text` have.
+                if *kind == CastKind::DoubleColon && self.type_of(expr) == ComparedType::Boolean {
+                    **expr = raw(format!("CASE {expr} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"));
+                    self.is_changed = true;
+                }
+            }
             _ => {}
         }
     }

@@ -417,6 +417,21 @@ fn forms_without_an_equal_are_answered_with_advice() {
 }
 
 #[test]
+fn forms_of_duckdb_have_its_values() {
+    let rows = r#"[{"p":0.5,"q":1.5,"ok":true,"n":null},{"p":2.5,"q":3.5,"ok":false,"n":7}]"#;
+    for (expr, expect) in [
+        ("sum(p::int)", "2"),
+        ("sum(q::int)", "6"),
+        ("max(format('{} of {}%', p, q))", r#""2.5 of 3.5%""#),
+        ("group_concat(ok::text)", r#""true,false""#),
+        ("arg_min(n, p)", "7"),
+        ("arg_max(n, q)", "7"),
+    ] {
+        check(rows, &format!("SELECT {expr} AS x FROM items"), &format!(r#"[{{"x":{expect}}}]"#));
+    }
+}
+
+#[test]
 fn texts_names_and_comments_stay() {
     check(
         r#"[{"x::int":"a ILIKE b","q":1}]"#,
