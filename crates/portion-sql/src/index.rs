@@ -94,6 +94,9 @@ impl ColumnIndex {
     }
 }
 
+/// Digits of the greatest 64-bit integer.
+const MAX_INTEGER_DIGITS: usize = 19;
+
 /// A text that looks like a number, or for which people write a number, has the hash of that number.
 fn text_hash(text: &str, comparison: Comparison) -> u32 {
     if let Comparison::Time(order) = comparison
@@ -104,7 +107,10 @@ fn text_hash(text: &str, comparison: Comparison) -> u32 {
     if let Some(n) = code_number(text) {
         return number_hash(n as f64);
     }
-    if text.trim_start().starts_with(|c: char| matches!(c, '0'..='9' | '-' | '+' | '.'))
+    // More digits than a number holds are a code.
+    let is_long = text.len() > MAX_INTEGER_DIGITS && text.bytes().all(|b| b.is_ascii_digit());
+    if !is_long
+        && text.trim_start().starts_with(|c: char| matches!(c, '0'..='9' | '-' | '+' | '.'))
         && let Ok(n) = text.trim().parse::<f64>()
     {
         return number_hash(n);
@@ -164,22 +170,24 @@ impl NumberCodes {
         Some(Self { values, rows, longest })
     }
 
-    /// Returns true for a text that may be a number as people write it, without zeros before it.
+    /// Returns true for a text that may be a number as people write it, without zeros before it, or a telephone number.
     pub(crate) fn may_mean(text: &str) -> bool {
-        text.starts_with(|c: char| c.is_ascii_digit())
+        text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '(' | '+'))
             && (!text.starts_with('0') || text.len() < 2 || text == "0.0")
     }
 
-    /// Returns the code that a number means, or the text itself.
+    /// Returns the code that a number means, or a telephone number with other signs, or the text itself.
     pub(crate) fn meant<'a>(&'a self, text: &'a str) -> Cow<'a, str> {
+        let digits = without_fraction(text);
         // A code is longer than the number that is written for it.
-        let may_mean = without_fraction(text).len() < self.longest;
-        let number = if may_mean {
-            plain_number(text).and_then(|_| without_fraction(text).parse().ok())
+        let number = if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            code_number(text)
+        } else if digits.len() < self.longest {
+            plain_number(text).and_then(|_| digits.parse().ok())
         } else {
             None
         };
-        let row = number.and_then(|number: u64| self.rows.get(&number));
+        let row = number.and_then(|number| self.rows.get(&number));
         match row.map(|row| self.values.value(*row as usize)) {
             Some(Cell::Text(code)) => code,
             _ => Cow::Borrowed(text),

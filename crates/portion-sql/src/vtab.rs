@@ -16,8 +16,8 @@ use std::sync::{Arc, OnceLock};
 use portion_text::column_form::ColumnForm;
 use rusqlite::types::Null;
 use rusqlite::vtab::{
-    Context, DistinctMode, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
-    VTabCursor, sqlite3_vtab, sqlite3_vtab_cursor,
+    Context, DistinctMode, Filters, IndexConstraint, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig,
+    VTabConnection, VTabCursor, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Connection, Error, Result, ffi};
 
@@ -198,11 +198,16 @@ unsafe impl VTab<'_> for TableHandle {
 }
 
 impl TableHandle {
-    /// Finds a constraint that a column equals a value, and returns it with the column and the comparison.
+    /// Finds the constraint that a column equals a value with the fewest rows, and returns it with the column and the
+    /// comparison.
     fn equality(&self, info: &IndexInfo) -> Result<Option<(usize, usize, Comparison)>> {
+        let is_equality =
+            |of: &IndexConstraint<'_>| of.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ;
+        let has_choice = info.constraints().filter(is_equality).count() > 1;
+        let mut best = None;
         for (at, constraint) in info.constraints().enumerate() {
             if constraint.is_usable()
-                && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ
+                && is_equality(&constraint)
                 && let Ok(column) = usize::try_from(constraint.column())
                 && let Some(comparison) = Comparison::of_collation(info.collation(at)?)
                 // SQLite compares each value of IN with a text column by its text, in which `2.0` may be `2`.
@@ -210,10 +215,16 @@ impl TableHandle {
                 // The index has one comparison for the column beside the plain one.
                 && (comparison == Comparison::Binary || comparison == self.table.columns()[column].comparison())
             {
-                return Ok(Some((at, column, comparison)));
+                let found = (at, column, comparison);
+                if !has_choice {
+                    return Ok(Some(found));
+                }
+                let index = self.table.index(column, comparison, &self.deadline);
+                let rows = index.ok_or_else(interrupted_error)?.rows_per_value();
+                best = best.filter(|(least, _)| *least <= rows).or(Some((rows, found)));
             }
         }
-        Ok(None)
+        Ok(best.map(|(_, found)| found))
     }
 }
 
