@@ -15,6 +15,7 @@ use crate::column::{JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE, WRI
 use crate::dialect::select_columns;
 use crate::error::QueryError;
 use crate::limits::{QueryDeadline, QueryLimits};
+use crate::usage::StatementUsage;
 
 /// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,9 @@ impl QueryResult {
 /// A result that is being written.
 pub(crate) struct ResultWriter<'c> {
     catalogue: &'c Catalogue,
+    usage: &'c StatementUsage,
+    /// True if each row is one of the only table, the last that was read.
+    is_scan: bool,
     json: String,
     row_count: usize,
     is_truncated: bool,
@@ -110,6 +114,7 @@ impl<'c> ResultWriter<'c> {
         statement: &Statement<'_>,
         given_sql: &str,
         catalogue: &'c Catalogue,
+        (usage, is_scan): (&'c StatementUsage, bool),
     ) -> Self {
         let given_names = select_columns(given_sql);
         let given_names = if given_names.len() == statement.column_count()
@@ -145,6 +150,8 @@ impl<'c> ResultWriter<'c> {
         let bare = bare && columns.len() == 1;
         Self {
             catalogue,
+            usage,
+            is_scan,
             json: String::from("["),
             row_count: 0,
             is_truncated: false,
@@ -156,11 +163,10 @@ impl<'c> ResultWriter<'c> {
         }
     }
 
-    /// Writes a row; returns false if it exceeds the limits. `row_of_table`: the row of the only table that it is, if known.
+    /// Writes a row; returns false if it exceeds the limits.
     pub(crate) fn write_row(
         &mut self,
         row: &Row<'_>,
-        row_of_table: Option<usize>,
         limits: &QueryLimits,
         deadline: &QueryDeadline,
     ) -> rusqlite::Result<bool> {
@@ -180,7 +186,7 @@ impl<'c> ResultWriter<'c> {
                 self.json.push_str(&column.json_key);
             }
             let value = row.get_ref(at)?;
-            match self.written_json(value, column.declared_type, row_of_table, deadline) {
+            match self.written_json(value, column.declared_type, deadline) {
                 Some(json) => self.json.push_str(&json),
                 None => write_value(value, column.declared_type, &mut self.json),
             }
@@ -218,7 +224,6 @@ impl<'c> ResultWriter<'c> {
         &self,
         value: ValueRef<'_>,
         declared: DeclaredType,
-        row: Option<usize>,
         deadline: &QueryDeadline,
     ) -> Option<String> {
         let DeclaredType::Written((table, column)) = declared else { return None };
@@ -227,7 +232,9 @@ impl<'c> ResultWriter<'c> {
             ValueRef::Real(n) => Cell::Real(n),
             ValueRef::Null | ValueRef::Text(_) | ValueRef::Blob(_) => return None,
         };
-        self.catalogue.tables.get(table)?.opened()?.written_json(column, &number, row, deadline)
+        let row = self.usage.current_row().filter(|_| self.is_scan);
+        let table = self.catalogue.tables.get(table)?.opened()?;
+        table.written_json(column, &number, row, (deadline, self.usage))
     }
 
     /// Returns true if the first row exceeded the limits.
@@ -316,8 +323,16 @@ pub(crate) fn leave_out(result: QueryResult, sql: &str) -> QueryResult {
     let json = result.json.as_str();
     let rows: Vec<Span> = items(json, Span::new(0, json.len())).collect();
     let Some(first) = rows.first() else { return result };
+    // Columns that the statement names are shown.
+    let selected = select_columns(sql);
+    let is_named = |column: &&&str| !column.starts_with('*') && !column.ends_with('*');
+    let leading = selected.iter().take_while(is_named).count();
+    let trailing = selected.iter().rev().take_while(is_named).count();
+    let count = members(json, *first).count();
+    let of_star = leading..count.saturating_sub(trailing);
+    let first_row = members(json, *first).enumerate();
     let mut null: Vec<bool> =
-        members(json, *first).map(|column| column.value.slice(json) == "null").collect();
+        first_row.map(|(at, column)| of_star.contains(&at) && column.value.slice(json) == "null").collect();
     for row in &rows[1..] {
         if !null.contains(&true) {
             return result;
@@ -369,9 +384,12 @@ mod tests {
             "SELECT * FROM items",
             "select distinct * from items",
             "SELECT i.* FROM items i",
-            "SELECT 1, * FROM t",
+            "SELECT a, * FROM t",
         ] {
             check(sql, rows, fewer, &["b"]);
+        }
+        for sql in ["SELECT *, b, c FROM items", "SELECT a, b, c FROM (SELECT * FROM items)"] {
+            check(sql, rows, rows, &[]);
         }
         for sql in ["SELECT a, b, c FROM items", "SELECT count(*) FROM items", "SELECT 2 * 3"] {
             check(sql, rows, rows, &[]);

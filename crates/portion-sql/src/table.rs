@@ -16,6 +16,7 @@ use crate::redaction;
 use crate::spellings::{Spelling, Spellings};
 use crate::table_rows::{ColumnSet, RowBuffer, RowSource, TableRows, should_stop_at};
 use crate::typed_column::{ColumnBuilder, TypedColumn};
+use crate::usage::StatementUsage;
 
 /// A table of a view.
 pub(crate) struct VirtualTable {
@@ -279,7 +280,7 @@ impl OpenTable {
         column: usize,
         number: &Cell<'_>,
         row: Option<usize>,
-        deadline: &QueryDeadline,
+        (deadline, usage): (&QueryDeadline, &StatementUsage),
     ) -> Option<String> {
         let spelling = match row {
             Some(at) => {
@@ -290,9 +291,16 @@ impl OpenTable {
             }
             None => self.spellings(column, deadline)?.get(number)?.clone(),
         };
-        let Spelling::Text(text) = spelling else { return None };
-        let is_cell = self.columns.get(column).is_some_and(|column| column.is_cell);
-        Some(if is_cell { text.into() } else { quote(&text) })
+        let def = self.columns.get(column)?;
+        match spelling {
+            Spelling::Text(text) if def.is_cell => Some(text.into()),
+            Spelling::Text(text) => Some(quote(&text)),
+            Spelling::Number => None,
+            Spelling::Several => {
+                usage.record_several_texts(&def.name);
+                None
+            }
+        }
     }
 
     /// Returns a cell of the row that was read last, in its storage class and as it is written.

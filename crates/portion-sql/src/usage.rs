@@ -77,6 +77,13 @@ impl StatementUsage {
         let _ = self.mismatch.set(advice);
     }
 
+    /// Records that a number is written as several texts in a column, none of which can stand for it.
+    pub(crate) fn record_several_texts(&self, column: &str) {
+        self.record_mismatch(format!(
+            "{column} has several texts for one number: use item ->> '$.{column}' for that of each row"
+        ));
+    }
+
     /// Returns the advice for a text that was compared with a number.
     pub(crate) fn mismatch(&self) -> Option<String> {
         self.mismatch.get().cloned()

@@ -33,12 +33,15 @@ pub(crate) enum ColumnUse {
     /// Read as a date by a function of SQLite, or of another dialect, which reads more forms.
     SqliteDate,
     Date,
+    /// Read as a point in time by a function of SQLite.
+    Instant,
 }
 
 /// Functions that add up numbers.
 const SUMS: &str = "sum avg total";
 const EXTREMES: &str = "min max median";
-const SQLITE_DATES: &str = "date datetime time julianday unixepoch";
+const SQLITE_DATES: &str = "date datetime time";
+const INSTANTS: &str = "julianday unixepoch";
 const DATES: &str = "year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
     last_day date_add date_sub dateadd";
 
@@ -128,6 +131,7 @@ impl Visitor for Uses {
                         0 if is_of(SUMS) => self.add(argument, ColumnUse::Sum),
                         0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
                         _ if is_modified => {}
+                        0 if is_of(INSTANTS) => self.add(argument, ColumnUse::Instant),
                         0 if is_of(SQLITE_DATES) => self.add(argument, ColumnUse::SqliteDate),
                         1 if name == "strftime" => self.add(argument, ColumnUse::SqliteDate),
                         _ if is_of(DATES) => self.add(argument, ColumnUse::Date),

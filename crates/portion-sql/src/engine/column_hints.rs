@@ -41,7 +41,9 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 return None;
             }
             match column_use {
-                ColumnUse::SqliteDate | ColumnUse::Date => date_hint(&table, at, column_use),
+                ColumnUse::SqliteDate | ColumnUse::Date | ColumnUse::Instant => {
+                    date_hint(&table, at, column_use)
+                }
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Missing => missing_hint(&table, at),
                 _ if column.kinds.intersects(ValueKinds::CONTAINER) && !column.is_record => {
@@ -269,7 +271,9 @@ pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> 
             let column = &table.columns()[at];
             let is_wanted = matches!(column.form, ColumnForm::Amount | ColumnForm::DecimalComma)
                 && column.redaction == Redaction::Unredacted;
-            let is_written = |text: &str| plain_number(text) != column.form.number(text);
+            let is_written = |text: &str| {
+                has_separators(text, column.form) && plain_number(text) != column.form.number(text)
+            };
             let example = table.find_written(at, HINT_ROWS, is_written).filter(|_| is_wanted)?;
             let number = match Cell::from(column.form.number(&example)?) {
                 Cell::Integer(n) => n.to_string(),
@@ -280,6 +284,14 @@ pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> 
             Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
         })
     })
+}
+
+/// Returns true if the meaning of the signs between the digits is not plain: `60,17`, `1,400`, `1 400`; of `1.000` beside decimal
+/// commas it is not either.
+fn has_separators(text: &str, form: ColumnForm) -> bool {
+    let signs: Vec<char> = text.chars().collect();
+    let mut between = signs.windows(3).filter(|of| of[0].is_ascii_digit() && of[2].is_ascii_digit());
+    form == ColumnForm::DecimalComma || between.any(|of| !of[1].is_ascii_digit() && of[1] != '.')
 }
 
 /// Returns a hint for a column that is compared with a text for a missing value, which is NULL among numbers and times.
@@ -315,7 +327,10 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
     let example = shortened(first);
     let is_time = matches!(column.form, ColumnForm::Time(_));
     if is_time || samples.iter().any(|text| functions::is_date(text.trim())) {
-        if let Some(hint) = offset_hint(table, at) {
+        // A point in time is the same in all zones.
+        if column_use != ColumnUse::Instant
+            && let Some(hint) = offset_hint(table, at)
+        {
             return Some(hint);
         }
         let is_readable = is_time || column_use == ColumnUse::Date || Timestamp::is_plain_iso(first.trim());

@@ -50,7 +50,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     // What to write instead of a function of another dialect is no similar name.
     let is_explained = hint.is_some() && message.starts_with("no such function: ");
     let nearest = if is_explained { None } else { suggest_name(&message, &tables, &used_tables(run)) };
-    let message = match message.as_str() {
+    let message = match message.split(" - should this be").next().unwrap_or_default() {
         "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
         "malformed JSON" => match hints::malformed_json(run) {
             Some((message, advice)) => {
@@ -59,7 +59,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
             }
             None => message,
         },
-        _ => message,
+        plain => plain.to_owned(),
     };
     if let Some(name) = missing_name(&message, "no such column: ") {
         if let Some(array) = array_around(name, catalogue) {
@@ -157,6 +157,8 @@ fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Opti
     let name = ambiguous.or_else(|| missing("no such column: "))?;
     // The column may be nested, or in another table.
     let last = name.rsplit('.').next().unwrap_or(name);
+    let own_prefix = |table: &TableColumns| name.strip_prefix(&*table.name)?.strip_prefix('.');
+    let name = tables.iter().find_map(own_prefix).unwrap_or(name);
     let own = tables.split_last().map_or(tables, |(_, own)| own);
     let nested =
         |column: &&String| column.rsplit_once('.').is_some_and(|(_, leaf)| leaf.eq_ignore_ascii_case(last));

@@ -134,8 +134,18 @@ pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
     )
 }
 
+/// Returns what else there is beside `items`, if a statement reads that by its name.
+pub(super) fn other_tables(run: &QueryRun<'_>) -> Option<String> {
+    let (sql, catalogue) = (run.query.sql, run.catalogue);
+    let is_items = |used: &dialect::TableUse| used.table.eq_ignore_ascii_case("items");
+    if run.tree().is_some() && !run.table_uses().iter().any(is_items) {
+        return None;
+    }
+    other_blocks(sql, catalogue).or_else(|| other_lists(sql, catalogue)).or_else(|| only_row(sql, catalogue))
+}
+
 /// Returns how to read the other lists of an object with several, where a statement reads `items` alone.
-pub(super) fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
     let (main, others) = catalogue.lists.split_first()?;
     let words = dialect::normalized(sql);
     let is_named = |name: &String| words.contains(&name.to_lowercase());
@@ -145,7 +155,7 @@ pub(super) fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
 }
 
 /// Returns how to read the other blocks of a result with several lists.
-pub(super) fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
     let words = dialect::normalized(sql);
     let is_named = |name: &str| words.contains(&format!(" {name} "));
     let is_other = |name: &&str| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok());
@@ -184,7 +194,7 @@ pub(super) fn compared_leaves(
 }
 
 /// Returns what else a statement may count that counts the only row of `items`.
-pub(super) fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
     let items = catalogue.table("items")?;
     let words = dialect::normalized(sql);
     let counts_rows =

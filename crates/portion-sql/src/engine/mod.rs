@@ -133,9 +133,7 @@ impl QueryRun<'_> {
             .or(unread)
             .or_else(|| column_hints::written_hint(self, renamed))
             .or_else(|| hints::quoted_items(self, shown_records))
-            .or_else(|| hints::other_blocks(sql, self.catalogue))
-            .or_else(|| hints::other_lists(sql, self.catalogue))
-            .or_else(|| hints::only_row(sql, self.catalogue))
+            .or_else(|| hints::other_tables(self))
             .or_else(unlisted)
             .or_else(|| hints::read_as(self, renamed))
     }
@@ -175,11 +173,11 @@ impl QueryRun<'_> {
         usage: &StatementUsage,
     ) -> Result<QueryResult, RowsError> {
         let is_scan = self.tree().is_some_and(dialect::is_scan);
-        let mut writing = ResultWriter::for_statement(statement, self.given_sql, self.catalogue);
+        let mut writing =
+            ResultWriter::for_statement(statement, self.given_sql, self.catalogue, (usage, is_scan));
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            let row_of_table = usage.current_row().filter(|_| is_scan);
-            if !writing.write_row(row, row_of_table, self.limits, &self.deadline)? {
+            if !writing.write_row(row, self.limits, &self.deadline)? {
                 break;
             }
         }

@@ -37,9 +37,7 @@ pub(crate) fn register(
                 Spelling::Text(text) => Some(text.to_string()),
                 Spelling::Number => None,
                 Spelling::Several => {
-                    usage.record_mismatch(format!(
-                        "{name} has several texts for one number: use item ->> '$.{name}' for that of each row"
-                    ));
+                    usage.record_several_texts(&name);
                     None
                 }
             }

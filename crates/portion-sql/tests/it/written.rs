@@ -3,7 +3,7 @@
 use portion_sql::QueryLimits;
 use serde_json::Value;
 
-use crate::common::{answer, answer_joined, asked, snapshot};
+use crate::common::{answer, answer_joined, asked, check, snapshot};
 
 /// A column in one form: five values as JSON, the third of which is the first again.
 type Column = [&'static str; 5];
@@ -25,6 +25,8 @@ const PHONES: Column = [
     r#""(212) 555-0000""#,
     r#""(646) 555-0000""#,
 ];
+const DASHED_PHONES: Column =
+    [r#""212-555-1234""#, r#""212-555-9999""#, r#""212-555-1234""#, r#""212-555-0000""#, r#""646-555-0000""#];
 const PHONE_NUMBERS: Column = ["2125551234", "2125559999", "2125551234", "2125550000", "6465550000"];
 
 fn list(columns: &[(&str, Column)]) -> String {
@@ -102,7 +104,7 @@ fn columns_of_one_meaning_join_in_every_form_from_both_sides() {
     let meanings: [&[Column]; 3] = [
         &[AMOUNTS, COMMAS, NUMBERS],
         &[ISO_DATES, MONTH_FIRST, DAY_FIRST, SECONDS],
-        &[PHONES, PHONE_NUMBERS],
+        &[PHONES, DASHED_PHONES, PHONE_NUMBERS],
     ];
     let pairs = [[0, 0], [0, 2], [1, 1], [2, 0], [2, 2], [3, 3], [4, 4]].map(|pair| pair.to_vec());
     let all = [[0], [1], [2], [3], [4]].map(|row| row.to_vec());
@@ -181,6 +183,41 @@ fn functions_read_dates_in_the_order_of_their_column() {
         }
         let sql = format!("SELECT sum(p) AS s FROM items WHERE strftime('%m', {column}) = '02'");
         assert_eq!(answer(&text, &sql, &[]).expect(&sql).json, r#"[{"s":2.5}]"#, "{sql}");
+    }
+}
+
+#[test]
+fn answers_without_a_reason_have_no_hint() {
+    let text = r#"[{"usd":"$1.50","pct":"1.5%","eu":"1,50","off":"2024-01-05T01:00:00+01:00"},
+        {"usd":"$2.25","pct":"2.25%","eu":"2,25","off":"2024-01-06T01:00:00+01:00"}]"#;
+    for (sql, expect) in [
+        ("SELECT max(usd) AS n FROM items", ""),
+        ("SELECT sum(pct) AS n FROM items", ""),
+        ("SELECT max(eu) AS n FROM items", "eu is read as numbers: '1,50' is 1.5"),
+        ("SELECT julianday(max(off)) - julianday('2024-01-05') AS n FROM items", ""),
+        ("SELECT max(julianday(off)) AS n FROM items", ""),
+    ] {
+        assert_eq!(hints(text, sql).join("; "), expect, "{sql}");
+    }
+    let lists =
+        r#"{"data":{"rows":[{"id":1},{"id":2}],"other":[{"id":1},{"id":2},{"id":3}]},"runs":[{"n":1}]}"#;
+    assert!(hints(lists, "SELECT count(*) FROM items('/data/rows')").is_empty());
+    assert!(!hints(lists, "SELECT count(*) FROM items").is_empty());
+}
+
+#[test]
+fn a_number_of_several_texts_is_told() {
+    let text = r#"[{"id":1,"p":"$2.5"},{"id":2,"p":"$2.50"},{"id":3,"p":"$3"}]"#;
+    let told = "p has several texts for one number: use item ->> '$.p' for that of each row";
+    check(text, "SELECT p FROM items WHERE id > 1", r#"[{"p":"$2.50"},{"p":"$3"}]"#);
+    for (sql, expect) in [
+        ("SELECT p FROM items", ""),
+        ("SELECT id, p FROM items ORDER BY id", told),
+        ("SELECT p FROM items WHERE p IN (SELECT p FROM items)", told),
+        ("SELECT id, p FROM items WHERE p > 2.5 ORDER BY id", ""),
+        ("SELECT id, item ->> '$.p' AS p FROM items ORDER BY id", ""),
+    ] {
+        assert_eq!(hints(text, sql).join("; "), expect, "{sql}");
     }
 }
 
