@@ -108,7 +108,7 @@ fn may_be_number(text: &str) -> bool {
 }
 
 /// Returns true for an expression that is a number by its form.
-fn is_numeric(expr: &Expr) -> bool {
+pub(super) fn is_numeric(expr: &Expr) -> bool {
     match expr {
         Expr::Function(call) => {
             let name = call.name.to_string().to_ascii_lowercase();
