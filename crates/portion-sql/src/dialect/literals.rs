@@ -289,8 +289,14 @@ impl VisitorMut for Operands<'_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
-                self.compare(left, [&mut **right]);
-                self.compare(right, [&mut **left]);
+                // The column of the table that is joined last stays as it is, so that its index is used.
+                let (last, first) = if self.scopes.place(left) > self.scopes.place(right) {
+                    (left, right)
+                } else {
+                    (right, left)
+                };
+                self.compare(last, [&mut **first]);
+                self.compare(first, [&mut **last]);
             }
             Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
                 self.read_dates(left);

@@ -1,11 +1,9 @@
 //! The types of expressions: those of the columns that their names mean, by the scopes of a statement.
 
-use std::rc::Rc;
-
 use portion_text::column_form::ColumnForm;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    TableAlias, TableFactor, TableWithJoins, Value,
+    BinaryOperator, Expr, Function, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, TableAlias, TableFactor, TableWithJoins, Value,
 };
 
 use super::checks::is_numeric;
@@ -19,14 +17,13 @@ enum Column {
     AllOf(String),
 }
 
-/// The columns of a table of a FROM clause.
-type Columns = Rc<Vec<Column>>;
+/// A table of a FROM or WITH clause: its alias or name, and its columns.
+type Table = (String, Vec<Column>);
 
 /// What the names in a SELECT mean.
 #[derive(Default)]
 struct Scope {
-    /// The tables by their aliases or names.
-    tables: Vec<(String, Columns)>,
+    tables: Vec<Table>,
     /// The columns of the result, which names mean that are in no table.
     result: Vec<Column>,
 }
@@ -37,7 +34,7 @@ pub(super) struct Scopes<'a> {
     /// Those of SELECTs, the innermost last.
     selects: Vec<Scope>,
     /// The tables of the WITH clauses, and how many there were before each query.
-    named: Vec<(String, Columns)>,
+    named: Vec<Table>,
     marks: Vec<usize>,
 }
 
@@ -83,7 +80,7 @@ impl<'a> Scopes<'a> {
                 }
                 SelectItem::Wildcard(_) => self.add_all("", &mut result),
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
-                    self.add_all(&unquoted(&name.0), &mut result);
+                    self.add_all(&unquoted(name), &mut result);
                 }
                 _ => {}
             }
@@ -97,7 +94,7 @@ impl<'a> Scopes<'a> {
         self.selects.pop();
     }
 
-    fn add_tables(&mut self, from: &TableWithJoins, tables: &mut Vec<(String, Columns)>) {
+    fn add_tables(&mut self, from: &TableWithJoins, tables: &mut Vec<Table>) {
         for table in std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)) {
             let columns = match table {
                 TableFactor::NestedJoin { table_with_joins, .. } => {
@@ -108,12 +105,12 @@ impl<'a> Scopes<'a> {
                     renamed(self.returned_by(subquery), alias.as_ref())
                 }
                 TableFactor::Table { name, args: None, .. } => {
-                    let name = unquoted(&name.0);
-                    let is_named = |(known, _): &&(String, Columns)| known.eq_ignore_ascii_case(&name);
-                    let inner = self.named.iter().rev().find(is_named).map(|(_, columns)| Rc::clone(columns));
-                    inner.unwrap_or_else(|| Rc::new(vec![Column::AllOf(name)]))
+                    let name = unquoted(name);
+                    let is_named = |(known, _): &&Table| known.eq_ignore_ascii_case(&name);
+                    let inner = self.named.iter().rev().find(is_named).map(|(_, columns)| columns.clone());
+                    inner.unwrap_or_else(|| vec![Column::AllOf(name)])
                 }
-                other => Rc::new(vec![Column::AllOf(other.to_string())]),
+                other => vec![Column::AllOf(other.to_string())],
             };
             tables.push((alias_of(table).unwrap_or_default(), columns));
         }
@@ -124,7 +121,7 @@ impl<'a> Scopes<'a> {
         let tables = self.selects.last().into_iter().flat_map(|scope| &scope.tables);
         for column in tables
             .filter(|(of, _)| alias.is_empty() || of.eq_ignore_ascii_case(alias))
-            .flat_map(|(_, c)| &**c)
+            .flat_map(|(_, columns)| columns)
         {
             let is_equal = |other: &Column| match (column, other) {
                 (Column::Named(a, _), Column::Named(b, _)) | (Column::AllOf(a), Column::AllOf(b)) => a == b,
@@ -244,6 +241,13 @@ impl<'a> Scopes<'a> {
         found.or_else(|| (self.type_of)("", name))
     }
 
+    /// Returns the place of the table of a column in the innermost FROM clause.
+    pub(super) fn place(&self, expr: &Expr) -> Option<usize> {
+        let name = column_name(expr)?;
+        let has_column = |(alias, columns): &Table| self.column_of(alias, columns, &name).is_some();
+        self.selects.last()?.tables.iter().position(has_column)
+    }
+
     /// Returns the type of a column of one of the tables of the innermost scope.
     pub(super) fn column_in(&self, table: &str, name: &str) -> Option<ComparedType> {
         let mut tables = self.selects.last()?.tables.iter();
@@ -271,7 +275,7 @@ fn common(a: ComparedType, b: ComparedType) -> ComparedType {
 }
 
 /// Returns columns with the names in an alias: `d(day, n)`.
-fn renamed(mut columns: Vec<Column>, alias: Option<&TableAlias>) -> Columns {
+fn renamed(mut columns: Vec<Column>, alias: Option<&TableAlias>) -> Vec<Column> {
     for (at, given) in alias.iter().flat_map(|alias| &alias.columns).enumerate() {
         let name = given.name.value.clone();
         match columns.get_mut(at) {
@@ -280,11 +284,12 @@ fn renamed(mut columns: Vec<Column>, alias: Option<&TableAlias>) -> Columns {
             None => columns.push(Column::Named(name, ComparedType::Other)),
         }
     }
-    Rc::new(columns)
+    columns
 }
 
-fn unquoted(name: &[sqlparser::ast::ObjectNamePart]) -> String {
-    let parts = name.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str());
+/// Returns the name of a table without quotes.
+pub(super) fn unquoted(name: &ObjectName) -> String {
+    let parts = name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str());
     parts.collect::<Vec<_>>().join(".")
 }
 
@@ -295,7 +300,7 @@ pub(super) fn alias_of(table: &TableFactor) -> Option<String> {
         | TableFactor::Derived { alias: Some(alias), .. }
         | TableFactor::Function { alias: Some(alias), .. }
         | TableFactor::UNNEST { alias: Some(alias), .. } => Some(alias.name.value.clone()),
-        TableFactor::Table { name, .. } => Some(unquoted(&name.0)),
+        TableFactor::Table { name, .. } => Some(unquoted(name)),
         _ => None,
     }
 }

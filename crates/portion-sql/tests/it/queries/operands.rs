@@ -141,6 +141,20 @@ fn values_that_are_no_literals_are_read_in_the_type_of_the_column() {
 }
 
 #[test]
+fn the_index_of_the_table_that_is_joined_last_is_used() {
+    let row = |i: i64| {
+        let seconds = 1_704_067_200 + 60 * i;
+        let iso = format!("2024-01-{:02} {:02}:{:02}:00", i / 1440 + 1, i / 60 % 24, i % 60);
+        format!(r#"{{"seconds":{seconds},"ms":{seconds}000,"iso":"{iso}"}}"#)
+    };
+    let rows = format!("[{}]", (0..10_000).map(row).collect::<Vec<_>>().join(","));
+    for on in ["a.seconds = b.ms", "b.ms = a.seconds", "a.seconds = b.iso", "a.iso = b.seconds"] {
+        let sql = format!("SELECT count(b.ms) AS n FROM items a LEFT JOIN items b ON {on}");
+        check_rows(&rows, &sql, r#"[{"n":10000}]"#);
+    }
+}
+
+#[test]
 fn rows_of_values_are_compared_as_their_columns() {
     for (condition, count) in [
         ("(ok, id) = ('true', 1)", 1),
