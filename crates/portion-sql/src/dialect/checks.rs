@@ -12,8 +12,7 @@ use sqlparser::ast::{
     Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::literals::is_comparison;
-use super::{Tree, column_name, literal, quoted_text, raw};
+use super::{Tree, column_name, is_comparison, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.
 const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day \

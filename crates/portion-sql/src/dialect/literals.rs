@@ -14,7 +14,7 @@ use sqlparser::ast::{
 
 use super::compared_type::{ComparedType, TypeOf};
 use super::scopes::{Scopes, is_call_of, kept_values};
-use super::{arguments, column_name, literal, raw};
+use super::{arguments, column_name, is_comparison, literal, raw};
 
 /// Functions that read dates.
 const SQLITE_DATES: &str = "strftime date datetime time julianday unixepoch timediff";
@@ -357,18 +357,4 @@ impl VisitorMut for Operands<'_> {
         }
         ControlFlow::Continue(())
     }
-}
-
-/// Returns true for an operator that compares two values.
-pub(super) fn is_comparison(op: &BinaryOperator) -> bool {
-    matches!(
-        op,
-        BinaryOperator::Lt
-            | BinaryOperator::LtEq
-            | BinaryOperator::Gt
-            | BinaryOperator::GtEq
-            | BinaryOperator::Eq
-            | BinaryOperator::NotEq
-            | BinaryOperator::Spaceship
-    )
 }

@@ -30,8 +30,8 @@ pub(crate) use tables::{
 };
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, SetExpr,
-    Statement, Value, Visit, Visitor,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
+    Query, SetExpr, Statement, Value, Visit, Visitor,
 };
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
@@ -222,6 +222,20 @@ fn is_number(expr: &Expr) -> bool {
         Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_number(expr),
         _ => false,
     }
+}
+
+/// Returns true for an operator that compares two values.
+fn is_comparison(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Spaceship
+    )
 }
 
 /// Returns the dotted name of a column.
