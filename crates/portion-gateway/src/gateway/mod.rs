@@ -379,7 +379,7 @@ fn has_other_page_size(caller: &Caller, stored: &StoredSnapshot, request: &Reque
 
 /// Fits a fault into the budget of its request.
 fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, max_tokens: Option<usize>) -> Fault {
-    let EffectivePolicy { policy, counter, .. } = effective_policy;
+    let EffectivePolicy { policy, counter, .. } = &effective_policy.for_errors();
     let budget = max_tokens.unwrap_or(policy.token_budget_threshold);
     let fitted = catch_unwind(AssertUnwindSafe(|| {
         fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)
