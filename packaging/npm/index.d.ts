@@ -31,11 +31,11 @@ export class Shaped {
   readonly text: string
   /** What is missing and how to get it; undefined if nothing is. */
   readonly notice?: Readonly<Record<string, unknown>>
-  /** Cursor of the result, for `read` and `query`. */
+  /** Cursor of the result, for a model; undefined if nothing is missing. */
   readonly cursor?: string
   /** Cursor of what follows. */
   readonly nextCursor?: string
-  /** What follows or, with arguments, any part of the result. */
+  /** With arguments, any part of the result. Without, what follows; rejects with ShapeError if nothing does. */
   read(args?: ReadArguments): Promise<Shaped>
   /** The rows of a SELECT over the result, or the places of a text in it. */
   query(sql: string): Promise<Shaped>

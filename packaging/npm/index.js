@@ -15,24 +15,32 @@ class ShapeError extends Error {
 
 class Shaped {
   #shaper
+  // A result that passed whole is not kept: questions about it bring it along.
+  #result
 
-  constructor(shaper, answer, whole) {
+  constructor(shaper, answer, result) {
     this.#shaper = shaper
-    this.text = answer.text ?? whole
+    this.#result = 'text' in answer ? undefined : result
+    this.text = answer.text ?? result?.text ?? ''
     this.notice = answer.notice
     this.cursor = answer.cursor ?? undefined
     this.nextCursor = answer.nextCursor ?? undefined
   }
 
   async read(args = {}) {
-    const cursor = Object.keys(args).length ? this.cursor : this.nextCursor
-    if (!cursor) throw new ShapeError('nothing follows: the reply has all of it', 'cursor_invalid')
-    return this.#shaper.followUp({ ...args, cursor })
+    if (Object.keys(args).length) return this.#ask(args)
+    if (!this.nextCursor) throw new ShapeError('nothing follows: the reply has all of it', 'cursor_invalid')
+    return this.#shaper.followUp({ cursor: this.nextCursor })
   }
 
   async query(sql) {
-    if (!this.cursor) throw new ShapeError('the result was small enough to pass whole, and is not kept', 'cursor_invalid')
-    return this.#shaper.followUp({ cursor: this.cursor, query: sql })
+    return this.#ask({ query: sql })
+  }
+
+  async #ask(args) {
+    if (this.cursor) return this.#shaper.followUp({ ...args, cursor: this.cursor })
+    if (!this.#result) throw new ShapeError('the reply has no cursor: ask the one before it', 'cursor_invalid')
+    return this.#shaper.ask({ ...this.#result, ...args }, this.#result)
   }
 
   toString() {
@@ -57,15 +65,20 @@ class Shaper {
 
   async shape(value, { maxTokens, tool } = {}) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    return new Shaped(this, await this.#ask({ text, maxTokens, tool }), text)
+    return this.ask({ text, maxTokens, tool }, { text, tool })
   }
 
   async followUp(args) {
-    return new Shaped(this, await this.#ask(args), '')
+    return this.ask(args)
   }
 
   async reply(args) {
     return this.followUp(args).then(String, error => `${error.code}: ${error.message}`)
+  }
+
+  // `result`: the line of the result itself, unless the request is a follow-up.
+  async ask(request, result) {
+    return new Shaped(this, await this.#ask(request), result)
   }
 
   get hasEnded() {

@@ -30,10 +30,12 @@ told = {
     "fields": reply.read(fields="id,total").text, "query": reply.query(sys.argv[1]).text,
     "small": shape("all of it").text, "none": shape([1, 2]).notice,
 }
+whole = shape(rows[:2], max_tokens=2000)
+told["whole"] = [whole.text, whole.cursor, whole.query("SELECT count(*) AS n FROM items").text, whole.read(limit=1, fields="id").text]
 with Shaper(options=["--redact", "town"]) as own:
     told["hidden"] = own.shape(rows, 900).text
     told["reply"] = own.reply("nosuch", fields="id")
-for call in (lambda: shape("all of it").query("SELECT 1"), lambda: shape(rows, max_tokens=1), lambda: reply.read(colour="red")):
+for call in (whole.read, lambda: shape(rows, max_tokens=1), lambda: reply.read(colour="red")):
     try:
         call()
     except ShapeError as error:
@@ -53,10 +55,15 @@ const told = {
   fields: (await reply.read({ fields: 'id,total' })).text, query: (await reply.query(process.argv[2])).text,
   small: (await shape('all of it')).text, none: (await shape([1, 2])).notice ?? null,
 }
+const whole = await shape(rows.slice(0, 2), { maxTokens: 2000 })
+told.whole = [
+  whole.text, whole.cursor ?? null, (await whole.query('SELECT count(*) AS n FROM items')).text,
+  (await whole.read({ limit: 1, fields: 'id' })).text,
+]
 const own = new Shaper({ options: ['--redact', 'town'] })
 told.hidden = (await own.shape(rows, { maxTokens: 900 })).text
 told.reply = await own.reply({ cursor: 'nosuch', fields: 'id' })
-for (const call of [async () => (await shape('all of it')).query('SELECT 1'), () => shape(rows, { maxTokens: 1 }), () => reply.read({ colour: 'red' })]) {
+for (const call of [() => whole.read(), () => shape(rows, { maxTokens: 1 }), () => reply.read({ colour: 'red' })]) {
   await call().catch(error => { if (error instanceof ShapeError) told[error.code] = error.message })
 }
 console.log(JSON.stringify(told))
@@ -151,7 +158,10 @@ def test_a_result_is_shaped_and_kept(project, language):
     assert "Cork" in told["text"] and "Cork" not in told["fields"] and "Cork" not in told["hidden"]
     assert (told["small"], told["none"]) == ("all of it", None)
     assert told["reply"].startswith("cursor_invalid: ")
-    assert "pass whole" in told["cursor_invalid"] and "300" in told["max_tokens_invalid"] and "colour" in told["argument_unknown"]
+    text, cursor, counted, first = told["whole"]
+    assert json.loads(text) == ROWS[:2] and cursor is None
+    assert '"n":2' in counted and "INV-0000" in first and "INV-0001" not in first
+    assert "nothing follows" in told["cursor_invalid"] and "300" in told["max_tokens_invalid"] and "colour" in told["argument_unknown"]
 
 
 def test_the_types_are_those_of_the_package(project):

@@ -22,8 +22,12 @@ def page_of(request, size):
 
 class Apis(RestStub):
     def __init__(self):
-        forms = ("cursor", "slack", "hubspot", "salesforce", "complete", "jsonapi", "graph", "nested", "discogs", "flickr", "wordpress", "strapi", "gitlab", "before", "since")
+        forms = ("cursor", "slack", "hubspot", "salesforce", "complete", "jsonapi", "graph", "nested", "discogs", "flickr", "wordpress", "strapi", "gitlab", "before", "since", "search")
         super().__init__({f"GET /{form}": getattr(self, form) for form in forms} | {f"GET /{form}/{{at}}": getattr(self, form) for form in forms})
+
+    def search(self, request):
+        assert request.query["query"] == "row"
+        return ROWS
 
     def after(self, request, default):
         size, at = min(int(request.query.get("limit", default)), 100), int(request.query.get("cursor", request.query.get("after", 0)))
@@ -139,6 +143,18 @@ def test_a_limit_beside_a_cursor_of_the_api(url, form, key, argument, next_of, l
         following = next_of(body)
         position = {argument: following} if following else None
     check(seen)
+
+
+@pytest.mark.parametrize("step", ["link", "cursor"])
+def test_an_api_has_a_parameter_query(url, step):
+    """Its value stands in the requests for further pages, and is no query of ours there."""
+    seen, page = [], ask(f"{url}/search", query="row")
+    while True:
+        seen += page.json()
+        if "next" not in page.links:
+            return check(seen)
+        cursor = {"query": "row", "cursor": page.headers["X-Portion-Next-Cursor"]}
+        page = ask(urljoin(url, page.links["next"]["url"])) if step == "link" else ask(f"{url}/search", **cursor)
 
 
 @pytest.mark.parametrize("step", ["before", "since"])

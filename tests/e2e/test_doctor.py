@@ -11,8 +11,9 @@ import pytest
 
 from fixture import corpus
 from harness import tokens
-from harness.command import FIXTURE, PORTION, with_sdk, wrapped
+from harness.command import CLIENT_BIN, E2E, FIXTURE, PORTION, SDK_FIXTURE, with_sdk, wrapped
 from harness.machine import Machine
+from harness.pairing import Listening
 from harness.peer import Peer
 from harness.published import node
 from harness.recorded import Recorded
@@ -149,6 +150,29 @@ def test_a_server_is_started_as_its_client_does(machine):
     for name, why in (("lost", "/nosuch does not exist"), ("no_file", "its envFile"), ("absent", "not found on PATH")):
         one = found[("starts", f"{name} (Cursor)")]
         assert one["level"] == "error" and why in one["message"] and one["fix"] == f"${{EDITOR:-vi}} {file}"
+
+
+def test_the_variables_of_an_entry_stand_for_themselves(machine):
+    with Listening([*SDK_FIXTURE, "--http"]) as server:
+        remote = {"type": "http", "url": f"{server.url}/mcp", "headers": {"X-Team": "a"}}
+        cursor(machine, remote=remote)
+        machine.portion("install", "--http", "--yes")
+        assert findings(machine)[("starts", "remote (Cursor)")]["level"] == "ok"
+
+
+def test_the_options_of_an_entry_count_for_its_limits(machine):
+    file = machine.home / ".codex/config.toml"
+    file.parent.mkdir()
+    entries = {"plain": [], "listed": ["--preset", "codex-gpt"], "wide": ["--hard-byte-limit", "100KiB"]}
+    lines = [f"[mcp_servers.{name}]\ncommand = {json.dumps(PORTION)}\nargs = {json.dumps(['wrap', *options, '--server', name, '--', *FIXTURE])}\n"
+             for name, options in entries.items()]
+    file.write_text("".join(lines))
+    found = findings(machine, "--no-start")
+    limits = {subject: (one["level"], one["message"]) for (check, subject), one in found.items() if check == "client-limits"}
+    below = {"Codex": ("ok", "10,821"), "listed (Codex)": ("ok", "43,221"), "wide (Codex)": ("warning", "102,400")}
+    assert limits.keys() == below.keys()
+    for subject, (level, message) in limits.items():
+        assert level == below[subject][0] and f"stay below {below[subject][1]} bytes" in message
 
 
 def test_entries_that_a_user_wrote_are_mended_by_the_user(machine):
@@ -331,6 +355,23 @@ def test_try_fills_arguments_as_check_does(machine):
     tried, checked = report("try"), report("check")
     names = [call["tool"] for call in tried["calls"]]
     assert names == [tool["tool"] for tool in checked["tools"]][:8] and len(names) == 8
+
+
+def test_try_counts_what_a_client_shows_of_both_forms(machine):
+    server = [str(CLIENT_BIN / "python"), str(E2E / "fixture/both_forms.py"), "beside"]
+    (call,) = json.JSONDecoder().raw_decode(machine.portion("try", "--json", "--", *server).lstrip())[0]["calls"]
+    assert call["directly"]["tokens"] > 20_000 > 10 * call["portion"]["tokens"]
+    text = machine.portion("try", "--", *server)
+    assert " times fewer" in text and "not shortened" not in text
+
+
+def test_try_calls_what_the_directory_of_a_command_allows(machine):
+    notes = machine.project / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text("tiny")
+    text = machine.portion("try", "--", *node("server-filesystem"), str(notes))
+    assert "directory_tree(" in text and "search_files(" in text
+    assert "small results stay as they are, and portion demo shows large ones" in " ".join(text.split())
 
 
 def test_try_shows_both(machine):

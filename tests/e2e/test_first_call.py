@@ -151,7 +151,19 @@ def test_wrong_names_cost_one_call():
         assert near.index("guest.email") < near.index("nights"), near
 
 
-@pytest.mark.parametrize("empty", [[], {"items": [], "total": 0}, {"result": []}, {"ok": True, "data": {"rows": []}}])
+@pytest.mark.parametrize(
+    "empty",
+    [
+        [],
+        {"items": [], "total": 0},
+        {"result": []},
+        {"ok": True, "data": {"rows": []}},
+        {"results": [], "facets": [{"state": "CA"}]},
+        {"data": [], "included": [{"id": 1}, {"id": 2}]},
+        {"schema": {"fields": [{"name": "id"}]}, "rows": [], "totalRows": "0"},
+        {"items": [], "errors": []},
+    ],
+)
 def test_an_empty_list_has_no_rows(tmp_path, empty):
     (tmp_path / "rows.json").write_text(json.dumps(empty))
     with Peer(wrapped(library(tmp_path))) as peer:
@@ -174,6 +186,22 @@ def test_null_columns_of_a_star_are_left_out(tmp_path):
         assert json.loads(named.text) == [{"id": 0, "name": None}]
 
 
+def test_fields_of_records_take_no_column_of_an_answer():
+    with Peer(wrapped(FIXTURE)) as peer:
+        for query, columns in [("SELECT status, count(*) AS n FROM items GROUP BY 1", {"status", "n"}), ("SELECT max(nights) AS most FROM items", {"most"})]:
+            reply = Reply(peer.call("list_bookings", fields="id,status", query=query))
+            assert {*json.loads(reply.text)[0]} == columns
+        asked = Reply(peer.call("list_bookings", fields="id", query="SELECT id, nights FROM items LIMIT 1"))
+        assert {*json.loads(asked.text)[0]} == {"id"}
+
+
+def test_a_summary_is_listed_with_the_share_that_it_shows():
+    with Peer(wrapped(FIXTURE)) as peer:
+        peer.call("get_booking")
+        [kept] = json.loads(Reply(peer.call("portion_read")).text)["kept"]
+        assert int(kept["read"].removesuffix(" %")) < 50, kept
+
+
 def test_the_record_is_that_of_the_call(tmp_path):
     record = Recorded(tmp_path / "records.db")
     with Peer(wrapped(FIXTURE, "--telemetry", str(record.path))) as peer:
@@ -181,6 +209,14 @@ def test_the_record_is_that_of_the_call(tmp_path):
     row = record.one()
     assert row["outcome"] == "queried" and row["originalBytes"] == len(corpus.bookings().encode())
     assert not row["followUp"] and row["queryUsed"]
+
+
+def test_the_record_of_a_wrong_name_has_the_size_of_the_result(tmp_path):
+    record = Recorded(tmp_path / "records.db")
+    with Peer(wrapped(FIXTURE, "--telemetry", str(record.path))) as peer:
+        peer.call("list_bookings", query="SELECT nightss FROM items")
+    row = record.one()
+    assert row["outcome"] == "refused" and row["originalBytes"] == len(corpus.bookings().encode())
 
 
 def test_redaction_applies_to_queries_in_the_first_call():

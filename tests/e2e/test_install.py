@@ -213,6 +213,17 @@ def test_a_profile_is_offered_and_set(machine):
     machine.portion("install", "--profile", "nosuch", "--file", "servers.json", code=2)
 
 
+def test_options_are_checked_and_their_change_is_said(machine):
+    file = machine.project / "servers.json"
+    file.write_text(json.dumps({"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"]}}}))
+    machine.portion("install", "--file", "servers.json", "--yes", "--redact")
+    arguments = ["wrap", "--redact", "secrets", "--server", "git", "--", "uvx", "mcp-server-git"]
+    assert json.loads(file.read_text())["mcpServers"]["git"]["args"] == arguments
+    assert "updated: its options were others" in machine.portion("install", "--file", "servers.json", "--yes", "--redact", "a,b")
+    assert json.loads(file.read_text())["mcpServers"]["git"]["args"][2] == "a,b"
+    machine.portion("install", "--file", "servers.json", "--yes", "--redact", "", code=2)
+
+
 def test_a_second_install_says_why_nothing_changes(machine):
     write_servers(machine)
     assert "a: unchanged: Portion is not in front of it" in machine.portion("uninstall", "--yes")

@@ -252,6 +252,13 @@ def test_a_query_in_the_first_call_reads_all_pages(peer, tool):
     assert [call for call in calls(peer, tool) if "total" not in call] == []
 
 
+def test_the_first_record_of_a_call_is_not_that_of_an_answer(peer):
+    question = "SELECT count(*) AS n FROM items"
+    counted = Reply(peer.call("by_offset", offset=200, query=question))
+    then = Reply(peer.call("portion_query", cursor=lawful(peer.call("by_offset", offset=200)).meta["cursor"], query=question))
+    assert json.loads(counted.text) == json.loads(then.text) != []
+
+
 def test_a_query_sees_the_whole_list(peer):
     first = lawful(peer.call("by_offset", case="slow", total=470))
     reply = Reply(peer.call("portion_query", cursor=first.next, sql="SELECT count(*) AS n, max(id) AS top FROM items"))

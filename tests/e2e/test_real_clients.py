@@ -53,6 +53,14 @@ def test_a_large_result_arrives_whole_as_a_portion(tmp_path, client, most):
     assert portion["totalCount"] == 2_000 and portion["rows"][0]["name"] == "STRUCTURED row 0"
 
 
+def test_claude_code_cuts_no_error_of_portion(tmp_path):
+    for folder in ("direct", "through"):
+        (tmp_path / folder).mkdir()
+    assert "nextCursor" not in shown(tmp_path / "direct", claude, "error", through=False)
+    text = shown(tmp_path / "through", claude, "error", through=True)
+    assert '"totalCount":2000' in text and "nextCursor" in text and 5_000 < len(text) < 10_000
+
+
 @pytest.mark.parametrize("client", [codex, claude])
 @pytest.mark.parametrize("through", [False, True])
 def test_an_image_beside_structured_content_reaches_the_model_through_portion_only(tmp_path, client, through):

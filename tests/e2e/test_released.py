@@ -169,6 +169,28 @@ def test_s1_a_walk_has_all_records_once(fresh, name, front):
     assert server.walked(first, least=total + 1) == list(range(total))
 
 
+@pytest.mark.parametrize("arguments", [{"offset": 0, "limit": 20}, {"offset": 7, "limit": 20}, {"offset": 40, "limit": 10}], ids=json.dumps)
+@pytest.mark.parametrize("name", PAGED)
+def test_s1_a_walk_that_begins_at_an_offset_has_all_records_after_it_once(fresh, name, arguments):
+    server = fresh(name)
+    total = 400 if name.startswith("education") else 500
+    first = server.ask(server.peer, **arguments)
+    assert server.walked(first, least=total)[: total - 40] == list(range(arguments["offset"], arguments["offset"] + total - 40))
+    # Later calls read the same list.
+    assert server.ids(server.ask(server.peer, offset=100, limit=20)) == list(range(100, 120))
+
+
+@pytest.mark.parametrize("name", PAGED)
+def test_s1_a_far_page_is_asked_for_alone(fresh, name):
+    """The pages before it would take longer than a client waits."""
+    server = fresh(name)
+    rows = 2000 if name.startswith("education") else 500
+    server.ask(server.peer, limit=7)
+    called = server.peer.said().count("called with ")
+    assert server.ids(server.ask(server.peer, limit=7, offset=rows - 20)) == list(range(rows - 20, rows - 13))
+    assert server.peer.said().count("called with ") <= called + 3
+
+
 @pytest.mark.parametrize("front", ["wrap", "serve"])
 @pytest.mark.parametrize("name", ["rentals with items", "rentals that are summarized", "rentals that fail first"])
 def test_s1_a_walk_ends_where_the_server_ignores_offsets(fresh, name, front):

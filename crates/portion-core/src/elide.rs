@@ -1,8 +1,8 @@
-//! Shortens long strings to their first sentences, with a mark that gives the number of missing characters
-//! and the path to them. Strings stay strings.
+//! Shortens long strings to their first sentences, and long lists of strings to their first items, with a mark that gives the number
+//! of missing characters or items and the path to them. Strings stay strings, and lists of strings stay lists of strings.
 
 use portion_json::path::step_from_quoted;
-use portion_json::scan::{quote, unescape};
+use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
 /// Characters kept of long strings, in the order of attempts.
@@ -14,8 +14,21 @@ enum PathFrame {
     Object { key_start: u32 },
 }
 
-/// Appends the JSON with strings above `above` characters shortened, and returns the number of shortened
-/// strings. `pointer` is the pointer of the value, used in the marks. White space between tokens is kept.
+/// The part of a list of strings that is left out.
+struct LeftOutItems {
+    /// End of the items that are kept.
+    kept_end: usize,
+    count: usize,
+    /// End of the last item.
+    end: usize,
+}
+
+/// Smallest part of a list that is left out. It is longer than the mark; the strings of a shorter one are shortened themselves.
+const MIN_LEFT_OUT_BYTES: usize = 100;
+const MIN_LEFT_OUT_ITEMS: usize = 3;
+
+/// Appends the JSON with strings above `above` characters and lists of strings above as many bytes shortened, and returns the number
+/// of these. `pointer` is the pointer of the value, used in the marks. White space between tokens is kept.
 pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -> usize {
     let bytes = json.as_bytes();
     let mut frames: Vec<PathFrame> = Vec::new();
@@ -23,7 +36,15 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
     let mut done = 0;
     let mut at = 0;
     let mut expects_key = false;
+    let mut left_out: Option<LeftOutItems> = None;
     while at < bytes.len() {
+        if let Some(LeftOutItems { count, end, .. }) = left_out.take_if(|items| items.kept_end == at) {
+            let around = frames.split_last().map_or(&[][..], |(_, around)| around);
+            let mark = format!("… [+{count} items, path={}]", pointer_at(json, pointer, around));
+            out.extend([&json[done..at], ",", &quote(&mark)]);
+            (at, done) = (end, end);
+            elided += 1;
+        }
         match bytes[at] {
             b'"' => {
                 let end = portion_json::scan::string_end(bytes, at);
@@ -53,6 +74,7 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
             b'[' => {
                 frames.push(PathFrame::Array { index: 0 });
                 expects_key = false;
+                left_out = left_out.or_else(|| LeftOutItems::of_list(json, at, above));
             }
             b'}' | b']' => {
                 frames.pop();
@@ -69,6 +91,35 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
     }
     out.push_str(&json[done..]);
     elided
+}
+
+impl LeftOutItems {
+    /// Returns the items that a list of strings leaves out if it is kept to `above` bytes, but at least to one item. Returns `None`
+    /// for other lists, and if that is too little.
+    fn of_list(json: &str, start: usize, above: usize) -> Option<Self> {
+        let mut reader = JsonReader::resume(json, start);
+        reader.enter_array().ok()?;
+        let mut items = Self { kept_end: start, count: 0, end: start };
+        while reader.next_item().ok()? {
+            if reader.peek() != Ok(JsonKind::String) {
+                return None;
+            }
+            items.end = reader.skip().ok()?.end as usize;
+            let is_kept = items.kept_end == start || items.count == 0 && items.end - start <= above;
+            if is_kept {
+                items.kept_end = items.end;
+            } else {
+                items.count += 1;
+            }
+        }
+        let is_long = items.count >= MIN_LEFT_OUT_ITEMS && items.end - items.kept_end >= MIN_LEFT_OUT_BYTES;
+        is_long.then_some(items)
+    }
+}
+
+/// Returns true for a string, and for a list of strings of which a part is left out where strings are shortened.
+pub(crate) fn is_shortened(json: &str) -> bool {
+    json.starts_with('"') || LeftOutItems::of_list(json, 0, ELISION_LIMITS[0]).is_some()
 }
 
 /// Returns the pointer of the current value.
@@ -122,4 +173,41 @@ fn is_encoded(text: &str) -> bool {
         |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'\n' | b'\r');
     let body = text.strip_prefix("data:").and_then(|rest| rest.split_once("base64,"));
     body.is_some() || (head.len() >= 64 && head.iter().all(alphabet) && head.iter().any(u8::is_ascii_digit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::elide;
+
+    /// Compares a JSON text shortened to 40 characters or bytes, and the number of what was shortened in it.
+    fn check(json: &str, expect: &str, expected_count: usize) {
+        let mut out = String::new();
+        let count = elide(json, 40, "/rows/3", &mut out);
+        assert_eq!((out.as_str(), count), (expect, expected_count), "{json}");
+        assert!(portion_json::scan::is_json(&out), "{out}");
+    }
+
+    #[test]
+    fn long_lists_of_strings_keep_their_first_items() {
+        let words = |count: usize| vec![r#""a line of a log""#; count].join(",");
+        let cut = |pointer: &str, count: usize| {
+            format!(r#"["a line of a log","a line of a log","… [+{count} items, path={pointer}]"]"#)
+        };
+        let lists =
+            |one: &str, two: &str| format!(r#"{{"id":7,"log":{one},"b/c":[{{"own":{two}}}],"end":[]}}"#);
+        let long = format!("[{}]", words(40));
+        check(&long, &cut("/rows/3", 38), 1);
+        check(&lists(&long, &long), &lists(&cut("/rows/3/log", 38), &cut("/rows/3/b~1c/0/own", 38)), 2);
+        // The first item is kept in part, the mark of a short list would be longer than what it stands for.
+        let text = "0123456789 ".repeat(9);
+        let (one, short) = (format!(r#"["{text}",{}]"#, words(20)), format!("[{}]", words(7)));
+        let marks = r#"["0123456789 0123456789 0123456789 … [+67 chars, path=/rows/3/0]","… [+20 items, path=/rows/3]"]"#;
+        check(&one, marks, 2);
+        for other in
+            [short, format!("[{},1]", words(40)), format!("[1,{}]", words(40)), format!("[[{}]", words(2))]
+        {
+            let mut out = String::new();
+            assert_eq!((elide(&other, 40, "", &mut out), out), (0, other));
+        }
+    }
 }

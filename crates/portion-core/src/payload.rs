@@ -112,6 +112,9 @@ pub struct UpstreamList {
 }
 
 impl UpstreamList {
+    /// Reason in a list that is served while it is fetched.
+    pub const STILL_FETCHING: &str = "still being fetched; the next call waits for more";
+
     /// Returns the number of items of the whole list, if it is known.
     pub fn total_count(&self) -> Option<usize> {
         let end = self.skipped + self.fetched;
@@ -183,8 +186,8 @@ pub struct QueryAnswer {
     pub word_match_count: usize,
     /// Further facts, in order, which go into `meta` unchanged.
     pub extra_meta: serde_json::Map<String, serde_json::Value>,
-    /// True if the selected fields are known fields of the queried payload: then it is no error if no row
-    /// has them.
+    /// True if the selected fields are known fields of the queried payload: then an answer that lacks one of them is shown with
+    /// all of its columns.
     pub has_known_fields: bool,
 }
 

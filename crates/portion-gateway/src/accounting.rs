@@ -59,6 +59,8 @@ pub(crate) struct RequestInfo<'a> {
     pub(crate) is_upstream_error: bool,
     /// Snapshot of the original payload, if one was stored.
     pub(crate) origin_snapshot: Option<SnapshotId>,
+    /// Bytes of the result of this request that was queried.
+    pub(crate) queried_bytes: usize,
     /// Time when the gateway's own work for the request began.
     pub(crate) started_at: Instant,
 }
@@ -265,6 +267,7 @@ impl Accounting {
             is_upstream_error: failed,
             origin_snapshot: origin,
             started_at: begun,
+            ..
         } = account;
         let (latency, overhead) = (self.elapsed_since(caller.received_at), self.elapsed_since(begun));
         let ReplyOutcome {

@@ -259,7 +259,7 @@ impl Caller {
     /// Replaces the limits of a reply by that of programs, which is in bytes alone.
     #[must_use]
     pub(crate) fn with_limit_of_programs(self) -> Self {
-        let hard_byte_limit = self.rule.largest_reply_bytes();
+        let hard_byte_limit = self.rule.largest_reply_bytes(self.client);
         // No token has less than a byte.
         let policy = self.effective_policy.policy.clone();
         let hard_cap = hard_byte_limit.max(policy.token_budget_threshold);

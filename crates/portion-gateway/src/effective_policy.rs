@@ -28,6 +28,8 @@ pub struct EffectivePolicy {
     pub counter: &'static dyn TokenCounter,
     /// Exact reference for the accuracy of the counter; `None`: there is none, and nothing is checked.
     pub reference: Option<ReferenceCounter>,
+    /// Bytes above which the client cuts an error.
+    pub(crate) error_byte_limit: usize,
     /// True if each count is checked before the reply is sent, because the counter only uses the length.
     pub audits_counts: bool,
     /// True if only the byte limit applies for now, because the counter is badly wrong.
@@ -44,7 +46,16 @@ impl EffectivePolicy {
         reference: Option<ReferenceCounter>,
     ) -> Self {
         let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
-        Self { policy, fallback, counter, reference, audits_counts: false, is_capped: false, redact: None }
+        Self {
+            policy,
+            fallback,
+            counter,
+            reference,
+            error_byte_limit: usize::MAX,
+            audits_counts: false,
+            is_capped: false,
+            redact: None,
+        }
     }
 
     /// Creates a policy that counts with a tokenizer, times a factor.
@@ -61,13 +72,16 @@ impl EffectivePolicy {
     /// Returns the same with other limits.
     #[must_use]
     pub fn with_policy(&self, policy: Policy) -> Self {
-        let Self { audits_counts: audited, is_capped: capped, redact, .. } = self.clone();
-        Self {
-            audits_counts: audited,
-            is_capped: capped,
-            redact,
-            ..Self::new(policy, self.counter, self.reference)
-        }
+        let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
+        Self { policy, fallback, ..self.clone() }
+    }
+
+    /// Returns the policy for errors: clients may cut them earlier than other results.
+    #[must_use]
+    pub(crate) fn for_errors(&self) -> Self {
+        let hard_byte_limit = self.policy.hard_byte_limit.min(self.error_byte_limit);
+        let fallback_byte_limit = self.policy.fallback_byte_limit.min(hard_byte_limit);
+        self.with_policy(Policy { hard_byte_limit, fallback_byte_limit, ..self.policy.clone() })
     }
 
     /// Returns true if texts exceed the token budget threshold together.

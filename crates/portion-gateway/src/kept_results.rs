@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::{CursorToken, PartOffset, Scope, SnapshotId};
-use portion_core::render::Portion;
+use portion_core::render::{Portion, PortionKind};
 use portion_core::snapshot::{Snapshot, Structure};
 use portion_policy::endpoint::Endpoint;
 use serde_json::{Map, Value};
@@ -114,9 +114,13 @@ fn record_count(snapshot: &Snapshot) -> Option<(&'static str, usize)> {
     }
 }
 
-/// Returns the share of a snapshot before the end of a reply, in percent.
+/// Returns the share of a snapshot before the end of a reply, in percent; of a summary, the share that it shows.
 fn share_read(snapshot: &Snapshot, reply: &Portion) -> u8 {
-    let Some(next) = reply.next_position() else { return 100 };
+    let Some(next) = reply.next_position() else {
+        let shown: usize = reply.pieces().iter().map(|piece| piece.body.as_str().len()).sum();
+        let share = || shown.saturating_mul(100) / snapshot.payload_bytes().max(1);
+        return if reply.kind() == PortionKind::Summary { share().min(99) as u8 } else { 100 };
+    };
     let part_bytes =
         |part: &portion_core::snapshot::Part| part.indexed_text().map_or(0, |text| text.text.len());
     let earlier: usize = snapshot.parts().iter().take(usize::from(next.part)).map(part_bytes).sum();

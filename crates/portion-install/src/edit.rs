@@ -34,7 +34,7 @@ pub struct Change {
 pub enum Outcome {
     /// Portion was put in front of it.
     Wrapped,
-    /// It was started by Portion at another path.
+    /// It was started by Portion at another path, or with other options.
     Updated,
     /// Portion was taken out.
     Restored,

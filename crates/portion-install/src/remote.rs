@@ -79,34 +79,33 @@ pub(crate) fn unwrap(entry: &Entry, command: &CommandLine, format: Format) -> Op
     let (urls, headers, transports): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (after("--url"), after("--header"), after("--transport"));
     let (url, transport) = (*urls.first()?, transports.first().copied());
-    let mut args_edit = Splice::remove(removal.clone());
-    let mut env_edit = None;
-    let text = match syntax {
-        Syntax::Toml => format!("url = {}", quote(url, syntax)),
+    let is_http = entry.kind.is_none() && transport == Some("http");
+    let (url_name, headers_name, colon) = match syntax {
+        Syntax::Toml => ("url".to_owned(), "http_headers", " = "),
         Syntax::Json => {
-            let is_http = entry.kind.is_none() && transport == Some("http");
-            let name = if is_http { "httpUrl" } else { format.url_key };
-            let lines = headers.iter().filter_map(|line| line.split_once(": "));
-            let lines: Vec<String> = lines
-                .map(|(name, value)| {
-                    let own = entry.env.iter().find(|(variable, _)| value == format!("${{{variable}}}"));
-                    let value = own.map_or_else(|| value.replace("$$", "$"), |(_, value)| value.clone());
-                    format!("{}: {}", quote(name, syntax), quote(&value, syntax))
-                })
-                .collect();
-            let is_ours = |(name, _): &(String, String)| name.starts_with(VARIABLE_PREFIX);
-            if let Some(env) = command.env_removal.as_ref().filter(|_| entry.env.iter().all(is_ours)) {
-                env_edit = Some(Splice::remove(env.clone()));
-            }
-            if !lines.is_empty() {
-                let headers = format!("\"headers\": {{{}}}", lines.join(", "));
-                args_edit = Splice::replace(member.clone(), headers);
-            }
-            format!("{}: {}", quote(name, syntax), quote(url, syntax))
+            (quote(if is_http { "httpUrl" } else { format.url_key }, syntax), "\"headers\"", ": ")
         }
     };
+    let token = command.token_variable.as_ref();
+    let is_token = |value: &str| token.is_some_and(|(_, name)| value == format!("Bearer ${{{name}}}"));
+    let lines = headers.iter().filter_map(|line| line.split_once(": ")).filter(|(_, value)| !is_token(value));
+    let lines: Vec<String> = lines
+        .map(|(name, value)| {
+            let own = entry.env.iter().find(|(variable, _)| value == format!("${{{variable}}}"));
+            let value = own.map_or_else(|| value.replace("$$", "$"), |(_, value)| value.clone());
+            format!("{}{colon}{}", quote(name, syntax), quote(&value, syntax))
+        })
+        .collect();
+    let args_edit = if lines.is_empty() {
+        Splice::remove(removal.clone())
+    } else {
+        Splice::replace(member.clone(), format!("{headers_name}{colon}{{{}}}", lines.join(", ")))
+    };
+    let text = format!("{url_name}{colon}{}", quote(url, syntax));
     let mut splices = vec![args_edit, Splice::replace(command.member.clone(), text)];
-    splices.extend(env_edit);
+    let is_ours = |(name, _): &(String, String)| name.starts_with(VARIABLE_PREFIX);
+    let env = command.env_removal.as_ref().filter(|_| entry.env.iter().all(is_ours));
+    splices.extend(env.map(|env| Splice::remove(env.clone())));
     if let Some(kind) = &entry.kind {
         splices.push(Splice::replace(kind.range.clone(), quote(transport.unwrap_or("http"), syntax)));
     }

@@ -48,6 +48,11 @@ pub struct Pushdown {
     pub requests_per_second: Option<f64>,
 }
 
+/// Pages that are fetched rather than skipped, so that most calls for another page share one list, and the longest time for that
+/// where requests are limited.
+const MIN_SKIPPED_PAGES: usize = 10;
+const MAX_SECONDS_TO_PAGE: f64 = 3.0;
+
 /// Kind of paging, with the argument that selects a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PagingStyle {
@@ -235,6 +240,20 @@ impl Default for Pushdown {
 }
 
 impl Pushdown {
+    /// Returns the pushdown with pages selected by an argument for the number of items to skip.
+    #[must_use]
+    pub fn by_offset(&self, argument: &Arc<str>) -> Arc<Self> {
+        let style = PagingStyle::Offset(ArgumentName::Named(Arc::clone(argument)));
+        Arc::new(Self { style, ..self.clone() })
+    }
+
+    /// Returns true if an item is so far beyond the fetched ones that its page is requested alone. `page_rows`: items of a page.
+    pub fn is_far(&self, distance: usize, page_rows: usize) -> bool {
+        let in_time = |rate: f64| (rate * MAX_SECONDS_TO_PAGE) as usize;
+        let pages = self.requests_per_second.map_or(MIN_SKIPPED_PAGES, in_time).clamp(1, MIN_SKIPPED_PAGES);
+        distance >= page_rows.saturating_mul(pages)
+    }
+
     /// Creates a pushdown from settings by name.
     ///
     /// # Errors

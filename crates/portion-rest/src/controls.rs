@@ -131,9 +131,14 @@ impl SplitQuery {
     }
 }
 
-/// Returns true if the parameters have a query of a result that is the gateway's. `takes_any`: a text of that name is one, too,
-/// because it is known that the API has no such parameter.
-pub(crate) fn has_query(parameters: &str, names: &ControlNames, takes_any: bool) -> bool {
+/// Returns true if the parameters have a query of a result that is the gateway's. `is_of_api` returns true for the value of a
+/// parameter of that name that the API was sent, and gets whether the request names a kept result; nothing, if it is known that
+/// the API has no such parameter.
+pub(crate) fn has_query(
+    parameters: &str,
+    names: &ControlNames,
+    is_of_api: Option<impl Fn(&str, bool) -> bool>,
+) -> bool {
     let Some(name) = names.query() else { return false };
     let (mut query, mut names_result) = (None, false);
     for parameter in parameters.split('&') {
@@ -144,8 +149,10 @@ pub(crate) fn has_query(parameters: &str, names: &ControlNames, takes_any: bool)
             query = Some(decode_component(value));
         }
     }
-    // The API does not see a request that names a kept result.
-    query.is_some_and(|query| takes_any || names_result || reads_kept_result(&query))
+    let is_ours = |query: String| {
+        is_of_api.is_none_or(|is_of_api| reads_kept_result(&query) || !is_of_api(&query, names_result))
+    };
+    query.is_some_and(is_ours)
 }
 
 /// Names of tables that only a result kept by the gateway has.
@@ -209,9 +216,12 @@ mod tests {
 
     #[test]
     fn statements_over_kept_results_are_told_from_those_of_an_api() {
+        let names = ControlNames::default();
+        // The API was sent "x" in the first request for a result.
+        let is_of_api = |query: &str, names_result: bool| !names_result || query == "x";
         let check = |value: &str, expect: bool| {
             let query = format!("a=1&query={value}");
-            assert_eq!(has_query(&query, &ControlNames::default(), false), expect, "{value}");
+            assert_eq!(has_query(&query, &names, Some(is_of_api)), expect, "{value}");
         };
         check("SELECT%20count(*)%20FROM%20items", true);
         check("select+1+from+items('/data')", true);
@@ -221,10 +231,11 @@ mod tests {
         check("items", false);
         check("from+items", false);
         check("/items/", false);
-        check("x&cursor=abc", true);
+        check("x&cursor=abc", false);
+        check("y&cursor=abc", true);
         check("SELECT+*+FROM+b&with=%7B%22b%22:%22abc%22%7D", true);
-        assert!(!has_query("q=SELECT+1+FROM+items", &ControlNames::default(), false));
-        assert!(has_query("query=x", &ControlNames::default(), true));
+        assert!(!has_query("q=SELECT+1+FROM+items", &names, Some(is_of_api)));
+        assert!(has_query("query=x", &names, None::<fn(&str, bool) -> bool>));
     }
 
     #[test]

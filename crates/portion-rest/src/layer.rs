@@ -48,6 +48,7 @@ impl PortionLayer {
                 cursor_endpoints: EndpointSet::default(),
                 limit_endpoints: EndpointSet::default(),
                 zero_based_endpoints: EndpointSet::default(),
+                queries_of_api: EndpointSet::default(),
             }),
         }
     }

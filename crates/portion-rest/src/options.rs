@@ -71,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) limit_endpoints: EndpointSet,
     /// Endpoints, each with a caller, whose pages are counted from 0.
     pub(crate) zero_based_endpoints: EndpointSet,
+    /// Endpoints, each with a value of the parameter of queries that was sent to the API.
+    pub(crate) queries_of_api: EndpointSet,
 }
 
 /// Endpoints that something is known of.
@@ -89,12 +91,13 @@ impl EndpointSet {
         }
     }
 
-    /// Adds an endpoint, unless there are too many.
+    /// Adds an endpoint. If there are too many, all others are forgotten.
     pub(crate) fn insert(&self, endpoint: String) {
         let mut known = self.lock();
-        if known.len() < MAX_ENDPOINTS {
-            known.insert(endpoint);
+        if known.len() >= MAX_ENDPOINTS {
+            known.clear();
         }
+        known.insert(endpoint);
     }
 
     /// Returns true if the set has the endpoint.

@@ -32,30 +32,39 @@ class Shaped:
     text: str
     #: What is missing and how to get it; None if nothing is.
     notice: Mapping[str, Any] | None
-    #: Cursor of the result, for `read` and `query`; None if nothing is missing.
+    #: Cursor of the result, for a model; None if nothing is missing.
     cursor: str | None
     #: Cursor of what follows.
     next_cursor: str | None
 
-    def __init__(self, shaper: Shaper, answer: Mapping[str, Any], whole: str) -> None:
-        self.text = answer.get("text", whole)
+    def __init__(self, shaper: Shaper, answer: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        self.text = answer.get("text", result.get("text", ""))
         self.notice = answer.get("notice")
         self.cursor = answer.get("cursor")
         self.next_cursor = answer.get("nextCursor")
         self._shaper = shaper
+        # A result that passed whole is not kept: questions about it bring it along.
+        self._result = {} if "text" in answer else result
 
     def read(self, **arguments: Any) -> Shaped:
-        """More of the result: what follows, or with arguments of portion_read (fields, path, lines, limit …) any part of it."""
-        cursor = self.cursor if arguments else self.next_cursor
-        if cursor is None:
+        """With arguments of portion_read (fields, path, lines, limit …) any part of the result. Without, what follows; raises
+        ShapeError if nothing does."""
+        if arguments:
+            return self._ask(arguments)
+        if self.next_cursor is None:
             raise ShapeError("nothing follows: the reply has all of it", "cursor_invalid")
-        return self._shaper.follow_up(cursor, **arguments)
+        return self._shaper.follow_up(self.next_cursor)
 
     def query(self, sql: str) -> Shaped:
         """The rows of a SELECT over the result, or the places of a text in it."""
-        if self.cursor is None:
-            raise ShapeError("the result was small enough to pass whole, and is not kept", "cursor_invalid")
-        return self._shaper.follow_up(self.cursor, query=sql)
+        return self._ask({"query": sql})
+
+    def _ask(self, arguments: Mapping[str, Any]) -> Shaped:
+        if self.cursor is not None:
+            return self._shaper.follow_up(self.cursor, **arguments)
+        if not self._result:
+            raise ShapeError("the reply has no cursor: ask the one before it", "cursor_invalid")
+        return self._shaper.ask({**self._result, **arguments}, self._result)
 
     def __str__(self) -> str:
         return self.text
@@ -75,14 +84,12 @@ class Shaper:
         """The reply in place of a result: a text, or what JSON can hold. `tool`: the tool of it, whose settings apply."""
         is_text = isinstance(text_or_json, str)
         text = text_or_json if is_text else json.dumps(text_or_json, ensure_ascii=False, separators=(",", ":"))
-        request: dict[str, Any] = {"text": text}
-        given = {"maxTokens": max_tokens, "tool": tool}
-        request.update({name: value for name, value in given.items() if value is not None})
-        return Shaped(self, self._ask(request), text)
+        result = {"text": text} if tool is None else {"text": text, "tool": tool}
+        return self.ask(result if max_tokens is None else {**result, "maxTokens": max_tokens}, result)
 
     def follow_up(self, cursor: str, **arguments: Any) -> Shaped:
         """The reply to a call of portion_read or portion_query: of a model that got the cursor, for example."""
-        return Shaped(self, self._ask({**arguments, "cursor": cursor}), "")
+        return self.ask({**arguments, "cursor": cursor}, {})
 
     def reply(self, cursor: str, **arguments: Any) -> str:
         """The same as text for a model. What cannot be answered is told with the next step."""
@@ -105,14 +112,15 @@ class Shaper:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def ask(self, request: Mapping[str, Any], result: Mapping[str, Any]) -> Shaped:
+        """The reply to a line of `portion shape --requests`. `result`: the line of the result itself; empty for a follow-up."""
         answer = self._program.ask(request, _SECONDS)
         if not answer:
             raise ShapeError("\n".join(["portion shape has ended", *self._program.stderr]))
         read: Mapping[str, Any] = json.loads(answer)
         if error := read.get("error"):
             raise ShapeError("; ".join(filter(None, (error["message"], error.get("advice")))), error.get("code"))
-        return read
+        return Shaped(self, read, result)
 
 
 _shared: Shaper | None = None

@@ -146,7 +146,8 @@ impl Estimate {
                     PieceBody::Text(text) => Some(text.as_str()),
                     PieceBody::Block(_) | PieceBody::Base64(_) => None,
                 });
-                texts.chain(portion.separate_notice()).map(count).sum::<usize>().min(direct)
+                let texts: usize = texts.chain(portion.separate_notice()).map(count).sum();
+                texts.max(portion.structured().map_or(0, count)).min(direct)
             }
         };
         Self { direct, portion }
@@ -194,6 +195,14 @@ mod tests {
         let fields = &finding.proposal.summary_fields;
         assert!(fields.contains(&"id".to_owned()) && !fields.iter().any(|name| name.contains("doorCode")));
         assert!(finding.estimate.portion < finding.estimate.direct / 2, "{:?}", finding.estimate);
+    }
+
+    #[test]
+    fn structured_content_beside_a_line_of_text_counts() {
+        let result = json!({"content": [{"type": "text", "text": "100 bookings"}], "structuredContent": bookings(100)});
+        let estimate = analyze(&tool(), &Observation::from_result(&result), None).estimate;
+        assert!(estimate.direct > 5_000 && estimate.portion < estimate.direct / 2, "{estimate:?}");
+        assert!(estimate.portion > 500, "{estimate:?}");
     }
 
     #[test]

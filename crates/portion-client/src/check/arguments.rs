@@ -16,18 +16,36 @@ const PATH_WORDS: &[&str] =
     &["path", "paths", "directory", "dir", "folder", "file", "files", "filename", "root"];
 /// Words of arguments and tools that are about a file, not a directory.
 const FILE_WORDS: &[&str] = &["file", "filename", "text", "document", "content"];
-/// Words of tools that read more than the path names, or what is no text.
-const UNFIT_WORDS: &[&str] = &["tree", "recursive", "media", "image", "audio", "video"];
+/// Words of tools that read all that is below the path.
+const RECURSIVE_WORDS: &[&str] = &["tree", "recursive"];
+/// Words of tools that read what is no text.
+const MEDIA_WORDS: &[&str] = &["media", "image", "audio", "video"];
+/// Words of arguments that names of files match.
+const PATTERN_WORDS: &[&str] = &["pattern", "glob"];
 
 /// Values seen in results, with the tools that returned them, and paths that the command of the server names.
 #[derive(Clone, Debug, Default)]
 pub struct KnownValues {
     /// Words of the tool's name, name of the member, and its value.
     seen: Vec<(Vec<String>, String, Value)>,
+    paths: KnownPaths,
+}
+
+/// Paths that the command of a server names.
+#[derive(Clone, Debug, Default)]
+pub struct KnownPaths {
     /// A directory.
-    directory: Option<String>,
+    pub directory: Option<String>,
     /// A text in it.
-    file: Option<String>,
+    pub file: Option<String>,
+    /// True if all that is below the directory can be read in a moment.
+    pub is_small: bool,
+}
+
+impl From<KnownPaths> for KnownValues {
+    fn from(paths: KnownPaths) -> Self {
+        Self { paths, ..Self::default() }
+    }
 }
 
 impl KnownValues {
@@ -41,13 +59,8 @@ impl KnownValues {
             .extend(plain.take(MAX_VALUES).map(|(name, value)| (words.clone(), name.clone(), value.clone())));
     }
 
-    /// Creates values with a directory that the server was given, and a text in it.
-    pub fn with_paths(directory: Option<String>, file: Option<String>) -> Self {
-        Self { directory, file, ..Self::default() }
-    }
-
     /// Returns the path for an argument that is one: of the file, where the tool or the argument is about a file, or of the
-    /// directory.
+    /// directory. A pattern is the name of the file, which every kind of pattern matches.
     fn find_path(&self, tool: &Tool, argument: &str, schema: &Value) -> Option<Value> {
         let (name, words) = (split_name(&tool.name), split_name(argument));
         let is = |words: &[String], known: &[&str]| {
@@ -55,12 +68,21 @@ impl KnownValues {
                 .iter()
                 .any(|word| known.contains(&word.as_str()) || known.contains(&singular(word).as_str()))
         };
-        if !is(&words, PATH_WORDS) || is(&name, UNFIT_WORDS) {
+        let KnownPaths { directory, file, is_small } = &self.paths;
+        if is(&name, MEDIA_WORDS) || (is(&name, RECURSIVE_WORDS) && !is_small) {
             return None;
         }
         let lists = name.iter().any(|word| matches!(word.as_str(), "list" | "search" | "find"));
         let reads_file = is(&words, FILE_WORDS) || (is(&name, FILE_WORDS) && !lists);
-        let path = Value::from(if reads_file { self.file.clone()? } else { self.directory.clone()? });
+        let path = match (is(&words, PATH_WORDS), reads_file) {
+            (true, true) => file.as_deref()?,
+            (true, false) => directory.as_deref()?,
+            (false, _) if is(&words, PATTERN_WORDS) && lists && *is_small => {
+                file.as_deref()?.rsplit(['/', '\\']).next()?
+            }
+            (false, _) => return None,
+        };
+        let path = Value::from(path);
         match schema.get("type").and_then(Value::as_str) {
             Some("array") => Some(Value::Array(vec![path])),
             Some("string") | None => Some(path),
@@ -146,7 +168,7 @@ fn singular(word: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{KnownValues, fill_arguments};
+    use super::{KnownPaths, KnownValues, fill_arguments};
     use crate::check::observation::Observation;
     use crate::check::tool::Tool;
 
@@ -157,11 +179,18 @@ mod tests {
 
     #[test]
     fn paths_come_from_the_command_line() {
-        let known = KnownValues::with_paths(Some("/data".into()), Some("/data/a.csv".into()));
-        let check = |name: &str, argument: &str, schema: Value, expect: Option<Value>| {
+        let paths = |is_small| KnownPaths {
+            directory: Some("/data".into()),
+            file: Some("/data/a.csv".into()),
+            is_small,
+        };
+        let check_in = |is_small, name: &str, argument: &str, schema: Value, expect: Option<Value>| {
             let tool = tool(name, &json!({argument: schema}), &json!([argument]));
-            let filled = fill_arguments(&tool, &known).ok().map(|mut filled| filled[argument].take());
-            assert_eq!(filled, expect, "{name}");
+            let filled = fill_arguments(&tool, &paths(is_small).into()).ok();
+            assert_eq!(filled.map(|mut filled| filled[argument].take()), expect, "{name}");
+        };
+        let check = |name: &str, argument: &str, schema: Value, expect: Option<Value>| {
+            check_in(false, name, argument, schema, expect);
         };
         let text = || json!({"type": "string"});
         check("list_directory", "path", text(), Some("/data".into()));
@@ -170,6 +199,10 @@ mod tests {
         check("read", "file_path", text(), Some("/data/a.csv".into()));
         check("read_multiple_files", "paths", json!({"type": "array"}), Some(json!(["/data/a.csv"])));
         check("directory_tree", "path", text(), None);
+        check("search_files", "pattern", text(), None);
+        check_in(true, "directory_tree", "path", text(), Some("/data".into()));
+        check_in(true, "search_files", "pattern", text(), Some("a.csv".into()));
+        check_in(true, "get_design", "pattern", text(), None);
         check("read_media_file", "path", text(), None);
         check("search", "query", text(), None);
         check("list_directory", "path", json!({"type": "integer"}), None);

@@ -34,7 +34,7 @@ mod truncation;
 pub mod write;
 
 pub use analysis::{Estimate, Finding, analyze};
-pub use arguments::{KnownValues, fill_arguments};
+pub use arguments::{KnownPaths, KnownValues, fill_arguments};
 pub use observation::Observation;
 pub use page_facts::{Next, PageFacts};
 pub use paging::{Evidence, Paging, PagingCheck, Step};

@@ -94,13 +94,13 @@ impl Observation {
         Payload { blocks, ..Payload::default() }
     }
 
-    /// Returns what a model reads: the texts, or `structuredContent` if there are none.
-    pub(crate) fn shown(&self) -> Vec<&str> {
-        let texts = self.texts.iter().map(String::as_str);
-        if self.texts.is_empty() {
-            return self.structured.as_deref().into_iter().collect();
+    /// Returns what a model reads: the texts or `structuredContent`, of which clients show one, whichever is longer.
+    pub fn shown(&self) -> Vec<&str> {
+        let texts: usize = self.texts.iter().map(String::len).sum();
+        match &self.structured {
+            Some(structured) if structured.len() > texts => vec![structured],
+            _ => self.texts.iter().map(String::as_str).collect(),
         }
-        texts.collect()
     }
 }
 
@@ -187,6 +187,16 @@ mod tests {
         check(&text(&json!({"data": [], "has_more": false})), Some("/data"), 0);
         check(&json!({"content": [{"type": "text", "text": "plain"}]}), None, 0);
         check(&json!({}), None, 0);
+    }
+
+    #[test]
+    fn the_longer_form_is_shown() {
+        let check = |text: &str, expect: &[&str]| {
+            let result = json!({"content": [{"text": text}], "structuredContent": {"a": 1}});
+            assert_eq!(Observation::from_result(&result).shown(), expect);
+        };
+        check("{\"a\": 1}", &["{\"a\": 1}"]);
+        check("1 row", &["{\"a\":1}"]);
     }
 
     #[test]

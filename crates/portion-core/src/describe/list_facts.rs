@@ -57,7 +57,12 @@ impl ListFacts {
         let mut is_new = |field: &FieldStats| field.groups().is_none_or(|groups| known.insert(groups));
         let (telling, other): (Vec<usize>, Vec<usize>) = order.into_iter().partition(|i| {
             let FieldDescription { role, is_telling, .. } = descriptions[*i];
-            is_telling && (role != FieldRole::Category || is_new(&fields[*i]))
+            let is_known = match role {
+                FieldRole::Category => !is_new(&fields[*i]),
+                FieldRole::Constant => fields[*i].depth() > MAX_CONSTANT_DEPTH,
+                _ => false,
+            };
+            is_telling && !is_known
         });
         let telling_count = telling.len();
         let order: Vec<usize> = telling.into_iter().chain(other).collect();
@@ -100,6 +105,8 @@ impl ListFacts {
     }
 }
 
+/// Deepest constants that are described. What is always the same deep in a record is mostly its format.
+const MAX_CONSTANT_DEPTH: usize = 1;
 /// Longest identity value that is shown, in characters.
 const MAX_IDENTITY_CHARS: usize = 80;
 

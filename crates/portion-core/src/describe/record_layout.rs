@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use foldhash::fast::FixedState;
 use portion_json::scan::{ExpectedKey, JsonKind, JsonReader, unescape_into};
 
-use crate::snapshot::{Layout, List};
+use crate::snapshot::{Layout, List, MAX_FIELD_DEPTH};
 
-/// Levels of objects that are visited.
-const MAX_DEPTH: usize = 3;
 /// Largest number of keys learned, at all levels together.
 const MAX_KEYS: usize = 1_000;
 /// Number of keys after the expected one that are compared before a lookup of all keys.
@@ -63,7 +61,7 @@ impl RecordLayout {
         for span in &list.profile.samples {
             let mut reader = JsonReader::resume(text, span.start as usize);
             if reader.peek() == Ok(JsonKind::Object) {
-                shapes.learn_object(&mut reader, ROOT_OBJECT, &mut String::new(), MAX_DEPTH);
+                shapes.learn_object(&mut reader, ROOT_OBJECT, &mut String::new(), MAX_FIELD_DEPTH);
             }
         }
         shapes

@@ -57,6 +57,7 @@ pub(crate) use list_wrapper::item_costs;
 pub use pass_through::is_exempt;
 pub(crate) use pass_through::{needs_no_notice, passes_through};
 pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
+pub use query_tables::MAX_LEAVES_BYTES;
 pub use structured::nested_notice_key;
 pub use upstream_paging::{UpstreamRest, upstream_rest};
 

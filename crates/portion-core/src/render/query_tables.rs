@@ -33,6 +33,8 @@ struct QueryTable {
     note: Option<String>,
 }
 
+/// Maximum bytes of the documents whose leaves are a table.
+pub const MAX_LEAVES_BYTES: usize = 8 << 20;
 /// Columns of the tables that are not records.
 const LEAVES: &str = "path,key,value,type";
 const LINES: &str = "number,text";
@@ -66,6 +68,12 @@ impl QueryTable {
 }
 
 impl QueryTables {
+    /// Returns the tables that a query on a result of this size can read, if there are any.
+    pub(super) fn within(mut self, bytes: usize) -> Option<Self> {
+        self.tables.retain(|table| table.name != "leaves" || bytes <= MAX_LEAVES_BYTES);
+        (!self.tables.is_empty()).then_some(self)
+    }
+
     /// Returns the tables of an answer.
     pub(super) fn of_answer() -> Self {
         Self { tables: vec![QueryTable::new("items", "")], is_text: false, path: None }
@@ -165,11 +173,8 @@ impl QueryTables {
         if let Some(block) = blocks.first() {
             let columns = column_list(&block.names(), MAX_COLUMN_CHARS);
             let items = QueryTable::of_blocks(columns, blocks.len());
-            return Some(Self {
-                tables: vec![items, QueryTable::new("leaves", LEAVES)],
-                is_text: false,
-                path: None,
-            });
+            let tables = vec![items, QueryTable::new("leaves", LEAVES)];
+            return Self { tables, is_text: false, path: None }.within(snapshot.payload_bytes());
         }
         if subjects.len() < 2 {
             return None;
@@ -184,7 +189,7 @@ impl QueryTables {
         if text_count < subjects.len() {
             tables.push(QueryTable::new("leaves", LEAVES));
         }
-        Some(Self { tables, is_text: false, path: None })
+        Self { tables, is_text: false, path: None }.within(snapshot.payload_bytes())
     }
 
     /// Returns the tables of the lists in several blocks: one of all, or one of each.

@@ -20,7 +20,7 @@ use super::portion::PortionKind;
 use super::query_tables::{QueryTables, record_lists, value_lists};
 use super::rendering::{NoticeExtra, RenderTarget, Rendering, StrippedFields, max_name_chars};
 use crate::cursor::PartOffset;
-use crate::elide::{ELISION_LIMITS, elide};
+use crate::elide::{ELISION_LIMITS, elide, is_shortened};
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{
@@ -166,7 +166,7 @@ fn render_summary(
     let mut rendering = Rendering::new(PortionKind::Summary, first_items.unwrap_or(body));
     rendering.is_json = true;
     let shown = shown_field_names(&rendering.body, &pointer);
-    rendering.query_tables = target.is_first().then(|| {
+    let tables = || {
         if let Some(columns) = &columns {
             return QueryTables::of_columns(&columns.names());
         }
@@ -185,7 +185,8 @@ fn render_summary(
         }
         let values = if records.is_empty() { value_lists(text, members.span) } else { Vec::new() };
         QueryTables::of_object(&records, &values)
-    });
+    };
+    rendering.query_tables = target.is_first().then(tables).and_then(|tables| tables.within(text.len()));
     rendering.meta.total_fields = Some(core.len());
     rendering.meta.projected_fields = Some(NameList::whole(shown));
     rendering.meta.elided_count = elided;
@@ -234,7 +235,7 @@ fn section_sizes(
         .filter(|section| {
             let large = section.kind.is_some_and(JsonKind::is_container) && section.span.len() > 2;
             large && is_out(&section.name)
-                || section.kind == Some(JsonKind::String) && section.span.len() > MIN_STRING_BYTES
+                || section.span.len() > MIN_STRING_BYTES && is_shortened(section.span.slice(text))
         })
         .collect();
     // If not all sections can be named, the largest are.
@@ -415,10 +416,10 @@ fn field_costs(
 ) -> HashMap<String, usize> {
     let mut costs = HashMap::new();
     let mut add = |path: String, json: &str| {
-        let max = match JsonKind::of_value(json) {
-            JsonKind::String => ELIDED_STRING_TOKENS,
-            _ if first(&path) => room.tokens,
-            _ => MAX_CONTAINER_TOKENS + 1,
+        let max = match first(&path) {
+            _ if is_shortened(json) => ELIDED_STRING_TOKENS,
+            true => room.tokens,
+            false => MAX_CONTAINER_TOKENS + 1,
         };
         let cost = room.counter.count_within(json, max).unwrap_or(max);
         let key = 2 + path.len() / 4;

@@ -5,7 +5,7 @@ use super::rendering::{RenderTarget, Rendering};
 use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count, selects_pages};
-use crate::payload::{NextPage, TransportPage};
+use crate::payload::{NextPage, TransportPage, UpstreamList};
 use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage};
 use crate::view::Target;
 
@@ -136,8 +136,9 @@ pub(super) fn note_fetched_list(target: &RenderTarget<'_>, end: usize, rendering
     }
     if list.is_partial {
         rendering.total_count = list.total_count();
-        // A reply without items is the end of what could be fetched.
-        if rendering.next.is_none() && rendering.meta.served != Some(0) {
+        // A reply without items is the end of what could be fetched, unless the fetch goes on.
+        let goes_on = list.stop_reason.as_deref() == Some(UpstreamList::STILL_FETCHING);
+        if rendering.next.is_none() && (rendering.meta.served != Some(0) || goes_on) {
             rendering.next = u32::try_from(end).ok().map(PartOffset::Item);
             rendering.meta.has_more = Some(true);
         }

@@ -26,7 +26,7 @@ const MAX_LEVELS: usize = 10;
 /// Minimum members for an object of similar objects to be a map.
 const MIN_MAP_MEMBERS: usize = 8;
 /// Maximum bytes of a page without items.
-const MAX_EMPTY_PAGE_BYTES: usize = 1024;
+const MAX_EMPTY_PAGE_BYTES: usize = 4096;
 /// Names of members that identify the object around them.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
 
@@ -123,7 +123,7 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
     let mut members = root;
     let mut outermost = None;
     loop {
-        let found = dominant_array(text, &members).or_else(|| empty_page(text, &members));
+        let found = empty_page(text, &members).or_else(|| dominant_array(text, &members));
         if let Some(inner) = found {
             let member = members.listed[inner];
             if let Some(items) = members.take_item_offsets(text, inner) {
@@ -210,17 +210,18 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<usize> {
 }
 
 /// Finds the list of a page without items: the only array of an object that states facts about a page, or nothing, and little
-/// else.
+/// else; or an array that is named as lists are, in an object that is no record.
 fn empty_page(text: &str, members: &ObjectIndex) -> Option<usize> {
+    if members.span.len() > MAX_EMPTY_PAGE_BYTES || has_identity(text, members) {
+        return None;
+    }
     let arrays = || members.listed.iter().enumerate().filter(|(_, member)| member.kind == JsonKind::Array);
-    let (at, array) = arrays().next()?;
-    let is_empty = array.value.slice(text)[1..].trim_start().starts_with(']');
-    let is_page = is_empty
-        && arrays().count() == 1
-        && members.span.len() <= MAX_EMPTY_PAGE_BYTES
-        && (members.len() == 1 || members.listed.iter().any(|member| is_page_fact(text, member)))
-        && !has_identity(text, members);
-    is_page.then_some(at)
+    let is_empty = |member: &Member| member.value.slice(text)[1..].trim_start().starts_with(']');
+    let is_named = |member: &Member| LIST_NAMES.iter().any(|name| key_matches(text, member.key, name));
+    let is_only = arrays().count() == 1
+        && (members.len() == 1 || members.listed.iter().any(|member| is_page_fact(text, member)));
+    let (at, _) = arrays().find(|(_, member)| is_empty(member) && (is_only || is_named(member)))?;
+    (is_only || !is_record(text, members.span)).then_some(at)
 }
 
 /// Returns true if an object has an id.
@@ -362,6 +363,10 @@ mod tests {
             r#"{"items":[],"nextCursor":null}"#,
             r#"{"status":"success","result":[],"count":0,"limit":100,"offset":7}"#,
             r#"{"data":{"rows":[ ],"pagination":{"has_more":false}}}"#,
+            r#"{"items":[],"errors":[]}"#,
+            r#"{"facets":[{"state":"CA"}],"items":[],"total":0}"#,
+            r#"{"schema":{"fields":[{"name":"id"}]},"items":[],"totalRows":"0"}"#,
+            r#"{"columns":["id","name"],"items":[]}"#,
         ] {
             let place = if page.contains("items") {
                 "/items"
@@ -372,9 +377,12 @@ mod tests {
             };
             check(page, Some(place));
         }
-        for object in
-            [r#"{"name":"Ada","tags":[]}"#, r#"{"id":7,"count":0,"tags":[]}"#, r#"{"a":[],"b":[],"count":0}"#]
-        {
+        for object in [
+            r#"{"name":"Ada","tags":[]}"#,
+            r#"{"id":7,"count":0,"tags":[]}"#,
+            r#"{"a":[],"b":[],"count":0}"#,
+            r#"{"title":"Sales","data":[],"labels":["a","b"]}"#,
+        ] {
             check(object, None);
         }
         check(&format!(r#"{{"related":{list},"page":{{"title":"a page","text":{facts:?}}}}}"#), None);

@@ -45,7 +45,7 @@ pub(crate) use nested_lists::MIN_LIST_BYTES;
 pub use nested_lists::{NestedLists, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
-pub(crate) use profile::{FieldType, field_names};
+pub(crate) use profile::{FieldType, MAX_FIELD_DEPTH, field_names};
 pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub use table_layouts::{ColumnArrays, RecordBlock, list_blocks, record_blocks};

@@ -40,7 +40,6 @@ pub(crate) fn select_fields(
     view: &View,
     names: &str,
 ) -> Result<RequestedFields, ViewError> {
-    let fields = FieldSelection::parse(names);
     if matches!(names.trim(), "all" | "*") {
         return Ok(RequestedFields::All);
     }
@@ -51,9 +50,6 @@ pub(crate) fn select_fields(
     let json: Vec<&IndexedText> = subjects.into_iter().filter(|subject| subject.is_json()).collect();
     if json.is_empty() {
         return Err(ViewError::TextHasNoFields);
-    }
-    if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
-        return Ok(RequestedFields::Only(fields));
     }
     let mut scopes: Vec<FieldScope<'_>> = json.iter().map(|subject| FieldScope::new(subject)).collect();
     let names = split_names(names, |name| scopes.iter().any(|scope| scope.path(name).is_some()));
@@ -77,6 +73,10 @@ pub(crate) fn select_fields(
             if let Some(meant) = nearest_field(name, &available).or_else(equivalent) {
                 paths.extend(scopes.iter().filter_map(|scope| scope.path(meant)));
                 continue;
+            }
+            // A field of the queried records says nothing about an answer of other columns.
+            if snapshot.answer().is_some_and(|answer| answer.has_known_fields) {
+                return Ok(RequestedFields::Auto);
             }
             let given = pointer_to_dotted(name);
             if is_redacted_field(snapshot.redacted(), &given) {

@@ -127,7 +127,10 @@ impl Gateway {
 
     /// Narrows the policy of a caller for a reply from a payload.
     fn within_limits(&self, context: RequestContext, payload: &Payload) -> RequestContext {
-        let caller = context.caller.within_session_budget().within_upstream_page();
+        let mut caller = context.caller.within_session_budget().within_upstream_page();
+        if context.is_upstream_error {
+            caller.effective_policy = Arc::new(caller.effective_policy.for_errors());
+        }
         let caller = caller.with_unshaped_byte_limit(payload_bytes(payload));
         let caller = self.accounting.cap_if_inaccurate(caller, context.endpoint.as_deref());
         RequestContext { caller, ..context }

@@ -160,7 +160,9 @@ impl Gateway {
         let wanted = Need::wanted_items(request, &caller.effective_policy.policy);
         wanted.filter(|wanted| has_places && wanted.start > fetched).is_some_and(|wanted| {
             let item_bytes = stored.snapshot.payload_bytes() / list.fetched.max(1);
-            wanted.start - fetched >= call.pushdown.max_fetch
+            let page_rows = list.opening_count.unwrap_or(call.pushdown.page_size).min(list.fetched.max(1));
+            call.pushdown.is_far(wanted.start - fetched, page_rows)
+                || wanted.start - fetched >= call.pushdown.max_fetch
                 || wanted.end.saturating_mul(item_bytes) > call.pushdown.max_fetch_bytes
         })
     }

@@ -135,6 +135,7 @@ impl RequestContext {
             is_follow_up: self.is_follow_up,
             is_upstream_error: self.is_upstream_error,
             origin_snapshot: self.origin_snapshot,
+            queried_bytes: self.queried_snapshot.as_ref().map_or(0, |snapshot| snapshot.payload_bytes()),
             started_at: self.started_at,
         }
     }
@@ -339,6 +340,7 @@ impl Gateway {
             is_follow_up: false,
             is_upstream_error: false,
             origin_snapshot: None,
+            queried_bytes: 0,
             started_at: self.now(),
         }
     }
@@ -359,7 +361,9 @@ impl Gateway {
         self.issued_cursors.record(account.caller, &fault.cursor);
         let tokens = catch_unwind(AssertUnwindSafe(|| effective_policy.counter.count(&fault.to_json())));
         let tokens = tokens.unwrap_or(effective_policy.policy.token_budget_threshold);
-        self.accounting.report(account, ReplyOutcome::from_fault(&fault, tokens));
+        let original_bytes = account.queried_bytes;
+        let outcome = ReplyOutcome { original_bytes, ..ReplyOutcome::from_fault(&fault, tokens) };
+        self.accounting.report(account, outcome);
         fault
     }
 }
@@ -375,7 +379,7 @@ fn has_other_page_size(caller: &Caller, stored: &StoredSnapshot, request: &Reque
 
 /// Fits a fault into the budget of its request.
 fn fit_fault(fault: Fault, effective_policy: &EffectivePolicy, max_tokens: Option<usize>) -> Fault {
-    let EffectivePolicy { policy, counter, .. } = effective_policy;
+    let EffectivePolicy { policy, counter, .. } = &effective_policy.for_errors();
     let budget = max_tokens.unwrap_or(policy.token_budget_threshold);
     let fitted = catch_unwind(AssertUnwindSafe(|| {
         fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)

@@ -107,8 +107,12 @@ impl Gateway {
                 for (name, snapshot) in &extents {
                     note_extent(Some(name), snapshot, &mut payload);
                 }
-                let shown =
-                    shown_request(request, log_answer(&context, &arguments, &about.snapshot, &payload));
+                let matches = log_answer(&context, &arguments, &about.snapshot, &payload);
+                let mut shown = shown_request(request, matches);
+                if handle == QueriedHandle::New {
+                    // The first record is that of the tool's own list.
+                    (shown.offset, shown.page, shown.page_count) = (None, None, None);
+                }
                 self.answer_fresh(context, payload, shown, None).await
             }
             Err(fault) => {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::view::Request;
-use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
+use portion_policy::pushdown::{PagingStyle, Pushdown};
 use thiserror::Error;
 
 use crate::rules::EndpointRule;
@@ -70,9 +70,6 @@ pub struct PagedCall {
     pub first: FirstPage,
 }
 
-/// Pages that are fetched rather than skipped, so that most calls for another page share one snapshot.
-const MIN_SKIPPED_PAGES: usize = 10;
-
 /// Returns arguments, a JSON object, with one argument set to a JSON value.
 pub fn with_argument(arguments: &str, name: &str, json: String) -> String {
     arguments::set_members(arguments, &[(name, json)])
@@ -127,8 +124,7 @@ impl PagedCall {
             return self;
         }
         let offset: Arc<str> = "offset".into();
-        let style = PagingStyle::Offset(ArgumentName::Named(Arc::clone(&offset)));
-        let pushdown = Arc::new(Pushdown { style, ..(*self.pushdown).clone() });
+        let pushdown = self.pushdown.by_offset(&offset);
         Self { pushdown, names: PagingNames { page: Some(offset), ..self.names }, ..self }
     }
 
@@ -143,8 +139,8 @@ impl PagedCall {
         }
         let size = request.limit.map_or(policy.default_page_size, |limit| limit as usize);
         let first = request.first_item(size).unwrap_or_default();
-        let far = self.pushdown.page_size.saturating_mul(MIN_SKIPPED_PAGES).min(self.pushdown.max_fetch);
-        if first >= far { first } else { 0 }
+        let is_far = self.pushdown.is_far(first, self.pushdown.page_size);
+        if is_far || first >= self.pushdown.max_fetch { first } else { 0 }
     }
 
     /// Returns the number of items that the first page skips, if the gateway chose it.

@@ -4,16 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use portion_core::cursor::{Scope, SnapshotId};
-use portion_core::payload::Payload;
+use portion_core::payload::{Payload, UpstreamList};
 use portion_core::view::View;
 use tokio::sync::watch;
 
 use super::fetches::Deposit;
 use super::need::Need;
 use super::paged_list::PagedList;
-
-/// Reason in a list that is served before it is complete.
-pub(super) const STILL_FETCHING: &str = "still being fetched; the next call waits for more";
 
 /// A list that grows.
 #[derive(Debug)]
@@ -80,7 +77,7 @@ impl Fetch {
 
     /// Returns the list as it is. `need`: what was waited for.
     pub(crate) fn to_payload(&self, need: Need) -> Payload {
-        let reason = (!self.meets(need)).then_some(STILL_FETCHING);
+        let reason = (!self.meets(need)).then_some(UpstreamList::STILL_FETCHING);
         self.list().to_payload(reason)
     }
 

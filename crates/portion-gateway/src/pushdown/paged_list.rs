@@ -158,6 +158,11 @@ impl PagedList {
         let number = |key: &str| state[key].as_u64();
         let name = |at: usize| state["names"][at].as_str().map(Arc::from);
         let names = PagingNames { limit: name(0), page: name(1) };
+        // The caller may have selected the page in another way than the paging of the tool.
+        let pushdown = match &names.page {
+            Some(offset) if state["by_offset"] == true => pushdown.by_offset(offset),
+            _ => pushdown,
+        };
         let base = state["arguments"].as_str()?.to_owned();
         let (mut list, _) = Self::with_items(pushdown, names, base, fetched)?;
         list.next = match &state["next"] {
@@ -243,7 +248,8 @@ impl PagedList {
         }
         let (page_rows, item_bytes) = (self.item_count, self.items.len() / self.item_count.max(1));
         let within_bytes = self.pushdown.max_fetch_bytes / item_bytes.max(1);
-        let is_beyond = wanted.end > self.pushdown.max_fetch.min(within_bytes) && wanted.start >= page_rows;
+        let is_beyond = wanted.end > self.pushdown.max_fetch.min(within_bytes) && wanted.start >= page_rows
+            || self.pushdown.is_far(wanted.start, page_rows);
         if self.skipped == 0 && is_beyond && page_rows > 0 && self.skip_to(wanted, page_rows) {
             return;
         }
@@ -407,6 +413,7 @@ impl PagedList {
             "last": self.last_page_hash,
             "ahead": self.fetches_ahead,
             "names": [self.names.limit.as_deref(), self.names.page.as_deref()],
+            "by_offset": matches!(self.pushdown.style, PagingStyle::Offset(_)),
             "arguments": self.base_arguments,
             "upstream": self.upstream.as_deref(),
         });

@@ -10,7 +10,7 @@ use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::UpstreamList;
 
 use super::carrier::payload_of;
-use super::fetch::{Fetch, STILL_FETCHING};
+use super::fetch::Fetch;
 use super::fetches::Fetches;
 use super::need::Need;
 use crate::effective_policy::EffectivePolicy;
@@ -38,11 +38,9 @@ pub(crate) enum Turn {
 
 /// Returns true if the fetch of a stored list is not over, as far as the list tells.
 pub(crate) fn is_growing(stored: &StoredSnapshot) -> bool {
-    stored
-        .snapshot
-        .upstream_list()
-        .filter(|list| list.is_partial)
-        .is_some_and(|list| list.stop_reason.as_ref().is_none_or(|reason| reason == STILL_FETCHING))
+    stored.snapshot.upstream_list().filter(|list| list.is_partial).is_some_and(|list| {
+        list.stop_reason.as_ref().is_none_or(|reason| reason == UpstreamList::STILL_FETCHING)
+    })
 }
 
 /// Returns a list that another instance still fetches with the reason why a reply shows no more of it. What is stored does
@@ -50,7 +48,7 @@ pub(crate) fn is_growing(stored: &StoredSnapshot) -> bool {
 pub(crate) async fn note_pending(stored: StoredSnapshot, policy: &Arc<EffectivePolicy>) -> StoredSnapshot {
     let Some(list) = stored.snapshot.upstream_list().cloned() else { return stored };
     let mut payload = payload_of(&stored.snapshot);
-    let list = UpstreamList { stop_reason: Some(STILL_FETCHING.to_owned()), ..list };
+    let list = UpstreamList { stop_reason: Some(UpstreamList::STILL_FETCHING.to_owned()), ..list };
     payload.upstream_list = Some(Box::new(list));
     let policy = Arc::clone(policy);
     let captured = offload(payload_bytes(&payload), move || capture(payload, &policy)).await;

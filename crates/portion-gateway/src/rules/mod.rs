@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
-use portion_policy::client::{CLIENTS, ClientProfile, Preset, ResultLimit, ShownForm};
+use portion_policy::client::{CLIENTS, ClientProfile, MAX_TOOL_LIMIT, Preset, ResultLimit, ShownForm};
 use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 use portion_tokens::{Factor, Tokenizer};
@@ -215,6 +215,9 @@ impl EndpointRule {
             let policy = client_policy(&config, client, preset_room(client, preset).intersect(client_limits));
             Arc::new(EffectivePolicy {
                 redact: config.redact.clone(),
+                error_byte_limit: bounding_client(client, preset)
+                    .and_then(ClientProfile::error_room)
+                    .unwrap_or(usize::MAX),
                 ..EffectivePolicy::with_tokenizer(policy, family, factor)
             })
         };
@@ -242,10 +245,13 @@ impl EndpointRule {
         &self.config
     }
 
-    /// Returns the bytes of the largest reply, to a program that asks for everything.
-    pub fn largest_reply_bytes(&self) -> usize {
+    /// Returns the bytes of the largest reply, to a program that asks for everything. A client that applies the limits of
+    /// listed tools files away what exceeds the largest one.
+    pub fn largest_reply_bytes(&self, client: Option<&ClientProfile>) -> usize {
         let own = self.default_policy.policy.hard_byte_limit;
-        self.config.unshaped_byte_limit.unwrap_or(MAX_PROGRAM_BYTES.max(own))
+        let listed = client.filter(|client| client.honours_tool_limits);
+        let listed = listed.map_or(usize::MAX, |_| ClientLimits::with_headroom(MAX_TOOL_LIMIT));
+        self.config.unshaped_byte_limit.unwrap_or(MAX_PROGRAM_BYTES.max(own)).min(listed)
     }
 
     /// Returns true for the first call: a pushdown without effect is logged once per version of the configuration.
@@ -344,10 +350,15 @@ fn client_policy(
 
 /// Returns the limits of a client, if the preset applies them.
 fn preset_room(client: Option<&ClientProfile>, preset: Preset) -> ClientLimits {
+    bounding_client(client, preset).map_or(ClientLimits::UNKNOWN, ClientProfile::reply_room)
+}
+
+/// Returns the client whose limits the preset applies.
+fn bounding_client(client: Option<&ClientProfile>, preset: Preset) -> Option<&ClientProfile> {
     match preset {
-        Preset::None | Preset::Code => ClientLimits::UNKNOWN,
-        Preset::Auto => client.map_or(ClientLimits::UNKNOWN, ClientProfile::reply_room),
-        Preset::Named(named) => client.unwrap_or(named).reply_room(),
+        Preset::None | Preset::Code => None,
+        Preset::Auto => client,
+        Preset::Named(named) => Some(client.unwrap_or(named)),
     }
 }
 

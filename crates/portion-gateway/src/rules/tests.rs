@@ -3,6 +3,7 @@ use std::sync::Arc;
 use portion_core::cursor::Scope;
 use portion_core::event::ExperimentArm;
 use portion_core::policy::{ClientLimits, LimitOverrides};
+use portion_policy::client::ClientProfile;
 use portion_policy::endpoint::EndpointKind;
 use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
 
@@ -119,4 +120,11 @@ fn experiments_have_their_arms() {
     let dry = EndpointConfig { dry_run: true, ..both };
     let relayed = Some(PassThrough { max_bytes: None, records_shadow: true });
     assert_eq!(share(&dry, |treatment| treatment == ShapingMode { pass_through: relayed, arm: None }), 1_000);
+}
+
+#[test]
+fn a_reply_with_everything_is_below_what_its_client_takes() {
+    let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
+    let largest = |name: &str| rules.default_rule().largest_reply_bytes(ClientProfile::find_by_name(name));
+    assert_eq!(["claude-code", "codex", "somebody"].map(largest), [450_000, 1 << 20, 1 << 20]);
 }

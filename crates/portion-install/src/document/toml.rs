@@ -92,10 +92,12 @@ impl Source<'_> {
             }
             Some(item) => {
                 let list = item.as_value().and_then(Value::as_array).and_then(|array| self.list(array));
-                let (Some(list), Some(removal)) = (list, self.removal(server, "args", inline)) else {
+                let (Some(list), Some(member), Some(removal)) =
+                    (list, self.member(server, "args"), self.removal(server, "args", inline))
+                else {
                     return Launch::Unsupported(NO_STRINGS);
                 };
-                Args::Member { list, member: removal.clone(), removal }
+                Args::Member { list, member, removal }
             }
         };
         let token_variable = self.member(server, "env_vars").and_then(|member| {
@@ -103,7 +105,8 @@ impl Source<'_> {
             let [name] = names.iter().collect::<Vec<_>>()[..] else { return None };
             Some((member, name.as_str()?.to_owned()))
         });
-        Launch::Command(CommandLine { program, member, args, token_variable, env_removal: None })
+        let env_removal = self.removal(server, "env", inline);
+        Launch::Command(CommandLine { program, member, args, token_variable, env_removal })
     }
 
     fn remote(&self, server: &dyn TableLike, inline: bool) -> Launch {
@@ -111,7 +114,14 @@ impl Source<'_> {
         let (Some(url), Some(member)) = (url, self.member(server, "url")) else {
             return Launch::Unsupported(NO_COMMAND);
         };
-        if ["http_headers", "env_http_headers", "env_vars"].iter().any(|name| server.contains_key(name)) {
+        let headers = server.get("http_headers");
+        let inline_headers = headers.and_then(Item::as_inline_table).and_then(|table| {
+            let texts = table.iter().map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())));
+            texts.collect::<Option<Vec<_>>>()
+        });
+        if ["env_http_headers", "env_vars"].iter().any(|name| server.contains_key(name))
+            || headers.is_some() != inline_headers.is_some()
+        {
             return Launch::Unsupported(HEADERS);
         }
         let token_variable = self
@@ -124,8 +134,8 @@ impl Source<'_> {
             member_separator: if inline { ", ".into() } else { own_line() },
             member,
             colon: " = ".into(),
-            headers: Vec::new(),
-            headers_member: None,
+            headers: inline_headers.unwrap_or_default(),
+            headers_member: self.member(server, "http_headers"),
             token_variable,
         })
     }

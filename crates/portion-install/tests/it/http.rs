@@ -60,6 +60,25 @@ fn the_values_of_headers_become_variables() {
 }
 
 #[test]
+fn the_headers_of_codex_become_variables() {
+    check(
+        "[mcp_servers.a]\nurl = \"https://x\"\nhttp_headers = {\"X-A\" = \"b ${D}\"} # mine\nbearer_token_env_var = \"T\"\n",
+        Format::CODEX,
+        &HTTP,
+        "[mcp_servers.a]\ncommand = \"/opt/portion\"\nargs = [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: ${MCP_HEADER_X_A}\", \"--header\", \"Authorization: Bearer ${T}\"]\nenv = {\"MCP_HEADER_X_A\" = \"b ${D}\"} # mine\nenv_vars = [\"T\"]\n",
+    );
+    check(
+        "mcp_servers = {a = {url = \"https://x\", http_headers = {\"X-A\" = \"b\"}}}\n",
+        Format::CODEX,
+        &HTTP,
+        "mcp_servers = {a = {command = \"/opt/portion\", args = [\"wrap\", \"--server\", \"a\", \"--url\", \"https://x\", \"--header\", \"X-A: ${MCP_HEADER_X_A}\"], env = {\"MCP_HEADER_X_A\" = \"b\"}}}\n",
+    );
+    let table = "[mcp_servers.a]\nurl = \"https://x\"\n[mcp_servers.a.http_headers]\nX-A = \"b\"\n";
+    let skipped = edited(table, Format::CODEX, &HTTP);
+    assert!(matches!(skipped.changes[0].outcome, Outcome::Skipped(reason) if reason.contains("headers")));
+}
+
+#[test]
 fn comments_between_the_members_of_a_url_stay() {
     check(
         "{\"mcpServers\": {\"a\": {\n  \"url\": \"https://x\", // main\n  // for audits\n  \"headers\": {\"X-A\": \"b\"}, /* end */\n}}}",

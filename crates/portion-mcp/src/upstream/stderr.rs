@@ -15,6 +15,10 @@ use crate::once::OneShotFlag;
 /// Bytes kept of the end, and lines shown of that. They are sent to the client, so both are small.
 const MAX_TAIL_BYTES: usize = 2 << 10;
 const MAX_TAIL_LINES: usize = 20;
+/// Error of Node.js for a package that lacks files.
+const MISSING_MODULE: &str = "ERR_MODULE_NOT_FOUND";
+/// Directory of packages that `npx` has installed.
+const NPX_DIRECTORY: &str = "/_npx/";
 /// Stack of a copying thread.
 const STACK_BYTES: usize = 128 << 10;
 
@@ -32,6 +36,13 @@ pub struct StderrLines(String);
 impl fmt::Display for StderrLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, "\nIts stderr ended with:\n{}", self.0) }
+    }
+}
+
+impl StderrLines {
+    /// Returns the cause of the failure and the command that mends it, if they are known.
+    pub fn cause(&self) -> Option<String> {
+        remedy(&self.0).map(|command| format!("Its package is installed incompletely: {command}"))
     }
 }
 
@@ -99,6 +110,18 @@ impl StderrTail {
     }
 }
 
+/// Returns the command that mends an incomplete installation, by the stderr of the server.
+pub fn remedy(stderr: &str) -> Option<String> {
+    let place = stderr.contains(MISSING_MODULE).then(|| stderr.replace('\\', "/"))?;
+    let (before, after) = place.split_once(NPX_DIRECTORY)?;
+    let start =
+        before.rfind(|char: char| char.is_whitespace() || "'\"(".contains(char)).map_or(0, |at| at + 1);
+    let root = before[start..].trim_start_matches("file://");
+    let hash: String = after.chars().take_while(char::is_ascii_alphanumeric).collect();
+    let remove = if cfg!(windows) { "rmdir /s /q" } else { "rm -rf" };
+    Some(format!("{remove} {root}{NPX_DIRECTORY}{hash}"))
+}
+
 fn last_lines(text: &str) -> String {
     let plain = strip_controls(text);
     let lines: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -122,7 +145,7 @@ fn strip_controls(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_TAIL_BYTES, MAX_TAIL_LINES, StderrLines, StderrTail, last_lines};
+    use super::{MAX_TAIL_BYTES, MAX_TAIL_LINES, StderrLines, StderrTail, last_lines, remedy};
 
     #[test]
     fn last_lines_are_plain_and_few() {
@@ -136,6 +159,16 @@ mod tests {
         check("a\u{202e}b\u{2066}c", "abc");
         let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
         check(&many.join("\n"), &many[100 - MAX_TAIL_LINES..].join("\n"));
+    }
+
+    #[test]
+    fn an_incomplete_installation_has_a_remedy() {
+        let error = "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/a/.npm/_npx/0a1b2c/node_modules/x/y.js' imported from";
+        assert_eq!(remedy(error).as_deref(), Some("rm -rf /home/a/.npm/_npx/0a1b2c"));
+        let cause = StderrLines(error.into()).cause();
+        assert!(cause.is_some_and(|cause| cause.ends_with("incompletely: rm -rf /home/a/.npm/_npx/0a1b2c")));
+        assert_eq!(remedy("Cannot find module '/home/a/.npm/_npx/0a/x'"), None);
+        assert_eq!(remedy("ERR_MODULE_NOT_FOUND: /srv/app/x.js"), None);
     }
 
     #[test]

@@ -216,12 +216,13 @@ impl ServerFailure {
         &self.stderr
     }
 
-    /// Returns the first line: the server's name and its exit status.
+    /// Returns the server's name and its exit status, and on a second line the cause if it is known.
     pub fn sentence(&self) -> String {
+        let cause = self.stderr.cause().map(|cause| format!("\n{cause}")).unwrap_or_default();
         match self.server_exit {
-            ServerExit::Exited(code) => format!("the server `{}` exited with code {code}", self.name),
+            ServerExit::Exited(code) => format!("the server `{}` exited with code {code}{cause}", self.name),
             ServerExit::Signalled(signal) => {
-                format!("the server `{}` was killed by signal {signal}", self.name)
+                format!("the server `{}` was killed by signal {signal}{cause}", self.name)
             }
         }
     }

@@ -18,6 +18,7 @@ const CLIENT: ClientProfile = ClientProfile {
     name_patterns: &[],
     models: &[],
     limits: &[],
+    error_limit: None,
     overflow_behaviour: "",
     tokenizer: None,
     honours_tool_limits: false,
@@ -26,13 +27,14 @@ const CLIENT: ClientProfile = ClientProfile {
 };
 
 /// All known clients.
-pub static CLIENTS: [ClientProfile; 14] = [
+pub static CLIENTS: [ClientProfile; 15] = [
     ClientProfile {
         preset: "claude-code",
         title: "Claude Code",
         name_patterns: &["claude-code"],
         limits: &[ResultLimit::Tokens(25_000), ResultLimit::Characters(50_000)],
-        overflow_behaviour: "written to a file, 2 KB are shown; errors are truncated near 11,000 characters",
+        error_limit: Some(ResultLimit::Characters(10_000)),
+        overflow_behaviour: "written to a file, 2 KB are shown",
         tokenizer: Some(Tokenizer::Claude),
         honours_tool_limits: true,
         shown_form: ShownForm::Structured,
@@ -178,6 +180,18 @@ pub static CLIENTS: [ClientProfile; 14] = [
         sources: &[
             "https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/tools/mcp-client.ts",
             "https://github.com/QwenLM/qwen-code/pull/2446",
+        ],
+        ..CLIENT
+    },
+    ClientProfile {
+        preset: "kimi-code",
+        title: "Kimi Code",
+        name_patterns: &["kimi-code"],
+        limits: &[ResultLimit::Characters(100_000)],
+        overflow_behaviour: "truncated at the end",
+        sources: &[
+            "https://github.com/MoonshotAI/kimi-code/blob/main/packages/agent-core/src/mcp/client-shared.ts",
+            "https://github.com/MoonshotAI/kimi-code/blob/main/packages/agent-core/src/mcp/output.ts",
         ],
         ..CLIENT
     },

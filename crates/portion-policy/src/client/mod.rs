@@ -35,6 +35,8 @@ pub struct ClientProfile {
     pub models: &'static [&'static str],
     /// Result limits, unless its user changed them.
     pub limits: &'static [ResultLimit],
+    /// Limit of an error, if it differs.
+    pub error_limit: Option<ResultLimit>,
     /// Handling of larger results.
     pub overflow_behaviour: &'static str,
     /// Tokenizer of its models, if they are of one family.
@@ -114,6 +116,11 @@ impl ClientProfile {
     /// Returns the limits of a reply to this client, 10 % below its own.
     pub fn reply_room(&self) -> ClientLimits {
         self.limits.iter().fold(ClientLimits::UNKNOWN, |room, limit| room.intersect(limit.reply_room()))
+    }
+
+    /// Returns the limit of an error in bytes, 10 % below that of the client, if it has one.
+    pub fn error_room(&self) -> Option<usize> {
+        self.error_limit.and_then(|limit| limit.reply_room().max_bytes)
     }
 }
 

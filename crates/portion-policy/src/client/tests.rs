@@ -24,6 +24,7 @@ fn clients_are_recognized_by_name() {
     check("JetBrains-IU-copilot-intellij", Some("copilot-jetbrains"));
     check("JetBrains-PY/copilot-intellij", Some("copilot-jetbrains"));
     check("qwen-cli-mcp-client-notes", Some("qwen-code"));
+    check("kimi-code", Some("kimi-code"));
     check("Cline", Some("cline"));
     check("crush", Some("crush"));
     check("goose", Some("goose"));
@@ -73,6 +74,7 @@ fn the_table_is_consistent() {
         assert_eq!(client.preset.parse(), Ok(Preset::Named(client)));
         assert!(client.sources.iter().all(|source| source.starts_with("https://")), "{client:?}");
         assert!(!client.sources.is_empty() && !client.name_patterns.is_empty(), "{client:?}");
+        assert!(client.error_limit.is_none_or(|limit| limit.reply_room().max_bytes.is_some()), "{client:?}");
         assert_eq!(client.limits.is_empty(), client.overflow_behaviour.is_empty(), "{client:?}");
         assert!(
             !client.limits.is_empty() || client.tokenizer.is_some() || client.shown_form != ShownForm::Text,

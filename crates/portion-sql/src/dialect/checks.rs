@@ -12,8 +12,8 @@ use sqlparser::ast::{
     Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::literals::{as_given, is_comparison};
-use super::{Tree, column_name, literal, quoted_text, raw};
+use super::literals::as_given;
+use super::{Tree, column_name, is_comparison, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.
 const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day \
@@ -108,7 +108,7 @@ fn may_be_number(text: &str) -> bool {
 }
 
 /// Returns true for an expression that is a number by its form.
-fn is_numeric(expr: &Expr) -> bool {
+pub(super) fn is_numeric(expr: &Expr) -> bool {
     match expr {
         Expr::Function(call) => {
             let name = call.name.to_string().to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! The types of columns for the values that are compared with them.
 
-use portion_text::column_form::ColumnForm;
+use portion_text::column_form::{CellNumber, ColumnForm, DateOrder};
 use portion_text::timestamp::{CivilDate, Timestamp};
 
 /// The type of a column for the values that are compared with it.
@@ -11,12 +11,64 @@ pub(crate) enum ComparedType {
         is_numbered: bool,
     },
     Boolean,
+    /// A column of numbers, as which SQLite reads what is compared with it.
     Number,
     /// Numbers that are times.
     TimeNumbers(TimeUnit),
-    /// Amounts, decimal commas, or times.
+    /// Amounts, decimal commas, or times; also computed numbers, which equal no text in SQLite.
     Form(ColumnForm),
     Other,
+}
+
+/// The types as which `read_as` reads a text, by their names there.
+const READ_AS: [(&str, ComparedType); 11] = [
+    ("boolean", ComparedType::Boolean),
+    ("code", ComparedType::Codes { is_numbered: true }),
+    ("amount", ComparedType::Form(ColumnForm::Amount)),
+    ("decimal comma", ComparedType::Form(ColumnForm::DecimalComma)),
+    ("time", ComparedType::Form(ColumnForm::Time(DateOrder::Unknown))),
+    ("day first", ComparedType::Form(ColumnForm::Time(DateOrder::DayFirst))),
+    ("month first", ComparedType::Form(ColumnForm::Time(DateOrder::MonthFirst))),
+    ("seconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1))),
+    ("milliseconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1_000))),
+    ("microseconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1_000_000))),
+    ("date digits", ComparedType::TimeNumbers(TimeUnit::DateDigits)),
+];
+
+impl ComparedType {
+    /// Returns the type by its name in a call of `read_as`.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        READ_AS.iter().find(|(known, _)| *known == name).map(|(_, of)| *of)
+    }
+
+    /// Returns its name in a call of `read_as`; `None` if texts are not read as it.
+    pub(super) fn read_as_name(self) -> Option<&'static str> {
+        READ_AS.iter().find(|(_, of)| *of == self).map(|(name, _)| *name)
+    }
+
+    /// Returns the number that a text is in a column of this type.
+    pub(crate) fn number(self, text: &str) -> Option<CellNumber> {
+        match self {
+            Self::Boolean => ColumnForm::Boolean.number(text),
+            Self::Form(form) => form.number(text),
+            Self::TimeNumbers(unit) => Some(unit.number(time_of(text)?)),
+            Self::Codes { .. } | Self::Number | Self::Other => None,
+        }
+    }
+
+    /// Returns the type of a value that is computed from one of this type.
+    pub(super) fn computed(self) -> Self {
+        if self == Self::Number { Self::Form(ColumnForm::Number) } else { self }
+    }
+}
+
+/// Reads a time; a year is its first day.
+fn time_of(text: &str) -> Option<Timestamp> {
+    let year = || {
+        let is_year = text.len() == 4 && ("1900".."2101").contains(&text);
+        Timestamp::parse(&format!("{text}-01-01")).filter(|_| is_year)
+    };
+    Timestamp::parse(text).or_else(year)
 }
 
 /// Unit of the numbers of a column of times.
@@ -41,19 +93,22 @@ impl TimeUnit {
         }
     }
 
-    /// Returns the number of a time.
-    pub(super) fn number(self, time: Timestamp) -> i64 {
-        match self {
+    /// Returns the number of a time, with a fraction for what is shorter than the unit.
+    fn number(self, time: Timestamp) -> CellNumber {
+        let (whole, rest, of) = match self {
             Self::SinceEpoch(parts) => {
-                time.seconds.saturating_mul(parts) + i64::from(time.nanos) * parts / 1_000_000_000
+                let nanos = i64::from(time.nanos) * parts;
+                let whole = time.seconds.saturating_mul(parts).saturating_add(nanos / 1_000_000_000);
+                (whole, nanos % 1_000_000_000, 1e9)
             }
             Self::DateDigits => {
                 let CivilDate { year, month, day } = time.date();
-                year * 10_000 + month * 100 + day
+                (year * 10_000 + month * 100 + day, time.second_of_day(), 86_400.0)
             }
-        }
+        };
+        if rest == 0 { CellNumber::Integer(whole) } else { CellNumber::Real(whole as f64 + rest as f64 / of) }
     }
 }
 
-/// Finds a fact about a column by the alias of its table, which is empty for any table, and its name; `None` if there is none.
+/// Finds a fact about a column by its table, which is empty for any table of the statement, and its name; `None` if there is none.
 pub(crate) type Find<'a, T> = dyn Fn(&str, &str) -> Option<T> + 'a;

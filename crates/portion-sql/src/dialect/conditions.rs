@@ -4,8 +4,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
 };
 
-use super::literals::is_comparison;
-use super::{Tree, column_name, for_each_expr, literal, parse};
+use super::{Tree, column_name, for_each_expr, is_comparison, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;

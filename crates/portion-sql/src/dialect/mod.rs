@@ -14,6 +14,7 @@ mod edits;
 mod elements;
 mod literals;
 mod rewriting;
+mod scopes;
 mod tables;
 
 pub(crate) use checks::with_checks;
@@ -23,22 +24,23 @@ pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause
 pub(crate) use edits::{
     argument_of, is_alias, is_compared_value, normalized, select_columns, string_literals, word_offsets,
 };
-pub(crate) use literals::{as_given, form_of_name};
+pub(crate) use literals::as_given;
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
     CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
 };
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, SetExpr,
-    Statement, Value, Visit, Visitor,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
+    Query, SetExpr, Statement, Value, Visit, Visitor,
 };
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
     SQLiteDialect, SnowflakeDialect,
 };
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, Tokenizer};
+use sqlparser::tokenizer::{Token, Tokenizer, Word};
 
 /// Deepest recursion of the parser.
 const MAX_DEPTH: usize = 100;
@@ -105,15 +107,21 @@ fn parse(sql: &str) -> Option<Query> {
     })
 }
 
-/// Returns tokens in which `a IS b` of SQLite, which the parser does not read, is `a IS NOT DISTINCT FROM b`.
+/// Returns tokens in which `a IS b` of SQLite, which the parser does not read, is `a IS NOT DISTINCT FROM b`, and `trim` without
+/// parentheses a name.
 fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
     let tokens: Vec<Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
     let is_word = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.iter().any(|of| word.value.eq_ignore_ascii_case(of)));
     let mut written = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        written.push(token.clone());
         at += 1;
+        written.push(match token {
+            Token::Word(word) if word.keyword == Keyword::TRIM && tokens.get(at) != Some(&Token::LParen) => {
+                Token::Word(Word { keyword: Keyword::NoKeyword, ..word.clone() })
+            }
+            token => token.clone(),
+        });
         let is_negated = is_word(tokens.get(at), &["not"]);
         let value = tokens.get(at + usize::from(is_negated));
         let others = [
@@ -217,6 +225,20 @@ fn is_number(expr: &Expr) -> bool {
     }
 }
 
+/// Returns true for an operator that compares two values.
+fn is_comparison(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Spaceship
+    )
+}
+
 /// Returns the dotted name of a column.
 fn column_name(expr: &Expr) -> Option<String> {
     match expr {
@@ -225,6 +247,14 @@ fn column_name(expr: &Expr) -> Option<String> {
             Some(steps.iter().map(|step| step.value.as_str()).collect::<Vec<_>>().join("."))
         }
         Expr::Nested(inner) => column_name(inner),
+        // A name that is a call in other dialects: `user`. In SQLite, the current time alone has such names.
+        Expr::Function(call) if matches!(call.args, FunctionArguments::None) => {
+            let name = call.name.to_string();
+            let is_time = ["current_date", "current_time", "current_timestamp"]
+                .iter()
+                .any(|time| time.eq_ignore_ascii_case(&name));
+            (!is_time).then_some(name)
+        }
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ use sqlparser::ast::{
 };
 
 use super::compared_type::{ComparedType, Find};
+use super::scopes::kept_values;
 use super::{
     Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
 };
@@ -88,20 +89,12 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
         }
         Expr::Function(call) => {
             let name = call.name.to_string().to_ascii_lowercase();
-            let keeps_times = [
-                "min",
-                "max",
-                "lag",
-                "lead",
-                "first_value",
-                "last_value",
-                "coalesce",
-                "ifnull",
-                "date_minus",
-            ];
+            let kept = kept_values(call).unwrap_or_default();
             is_date_call(&name)
-                || keeps_times.contains(&name.as_str())
-                    && arguments(call).first().is_some_and(|first| may_be_time(first, is_time))
+                || kept
+                    .iter()
+                    .take(1)
+                    .any(|at| arguments(call).get(*at).is_some_and(|value| may_be_time(value, is_time)))
         }
         Expr::Subquery(query) => match &*query.body {
             sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{TableFactor, Visit, Visitor};
 
-use super::Tree;
 use super::edits::{Edits, TokenKind};
+use super::{Tree, scopes};
 
 /// A statement whose tables have names of their own.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -123,8 +123,7 @@ impl Visitor for Uses {
             _ => return ControlFlow::Continue(()),
         };
         let argument = args.map(|args| args.first().map_or_else(String::new, ToString::to_string));
-        let parts = name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.as_str());
-        let table = parts.collect::<Vec<_>>().join(".");
+        let table = scopes::unquoted(name);
         let alias = alias.as_ref().map_or_else(|| table.clone(), |alias| alias.name.value.clone());
         self.0.push(TableUse { table, alias, argument });
         ControlFlow::Continue(())

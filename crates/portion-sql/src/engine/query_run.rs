@@ -135,10 +135,10 @@ impl QueryRun<'_> {
         let (mut is_rewritten, mut readings) = (false, 0);
         let types = dialect::ColumnTypes {
             is_time: &|name| self.may_be_time(name),
-            compared: &|alias, name| self.compared_type(alias, name),
-            written: &|alias, name| self.written_column(alias, name),
-            unread_times: &|alias, name| {
-                let (table, at) = self.column_of(alias, name)?;
+            compared: &|table, name| self.compared_type(table, name),
+            written: &|table, name| self.written_column(table, name),
+            unread_times: &|table, name| {
+                let (table, at) = self.column_at(table, name)?;
                 let column = &table.columns()[at];
                 let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
                 is_unread.then_some(column.form)
@@ -210,39 +210,32 @@ impl QueryRun<'_> {
             || named.is_empty() && read.any(|table| table.columns().iter().any(is_time))
     }
 
-    /// Returns the column of a name; `alias`: that of its table, empty for any.
-    fn column_of(&self, alias: &str, name: &str) -> Option<(Arc<OpenTable>, usize)> {
-        if alias.is_empty() {
-            return self.columns_named(name, &[]).into_iter().next();
+    /// Returns a column by its table and its name. Without a table, it is the column that is meant by the name.
+    fn column_at(&self, table: &str, name: &str) -> Option<(Arc<OpenTable>, usize)> {
+        if table.is_empty() {
+            let (table, tail) = name.split_once('.').unwrap_or(("", name));
+            let meant =
+                [("", name), (table, tail)].iter().find_map(|(table, name)| self.column_meant(table, name));
+            return self.columns_named(&meant?, &[]).into_iter().next();
         }
-        let is_named = |used: &&TableUse| used.alias.eq_ignore_ascii_case(alias) && used.argument.is_none();
-        let named = self.table_uses().iter().find(is_named)?;
-        let table = self.catalogue.table(&named.table)?.open(&self.deadline)?;
+        let table = self.catalogue.table(table)?.open(&self.deadline)?;
         let at = table.columns().iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
         Some((table, at))
     }
 
     /// Returns the names of a table and its column whose numbers are written as other texts.
-    fn written_column(&self, alias: &str, name: &str) -> Option<(String, String)> {
-        let (table, at) = self.column_of(alias, name)?;
+    fn written_column(&self, table: &str, name: &str) -> Option<(String, String)> {
+        let (table, at) = self.column_at(table, name)?;
         let column = &table.columns()[at];
         let is_own = |own: &&Arc<VirtualTable>| own.opened().is_some_and(|own| Arc::ptr_eq(own, &table));
         let own = self.catalogue.tables.iter().find(is_own)?;
         column.has_other_texts().then(|| (own.name.clone(), column.name.clone()))
     }
 
-    /// Returns the type of a column by its name; `alias`: that of its table, empty for any.
-    fn compared_type(&self, alias: &str, name: &str) -> Option<ComparedType> {
-        let (table, at) = self.column_of(alias, name)?;
+    /// Returns the type of a column.
+    fn compared_type(&self, table: &str, name: &str) -> Option<ComparedType> {
+        let (table, at) = self.column_at(table, name)?;
         let column = &table.columns()[at];
-        let first_number = || {
-            table.find_in_column(at, HINT_ROWS, |cell| match cell {
-                Cell::Integer(n) => Some(n),
-                Cell::Real(n) => Some(n as i64),
-                Cell::Text(text) => text.trim().parse().ok(),
-                Cell::Null => None,
-            })
-        };
         Some(match column.form {
             _ if column.is_boolean() => ComparedType::Boolean,
             ColumnForm::Amount | ColumnForm::DecimalComma | ColumnForm::Time(_) => {
@@ -252,7 +245,7 @@ impl QueryRun<'_> {
                 ComparedType::Codes { is_numbered: column.has_number_codes }
             }
             _ if column.is_numeric() || column.form == ColumnForm::Number => {
-                first_number().and_then(TimeUnit::of).map_or(ComparedType::Number, ComparedType::TimeNumbers)
+                time_unit(&table, at).map_or(ComparedType::Number, ComparedType::TimeNumbers)
             }
             _ => ComparedType::Other,
         })
@@ -321,6 +314,30 @@ impl QueryRun<'_> {
             .any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
     }
 }
+
+/// Returns the unit of a column of numbers that are times: that of its first ones. No time is 0 or less.
+fn time_unit(table: &OpenTable, at: usize) -> Option<TimeUnit> {
+    let (mut unit, mut count) = (None, 0);
+    let is_mixed = table.find_in_column(at, HINT_ROWS, |cell| {
+        let number = match cell {
+            Cell::Integer(n) => n,
+            Cell::Real(n) => n as i64,
+            Cell::Text(text) => text.trim().parse().ok()?,
+            Cell::Null => return None,
+        };
+        if number <= 0 {
+            return None;
+        }
+        count += 1;
+        let this = TimeUnit::of(number);
+        let is_other = this.is_none() || this != *unit.get_or_insert(this);
+        (is_other || count == TIME_SAMPLES).then_some(is_other)
+    });
+    unit.flatten().filter(|_| is_mixed != Some(true))
+}
+
+/// Numbers of a column that are looked at for their unit of time.
+const TIME_SAMPLES: usize = 32;
 
 /// Maximum names and texts in one statement that are corrected.
 pub(crate) const MAX_REPAIRS: usize = 64;

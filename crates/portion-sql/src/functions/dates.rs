@@ -10,7 +10,7 @@ use rusqlite::types::{Value, ValueRef};
 
 use super::conversions::{is_unit, number_value, unit_months, unit_name, unit_seconds, unknown_unit};
 use super::values::{Registry, add, function_error, number_argument, owned_value, text_value};
-use crate::dialect::form_of_name;
+use crate::dialect::ComparedType;
 use crate::usage::StatementUsage;
 
 /// Parts of a date that are functions of their own.
@@ -49,10 +49,14 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
     })?;
     dates.add("read_as", 2, |call| {
         let (value, name) = (call.get_raw(0), text_value(call.get_raw(1)).unwrap_or_default());
-        let read = |text: &str| match form_of_name(&name) {
-            Some(ColumnForm::Time(order)) => Some(Value::Text(read_time(text.trim(), order)?.write())),
-            Some(form) => form.number(text).map(number_value),
-            None => code_number(text).and_then(|code| i64::try_from(code).ok()).map(Value::Integer),
+        let read = |text: &str| match ComparedType::by_name(&name)? {
+            ComparedType::Form(ColumnForm::Time(order)) => {
+                Some(Value::Text(read_time(text.trim(), order)?.write()))
+            }
+            ComparedType::Codes { .. } => {
+                code_number(text).and_then(|code| i64::try_from(code).ok()).map(Value::Integer)
+            }
+            of => of.number(text).map(number_value),
         };
         let text = if let ValueRef::Text(_) = value { text_value(value) } else { None };
         Ok(text.and_then(|text| read(&text)).unwrap_or_else(|| owned_value(value)))
@@ -149,10 +153,11 @@ fn date_sum(call: &DateCall<'_>, sign: i64) -> Result<Value> {
             Ok(sum.map_or_else(|| Value::Real(a as f64 + sign as f64 * b as f64), Value::Integer))
         }
         (Some(a), Some(b)) => Ok(Value::Real(real(&a) + sign as f64 * real(&b))),
-        (None, Some(days)) => {
+        // A number of more days than dates have is a time itself.
+        (None, Some(days)) if real(&days).abs() < MAX_DAYS => {
             Ok(call.moment(0).and_then(|date| shift_days(date, sign as f64 * real(&days))).into())
         }
-        (Some(days), None) if sign > 0 => {
+        (Some(days), None) if sign > 0 && real(&days).abs() < MAX_DAYS => {
             Ok(call.moment(1).and_then(|date| shift_days(date, real(&days))).into())
         }
         _ => match (call.moment(0), call.moment(1)) {
@@ -163,6 +168,9 @@ fn date_sum(call: &DateCall<'_>, sign: i64) -> Result<Value> {
         },
     }
 }
+
+/// Days in 10,000 years.
+const MAX_DAYS: f64 = 3_652_500.0;
 
 fn shift_days(date: Timestamp, days: f64) -> Option<String> {
     let is_whole = days.fract() == 0.0;

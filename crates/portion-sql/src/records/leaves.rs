@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::redact::REDACTED;
+use portion_core::render::MAX_LEAVES_BYTES;
 use portion_core::snapshot::{Layout, List, Slice};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
@@ -14,9 +15,6 @@ use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
 use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
-
-/// Maximum bytes of the documents whose leaves are a table; parts of longer ones are reached by `path`.
-pub(crate) const MAX_LEAVES_BYTES: usize = 8 << 20;
 
 /// Maximum patterns of paths whose texts are told apart.
 const MAX_PATTERNS: usize = 4_096;

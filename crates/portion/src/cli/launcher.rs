@@ -4,7 +4,6 @@
 //! not. So the package is installed first, without a time limit and in a process group of its own, and then started.
 
 use std::env;
-use std::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,11 +20,6 @@ use crate::cli::terminal::print_stderr;
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
 /// Time between two looks at an installation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Error of Node.js for a package that lacks files.
-const MISSING_MODULE: &str = "ERR_MODULE_NOT_FOUND";
-/// Directory of packages that `npx` has installed.
-const NPX_DIRECTORY: &str = "/_npx/";
-
 /// File that `npx` writes at the end of an installation.
 const NPX_END: &str = "node_modules/.package-lock.json";
 
@@ -53,19 +47,6 @@ pub(crate) fn install_for(command: &[OsString]) {
     let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(installation) = Installation::of(&words) {
         installation.run(|_| {});
-    }
-}
-
-/// Returns an error with the command that mends its cause, if there is one.
-pub(crate) fn with_remedy(error: impl Error + 'static) -> Box<dyn Error> {
-    with_remedy_from(&error.to_string(), error)
-}
-
-/// Returns an error with the command that mends the cause in a longer text.
-pub(crate) fn with_remedy_from(text: &str, error: impl Error + 'static) -> Box<dyn Error> {
-    match remedy(text) {
-        Some(command) => format!("{error}\nthe package is installed incompletely: {command}").into(),
-        None => error.into(),
     }
 }
 
@@ -220,21 +201,9 @@ impl Launcher {
     }
 }
 
-/// Returns the command that mends an incomplete installation, by an error of the server.
-pub(crate) fn remedy(error: &str) -> Option<String> {
-    let place = error.contains(MISSING_MODULE).then(|| error.replace('\\', "/"))?;
-    let (before, after) = place.split_once(NPX_DIRECTORY)?;
-    let start =
-        before.rfind(|char: char| char.is_whitespace() || "'\"(".contains(char)).map_or(0, |at| at + 1);
-    let root = before[start..].trim_start_matches("file://");
-    let hash: String = after.chars().take_while(char::is_ascii_alphanumeric).collect();
-    let remove = if cfg!(windows) { "rmdir /s /q" } else { "rm -rf" };
-    Some(format!("{remove} {root}{NPX_DIRECTORY}{hash}"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Installation, remedy};
+    use super::Installation;
 
     #[test]
     fn launchers_install_without_starting() {
@@ -257,13 +226,5 @@ mod tests {
         {
             check(line, None);
         }
-    }
-
-    #[test]
-    fn an_incomplete_installation_has_a_remedy() {
-        let error = "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/a/.npm/_npx/0a1b2c/node_modules/x/y.js' imported from";
-        assert_eq!(remedy(error).as_deref(), Some("rm -rf /home/a/.npm/_npx/0a1b2c"));
-        assert_eq!(remedy("Cannot find module '/home/a/.npm/_npx/0a/x'"), None);
-        assert_eq!(remedy("ERR_MODULE_NOT_FOUND: /srv/app/x.js"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use portion_client::check::KnownValues;
+use portion_client::check::{KnownPaths, KnownValues};
 
 /// Largest text that is read as an example, in bytes.
 const MAX_EXAMPLE_BYTES: u64 = 1 << 20;
@@ -16,8 +16,25 @@ pub(super) fn known_paths(command: &[OsString]) -> KnownValues {
     let words = command.iter().skip(1).map(PathBuf::from);
     let directory = words.into_iter().find(|path| path.is_dir()).and_then(|path| path.canonicalize().ok());
     let file = directory.as_deref().and_then(largest_text);
+    let is_small = directory.as_deref().is_some_and(has_few_entries);
     let text = |path: PathBuf| path.to_str().map(str::to_owned);
-    KnownValues::with_paths(directory.and_then(text), file.and_then(text))
+    KnownPaths { directory: directory.and_then(text), file: file.and_then(text), is_small }.into()
+}
+
+/// Returns true if a directory has few entries, at every depth together.
+fn has_few_entries(directory: &Path) -> bool {
+    let (mut waiting, mut left) = (vec![directory.to_owned()], MAX_ENTRIES);
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
+            let Some(others) = left.checked_sub(1) else { return false };
+            left = others;
+            // The type of a link is not that of its target, so that no link is followed.
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    true
 }
 
 fn largest_text(directory: &Path) -> Option<PathBuf> {
@@ -40,7 +57,7 @@ mod tests {
     use portion_client::check::{Tool, fill_arguments};
     use serde_json::json;
 
-    use super::known_paths;
+    use super::{MAX_ENTRIES, has_few_entries, known_paths};
 
     #[test]
     fn the_largest_text_of_a_directory_is_an_example() {
@@ -57,5 +74,11 @@ mod tests {
         let filled = fill_arguments(&tool, &known_paths(&command)).expect("a path");
         assert_eq!(filled["path"], json!(path.join("a.txt")));
         assert!(fill_arguments(&tool, &known_paths(&["server".into()])).is_err());
+        fs::create_dir(path.join("e")).expect("a directory");
+        assert!(has_few_entries(&path));
+        for number in 0..MAX_ENTRIES {
+            fs::write(path.join("e").join(number.to_string()), b"").expect("a file");
+        }
+        assert!(!has_few_entries(&path));
     }
 }

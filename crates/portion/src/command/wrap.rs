@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, FromArgMatches as _};
 use portion_config::key::parse_socket_address;
-use portion_config::{Config, LoginConfig};
+use portion_config::{Config, LoginConfig, find};
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
 use portion_mcp::front::stdio::StdioFront;
@@ -154,6 +154,14 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     // A thread may still block in a read of stdin; it must not delay the exit.
     runtime.shutdown_background();
     exit
+}
+
+/// Returns the configuration under the options of a command line that begins with `wrap`; `None` if it is not valid.
+pub(crate) fn config_of(words: &[String]) -> Option<Config> {
+    let matches = Options::augment_args(clap::Command::new("wrap")).try_get_matches_from(words).ok()?;
+    let keys = Keys::<ServerKeys>::from_arg_matches(&matches).ok()?;
+    let sources = find(keys.file(), keys.values()).ok()?;
+    Config::load(&sources, 0).ok().map(|(config, _)| config)
 }
 
 /// Returns the server of the command line, else that of the configuration, with its name and its login.

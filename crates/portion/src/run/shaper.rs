@@ -7,7 +7,6 @@ use std::time::Duration;
 use portion_config::Config;
 use portion_core::cursor::{CursorToken, Scope};
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
@@ -81,22 +80,19 @@ impl Shaper {
     }
 
     /// Returns the reply in place of a tool's result, which consists of these texts; `None` if it passes unchanged.
-    /// `max_tokens`: the budget of the reply, if it is not that of the configuration.
+    /// `arguments`: controls and queries, as those of `portion_read` and `portion_query`, a JSON object.
     ///
     /// # Errors
-    /// An invalid budget, or a result that is refused.
+    /// Invalid arguments, or a result that is refused.
     pub(crate) fn shape(
         &self,
         tool: Option<ToolName<'_>>,
         texts: &[String],
         is_error: bool,
-        max_tokens: Option<u64>,
+        arguments: &str,
     ) -> Result<Option<Shaped>, Fault> {
         let caller = self.caller(tool);
-        let mut request = Request::default();
-        if let Some(tokens) = max_tokens {
-            request.set_control("maxTokens", &tokens.to_string(), &caller.effective_policy.policy)?;
-        }
+        let request = parse_read_arguments(arguments, &caller.effective_policy.policy)?;
         let block = |(at, text): (usize, &String)| {
             Block::new(format!("/content/{at}/text"), Content::Text(text.clone()))
         };

@@ -282,7 +282,8 @@ impl fmt::Display for ExitReport {
         if let Some(noise) = &self.noise {
             write!(f, "; its stdout has lines that are no messages, such as `{noise}`")?;
         }
-        write!(f, "{}", self.stderr)
+        write!(f, "{}", self.stderr)?;
+        self.stderr.cause().map_or(Ok(()), |cause| write!(f, "\n{cause}"))
     }
 }
 

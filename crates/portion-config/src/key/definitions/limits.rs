@@ -24,6 +24,7 @@ const PRESETS: &[&str] = &[
     "opencode",
     "goose",
     "qwen-code",
+    "kimi-code",
     "cline",
     "crush",
     "chatgpt",

@@ -368,7 +368,11 @@ impl<'a> ServedPage<'a> {
 
     /// Returns the links of a member to another page, in the form of its own ones.
     fn links_of(&self, rows: OrderedList<'_>, member: &PagingMember) -> Vec<(Span, String)> {
-        if !(self.is_whole_list || member.role == PageRole::Next && self.has_next) {
+        // The items before a list that was fetched from an offset are on the API's own pages.
+        let leads_before = matches!(member.role, PageRole::Previous | PageRole::First)
+            && self.first > self.item as u64
+            && (self.item == 0 || member.role == PageRole::First);
+        if leads_before || !(self.is_whole_list || member.role == PageRole::Next && self.has_next) {
             return Vec::new();
         }
         let spans = if member.links.is_empty() { vec![member.value] } else { member.links.clone() };

@@ -141,7 +141,14 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     let others = || fields.iter().copied().filter(|field| !spare.contains(field.path.as_str()));
     if leading.is_empty() && !others().any(|field| field.rank == FieldRank::Name) {
         // Identities alone say nothing: the longest text does.
-        let texts = others().filter(|field| (FieldRank::Important..FieldRank::Noise).contains(&field.rank));
+        let is_text = |field: &&Field| {
+            let first = || values.get(&field.path).and_then(|own| own.first()).copied().unwrap_or_default();
+            // A list of numbers, such as a geometry, says nothing either.
+            let may_be_text = || first().trim_start_matches('[').starts_with(['"', '{']);
+            (FieldRank::Important..FieldRank::Noise).contains(&field.rank)
+                && (field.rank != FieldRank::Container || may_be_text())
+        };
+        let texts = others().filter(is_text);
         leading.extend(texts.max_by_key(|field| bytes(field)).map(|field| field.path.as_str()));
     }
     let tier = |field: &&Field| match field.path.as_str() {

@@ -200,8 +200,8 @@ impl<'a> Planner<'a> {
             }
         }
         let fewer = elisions.map(|elision| self.most_items(fields(main, elision, min_count), 0, as_table));
-        let identities = || self.most_items(fields(1, shortest, wanted), 0, as_table);
-        let mut choices = fewer.chain(page.must_hold_all.then(identities));
+        let less = (1..main).rev().map(|count| self.most_items(fields(count, shortest, wanted), 0, as_table));
+        let mut choices = fewer.chain(less);
         choices.find(|choice| choice.item_count > 0)
     }
 

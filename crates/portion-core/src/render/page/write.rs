@@ -164,7 +164,9 @@ impl PageBuilder<'_> {
         let meta = &rendering.meta;
         let is_part =
             rendering.next.is_some() || meta.condensed.is_some() || !meta.omitted_members.is_empty();
-        rendering.query_tables = (self.target.is_first() && is_part).then(|| self.query_tables());
+        let is_named = self.target.is_first() && is_part;
+        rendering.query_tables =
+            is_named.then(|| self.query_tables()).and_then(|tables| tables.within(self.rows.text.len()));
         rendering
     }
 

@@ -141,8 +141,8 @@ impl FieldType {
     }
 }
 
-/// Maximum levels of objects that are searched for fields.
-const MAX_DEPTH: usize = 3;
+/// Maximum levels of objects that are searched for fields. A property of a Notion page is four levels deep, its text five.
+pub(crate) const MAX_FIELD_DEPTH: usize = 5;
 /// Maximum visited fields before nested objects count as single fields, so that a map in a record does
 /// not add thousands.
 const MAX_NESTED_FIELDS: usize = 1_000;
@@ -151,13 +151,13 @@ const MAX_NESTED_FIELDS: usize = 1_000;
 const PATH_BYTES: usize = 64;
 
 /// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and
-/// arrays of objects are searched three levels deep; a field inside an array is visited once for every
-/// object there.
+/// arrays of objects are searched [`MAX_FIELD_DEPTH`] levels deep; a field inside an array is visited once for every
+/// object there, and what is no object as a value of the array.
 pub fn visit_fields(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = JsonReader::new(record);
     if reader.peek() == Ok(JsonKind::Object) {
         let mut walk = FieldVisitor { path: String::with_capacity(PATH_BYTES), visited: 0, visit };
-        walk.visit_object(&mut reader, MAX_DEPTH);
+        walk.visit_object(&mut reader, MAX_FIELD_DEPTH);
     }
 }
 
@@ -201,12 +201,15 @@ impl FieldVisitor<'_> {
             return;
         }
         while reader.next_item() == Ok(true) {
+            let Ok(kind) = reader.peek() else { return };
             let mut inside = reader.clone();
-            if reader.skip().is_err() {
-                return;
-            }
-            if inside.peek() == Ok(JsonKind::Object) && self.visited < MAX_NESTED_FIELDS {
+            let Ok(value) = reader.skip() else { return };
+            if kind == JsonKind::Object && self.visited < MAX_NESTED_FIELDS {
                 self.visit_object(&mut inside, depth);
+            } else {
+                // An item that has no fields is a value of the array.
+                self.visited += 1;
+                (self.visit)(&self.path, Span { end: value.start, ..value }, value);
             }
         }
     }

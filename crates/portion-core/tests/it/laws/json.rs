@@ -112,6 +112,14 @@ impl Json {
             (Self::Object(left), Self::Object(all)) if matches!(&left[..], [(key, _)] if key == "\"…\"") => {
                 !all.is_empty()
             }
+            // The last item may be a mark that counts the strings that are left out.
+            (Self::Array(left), Self::Array(all))
+                if left.last().is_some_and(|last| last.left_out().is_some()) =>
+            {
+                let (count, kept) = (left.last().and_then(Self::left_out), &left[..left.len() - 1]);
+                count.is_some_and(|count| kept.len() + count == all.len())
+                    && kept.iter().zip(all).all(|(item, own)| item.is_left_of(own))
+            }
             (Self::Array(left), Self::Array(all)) => {
                 let mut rest = all.iter();
                 left.iter().all(|item| rest.any(|own| item.is_left_of(own)))
@@ -123,6 +131,12 @@ impl Json {
             (Self::Text(short), Self::Text(_)) if short.contains(" … [+") => true,
             _ => self == whole,
         }
+    }
+
+    /// Returns the number of items that a mark stands for.
+    fn left_out(&self) -> Option<usize> {
+        let Self::Text(quoted) = self else { return None };
+        quoted.strip_prefix("\"… [+")?.split_once(" items, path=")?.0.parse().ok()
     }
 }
 

@@ -176,7 +176,7 @@ impl McpProcessor {
             let Some(name) = walk::string_member(text, tool, "name") else { continue };
             let rule = rules.rule_for(self.target(EndpointKind::Tool, &name));
             let limit = match self.tool_owner(&name) {
-                ToolOwner::Builtin(_) => rule.largest_reply_bytes(),
+                ToolOwner::Builtin(_) => rule.largest_reply_bytes(None),
                 _ => rule.policy_for_client(None).policy.hard_byte_limit,
             };
             state_result_limit(&mut splice, text, tool, limit.min(MAX_TOOL_LIMIT));

@@ -9,7 +9,8 @@ use sqlparser::ast::{
 };
 
 use super::super::raw;
-use super::{Operands, alias_of};
+use super::super::scopes::alias_of;
+use super::Operands;
 
 impl Operands<'_> {
     /// Writes `USING (c)` of columns that SQLite compares otherwise than they are meant as `ON a.c = b.c`, with the table before
@@ -50,7 +51,7 @@ impl Operands<'_> {
     /// Returns the condition of a join by columns of one name, and the table before each in lower case; `None` if SQLite compares
     /// all of them as they are meant.
     fn join_condition(
-        &self,
+        &mut self,
         left: &[String],
         right: &str,
         columns: &[ObjectName],
@@ -59,13 +60,13 @@ impl Operands<'_> {
         let (mut on, mut is_needed) = (Vec::new(), false);
         for name in columns {
             let name = name.to_string();
-            let has_column =
-                |table: &&String| self.find_in(&vec![(*table).clone()], &name, 0, self.type_of).is_some();
+            let has_column = |table: &&String| self.scopes.column_in(table, &name).is_some();
             let table = left.iter().find(has_column)?;
             let sides = [table, right].map(|table| raw(format!("{table}.{name}")));
-            let types = [0, 1].map(|side| self.type_of(&sides[side]));
-            is_needed |=
-                self.written(types[0], &sides[1]).is_some() || self.written(types[1], &sides[0]).is_some();
+            for [of, value] in [[0, 1], [1, 0]] {
+                let of = self.scopes.type_of(&sides[of]);
+                is_needed |= of.and_then(|of| self.written(of, &sides[value])).is_some();
+            }
             names.push((name.to_lowercase(), table.clone()));
             let [left, right] = sides.map(Box::new);
             on.push(Expr::BinaryOp { left, op: BinaryOperator::Eq, right });

@@ -1,11 +1,14 @@
 //! Functions and operators that work on texts: they read a number as it is written in its column, `$2.50` and not 2.5.
 
-use sqlparser::ast::{BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::{
+    BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+};
 
 use super::super::compared_type::ComparedType;
 use super::super::edits::Edits;
-use super::super::{calls, quoted_text, raw};
-use super::{Operands, is_one_of};
+use super::super::scopes::is_call_of;
+use super::super::{calls, raw};
+use super::{Operands, call_of};
 
 /// Functions that work on texts, under their names in all dialects.
 const TEXT_FUNCTIONS: &str = "substr substring mid left right length len char_length character_length trim ltrim rtrim \
@@ -36,7 +39,7 @@ impl Operands<'_> {
     /// Writes the operands of functions and operators that work on texts.
     pub(super) fn read_texts(&mut self, expr: &mut Expr) {
         match expr {
-            Expr::Function(call) if is_one_of(call, TEXT_FUNCTIONS) => {
+            Expr::Function(call) if is_call_of(call, TEXT_FUNCTIONS) => {
                 let FunctionArguments::List(list) = &mut call.args else { return };
                 for argument in &mut list.args {
                     if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument {
@@ -62,7 +65,8 @@ impl Operands<'_> {
             Expr::Cast { kind, expr, data_type, .. } if calls::is_text(data_type) => {
                 self.read_text(expr);
                 // SQLite has no booleans; dialects with `x::text` have.
-                if *kind == CastKind::DoubleColon && self.type_of(expr) == ComparedType::Boolean {
+                if *kind == CastKind::DoubleColon && self.scopes.type_of(expr) == Some(ComparedType::Boolean)
+                {
                     **expr = raw(format!("CASE {expr} WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"));
                     self.is_changed = true;
                 }
@@ -73,8 +77,10 @@ impl Operands<'_> {
 
     /// Writes a value of a column so that a number is the text as which it is written.
     fn read_text(&mut self, expr: &mut Expr) {
-        if let Some((table, column)) = self.resolve(expr, self.types.written) {
-            *expr = raw(format!("as_written({expr}, {}, {})", quoted_text(&table), quoted_text(&column)));
+        let written = self.scopes.origin(expr).and_then(|(table, name)| (self.types.written)(&table, &name));
+        if let Some((table, column)) = written {
+            let names = [table, column].map(|name| Expr::value(Value::SingleQuotedString(name)));
+            *expr = call_of("as_written", std::iter::once(expr.clone()).chain(names));
             self.is_changed = true;
         }
     }

@@ -3,6 +3,7 @@
 mod dialect;
 mod empty;
 mod functions;
+mod operands;
 mod questions;
 mod redacted;
 mod tables;

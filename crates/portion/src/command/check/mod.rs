@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::Args;
 use portion_client::check::write::{Written, add_to_yaml};
-use portion_client::client::Client;
+use portion_client::client::{Client, ClientError};
 use portion_config::reference::ProcessEnvironment;
 use portion_config::{Config, Errors, Sources, find};
 use portion_mcp::upstream::link::Connector;
@@ -122,8 +122,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let report = runtime.block_on(async {
         let client = Client::connect(&*connector, options.timeout).await;
         // The server's stderr is copied to ours.
-        let mut client =
-            client.map_err(|error| launcher::with_remedy_from(&error.to_string(), error.without_stderr()))?;
+        let mut client = client.map_err(ClientError::without_stderr)?;
         let report = session::check(&mut client, &plan).await;
         client.close(EXIT_GRACE).await;
         report

@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::configuration::origin_command;
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 use super::launch::directory_problem;
+use crate::command::wrap;
 use crate::run::environment::limits_from_environment;
 
 /// A server that a client starts.
@@ -101,37 +102,53 @@ pub(super) fn check(
     found
 }
 
-/// Reports the limits of each client that has a server behind Portion.
+/// Reports the limits of each client that has a server behind Portion, once for servers whose entries have no options that
+/// change them.
 pub(super) fn check_limits(servers: &[ClientServer], config: &Config, findings: &mut Vec<Finding>) {
+    let mut reported: Vec<(Option<Client>, String)> = Vec::new();
+    for server in servers.iter().filter(|server| server.is_wrapped) {
+        let is_row = |row: &&ClientProfile| server.client.is_some_and(|client| client.name() == row.preset);
+        let Some(client) = CLIENTS.iter().find(is_row).filter(|row| !row.limits.is_empty()) else { continue };
+        let general = limits_finding(client, config);
+        let at = server.words.iter().position(|word| word == "wrap").unwrap_or_default();
+        let own = wrap::config_of(&server.words[at..]).map(|own| limits_finding(client, &own));
+        let finding = match own {
+            Some(own) if own.message != general.message => Finding { subject: server.title.clone(), ..own },
+            _ => general,
+        };
+        let key = (server.client, finding.message.clone());
+        if !reported.contains(&key) {
+            reported.push(key);
+            findings.push(finding);
+        }
+    }
+}
+
+/// Compares the limits of a client with those of the replies to it.
+fn limits_finding(client: &'static ClientProfile, config: &Config) -> Finding {
     let rules = EndpointRules::new(Arc::new(config.endpoint_config(None)), limits_from_environment());
-    let is_used = |client: &&ClientProfile| {
-        let wrapped = servers.iter().filter(|server| server.is_wrapped).filter_map(|server| server.client);
-        wrapped.map(Client::name).any(|name| name == client.preset)
-    };
-    for client in CLIENTS.iter().filter(|client| !client.limits.is_empty()).filter(is_used) {
-        let policy = &rules
-            .default_rule()
-            .policy_for_client(rules.resolve_client(client.name_patterns.first().copied()))
-            .policy;
-        let limits = client.limits.iter().map(|limit| shown(*limit)).collect::<Vec<_>>().join(" and ");
-        let message = format!(
-            "this client cuts at {limits} ({}); replies stay below {} bytes and {} tokens",
-            client.overflow_behaviour,
-            grouped(policy.hard_byte_limit as u64),
-            grouped(policy.hard_cap as u64),
-        );
-        let room = client.reply_room();
-        let fits = room.max_bytes.is_none_or(|max| policy.hard_byte_limit <= max)
-            && room.max_tokens.is_none_or(|max| policy.hard_cap <= max);
-        let finding = |level, message| Finding::new(level, "client-limits", client.title, message);
-        let fix = config.top().get("preset").and_then(|set| origin_command(config.file(), &set.origin));
-        findings.push(match (fits, fix) {
-            (true, _) => finding(Level::Ok, message),
-            (false, Some(fix)) => {
-                finding(Level::Warning, format!("{message}: preset auto lowers them")).with_fix(fix)
-            }
-            (false, None) => finding(Level::Warning, message),
-        });
+    let resolved = rules.resolve_client(client.name_patterns.first().copied());
+    let policy = &rules.default_rule().policy_for_client(resolved).policy;
+    // A preset may be a row of the same client for other models.
+    let client = resolved.filter(|row| row.name_patterns == client.name_patterns).unwrap_or(client);
+    let limits = client.limits.iter().map(|limit| shown(*limit)).collect::<Vec<_>>().join(" and ");
+    let message = format!(
+        "this client cuts at {limits} ({}); replies stay below {} bytes and {} tokens",
+        client.overflow_behaviour,
+        grouped(policy.hard_byte_limit as u64),
+        grouped(policy.hard_cap as u64),
+    );
+    let room = client.reply_room();
+    let fits = room.max_bytes.is_none_or(|max| policy.hard_byte_limit <= max)
+        && room.max_tokens.is_none_or(|max| policy.hard_cap <= max);
+    let finding = |level, message| Finding::new(level, "client-limits", client.title, message);
+    let fix = config.top().get("preset").and_then(|set| origin_command(config.file(), &set.origin));
+    match (fits, fix) {
+        (true, _) => finding(Level::Ok, message),
+        (false, Some(fix)) => {
+            finding(Level::Warning, format!("{message}: preset auto lowers them")).with_fix(fix)
+        }
+        (false, None) => finding(Level::Warning, message),
     }
 }
 

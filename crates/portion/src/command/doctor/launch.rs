@@ -53,7 +53,8 @@ impl Launch {
     /// # Errors
     /// Returns why the server cannot be started.
     pub(super) fn new(server: &ClientServer) -> Result<Self, LaunchError> {
-        let resolved = |text: &String| resolve(text, &server.project).map_err(LaunchError::Unknown);
+        let resolved =
+            |text: &String| resolve(text, &server.project, &server.env).map_err(LaunchError::Unknown);
         let words = server.words.iter().map(resolved).collect::<Result<Vec<_>, _>>()?;
         let cwd = match &server.cwd {
             Some(cwd) => Some(server.project.join(resolved(cwd)?)),
@@ -68,7 +69,8 @@ impl Launch {
             None => Vec::new(),
         };
         for (name, value) in &server.env {
-            env.push((name.clone(), resolved(value)?));
+            let value = resolve(value, &server.project, &[]).map_err(LaunchError::Unknown)?;
+            env.push((name.clone(), value));
         }
         Ok(Self { own_index: own_index(&server.words), words, env, cwd })
     }
@@ -133,7 +135,7 @@ impl Launch {
             line = format!("cd {} && ", shell_path(cwd));
         }
         if let Some(file) = &server.env_file {
-            let file = resolve(file, &server.project).unwrap_or_else(|_| file.clone());
+            let file = resolve(file, &server.project, &[]).unwrap_or_else(|_| file.clone());
             let file = shell_path(&server.project.join(file));
             let _ = write!(line, "set -a && . {file} && set +a && ");
         }

@@ -19,11 +19,13 @@ enum Piece {
     Unknown(String),
 }
 
-/// Replaces references, as clients do. `project` is the folder that the client has open.
+/// Replaces references, as clients do. `project` is the folder that the client has open. A variable that only the entry
+/// itself sets (`own`) stays a reference, which its program replaces.
 ///
 /// # Errors
 /// Returns the reference that cannot be replaced.
-pub(super) fn resolve(text: &str, project: &Path) -> Result<String, String> {
+pub(super) fn resolve(text: &str, project: &Path, own: &[(String, String)]) -> Result<String, String> {
+    let kept = |name: &str| own.iter().any(|(own, _)| own == name).then(|| format!("${{{name}}}"));
     pieces(text, project)
         .into_iter()
         .map(|piece| match piece {
@@ -31,6 +33,7 @@ pub(super) fn resolve(text: &str, project: &Path) -> Result<String, String> {
             Piece::Variable { name, default } => std::env::var(&name)
                 .ok()
                 .or(default)
+                .or_else(|| kept(&name))
                 .ok_or_else(|| format!("the variable {name} is not set here")),
             Piece::Unknown(name) => Err(format!("only its client knows ${{{name}}}")),
         })
@@ -131,13 +134,15 @@ mod tests {
     fn references_of_clients_are_resolved() {
         let check = |text: &str, expect: Result<&str, &str>| {
             let expect = expect.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(resolve(text, Path::new(PROJECT)), expect, "{text}");
+            let own = [("NO_SUCH_VARIABLE_BUT_OWN".to_owned(), "x".to_owned())];
+            assert_eq!(resolve(text, Path::new(PROJECT), &own), expect, "{text}");
         };
         let home = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
         check("a$b", Ok("a$b"));
         check("${CARGO_PKG_NAME}/${env:CARGO_PKG_NAME}", Ok(&format!("{home}/{home}")));
         check("${NO_SUCH_VARIABLE:-x}y", Ok("xy"));
         check("${NO_SUCH_VARIABLE}", Err("the variable NO_SUCH_VARIABLE is not set here"));
+        check("A: ${NO_SUCH_VARIABLE_BUT_OWN}", Ok("A: ${NO_SUCH_VARIABLE_BUT_OWN}"));
         check("${input:key}", Err("only its client knows ${input:key}"));
         check("${open", Ok("${open"));
         check("${workspaceFolder}/x", Ok("/home/me/my notes/x"));

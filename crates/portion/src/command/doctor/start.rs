@@ -10,6 +10,7 @@ use portion_client::check::Tool;
 use portion_config::Config;
 use portion_config::config::Upstream;
 use portion_config::settings::{Origin, Settings};
+use portion_mcp::upstream::stderr::remedy;
 use portion_telemetry::show::grouped;
 use portion_text::display::{counted, printable_name};
 use portion_tokens::Tokenizer;
@@ -18,7 +19,6 @@ use super::clients::ClientServer;
 use super::configuration::lazy_catalog_command;
 use super::finding::{Finding, Level, edit_command, shell_word};
 use super::launch::{Launch, LaunchError};
-use crate::cli::launcher;
 use crate::cli::terminal::print_stderr;
 use crate::command::check::profile_for;
 use crate::run::stdio_client::{Client, ClientError};
@@ -199,7 +199,7 @@ fn failed(server: &ClientServer, launch: &Launch, error: &ClientError) -> Findin
     let error_text = launch.without_secrets(&error.to_string());
     let message = format!("does not start: {}", in_one_line(&error_text));
     let finding = Finding::new(Level::Error, "starts", server.title.clone(), &*message);
-    if let Some(remedy) = launcher::remedy(&error_text) {
+    if let Some(remedy) = remedy(&error_text) {
         return finding.with_reproduction(launch.own_line(server)).with_fix(remedy);
     }
     let url = server.words.windows(2).find(|pair| pair[0] == "--url").map(|pair| &pair[1]);

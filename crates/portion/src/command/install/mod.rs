@@ -96,8 +96,8 @@ pub(crate) struct InstallOptions {
     /// Smaller replies, as with portion wrap --lean
     #[arg(long, conflicts_with = "profile")]
     lean: bool,
-    /// What the replies of the servers hide, such as secrets, as with portion wrap --redact
-    #[arg(long, value_name = "RULES")]
+    /// What the replies of the servers hide, as with portion wrap --redact; alone: secrets
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, default_missing_value = "secrets", value_parser = redact_names)]
     redact: Option<String>,
     /// Client whose limits replies stay below, as with portion wrap --preset
     #[arg(long, value_name = "NAME", value_parser = names_of("preset"), hide_possible_values = true)]
@@ -175,6 +175,11 @@ fn names_of(key: &str) -> PossibleValuesParser {
         _ => &[],
     };
     PossibleValuesParser::new(names)
+}
+
+/// Checks a value of `redact`.
+fn redact_names(text: &str) -> Result<String, String> {
+    Key::by_name("redact").map_or(Ok(()), |key| key.parse(text).map(drop)).map(|()| text.to_owned())
 }
 
 /// Returns the parser of a client's name, which also gives the names to completion scripts.

@@ -160,6 +160,9 @@ impl Report<'_> {
     fn status(self, change: &Change) -> (&'static str, Option<&'static str>) {
         match (change.outcome, self.action) {
             (Outcome::Wrapped, _) => ("wrapped", None),
+            (Outcome::Updated, _) if change.before.first() == change.after.first() => {
+                ("updated", Some("its options were others"))
+            }
             (Outcome::Updated, _) => ("updated", Some("its command of Portion was another one")),
             (Outcome::Restored, _) => ("restored", None),
             (Outcome::Unchanged, Action::Install(_)) => ("unchanged", Some("Portion is in front of it")),

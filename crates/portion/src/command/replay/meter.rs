@@ -238,7 +238,7 @@ impl Replay<'_> {
     /// Shapes a result, and counts it with and without Portion.
     fn add_result(&mut self, at: usize, tool: Tool, texts: &[String], sent: Option<&str>, is_error: bool) {
         let name = ToolName { server: tool.server.as_deref(), name: &tool.name };
-        let shaped = self.shaper.shape(Some(name), texts, is_error, None);
+        let shaped = self.shaper.shape(Some(name), texts, is_error, "{}");
         let original = sent.map_or_else(|| texts.join("\n"), str::to_owned);
         let contained = self.finder.find_in(&texts.join("\n"));
         let tokens = count(&original);

@@ -47,9 +47,8 @@ Examples:
 
 The cursors shown cannot be used. They are printed because they are part of the cost of a reply.
 
-With --requests, results are kept until stdin ends, and cursors can be used. A line is a result, with the budget of its \
-reply and the name of its tool if that has settings of its own, or a follow-up with the arguments of portion_read and \
-portion_query:
+With --requests, results are kept until stdin ends, and cursors can be used. A line is a result, with the name of its \
+tool if that has settings of its own, or a follow-up; both take the arguments of portion_read and portion_query:
   {\"text\":\"…\",\"maxTokens\":2000,\"tool\":\"list_invoices\"}
   {\"cursor\":\"…\",\"query\":\"SELECT count(*) FROM items\"}";
 

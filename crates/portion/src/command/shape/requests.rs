@@ -22,13 +22,13 @@ enum RequestLine {
     FollowUp(FollowUpLine),
 }
 
-/// A result of a tool.
+/// A result of a tool, with arguments of `portion_read` or `portion_query`.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ResultLine {
     text: String,
-    max_tokens: Option<u64>,
     tool: Option<String>,
+    #[serde(flatten)]
+    arguments: Map<String, Value>,
 }
 
 /// Arguments of `portion_read` or `portion_query`.
@@ -58,9 +58,15 @@ pub(super) fn answer_all(config: Config) -> CommandResult {
 /// Returns the reply as a line of JSON. A result that passes unchanged is not repeated.
 fn answer(shaper: &Shaper, request: RequestLine) -> Result<String, Fault> {
     let reply = match request {
-        RequestLine::Result(ResultLine { text, max_tokens, tool }) => {
+        RequestLine::Result(ResultLine { text, tool, arguments }) => {
             let tool = tool.as_deref().map(|name| ToolName { server: None, name });
-            shaper.shape(tool, &[text], false, max_tokens)?
+            let has_arguments = !arguments.is_empty();
+            let texts = [text];
+            let reply = shaper.shape(tool, &texts, false, &Value::Object(arguments).to_string())?;
+            // The notice of a result that fits the budget it was asked for has no news.
+            let has_news =
+                |reply: &Shaped| reply.next_cursor.is_some() || reply.texts.first() != texts.first();
+            reply.filter(|reply| !has_arguments || has_news(reply))
         }
         RequestLine::FollowUp(FollowUpLine { cursor, mut arguments }) => {
             arguments.insert("cursor".to_owned(), cursor.as_str().into());

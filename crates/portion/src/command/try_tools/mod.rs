@@ -5,7 +5,7 @@ mod show;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use clap::Args;
@@ -31,7 +31,7 @@ Examples:
 Without --tool, the tools that only read are called, as portion check does: by annotation or name, with arguments from \
 schemas, from earlier results and from a directory in CMD, eight at most. The others are named with the call to type. \
 The server is started twice: once directly, once behind `portion wrap` with your configuration. Nothing is recorded. \
-Tokens are counted by o200k.
+Tokens are counted by o200k, of the longer of text and structuredContent: clients show one.
 
 Exit codes: 0 if a tool was compared, 1 if none was, 2 for wrong usage.";
 
@@ -73,9 +73,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     server.look_up()?;
     launcher::install_for(&options.command);
     show_progress("starting the server");
+    let mut direct = Command::new(server.executable());
     let mut direct =
-        Client::start_as("portion-try", Command::new(server.executable()).args(args), options.timeout)
-            .map_err(launcher::with_remedy)?;
+        Client::start_as("portion-try", direct.args(args).stderr(Stdio::piped()), options.timeout)?;
     let tools = Tool::parse_list(direct.tools().get())
         .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
     let Selection { mut plan, writers } = select(tools, options)?;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use anstyle::Style;
-use portion_client::check::Tool;
+use portion_client::check::{Observation, Tool};
 use portion_telemetry::show::grouped;
 use portion_text::display::{counted, printable_name};
 use portion_tokens::Tokenizer;
@@ -86,6 +86,8 @@ pub(super) struct Measured {
     pub(super) milliseconds: f64,
     /// The first text.
     pub(super) text: String,
+    /// True if Portion says that something is missing.
+    pub(super) is_shortened: bool,
 }
 
 /// A call, directly and through Portion.
@@ -102,6 +104,10 @@ impl Comparison {
         self.direct.is_ok() && self.portion.is_ok()
     }
 
+    fn is_shortened(&self) -> bool {
+        self.portion.as_ref().is_ok_and(|reply| reply.is_shortened)
+    }
+
     /// Returns how many times fewer tokens Portion served; `None` if the reply passed unchanged.
     pub(super) fn ratio(&self) -> Option<f64> {
         let (Ok(direct), Ok(portion)) = (&self.direct, &self.portion) else { return None };
@@ -110,16 +116,19 @@ impl Comparison {
     }
 }
 
-/// Measures a reply. A result without text costs its JSON.
+/// Measures a reply: of its text and its `structuredContent` the one that costs more. A result without both costs its JSON.
 pub(super) fn measure(response: &ToolResponse) -> Measured {
     let counter = Tokenizer::MEASURE.counter();
-    let whole = [response.result.get().to_owned()];
-    let texts = if response.texts.is_empty() { &whole[..] } else { &response.texts };
+    let result: Value = serde_json::from_str(response.result.get()).unwrap_or_default();
+    let observation = Observation::from_result(&result);
+    let shown = Some(observation.shown()).filter(|texts| !texts.is_empty());
+    let shown = shown.unwrap_or_else(|| vec![response.result.get()]);
     Measured {
-        tokens: texts.iter().map(|text| counter.count(text)).sum(),
+        tokens: shown.iter().map(|text| counter.count(text)).sum(),
         bytes: response.bytes,
         milliseconds: response.elapsed.as_secs_f64() * 1_000.0,
-        text: texts.first().cloned().unwrap_or_default(),
+        text: shown.first().map(|text| (*text).to_owned()).unwrap_or_default(),
+        is_shortened: result.pointer("/_meta/io.portion~1notice").is_some(),
     }
 }
 
@@ -136,7 +145,7 @@ fn total(comparisons: &[Comparison]) -> String {
     let figure = if ratio >= 1.05 {
         format!("{ratio:.1} times fewer")
     } else {
-        "small results stay as they are".into()
+        "small results stay as they are, and portion demo shows large ones".into()
     };
     format!("{called} called: {tokens}; {figure}.")
 }
@@ -169,6 +178,7 @@ pub(super) fn print(comparisons: &[Comparison], uncalled: &Uncalled, as_json: bo
         let note = match (comparison.is_complete(), comparison.ratio()) {
             (false, _) => String::new(),
             (true, Some(ratio)) if ratio >= 1.05 => format!("{ratio:.1} times fewer"),
+            (true, _) if comparison.is_shortened() => "not smaller".to_owned(),
             (true, _) => "small: not shortened".to_owned(),
         };
         write_reply(&mut out, "through Portion", &comparison.portion, &note, width)?;

@@ -37,6 +37,7 @@ fn row(client: &ClientProfile) -> String {
         title,
         name_patterns: names,
         limits,
+        error_limit,
         overflow_behaviour: above,
         tokenizer,
         preset,
@@ -45,7 +46,8 @@ fn row(client: &ClientProfile) -> String {
         ..
     } = client;
     let names = joined(names.iter().map(|name| format!("`{}`", name.replace('*', "…"))));
-    let limits = joined(limits.iter().map(|limit| told(*limit)));
+    let errors = error_limit.map(|limit| format!("an error {}", told(limit)));
+    let limits = joined(limits.iter().map(|limit| told(*limit)).chain(errors));
     let tokenizer = tokenizer.unwrap_or(Tokenizer::Auto);
     let sources = joined(sources.iter().enumerate().map(|(i, source)| format!("[{}]({source})", i + 1)));
     let cells = [

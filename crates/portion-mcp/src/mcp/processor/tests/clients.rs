@@ -158,13 +158,18 @@ fn length_based_counters_are_audited() {
 
 /// Returns the size of a large tool result after `initialize` and `tools/list`.
 fn called(processor: &McpProcessor, meta: &str) -> usize {
+    called_with(processor, meta, r#"{"startLine":1,"endLine":5000}"#, "")
+}
+
+/// `members`: those of the result beside its content.
+fn called_with(processor: &McpProcessor, meta: &str, arguments: &str, members: &str) -> usize {
     let tool = format!(r#"{{"name":"log","inputSchema":{{"type":"object","properties":{{}}}}{meta}}}"#);
     client(processor, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
     server(processor, &format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"tools":[{tool}]}}}}"#));
-    let params = r#"{"name":"log","arguments":{"startLine":1,"endLine":5000}}"#;
+    let params = format!(r#"{{"name":"log","arguments":{arguments}}}"#);
     client(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#));
     let text = big();
-    let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#);
+    let result = format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]{members}}}"#);
     let out = server(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
     assert!(out[0].contains("nextCursor"), "{out:?}");
     out[0].len() - "< ".len()
@@ -180,6 +185,22 @@ fn pages_fit_the_client() {
     assert!((8_000..=10_821).contains(&bounded), "{bounded}");
     let unknown = r#"{"name":"x"}"#;
     assert_eq!(reply("auto", unknown), reply("none", unknown));
+}
+
+#[test]
+fn an_error_stays_below_the_limit_of_errors() {
+    let error = |preset, overrides, meta| {
+        let processor = opened(rules(preset, overrides), CLAUDE);
+        called_with(&processor, meta, r#"{"maxTokens":12000}"#, r#","isError":true"#)
+    };
+    let limits = LimitOverrides::default;
+    assert!(error("none", limits(), "") > 20_000);
+    let bounded = error("auto", limits(), "");
+    assert!((7_000..=9_000).contains(&bounded), "{bounded}");
+    let wide = LimitOverrides { hard_byte_limit: Some(60_000), ..limits() };
+    assert_eq!(error("auto", wide, ""), bounded, "a limit of results is none of errors");
+    let stated = r#","_meta":{"anthropic/maxResultSizeChars":500000}"#;
+    assert_eq!(error("auto", limits(), stated), bounded);
 }
 
 #[test]
