@@ -108,14 +108,7 @@ impl<'a> Exchange<'a> {
         let has_cursor_of_api = shared.has_cursor_of_api(&route, &method, &scope, sent_query);
         let control_names = &shared.options.control_names;
         let takes_any = route.knows_parameters() || caller.rule.controls(caller.shaping_mode) == Some(true);
-        // The first request for a result tells what those for its further pages repeat.
-        let is_of_api = |query: &str, names_result: bool| {
-            let key = format!("{} {query}", route.endpoint_name);
-            if !names_result {
-                shared.queries_of_api.insert(key.clone());
-            }
-            shared.queries_of_api.has(&key)
-        };
+        let is_of_api = |query: &str, names_result: bool| shared.is_query_of_api(&route, query, names_result);
         let takes_query = has_query(sent_query, control_names, (!takes_any).then_some(is_of_api));
         let is_owned = |name: &str| {
             is_other

@@ -127,6 +127,16 @@ impl Shared {
             && self.has_cursor(query, |cursor| !self.gateway.has_issued(scope, cursor))
     }
 
+    /// Returns true if a text in the parameter of queries is for the API. The first request for a result tells what those for its
+    /// further pages repeat.
+    pub(crate) fn is_query_of_api(&self, route: &ResolvedRoute, query: &str, names_result: bool) -> bool {
+        let key = format!("{} {query}", route.endpoint_name);
+        if !names_result {
+            self.queries_of_api.insert(key.clone());
+        }
+        self.queries_of_api.has(&key)
+    }
+
     /// Returns true if a query has the cursor of another Portion, between this one and the service.
     pub(crate) fn is_of_other_portion(&self, scope: &Scope, query: &str) -> bool {
         self.has_cursor(query, |cursor| self.nested_portion.owns(&self.gateway, scope, cursor))

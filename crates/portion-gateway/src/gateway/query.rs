@@ -108,11 +108,7 @@ impl Gateway {
                     note_extent(Some(name), snapshot, &mut payload);
                 }
                 let matches = log_answer(&context, &arguments, &about.snapshot, &payload);
-                let mut shown = shown_request(request, matches);
-                if handle == QueriedHandle::New {
-                    // The first record is that of the tool's own list.
-                    (shown.offset, shown.page, shown.page_count) = (None, None, None);
-                }
+                let shown = shown_request(request, matches, handle);
                 self.answer_fresh(context, payload, shown, None).await
             }
             Err(fault) => {
@@ -185,9 +181,16 @@ fn log_answer(context: &RequestContext, arguments: &[&str], snapshot: &Snapshot,
 }
 
 /// Returns the request for the answer to a query.
-fn shown_request(request: &Request, matches: usize) -> Request {
+fn shown_request(request: &Request, matches: usize, handle: QueriedHandle) -> Request {
     if matches > 0 {
-        return Request { cursor: None, path: None, section: None, ..request.clone() };
+        let request = Request { cursor: None, path: None, section: None, ..request.clone() };
+        // The first record of a call is that of the tool's own list.
+        let is_of_call = handle == QueriedHandle::New;
+        return if is_of_call {
+            Request { limit: request.limit, ..request.without_paging() }
+        } else {
+            request
+        };
     }
     // An empty answer has no fields, and no order.
     let Request { limit, max_tokens, .. } = *request;

@@ -12,7 +12,7 @@ use sqlparser::ast::{
     Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::literals::as_given;
+use super::edits::as_given;
 use super::{Tree, column_name, is_comparison, literal, quoted_text, raw};
 
 /// Functions of numbers, and aggregates of them.

@@ -5,8 +5,6 @@
 mod joins;
 mod texts;
 
-pub(crate) use texts::as_given;
-
 use std::ops::ControlFlow;
 
 use portion_text::column_form::{ColumnForm, DateOrder};

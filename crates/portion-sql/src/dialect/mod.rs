@@ -22,9 +22,9 @@ pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use compared_type::{ComparedType, TimeUnit};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
 pub(crate) use edits::{
-    argument_of, is_alias, is_compared_value, normalized, select_columns, string_literals, word_offsets,
+    argument_of, as_given, is_alias, is_compared_value, normalized, select_columns, string_literals,
+    word_offsets,
 };
-pub(crate) use literals::as_given;
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
     CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,

@@ -141,14 +141,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     let others = || fields.iter().copied().filter(|field| !spare.contains(field.path.as_str()));
     if leading.is_empty() && !others().any(|field| field.rank == FieldRank::Name) {
         // Identities alone say nothing: the longest text does.
-        let is_text = |field: &&Field| {
-            let first = || values.get(&field.path).and_then(|own| own.first()).copied().unwrap_or_default();
-            // A list of numbers, such as a geometry, says nothing either.
-            let may_be_text = || first().trim_start_matches('[').starts_with(['"', '{']);
-            (FieldRank::Important..FieldRank::Noise).contains(&field.rank)
-                && (field.rank != FieldRank::Container || may_be_text())
-        };
-        let texts = others().filter(is_text);
+        let texts = others().filter(|field| may_be_text(field, &values));
         leading.extend(texts.max_by_key(|field| bytes(field)).map(|field| field.path.as_str()));
     }
     let tier = |field: &&Field| match field.path.as_str() {
@@ -164,6 +157,13 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
     };
     fields.sort_by_key(|field| (tier(field), long(field)));
     fields.into_iter().map(|field| (field, tier(&field))).collect()
+}
+
+/// Returns true for a field that may say what a record is about. A list of numbers, such as a geometry, says nothing.
+fn may_be_text(field: &Field, values: &FieldValues<'_>) -> bool {
+    let first = || values.get(&field.path).and_then(|own| own.first()).copied().unwrap_or_default();
+    (FieldRank::Important..FieldRank::Container).contains(&field.rank)
+        || field.rank == FieldRank::Container && first().trim_start_matches('[').starts_with(['"', '{'])
 }
 
 /// Returns the fields that hold what a record says. A long text does not if records have names of their own.

@@ -5,7 +5,6 @@ use sqlparser::ast::{
 };
 
 use super::super::compared_type::ComparedType;
-use super::super::edits::Edits;
 use super::super::scopes::is_call_of;
 use super::super::{calls, raw};
 use super::{Operands, call_of};
@@ -16,24 +15,6 @@ const TEXT_FUNCTIONS: &str = "substr substring mid left right length len char_le
     group_concat string_agg listagg split_part starts_with startswith ends_with endswith suffix contains contains_substr \
     like glob regexp regexp_count regexp_extract regexp_full_match regexp_like regexp_contains regexp_match regexp_matches \
     regexp_replace regexp_substr translate to_hex ascii unicode hex quote";
-
-/// Returns a part of a statement as it was given: with values in place of the texts as which they are written.
-pub(crate) fn as_given(written: &str) -> String {
-    let mut given = written.to_owned();
-    loop {
-        let edits = Edits::new(&given);
-        let value = (0..edits.len()).filter(|at| edits.is_word(*at, "as_written")).find_map(|at| {
-            let (commas, end) = (edits.commas(at), edits.call_end(at)?);
-            let [.., comma, _] = commas[..] else { return None };
-            let value = edits.text_between(at + 2, comma);
-            Some(format!("{}{value}{}", &given[..edits.offset(at)], &given[edits.offset(end) + 1..]))
-        });
-        match value {
-            Some(value) => given = value,
-            None => return given,
-        }
-    }
-}
 
 impl Operands<'_> {
     /// Writes the operands of functions and operators that work on texts.
