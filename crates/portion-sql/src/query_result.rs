@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use portion_json::containers::{items, members};
-use portion_json::scan::{escape_into, is_json, unescape};
+use portion_json::scan::{escape_into, is_json, quote, unescape};
 use portion_json::span::Span;
 use portion_text::names::UniqueNames;
 use rusqlite::types::ValueRef;
@@ -15,6 +15,7 @@ use crate::column::{JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE, WRI
 use crate::dialect::select_columns;
 use crate::error::QueryError;
 use crate::limits::{QueryDeadline, QueryLimits};
+use crate::spellings::Spelling;
 use crate::usage::StatementUsage;
 
 /// The result of a query.
@@ -234,7 +235,16 @@ impl<'c> ResultWriter<'c> {
         };
         let row = self.usage.current_row().filter(|_| self.is_scan);
         let table = self.catalogue.tables.get(table)?.opened()?;
-        table.written_json(column, &number, row, (deadline, self.usage))
+        let def = table.columns().get(column)?;
+        match table.spelling(column, &number, row, deadline)? {
+            Spelling::Text(text) if def.is_cell => Some(text.into()),
+            Spelling::Text(text) => Some(quote(&text)),
+            Spelling::Number => None,
+            Spelling::Several => {
+                self.usage.record_several_texts(&def.name);
+                None
+            }
+        }
     }
 
     /// Returns true if the first row exceeded the limits.

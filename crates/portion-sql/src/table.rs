@@ -6,7 +6,6 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use portion_core::missing_codes::MissingCodes;
-use portion_json::scan::quote;
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
@@ -16,7 +15,6 @@ use crate::redaction;
 use crate::spellings::{Spelling, Spellings};
 use crate::table_rows::{ColumnSet, RowBuffer, RowSource, TableRows, should_stop_at};
 use crate::typed_column::{ColumnBuilder, TypedColumn};
-use crate::usage::StatementUsage;
 
 /// A table of a view.
 pub(crate) struct VirtualTable {
@@ -273,34 +271,19 @@ impl OpenTable {
         Some(value)
     }
 
-    /// Returns the text as it is written of a row whose value in a column is a number, as JSON; if the row is not known, of those
-    /// with the number, if all of them are written alike.
-    pub(crate) fn written_json(
+    /// Returns how a number in a column is written: in a row, or if that is not known, in all of them.
+    pub(crate) fn spelling(
         &self,
         column: usize,
         number: &Cell<'_>,
         row: Option<usize>,
-        (deadline, usage): (&QueryDeadline, &StatementUsage),
-    ) -> Option<String> {
-        let spelling = match row {
-            Some(at) => {
-                let mut row = self.rows.new_row(ColumnSet::of(column));
-                self.rows.read_row(at, &mut row);
-                let (typed, written) = self.written(&row, column)?;
-                Spelling::of(written).filter(|_| typed == *number)?
-            }
-            None => self.spellings(column, deadline)?.get(number)?.clone(),
-        };
-        let def = self.columns.get(column)?;
-        match spelling {
-            Spelling::Text(text) if def.is_cell => Some(text.into()),
-            Spelling::Text(text) => Some(quote(&text)),
-            Spelling::Number => None,
-            Spelling::Several => {
-                usage.record_several_texts(&def.name);
-                None
-            }
-        }
+        deadline: &QueryDeadline,
+    ) -> Option<Spelling> {
+        let Some(at) = row else { return self.spellings(column, deadline)?.get(number).cloned() };
+        let mut row = self.rows.new_row(ColumnSet::of(column));
+        self.rows.read_row(at, &mut row);
+        let (typed, written) = self.written(&row, column)?;
+        Spelling::of(written).filter(|_| typed == *number)
     }
 
     /// Returns a cell of the row that was read last, in its storage class and as it is written.

@@ -32,10 +32,28 @@ pub(crate) fn run_query(
     limits: &QueryLimits,
 ) -> Result<QueryResult, QueryError> {
     let deadline = Arc::new(QueryDeadline::new(limits));
-    let run = QueryRun::new(catalogue, question, given_sql, limits, deadline);
     // Out of memory, SQLite returns invalid texts, on which rusqlite panics.
-    catch_unwind(AssertUnwindSafe(|| run.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
+    let run = || {
+        let run = || QueryRun::new(catalogue, question, given_sql, limits, Arc::clone(&deadline)).run();
+        catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(explain::memory_error(limits)))
+    };
+    if given_sql.matches('(').count() < MANY_PARENTHESES {
+        return run();
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, run);
+        thread.map_or_else(
+            |_| run(),
+            |thread| thread.join().unwrap_or_else(|_| Err(explain::memory_error(limits))),
+        )
+    })
 }
+
+/// Stack of the thread for a statement that may be nested deeply. Its parser and the visitors of its tree are recursive, and the
+/// threads of a runtime have 2 MiB.
+const STACK_BYTES: usize = 16 << 20;
+/// Fewer parentheses do not need it.
+const MANY_PARENTHESES: usize = 6;
 
 impl QueryRun<'_> {
     fn run(&self) -> Result<QueryResult, QueryError> {

@@ -35,6 +35,17 @@ fn denied(sql: &str) {
 }
 
 #[test]
+fn statements_within_statements_end_in_any_thread() {
+    // The thread of a test has the stack of one of a runtime.
+    for depth in [6, 9, 13, 14, 40] {
+        let within =
+            |from: &str| (0..depth).fold(from.to_owned(), |inner, _| format!("(SELECT * FROM {inner})"));
+        survives(&format!("SELECT count(*) AS n FROM {}", within("items")));
+        survives(&format!("SELECT 1 WHERE {}1{} = 1", "(".repeat(depth), ")".repeat(depth)));
+    }
+}
+
+#[test]
 fn nothing_is_written_and_nothing_outside_is_read() {
     let here = std::env::current_dir().expect("a directory");
     let before = std::fs::read_dir(&here).expect("a list").count();
