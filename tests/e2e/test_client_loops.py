@@ -98,6 +98,7 @@ def test_s2_next_links_are_followed_through_http(options):
     with EducationData(rows=12_000, page_rows=2_000) as api, proxied(api, *options) as url:
         first = get(url + DIRECTORY)
         assert first["next"].startswith(f"{url}{DIRECTORY}?cursor=") and first["previous"] is None and first["count"] == 12_000
+        assert isinstance(first["results"], list) and len(first["results"]) == (20 if options else 50)
         api.rows = 3_000
         seen = by_link(url + DIRECTORY, "results", lambda page: page["next"])
         check(seen, "ncessch", 3_000)

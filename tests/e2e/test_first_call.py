@@ -162,6 +162,7 @@ def test_wrong_names_cost_one_call():
         {"data": [], "included": [{"id": 1}, {"id": 2}]},
         {"schema": {"fields": [{"name": "id"}]}, "rows": [], "totalRows": "0"},
         {"items": [], "errors": []},
+        {"items": None, "total": 0},
     ],
 )
 def test_an_empty_list_has_no_rows(tmp_path, empty):

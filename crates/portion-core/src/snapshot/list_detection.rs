@@ -126,7 +126,9 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
         let found = empty_page(text, &members).or_else(|| dominant_array(text, &members));
         if let Some(inner) = found {
             let member = members.listed[inner];
-            if let Some(items) = members.take_item_offsets(text, inner) {
+            let is_null = member.kind == JsonKind::Null;
+            let none = || is_null.then(SparseOffsets::default);
+            if let Some(items) = members.take_item_offsets(text, inner).or_else(none) {
                 pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
                 levels.push(EnclosingObject { members: members.listed, list_member: inner });
                 return DetectedList {
@@ -215,12 +217,19 @@ fn empty_page(text: &str, members: &ObjectIndex) -> Option<usize> {
     if members.span.len() > MAX_EMPTY_PAGE_BYTES || has_identity(text, members) {
         return None;
     }
-    let arrays = || members.listed.iter().enumerate().filter(|(_, member)| member.kind == JsonKind::Array);
-    let is_empty = |member: &Member| member.value.slice(text)[1..].trim_start().starts_with(']');
+    let is_array = |member: &Member| member.kind == JsonKind::Array;
     let is_named = |member: &Member| LIST_NAMES.iter().any(|name| key_matches(text, member.key, name));
-    let is_only = arrays().count() == 1
-        && (members.len() == 1 || members.listed.iter().any(|member| is_page_fact(text, member)));
-    let (at, _) = arrays().find(|(_, member)| is_empty(member) && (is_only || is_named(member)))?;
+    let is_empty =
+        |member: &Member| is_array(member) && member.value.slice(text)[1..].trim_start().starts_with(']');
+    let states_page = members.listed.iter().any(|member| is_page_fact(text, member));
+    let is_only = members.listed.iter().filter(|member| is_array(member)).count() == 1
+        && (members.len() == 1 || states_page);
+    // Some servers write `null` for a list without items.
+    let is_page = |member: &Member| {
+        is_empty(member) && (is_only || is_named(member))
+            || member.kind == JsonKind::Null && is_named(member) && states_page
+    };
+    let at = members.listed.iter().position(is_page)?;
     (is_only || !is_record(text, members.span)).then_some(at)
 }
 
@@ -367,6 +376,7 @@ mod tests {
             r#"{"facets":[{"state":"CA"}],"items":[],"total":0}"#,
             r#"{"schema":{"fields":[{"name":"id"}]},"items":[],"totalRows":"0"}"#,
             r#"{"columns":["id","name"],"items":[]}"#,
+            r#"{"items":null,"total":0}"#,
         ] {
             let place = if page.contains("items") {
                 "/items"
