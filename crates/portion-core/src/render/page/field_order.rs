@@ -40,19 +40,19 @@ impl FieldOrder {
     pub(super) fn new(rows: OrderedList<'_>, noise: &NoiseFields, preferred: &[String]) -> Self {
         let fields = rows.list.profile.fields.iter().filter(|field| !noise.contains(&field.path)).collect();
         let tiers = ranked(rows, fields);
-        let is_preferred = |field: &Field| preferred.iter().any(|name| is_path_within(&field.path, name));
+        let preference = |field: &Field| preferred.iter().position(|name| is_path_within(&field.path, name));
         let (mut main, mut others) = (Vec::new(), Vec::new());
         for (field, tier) in tiers {
-            if tier <= Tier::Leading || is_preferred(field) {
+            if tier <= Tier::Leading || preference(field).is_some() {
                 main.push((tier, field));
             } else if field.rank != FieldRank::Noise {
                 others.push((tier, field));
             }
         }
-        // What an operator named comes after identities and names.
-        main.sort_by_key(
-            |(tier, field)| if *tier == Tier::Core { 0 } else { 2 - usize::from(is_preferred(field)) },
-        );
+        // What an operator named comes after identities and names, in the operator's order.
+        main.sort_by_key(|(tier, field)| {
+            if *tier == Tier::Core { None } else { Some(preference(field).unwrap_or(usize::MAX)) }
+        });
         let main_count = main.len();
         let useful_count = main_count + others.iter().filter(|(tier, _)| *tier < Tier::Redundant).count();
         let paths = main.into_iter().chain(others).map(|(_, field)| field.path.clone()).collect();
