@@ -151,7 +151,7 @@ const MAX_NESTED_FIELDS: usize = 1_000;
 const PATH_BYTES: usize = 64;
 
 /// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and
-/// arrays of objects are searched [`MAX_FIELD_DEPTH`] levels deep; a field inside an array is visited once for every
+/// arrays of objects are searched five levels deep; a field inside an array is visited once for every
 /// object there, and what is no object as a value of the array.
 pub fn visit_fields(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = JsonReader::new(record);
