@@ -50,6 +50,7 @@ pub(crate) struct Client {
 #[derive(Debug)]
 pub(crate) struct ToolResponse {
     /// The text blocks, in order.
+    #[cfg_attr(not(feature = "demo"), expect(dead_code, reason = "only the demo reads them"))]
     pub(crate) texts: Vec<String>,
     /// The whole result, JSON.
     pub(crate) result: Box<RawValue>,
