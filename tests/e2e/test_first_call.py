@@ -203,21 +203,23 @@ def test_a_summary_is_listed_with_the_share_that_it_shows():
         assert int(kept["read"].removesuffix(" %")) < 50, kept
 
 
-def test_the_record_is_that_of_the_call(tmp_path):
-    record = Recorded(tmp_path / "records.db")
+def recorded(folder, query):
+    """The record of a first call with a query, whose size is that of the result."""
+    record = Recorded(folder / "records.db")
     with Peer(wrapped(FIXTURE, "--telemetry", str(record.path))) as peer:
-        peer.call("list_bookings", query="SELECT count(*) FROM items")
+        peer.call("list_bookings", query=query)
     row = record.one()
-    assert row["outcome"] == "queried" and row["originalBytes"] == len(corpus.bookings().encode())
-    assert not row["followUp"] and row["queryUsed"]
+    assert row["originalBytes"] == len(corpus.bookings().encode())
+    return row
+
+
+def test_the_record_is_that_of_the_call(tmp_path):
+    row = recorded(tmp_path, "SELECT count(*) FROM items")
+    assert row["outcome"] == "queried" and not row["followUp"] and row["queryUsed"]
 
 
 def test_the_record_of_a_wrong_name_has_the_size_of_the_result(tmp_path):
-    record = Recorded(tmp_path / "records.db")
-    with Peer(wrapped(FIXTURE, "--telemetry", str(record.path))) as peer:
-        peer.call("list_bookings", query="SELECT nightss FROM items")
-    row = record.one()
-    assert row["outcome"] == "refused" and row["originalBytes"] == len(corpus.bookings().encode())
+    assert recorded(tmp_path, "SELECT nightss FROM items")["outcome"] == "refused"
 
 
 def test_redaction_applies_to_queries_in_the_first_call():

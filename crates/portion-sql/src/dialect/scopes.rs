@@ -13,7 +13,7 @@ use super::{arguments, column_name};
 /// A column of a table of the catalogue: the names of both. That of the table is empty for any.
 pub(super) type Origin = (String, String);
 
-/// What a name means: a value of a type, and the column of the catalogue that has the value.
+/// The meaning of a name: the type of its value, and the column of the catalogue that has the value.
 #[derive(Clone)]
 struct Meaning {
     of: ComparedType,
@@ -30,7 +30,7 @@ enum Column {
 /// A table of a FROM or WITH clause: its alias or name, and its columns.
 type Table = (String, Vec<Column>);
 
-/// What the names in a SELECT mean.
+/// The tables and the columns that the names in a SELECT mean.
 #[derive(Default)]
 struct Scope {
     tables: Vec<Table>,
