@@ -43,8 +43,15 @@ pub struct DelimitedFormat {
 /// Detects delimited text that is neither a log nor a pipe table: nine in ten rows have as many cells as the first one. Two
 /// columns need a row of distinct names.
 pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
-    // Lines of JSON have commas, and so have tables with rules.
-    if chunker.kind() == TextKind::Log || is_pipe_table(text) || text.trim_start().starts_with('{') {
+    // Lines of JSON and statements have commas, and so have tables with rules.
+    let begins_with = |word: &str| {
+        text.trim_start().get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
+    };
+    if chunker.kind() == TextKind::Log
+        || is_pipe_table(text)
+        || begins_with("{")
+        || begins_with("insert into ")
+    {
         return None;
     }
     // Samples whole lines only: an unclosed quote must not cause a scan of the whole text.
@@ -123,6 +130,10 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
         let has_empty_end = row.len() == width + 1 && row.cell(width) == Some("");
         row_count += 1;
         alike += usize::from(row.len() == width || has_empty_end);
+        // A row that repeats the names is none.
+        if row.text == header.text {
+            continue;
+        }
         for ((column, name), cell) in columns.iter_mut().zip(&names).zip(row.cells()) {
             column.add(name, cell);
         }
@@ -130,12 +141,14 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
     let count =
         |is: fn(&ColumnForms, usize) -> bool| columns.iter().filter(|column| is(column, row_count)).count();
     // A first row like the others is none of names.
-    let is_like_rows = count(|column, rows| column.like_name * 2 >= rows) * 2 >= width;
+    let is_like_rows = count(|column, rows| column.like_name * 2 >= rows) * 2 >= width
+        || count(|column, _| column.same >= MIN_ROWS) > 0;
     let has_numbers = count(|column, rows| column.numbers * 2 >= rows) > 0;
     if is_running && (is_like_rows || !has_numbers) || is_like_rows && width < 3 {
         return None;
     }
-    let is_padded = delimiter == b'\t' && names.iter().filter(|name| name.ends_with(' ')).count() * 2 > width;
+    let is_padded = matches!(delimiter, b'\t' | b'|')
+        && names.iter().filter(|name| name.starts_with(' ') || name.ends_with(' ')).count() * 2 > width;
     (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
         has_header: has_header && !is_like_rows,
         is_padded,
@@ -146,16 +159,29 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
 /// Counts of the values below a cell of the first row.
 #[derive(Clone, Default)]
 struct ColumnForms {
-    /// Values that differ from that cell in their digits only.
+    /// Values that are like that cell: a path or address, a hash, or the same but for digits.
     like_name: usize,
+    /// Values that are the same as that cell.
+    same: usize,
     numbers: usize,
 }
 
 impl ColumnForms {
     fn add(&mut self, name: &str, value: &str) {
-        self.like_name += usize::from(without_digits(name).eq(without_digits(value)));
+        let is_place = ['/', '@'].iter().any(|sign| name.contains(*sign) && value.contains(*sign));
+        let are_hashes = name.len() == value.len() && is_hash(name) && is_hash(value);
+        let is_like = is_place || are_hashes || without_digits(name).eq(without_digits(value));
+        self.like_name += usize::from(is_like);
+        self.same += usize::from(name == value && !name.trim().is_empty());
         self.numbers += usize::from(value.trim().parse::<f64>().is_ok());
     }
+}
+
+/// Shortest hash, in hexadecimal digits.
+const MIN_HASH_DIGITS: usize = 7;
+
+fn is_hash(text: &str) -> bool {
+    text.len() >= MIN_HASH_DIGITS && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// Yields the parts of a text between its digits.
@@ -239,6 +265,16 @@ impl DelimitedRow {
         std::str::from_utf8(self.text.get(start..*self.ends.get(at)?)?).ok()
     }
 
+    /// Returns true for a rule below the names of the columns: `--- | :---: | ----`.
+    fn is_rule(&self) -> bool {
+        let dashes = |cell: &str| {
+            let dashes = cell.trim().trim_matches(':');
+            dashes.bytes().all(|b| b == b'-').then_some(dashes.len()).filter(|count| *count > 0)
+        };
+        let lengths: Option<Vec<usize>> = self.cells().map(dashes).collect();
+        lengths.is_some_and(|lengths| lengths.len() > 1 && lengths.iter().any(|length| *length > 1))
+    }
+
     /// Returns the row without white space around its cells.
     fn trimmed(self) -> Self {
         let mut trimmed = Self { text: Vec::new(), ends: Vec::new(), span: self.span };
@@ -263,12 +299,20 @@ pub struct DelimitedReader<'a> {
     is_padded: bool,
 }
 
-/// The line below rows in a block of code.
-const FENCE: &[u8] = b"```";
+/// Returns true for a line that ends the rows above it: the end of a block of code, or `(300 rows)`.
+fn is_end(line: &[u8]) -> bool {
+    let counted = line.strip_prefix(b"(").and_then(|rest| rest.split(|b| *b == b' ').next());
+    let is_count = counted.is_some_and(|count| !count.is_empty() && count.iter().all(u8::is_ascii_digit));
+    line == b"```" || is_count && (line.ends_with(b" rows)") || line.ends_with(b" rows affected)"))
+}
 
 impl DelimitedReader<'_> {
-    /// Returns the next row.
+    /// Returns the next row. A rule of dashes is none.
     pub fn next_row(&mut self) -> Option<DelimitedRow> {
+        std::iter::from_fn(|| self.next_line()).find(|row| !row.is_rule())
+    }
+
+    fn next_line(&mut self) -> Option<DelimitedRow> {
         let mut row = DelimitedRow { text: vec![0; 256], ends: vec![0; 32], span: Span::default() };
         let (start, mut written, mut ended) = (self.offset, 0, 0);
         loop {
@@ -288,7 +332,7 @@ impl DelimitedReader<'_> {
         row.text.truncate(written);
         row.ends.truncate(ended);
         row.span = Span::new(start, self.offset);
-        if row.len() == 1 && row.text == FENCE {
+        if row.len() == 1 && is_end(&row.text) {
             return None;
         }
         Some(if self.is_padded { row.trimmed() } else { row })
@@ -356,7 +400,37 @@ mod tests {
         below("id,name,city", |n| format!("{n},n{n},Oslo"));
         below("id, name, qty", |n| format!("{n}, n{n}, {n}"));
         below("name;note", |n| format!("n{n};a note"));
+        below("name;mail;km/h", |n| format!("n{n};n{n}@x.org;{n}"));
         check(|n| format!("{n},n{n},Oslo"), Some(false));
         check(|n| format!("k{n},n{n},Oslo"), Some(false));
+        // The values of the first row recur, or are paths and hashes as those below them.
+        let words = |n: usize| ["alpha", "beta", "gamma"][n % 3];
+        check(move |n| format!("{}|{}|x{}", words(n), words(n + n / 3), "y".repeat(n % 7)), Some(false));
+        check(move |n| format!("M\tsrc/{}/f.rs", words(n)), None);
+        check(
+            move |n| format!("{:040x}\trefs/{}\t{}", n + 0x1abc_def0, words(n), "z".repeat(n % 9)),
+            Some(false),
+        );
+    }
+
+    #[test]
+    fn rules_and_counts_of_rows_are_no_rows() {
+        for (names, rule) in [
+            ("id | name | n", "--- | --- | ---"),
+            ("id,name,n", "--,----,-"),
+            ("id\tname\tn", "--\t----\t--"),
+        ] {
+            let delimiter = names.trim_start_matches("id").split("name").next().expect("a delimiter");
+            let rows: Vec<String> = (0..60).map(|n| format!("{n}{delimiter}n{n}{delimiter}{n}")).collect();
+            let text = format!("Result:\n\n{names}\n{rule}\n{}\n\n(60 rows)\n", rows.join("\n"));
+            let format = detect(&text, chunker_for(&text)).expect("a table");
+            let (columns, rows) = format.columns_and_rows(&text);
+            let last: Vec<String> = rows.last().expect("rows").cells().map(str::to_owned).collect();
+            assert_eq!(
+                (columns, last),
+                (vec!["id".into(), "name".into(), "n".into()], vec!["59".into(), "n59".into(), "59".into()]),
+                "{names}"
+            );
+        }
     }
 }

@@ -119,12 +119,13 @@ pub fn printable_name(name: &str) -> String {
 /// assert_eq!(counted(1, "tool"), "1 tool");
 /// assert_eq!(counted(2, "tool"), "2 tools");
 /// assert_eq!(counted(0, "entry"), "0 entries");
+/// assert_eq!(counted(3, "array"), "3 arrays");
 /// ```
 pub fn counted(count: usize, noun: &str) -> String {
     match noun.strip_suffix('y') {
         _ if count == 1 => format!("1 {noun}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {noun}s"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{count} {stem}ies"),
+        _ => format!("{count} {noun}s"),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 
 use super::chunker::BoundaryBuilder;
-use super::stamp::{EntryStamp, continues_entry, find_stamp, is_subtitle_cue};
+use super::stamp::{EntryStamp, continues_entry, find_stamp};
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextKind, TextSample, sentence};
 
 /// Minimum stamped lines of a log.
@@ -87,11 +87,6 @@ impl<'a> EntryStart<'a> {
     /// Returns true if a line begins with a time, which begins an entry in every log.
     pub(crate) fn begins_with_time(line: &str) -> bool {
         find_stamp(line) == Some(EntryStamp::Time)
-    }
-
-    /// Returns true if no entry begins with this line, whatever its stamp.
-    pub(crate) fn never_begins_entry(line: &str) -> bool {
-        is_subtitle_cue(line)
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) use log::EntryStart;
 pub use markdown::{NAME as MARKDOWN, outline};
 pub use prose::heading_level;
 pub use sentence::sentence_starts;
+pub(crate) use stamp::is_subtitle_cue;
 pub use table::first_row_start;
 
 /// All chunkers, the most specific first: the first one that matches a text is used, and the last one

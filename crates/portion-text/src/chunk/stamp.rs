@@ -119,8 +119,8 @@ pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
     }
 }
 
-/// Returns true if the line has the arrow of a subtitle cue: `00:01:02,000 --> 00:01:04,000`.
-pub(super) fn is_subtitle_cue(line: &str) -> bool {
+/// Returns true if the line has the arrow of a subtitle cue: `00:01:02,000 --> 00:01:04,000`. No entry begins with it.
+pub(crate) fn is_subtitle_cue(line: &str) -> bool {
     memchr::memchr(b'>', line.as_bytes()).is_some() && line.contains("-->")
 }
 
@@ -220,7 +220,14 @@ fn has_inner_time(line: &str) -> bool {
     let head = &line[..line.floor_char_boundary(200)];
     let first = head.split_whitespace().next().unwrap_or_default();
     let is_epoch_only = first == "-";
-    if first.ends_with(':') || matches!(first, "*" | "+" | ">" | "|" | "--") || first.starts_with('#') {
+    let is_tag = first.starts_with('<')
+        && first.contains('>')
+        && first[1..].starts_with(|c: char| c.is_ascii_alphabetic());
+    if first.ends_with(':')
+        || matches!(first, "*" | "+" | ">" | "|" | "--")
+        || first.starts_with('#')
+        || is_tag
+    {
         return false;
     }
     let mut rest = head;

@@ -62,8 +62,8 @@ const MAX_INTRODUCTION_BYTES: usize = 200;
 const MAX_PREAMBLE_BYTES: usize = 16 << 10;
 const DELIMITERS: [char; 4] = [',', '\t', ';', '|'];
 
-/// Returns the offset of the first row: after lines that begin with `#`, `sep=` or a fence, a line that ends with a colon, and
-/// blank ones among them. It is 0 without such lines.
+/// Returns the offset of the first row: after lines that begin with `#`, `sep=` or a fence, a line that ends with a colon, a first
+/// line with a blank one below it, and blank ones among them. It is 0 without such lines.
 ///
 /// A line `#id,name` right above the rows is their header.
 ///
@@ -78,7 +78,9 @@ pub fn first_row_start(text: &str) -> usize {
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut comment = None;
     for line in text[at..].split_inclusive('\n') {
-        let is_comment = line.starts_with('#') || is_introduction(line);
+        let is_comment = line.starts_with('#')
+            || is_introduction(line)
+            || comment.is_none() && is_title(line, &text[at..]);
         let is_blank = comment.is_some() && line.trim().is_empty();
         if !is_comment && !is_blank {
             return match comment {
@@ -105,6 +107,19 @@ fn is_introduction(line: &str) -> bool {
         && (line.starts_with("sep=")
             || line.starts_with("```")
             || line.ends_with(':') && !line.contains(DELIMITERS))
+}
+
+/// Returns true for a line with a blank one below it, and a row of other cells below that.
+fn is_title(line: &str, rest: &str) -> bool {
+    let mut below = rest.lines().skip(1);
+    let is_apart =
+        line.len() <= MAX_INTRODUCTION_BYTES && below.next().is_some_and(|line| line.trim().is_empty());
+    let row = below.find(|line| !line.trim().is_empty()).filter(|_| is_apart);
+    row.is_some_and(|row| {
+        DELIMITERS
+            .iter()
+            .all(|at| row.matches(*at).count() == 0 || row.matches(*at).count() != line.matches(*at).count())
+    })
 }
 
 /// Returns true if a comment has a name for each cell of the row below it.
@@ -262,6 +277,8 @@ mod tests {
             ("# one, two\nname,city\nAnn,Oslo\n", "name,city\nAnn,Oslo\n"),
             ("id,a\n# no comment\n", "id,a\n# no comment\n"),
             ("# only\n# comments\n", "# only\n# comments\n"),
+            ("[2 rows, 1 more]\n\nid,a,b\n1,b,c\n", "id,a,b\n1,b,c\n"),
+            ("id,a\n\n1,b\n", "id,a\n\n1,b\n"),
             ("", ""),
         ] {
             assert_eq!(&text[first_row_start(text)..], rows, "{text}");

@@ -108,7 +108,8 @@ impl FormLearner {
             return;
         }
         self.text_count += 1;
-        self.has_number_codes |= number::is_number_code(text);
+        let has_digit = text.bytes().any(|b| b.is_ascii_digit());
+        self.has_number_codes |= has_digit && number::is_number_code(text);
         if self.is_settled() {
             return;
         }
@@ -120,11 +121,9 @@ impl FormLearner {
             self.times = None;
         }
         let Some(numbers) = &mut self.numbers else { return };
-        if numbers.insert(text) {
+        if has_digit && numbers.insert(text) {
             self.number_count += 1;
-        } else if text.bytes().any(|b| b.is_ascii_digit())
-            || self.number_count == 0 && self.text_count > MAX_LEADING_WORDS
-        {
+        } else if has_digit || self.number_count == 0 && self.text_count > MAX_LEADING_WORDS {
             self.has_codes = true;
             self.numbers = None;
         }

@@ -297,6 +297,9 @@ fn undecorated(text: &str, is_point: bool) -> Option<(CellNumber, &str)> {
         (rest, currency) = (before, code);
     } else if let Some((code, after)) = rest.split_once(' ').filter(|(code, _)| is_code(code)) {
         (rest, currency) = (after, code);
+        if let Some(after) = rest.strip_prefix(is_minus) {
+            (signs, rest) = (signs + 1, after.trim_start());
+        }
     }
     let scale = SCALES.iter().find_map(|(letter, scale)| Some((rest.strip_suffix(*letter)?, *scale)));
     let scale = scale.filter(|_| !currency.is_empty()).map(|(before, scale)| {
@@ -388,6 +391,8 @@ mod tests {
             ("1,400", Some(1400.0)),
             ("-€1,400.00", Some(-1400.0)),
             ("$-471.04", Some(-471.04)),
+            ("USD -471.04", Some(-471.04)),
+            ("-USD -4", None),
             ("(679.45)", Some(-679.45)),
             ("(1,679)", Some(-1679.0)),
             ("679.45-", Some(-679.45)),

@@ -37,7 +37,8 @@ pub struct FileChange {
 /// Returns the changes by file; none if most of the text is no diff. A file whose name, mode or binary content changed has no
 /// added or removed lines.
 pub fn file_changes(text: &str) -> Vec<FileChange> {
-    if !["\n@@ -", "diff --git ", "diff --cc ", "diff --combined "].iter().any(|sign| text.contains(sign)) {
+    let has = |sign: &&str| memchr::memmem::find(text.as_bytes(), sign.as_bytes()).is_some();
+    if !["\n@@ -", "diff --git ", "diff --cc ", "diff --combined "].iter().any(has) {
         return Vec::new();
     }
     let mut reader = DiffReader::default();

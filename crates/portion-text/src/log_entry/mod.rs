@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use portion_json::span::Span;
 
-use crate::chunk::{Chunker, EntryStart, TextKind};
+use crate::chunk::{Chunker, EntryStart, TextKind, is_subtitle_cue};
 use crate::timestamp::Timestamp;
 
 /// An entry of a log. Its spans are in the text of the log.
@@ -46,8 +46,8 @@ pub struct LogEntry {
 
 /// Yields the entries of a log, in order; `None` if the chunker of the text is not that of logs.
 ///
-/// They cover the text: the lines before the first stamped line are an entry without time and level, or,
-/// if they are blank, part of the first entry. One pass, without allocation.
+/// They cover the text: the lines before the first stamped line are an entry without time and level, or, if they are blank
+/// or words with a blank line below them, part of the first entry. One pass, without allocation.
 pub fn entries<'a>(text: &'a str, chunker: &dyn Chunker) -> Option<impl Iterator<Item = LogEntry> + use<'a>> {
     (chunker.kind() == TextKind::Log).then(|| LogEntries {
         text,
@@ -93,8 +93,14 @@ impl Iterator for LogEntries<'_> {
         let first = self.lines;
         let (mut head_at, mut head) = (first.offset, self.lines.next(self.text)?);
         let mut ahead = self.lines;
-        // Only in the first entry can blank lines precede the first line with content.
-        while head.trim().is_empty()
+        // Only in the first entry can blank lines, and words above one, precede the first line with content.
+        let is_above = |head: &str, mut ahead: LineCursor| {
+            head.trim().is_empty()
+                || first.offset == 0
+                    && !self.entry_start.begins_entry(head)
+                    && ahead.next(self.text).is_some_and(|line| line.trim().is_empty())
+        };
+        while is_above(head, ahead)
             && let Some(line) = ahead.next(self.text)
         {
             (head_at, head, self.lines) = (self.lines.offset, line, ahead);
@@ -161,11 +167,10 @@ fn clock_start(time: &str) -> Option<usize> {
         let is_last = *at > 0 && *at + length == bytes.len();
         matches!(length, 1 | 2) && bytes.get(*at + length) == Some(&b':') || length == 6 && is_last
     };
-    let from = time.find('/').map_or(0, |_| time.find(':').map_or(0, |colon| colon + 1));
-    // In `22/Jan/2019:03:56:00` the first colon ends the date.
     let first = (0..bytes.len()).find(is_start)?;
-    let behind_year = first > 0 && bytes.get(first - 1) == Some(&b'/');
-    if behind_year { (from..bytes.len()).find(is_start) } else { Some(first) }
+    // In `22/Jan/2019:03:56:00` the first colon ends the date.
+    let colon = time.find(':').filter(|_| bytes[..first].ends_with(b"/"));
+    (colon.map_or(first, |colon| colon + 1)..bytes.len()).find(is_start)
 }
 
 /// Returns the day of seconds, milliseconds or microseconds since 1970.
@@ -221,7 +226,7 @@ impl StampLayout {
         let head = line.as_bytes().get(..self.pattern_bytes).filter(|head| !head.is_empty());
         head.is_some_and(|head| {
             head.iter().zip(&self.pattern).all(|(b, pattern_byte)| mask_digit(*b) == *pattern_byte)
-        }) && !EntryStart::never_begins_entry(line)
+        }) && !is_subtitle_cue(line)
     }
 }
 

@@ -2,7 +2,8 @@
 //! and the lines `Title: …` that many servers write.
 //!
 //! Records begin with the same name, behind a blank line or a rule such as `---`, `-[ RECORD 2 ]---` and `## Record 2`. Without those,
-//! all records have the same names. A value goes on in lines without a name.
+//! all records have the same names. A value goes on in lines without a name, and the last value of a record of several names
+//! in paragraphs.
 
 use std::borrow::Cow;
 
@@ -89,6 +90,7 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
     let mut names: Vec<&str> = Vec::new();
     let mut records: Vec<Vec<(usize, Span)>> = Vec::new();
     let (mut is_begin, mut has_rules, mut fields) = (true, true, 0);
+    let mut is_paragraph = false;
     for line in lines {
         if is_between(line) {
             is_begin = true;
@@ -97,9 +99,16 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
         let field = Field::of(line)
             .filter(|Field { places, .. }| places.0 == first.places.0 || places.1 == first.places.1);
         let start = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
-        let Some(Field { name, value, .. }) = field else {
-            (!is_begin && line.contains(char::is_alphanumeric)).then_some(())?;
+        let is_whole =
+            records.last().is_some_and(|record| names.len() >= MIN_NAMES && record.len() == names.len());
+        is_paragraph = match &field {
+            Some(field) => is_paragraph && !(is_begin && field.name == first.name),
+            None => is_paragraph || is_begin && is_whole,
+        };
+        let Some(Field { name, value, .. }) = field.filter(|_| !is_paragraph) else {
+            (is_paragraph || !is_begin && line.contains(char::is_alphanumeric)).then_some(())?;
             records.last_mut()?.last_mut()?.1.end = (start(line) + line.trim_end().len()) as u32;
+            is_begin = false;
             continue;
         };
         if name == first.name {
@@ -186,6 +195,10 @@ mod tests {
         let commits = format!("[{},{},{}]", commit("e6ae"), commit("17c6"), commit("9be0"));
         check(&format!("Commit history:\n{}", git.concat()), Some(&commits));
         check(&format!("Commit history:\n{}", git.concat().replace("\n\n", "\n")), Some(&commits));
+        let bodies = git.concat().replace("Fix: 17c6'\n", "Fix: 17c6'\n\nA body\nRefs: #2\n");
+        let second = commit("17c6").replace("17c6'\"}", "17c6'\\n\\nA body\\nRefs: #2\"}");
+        let long = format!("[{},{second},{}]", commit("e6ae"), commit("9be0"));
+        check(&format!("Commit history:\n{bodies}"), Some(&long));
         let stackql =
             [1, 2, 3].map(|id| format!("## Record {id}\n\n- **id**: {id}\n- **url:** http://x/{id}\n\n"));
         check(

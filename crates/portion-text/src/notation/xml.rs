@@ -32,7 +32,8 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         return None;
     }
     let document = Document::parse(text)?;
-    if HTML_ELEMENTS.contains(&document.kinds[0].name.to_ascii_lowercase().as_str()) {
+    let name = |root: &usize| document.kinds[document.elements[*root].kind].name.to_ascii_lowercase();
+    if document.roots.iter().any(|root| HTML_ELEMENTS.contains(&name(root).as_str())) {
         return None;
     }
     document.holds_records(text.len()).then(|| (Span::new(0, text.trim_end().len()), document.to_json()))
@@ -42,6 +43,8 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
 #[derive(Default)]
 struct Document<'a> {
     elements: Vec<Element<'a>>,
+    /// Elements beside each other that are in no other.
+    roots: Vec<usize>,
     kinds: Vec<Kind<'a>>,
     /// Index of a kind by the kind of the parents, and the name.
     kind_index: HashMap<(Option<usize>, &'a str), usize>,
@@ -60,7 +63,7 @@ struct Element<'a> {
 /// Elements of one name in parents of one kind.
 struct Kind<'a> {
     name: &'a str,
-    /// Parent of the last one.
+    /// Parent of the last one, or a number of no element where it has none.
     last_parent: Option<usize>,
     /// True if a parent has two of them.
     repeats: bool,
@@ -141,12 +144,13 @@ impl<'a> Document<'a> {
         self.kinds[kind].has_members |= !attributes.is_empty();
         let element = self.elements.len();
         self.elements.push(Element { kind, attributes, text: String::new(), children: Vec::new(), start });
-        if let Some(parent) = parent {
-            self.kinds[self.elements[parent].kind].has_members = true;
-            let last_parent = self.kinds[kind].last_parent.replace(parent);
-            self.kinds[kind].repeats |= last_parent == Some(parent);
-            self.elements[parent].children.push(element);
+        if let Some(parent) = parent_kind {
+            self.kinds[parent].has_members = true;
         }
+        let parent_number = parent.unwrap_or(usize::MAX);
+        let last_parent = self.kinds[kind].last_parent.replace(parent_number);
+        self.kinds[kind].repeats |= last_parent == Some(parent_number);
+        parent.map_or(&mut self.roots, |parent| &mut self.elements[parent].children).push(element);
         Some(element)
     }
 
@@ -171,7 +175,8 @@ impl<'a> Document<'a> {
         for (at, element) in self.elements.iter().enumerate().rev() {
             written[at] = element.to_json(self, &names, &mut written);
         }
-        format!("{{{}:{}}}", quote(names[0]), written[0])
+        let (attributes, text, children) = (Vec::new(), String::new(), self.roots.clone());
+        Element { kind: 0, attributes, text, children, start: 0 }.to_json(self, &names, &mut written)
     }
 
     /// Returns the name of each kind, without its prefix if no other prefix has that name.
@@ -267,6 +272,16 @@ mod tests {
             "<l>\n <b n=\"1\" b=\"2\"><b>3</b></b>\n <b n=\"2\"/></l>\n",
             Some(r#"{"l":{"b":[{"n":"1","@b":"2","b":"3"},{"n":"2"}]}}"#),
         );
+    }
+
+    #[test]
+    fn all_elements_beside_each_other_are_read() {
+        check(
+            "<status>ok</status>\n<data><row><id>1</id></row><row><id>2</id></row></data>",
+            Some(r#"{"status":"ok","data":{"row":[{"id":"1"},{"id":"2"}]}}"#),
+        );
+        check("<row id=\"1\"/>\n<row id=\"2\"/>", Some(r#"{"row":[{"id":"1"},{"id":"2"}]}"#));
+        check("<h2>Orders</h2><table><tr><td>a</td></tr><tr><td>b</td></tr></table>", None);
     }
 
     #[test]

@@ -46,18 +46,20 @@ impl Timestamp {
         Self { seconds, nanos: 0, is_date: true, separator: ' ', is_zoned: false }
     }
 
-    /// Returns how many parts of a second a number since 1970 counts: its size selects seconds, milliseconds or microseconds.
+    /// Returns how many parts of a second a number since 1970 counts: its size selects seconds, milliseconds, microseconds or
+    /// nanoseconds.
     pub fn epoch_parts(n: f64) -> Option<i64> {
         match n.abs() {
             // 1973 to 5138 in each unit.
-            size if size >= 1e17 => None,
+            size if size >= 1e20 => None,
+            size if size >= 1e17 => Some(1_000_000_000),
             size if size >= 1e14 => Some(1_000_000),
             size if size >= 1e11 => Some(1_000),
             _ => Some(1),
         }
     }
 
-    /// Returns the time of a number of seconds, milliseconds or microseconds since 1970: its size selects the unit.
+    /// Returns the time of a number of seconds or smaller units since 1970: its size selects the unit.
     pub fn from_epoch(n: f64) -> Option<Self> {
         let seconds = n / Self::epoch_parts(n)? as f64;
         let (whole, part) = (seconds.floor(), seconds - seconds.floor());

@@ -8,7 +8,8 @@ const MAX_BYTES: usize = 80;
 impl Timestamp {
     /// Parses ISO 8601, with a space or `T`; also `2024/5/1`, `2024年5月1日`, `01 May 2024`, `01-May-24`, `May 1, 2024`,
     /// `May 2024`, and the forms of programs: `Sun Dec 04 04:47:44 2005`, with an offset behind it in git, `Sun Dec 04 2005 04:47:44
-    /// GMT+0000 (…)`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`.
+    /// GMT+0000 (…)`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`, `20081109203615`, `2008:11:09 20:36:15`, `May 1st, 2024`,
+    /// `01-MAY-24 06.30.00.000 PM`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_BYTES {
             return None;
@@ -19,6 +20,12 @@ impl Timestamp {
             .or_else(|| month_in_slashes(text))
             .or_else(|| compact_date(text))
             .or_else(|| basic_date(text));
+        // Fewer digits are numbers, where nothing says that they are a time.
+        if text.len() == 14
+            && let Some(time) = Self::parse_digits(text)
+        {
+            return Some(time);
+        }
         let Some((date, rest)) = found else { return Self::parse_before_offset(text) };
         if !(1..=12).contains(&date.month) || !(1..=date.days_of_month()).contains(&date.day) {
             return None;
@@ -43,6 +50,21 @@ impl Timestamp {
     fn parse_before_offset(text: &str) -> Option<Self> {
         let (local, offset) = text.rsplit_once(' ').filter(|(_, word)| word.starts_with(['+', '-']))?;
         Self::parse(local).filter(|local| !local.is_date && !local.is_zoned)?.in_zone(offset)
+    }
+
+    /// Parses digits of a time from 1900 to 2100: a year, which is its first day, `20240131` or `20240131235959`.
+    pub fn parse_digits(text: &str) -> Option<Self> {
+        let is_digits = text.bytes().all(|b| b.is_ascii_digit());
+        let (year, _) =
+            digits(text, 4).filter(|(year, _)| is_digits && YEARS_OF_SHORT_DATES.contains(year))?;
+        let part = |at: usize| &text[at..at + 2];
+        let date = || format!("{year}-{}-{}", part(4), part(6));
+        match text.len() {
+            4 => Self::parse(&format!("{year}-01-01")),
+            8 => Self::parse(&date()),
+            14 => Self::parse(&format!("{} {}:{}:{}", date(), part(8), part(10), part(12))),
+            _ => None,
+        }
     }
 
     /// Parses ISO 8601 with year, month and day: `2024-05-01`, `2024-05-01 10:20`, `2024-05-01T10:20:30.5+02:00`.
@@ -74,14 +96,20 @@ fn iso_date(text: &str) -> Option<(CivilDate, &str)> {
         let (day, rest) = one_or_two_digits(rest.strip_prefix('月')?)?;
         return Some((CivilDate { year, month, day }, rest.strip_prefix('日')?));
     }
-    let sign = rest.chars().next().filter(|c| matches!(c, '-' | '/'))?;
+    let sign = rest.chars().next().filter(|c| matches!(c, '-' | '/' | ':'))?;
     if let Some((month, "")) = digits(&rest[1..], 2).filter(|_| sign == '-') {
         return Some((CivilDate { year, month, day: 1 }, ""));
     }
     let (month, after) = one_or_two_digits(&rest[1..])?;
     let (day, after) = one_or_two_digits(after.strip_prefix(sign)?)?;
     let is_padded = rest.len() - after.len() == 6;
-    (is_padded || YEARS_OF_SHORT_DATES.contains(&year)).then_some((CivilDate { year, month, day }, after))
+    // Cameras write colons, with a time behind the date.
+    let is_date = if sign == ':' {
+        is_padded && after.starts_with(' ')
+    } else {
+        is_padded || YEARS_OF_SHORT_DATES.contains(&year)
+    };
+    is_date.then_some((CivilDate { year, month, day }, after))
 }
 
 /// Years of dates whose months and days may have one digit. Other numbers of this form are codes.
@@ -110,9 +138,11 @@ fn named_month(text: &str) -> Option<(CivilDate, &str)> {
         let end = rest.find([' ', ',', '-']).unwrap_or(rest.len());
         let word = &rest[..end];
         rest = &rest[end..];
-        match word.parse::<i64>() {
-            Ok(n) if word.len() == 4 => year = Some(n),
-            Ok(n) if word.len() <= 2 && day.is_none() => day = Some(n),
+        let number =
+            ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
+        match number.parse::<i64>() {
+            Ok(n) if word.len() == 4 && number == word => year = Some(n),
+            Ok(n) if number.len() <= 2 && day.is_none() => day = Some(n),
             Ok(n) if word.len() == 2 && month.is_some() => year = Some(year_of_two_digits(n)),
             Ok(_) => return None,
             Err(_) => month = month_number(word).or(month),
@@ -193,8 +223,11 @@ pub fn month_number(word: &str) -> Option<i64> {
     MONTHS.iter().position(is_named).map(|at| at as i64 + 1)
 }
 
-/// Parses `10:20`, `10:20:30.5`, `6:30 PM` or `102030`. Returns seconds, nanoseconds and the rest.
+/// Parses `10:20`, `10:20:30.5`, `06.30.00.5 PM`, `6:30 PM` or `102030`. Returns seconds, nanoseconds and the rest.
 fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
+    // With points, as Oracle has it, there are seconds.
+    let has_points = text.len() >= 8 && [2, 5].iter().all(|at| text.as_bytes()[*at] == b'.');
+    let sign = if has_points { '.' } else { ':' };
     let one_digit = || digits(text, 1).filter(|(_, rest)| rest.starts_with(':'));
     let (mut hour, rest) = digits(text, 2).or_else(one_digit)?;
     if let Some((minutes_and_seconds, rest)) = digits(rest, 4) {
@@ -203,9 +236,9 @@ fn time_of_day(text: &str) -> Option<(i64, u32, &str)> {
         let is_valid = hour < 24 && minute < 60 && second <= 60 && is_end;
         return is_valid.then_some((hour * 3_600 + minute * 60 + second, 0, rest));
     }
-    let (minute, mut rest) = digits(rest.strip_prefix(':')?, 2)?;
+    let (minute, mut rest) = digits(rest.strip_prefix(sign)?, 2)?;
     let (mut second, mut nanos) = (0, 0);
-    if let Some(more) = rest.strip_prefix(':') {
+    if let Some(more) = rest.strip_prefix(sign) {
         (second, rest) = digits(more, 2)?;
         if let Some(fraction) = rest.strip_prefix(['.', ',']) {
             let length = fraction.bytes().take_while(u8::is_ascii_digit).count();
@@ -264,6 +297,11 @@ mod tests {
         check("22/Jan/2019:03:56:14", Some("2019-01-22 03:56:14"));
         check("081109 203615", Some("2008-11-09 20:36:15"));
         check("20240501T183000Z", Some("2024-05-01T18:30:00Z"));
+        check("20240501183000", Some("2024-05-01 18:30:00"));
+        check("2024:05:01 18:30:00", Some("2024-05-01 18:30:00"));
+        check("May 1st, 2024", Some("2024-05-01"));
+        check("22nd February 2024", Some("2024-02-22"));
+        check("29-DEC-23 08.17.22.000000000 PM", Some("2023-12-29 20:17:22"));
         check("20240501T183000+0200", Some("2024-05-01T16:30:00Z"));
         check("2024-05-01 06:30 PM", Some("2024-05-01 18:30:00"));
         check("May 1, 2024 12:05:00 am", Some("2024-05-01 00:05:00"));
@@ -275,6 +313,9 @@ mod tests {
             "Sun Dec 04 2005 x",
             "081309 203615",
             "22/Foo/2019:03:56:14",
+            "20241301183000",
+            "2024:05:01",
+            "2024-05-01 18.30",
             "Sun 2005",
         ] {
             check(other, None);

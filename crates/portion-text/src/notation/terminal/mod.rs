@@ -41,7 +41,9 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
 
 /// Returns a text without colours, in which the rules of boxes are dashes, pluses and bars.
 fn with_plain_rules(text: &str) -> Cow<'_, str> {
-    if !text.contains(['│', '┃', '║', '\u{1b}']) {
+    // The first bytes of these signs are found at once.
+    let may_have = memchr::memchr2(b'\x1b', 0xE2, text.as_bytes()).is_some();
+    if !may_have || !text.contains(['│', '┃', '║', '\u{1b}']) {
         return text.into();
     }
     let plain = |c: char| match c {
