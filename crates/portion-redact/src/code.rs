@@ -16,7 +16,7 @@ const STATEMENT_WORDS: &str = "pub fn let impl use mod struct enum trait def cla
 static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
     let words = STATEMENT_WORDS.replace(' ', "|");
     regex(&format!(
-        r"^(?:export )?(?:{words})(?:[(!]| +[^ =:])|^export \{{|^from .* import |^[^;]*[(=][^;]*;$"
+        r"^(?:export )?(?:{words})(?:[(!]| +[^ =:])|^export \{{|^>>> |^from .* import |^[^;]*[(=][^;]*;$"
     ))
 });
 /// Lines that end or begin as those of programs do, and comments.

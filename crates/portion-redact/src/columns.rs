@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use portion_text::notation::terminal_columns;
 
+use super::pair::{PairColumns, PairRole, may_be_pair_secret};
 use super::pattern::is_in;
 use super::short_password::password_column;
 use super::value::Form;
@@ -20,6 +21,8 @@ const FUNCTION_WORDS: &str =
 pub(super) struct Columns {
     pub names: Vec<String>,
     pub verdicts: Vec<NameMatch>,
+    /// The columns of names and values among them.
+    pub pairs: Option<PairColumns>,
 }
 
 impl Columns {
@@ -30,7 +33,24 @@ impl Columns {
         if let Some(short) = password_column(&names).filter(|_| rules.hides_secrets) {
             verdicts[short].is_secret = true;
         }
-        Self { names, verdicts }
+        let pairs = PairColumns::detect(names.iter().map(String::as_str));
+        Self { names, verdicts, pairs }
+    }
+
+    /// Returns the indices of the values in a row of names and values whose name is hidden.
+    pub(super) fn pair_values(&self, rules: &RedactionRules, cells: &[&str]) -> Vec<usize> {
+        let hidden = self.pairs.as_ref().and_then(|pairs| {
+            let name = cells.get(pairs.name)?;
+            let verdict = rules.match_pair_name(name);
+            let is_hidden = |(index, role): &&(usize, PairRole)| {
+                cells.get(*index).is_some_and(|value| {
+                    verdict.hides(name, value, Form::Data)
+                        && may_be_pair_secret((pairs.name_role, name), (*role, value))
+                })
+            };
+            Some(pairs.values.iter().filter(is_hidden).map(|(index, _)| *index).collect())
+        });
+        hidden.unwrap_or_default()
     }
 
     /// Yields the indices of the hidden columns.
@@ -53,11 +73,18 @@ impl Columns {
 
 /// Hides the columns of the table of a terminal, whose names are in capitals. Cells keep their width where they can.
 pub(super) fn redact_terminal(rules: &RedactionRules, text: &str, found: &mut Findings) {
-    for column in terminal_columns(text) {
-        let verdict = rules.match_name(column.name);
-        for cell in column.cells {
-            if verdict.hides(column.name, cell.slice(text).trim(), Form::Data) {
-                found.replace(column.name, cell.range(), format!("{REDACTED:width$}", width = cell.len()));
+    let found_columns = terminal_columns(text);
+    let columns = Columns::of(rules, found_columns.iter().map(|column| column.name.to_owned()).collect());
+    let is_hidden = columns.pairs.is_some() || columns.hidden().next().is_some();
+    let row_count = found_columns.first().filter(|_| is_hidden).map_or(0, |column| column.cells.len());
+    for row in 0..row_count {
+        let cells: Vec<&str> =
+            found_columns.iter().map(|column| column.cells[row].slice(text).trim()).collect();
+        let pairs = columns.pair_values(rules, &cells);
+        for (index, column) in found_columns.iter().enumerate() {
+            if columns.hides(index, cells[index]) || pairs.contains(&index) {
+                let width = column.cells[row].len();
+                found.replace(column.name, column.cells[row].range(), format!("{REDACTED:width$}"));
             }
         }
     }

@@ -16,6 +16,7 @@ mod header;
 mod row;
 mod single_column;
 
+use super::edit::{TextEdit, add_name};
 use super::{Findings, RedactionRules};
 use header::{Header, LinesAround};
 use row::{RowReader, is_rule, line_at};
@@ -47,6 +48,30 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, found: &mut Findings) {
         let last_row;
         (at, last_row) = redact_table(&mut reader, at, &header, found);
         around.previous = last_row.or(Some(line));
+    }
+}
+
+/// Redacts the cells in quotes whose content has quotes itself, which are doubled: JSON, or a setting. `strings`: levels of strings
+/// that are still searched.
+pub(super) fn redact_quoted(rules: &RedactionRules, text: &str, strings: usize, found: &mut Findings) {
+    let Some(strings) = strings.checked_sub(1).filter(|_| text.contains("\"\"")) else { return };
+    let mut reader = RowReader { text, quotes_enabled: true };
+    let mut at = 0;
+    while let Some(open) = text[at..].find('"').map(|len| at + len) {
+        at = open + 1;
+        let begins_cell =
+            text[..open].chars().next_back().is_none_or(|c| matches!(c, ',' | ';' | '\t' | '\n'));
+        let end = if begins_cell { reader.quoted_end(open) } else { None };
+        let Some(end) = end else { continue };
+        at = end + 1;
+        let cell = open + 1..end;
+        let content = text[cell.clone()].replace("\"\"", "\"");
+        if content.len() < cell.len()
+            && let Some((shown, names)) = rules.redact_within(&content, strings)
+        {
+            names.iter().for_each(|name| add_name(&mut found.names, name));
+            found.edits.push(TextEdit { range: cell, replacement: shown.replace('"', "\"\"").into() });
+        }
     }
 }
 

@@ -5,11 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::code::TextFacts;
-use super::name::SecretKind;
 use super::pattern::{is_in, regex};
 use super::setting_value::form;
 use super::text_value::{ValueExtent, line_before, line_end, value_after};
-use super::value::{is_secret_value, is_word};
 use super::{Findings, REDACTED, RedactionRules};
 
 /// Maximum bytes of a flag.
@@ -39,14 +37,17 @@ pub(super) fn redact(rules: &RedactionRules, facts: &TextFacts<'_>, text: &str, 
         let value = &text[start..end];
         let before = line_before(text, flag.start()).split_whitespace().next_back();
         let mut around = before.into_iter().chain(text[end..line_end(text, end)].split_whitespace().take(2));
-        let is_in_text = is_word(value) && around.any(|word| is_in(SENTENCE_WORDS, word));
+        let is_in_text =
+            value.chars().all(char::is_alphabetic) && around.any(|word| is_in(SENTENCE_WORDS, word));
         // `--password <PASSWORD>` and `--password PASSWORD` describe the flag.
         let is_value = text[flag.end()..start].trim_matches(['"', '\'', '\\', '`', ' ', '\t']).is_empty()
             && !value.starts_with(['-', '<', '|', '[', '('])
             && !is_in_text
+            // `--secret id=name`
+            && !value.strip_prefix("id").is_some_and(|rest| rest.starts_with('='))
             && !is_in(PLACEHOLDERS, value);
         let form = form(facts, text, start, end);
-        if is_value && is_secret_value(SecretKind::Password, &flag.as_str()[2..], value, form) {
+        if is_value && rules.match_name(&flag.as_str()[2..]).hides(&flag.as_str()[2..], value, form) {
             found.hide(flag.as_str(), start..end);
         }
     }

@@ -199,8 +199,8 @@ impl Completer<'_> {
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     }
 
-    /// Reads a number or a word; returns true if it is one value. An unknown word becomes a number of the
-    /// same length.
+    /// Reads a number or a word; returns true if it is one value. An unknown word becomes a number of the same length, and the
+    /// name of a variable a fraction, which is no secret.
     fn read_scalar(&mut self) -> bool {
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.' | b'_');
         let len = self.bytes[self.at..].iter().take_while(|b| is_part(b)).count();
@@ -213,7 +213,9 @@ impl Completer<'_> {
         if is_valid {
             self.at = end;
         } else {
-            self.mend(len, "1", b'0');
+            let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+            let is_variable = len > 2 && self.bytes[self.at..end].iter().all(is_letter);
+            self.mend(len, if is_variable { "0." } else { "1" }, b'0');
         }
         true
     }
@@ -261,7 +263,7 @@ mod tests {
         check(r#"{"a"#, r#"{"a":null}"#, 3);
         check(r#"{"a" "#, r#"{"a" :null}"#, 5);
         check(r#"{"a": "#, r#"{"a": null}"#, 6);
-        check(r#"{"a":tru"#, r#"{"a":100}"#, 8);
+        check(r#"{"a":tru"#, r#"{"a":0.0}"#, 8);
         check("[1,", "[1 ]", 3);
         check(r#"{"a":1,"#, r#"{"a":1 }"#, 7);
         check("[\"a\\", "[\"a \"]", 4);
@@ -270,7 +272,8 @@ mod tests {
 
     #[test]
     fn mends_what_is_faulty() {
-        check(r#"{"a":NaN,"b":[1,],}x"#, r#"{"a":100,"b":[1 ] }"#, 19);
+        check(r#"{"a":Na2,"b":[1,],}x"#, r#"{"a":100,"b":[1 ] }"#, 19);
+        check(r#"{"a":NaN,"b":1}"#, r#"{"a":0.0,"b":1}"#, 15);
         check("[\"a\tb\\x\"]", "[\"a b x\"]", 9);
         check("{\"a\":[redacted],\"b\":1}", "{\"a\":null      ,\"b\":1}", 22);
         check("[1, # no\n2]", "[1  ]", 4);

@@ -7,7 +7,7 @@ use portion_text::document_table::{HtmlCell, HtmlRow, html_rows, html_tables};
 use portion_text::html::plain_text;
 
 use super::columns::match_column_name;
-use super::value::{Form, is_linguistic_name};
+use super::value::{Form, facts_of_name};
 use super::{Findings, NameMatch, RedactionRules};
 
 /// Maximum cells that span rows, which limits the work for each row.
@@ -92,7 +92,7 @@ impl Table {
         };
         if let [_, value] = row.cells.as_slice()
             && !value.is_header
-            && !is_linguistic_name(&headings[1])
+            && facts_of_name(&headings[1]) == 0
             && above(&self.hidden, 0).is_none()
             && let Some((name, verdict)) = hidden_name(0)
         {

@@ -5,17 +5,18 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use portion_json::containers::{COLUMN_KEYS, ROW_KEYS};
 use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
+use portion_text::names::split_name;
 
 use super::code::TextFacts;
+use super::columns::Columns;
 use super::edit::{JsonRange, REDACTED_STRING, Replacement, add_name};
 use super::name::SecretKind;
-use super::pair::PairRole;
+use super::pair::{PairRole, is_second_name};
 use super::prefilter::Place;
 use super::short_password::{is_login_name, is_short_name};
-use super::value::{is_linguistic_name, is_secret_json};
+use super::value::{facts_of_name, is_secret_json};
 use super::{Findings, NameMatch, RedactionRules, TextEdit, fragment, prefilter, text_value};
 
 mod members;
@@ -26,11 +27,17 @@ mod rows;
 const MAX_PATH_STEPS: usize = 12;
 /// Maximum containers around one that is read a second time.
 const MAX_READ_DEPTH: usize = 16;
+/// Words in the names of members that list columns, and of those that hold rows.
+const COLUMN_KEYS: [&str; 9] =
+    ["col", "cols", "column", "columns", "field", "fields", "header", "headers", "meta"];
+const ROW_KEYS: [&str; 6] = ["rows", "row", "data", "values", "records", "results"];
 /// Members of a Kubernetes secret, and of a list of such, that decide, and the result of a resource.
 const KIND_KEYS: [&str; 13] =
     ["kind", "items", "data", "stringData", RESULT_KEY, "kty", "d", "p", "q", "dp", "dq", "qi", "k"];
 /// Members of a JSON Web Key, an object with `kty`, that only a private or a shared one has.
 const KEY_PARTS: [&str; 7] = ["d", "p", "q", "dp", "dq", "qi", "k"];
+/// Name of the mark of a secret output of Terraform.
+const SENSITIVE_KEY: &str = "sensitive";
 /// Name of the password in the attributes of a `random_password` of Terraform.
 const RESULT_KEY: &str = "result";
 
@@ -50,6 +57,10 @@ pub(super) fn redact(rules: &RedactionRules, text: &str, strings: usize) -> Json
     let mut walk = JsonRedactor::new(rules, text, strings);
     let mut ranges = Vec::new();
     let is_json = walk.walk_values().is_ok();
+    if is_json && !walk.columns.is_empty() {
+        (walk.is_second_walk, walk.edits) = (true, Vec::new());
+        let _ = walk.walk_values();
+    }
     if !is_json {
         walk.reset(0);
         let is_code = TextFacts::new(text).is_source_code();
@@ -87,7 +98,10 @@ struct KeyFacts {
     has_secret: bool,
     is_short: bool,
     is_login: bool,
-    is_linguistic: bool,
+    /// Kinds of secrets, as bits, that are none beside it.
+    facts: u8,
+    /// True for a name that makes one together with the name around it: `wifi.key`.
+    is_second: bool,
     /// True for keys of Kubernetes manifests, and of JSON Web Keys.
     is_kind: bool,
     is_columns: bool,
@@ -96,15 +110,17 @@ struct KeyFacts {
 
 impl KeyFacts {
     fn of(redact: &RedactionRules, name: &str) -> Self {
-        let is_among = |names: &[&str]| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+        let words = split_name(name);
+        let is_among = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
         Self {
             verdict: redact.match_name(name),
             role: PairRole::of(name),
             has_secret: redact.redact_name(name).is_some(),
             is_short: redact.hides_secrets && is_short_name(name),
             is_login: is_login_name(name),
-            is_linguistic: is_linguistic_name(name),
-            is_kind: redact.hides_secrets && KIND_KEYS.contains(&name),
+            facts: facts_of_name(name),
+            is_second: redact.hides_secrets && is_second_name(name),
+            is_kind: redact.hides_secrets && (KIND_KEYS.contains(&name) || name == SENSITIVE_KEY),
             is_columns: is_among(&COLUMN_KEYS),
             is_rows: is_among(&ROW_KEYS),
         }
@@ -112,7 +128,7 @@ impl KeyFacts {
 
     /// Returns true if the member is needed when its object ends.
     fn is_kept(self) -> bool {
-        self != Self { is_login: self.is_login, is_linguistic: self.is_linguistic, ..Self::default() }
+        self != Self { is_login: self.is_login, facts: self.facts, ..Self::default() }
     }
 }
 
@@ -135,7 +151,8 @@ struct Open {
     /// Place of its first kept member.
     first: usize,
     has_login: bool,
-    has_linguistic: bool,
+    /// The facts of all of its members.
+    facts_inside: u8,
     /// The last string of an array, if it is a flag, `"--password"`.
     flag: Option<Span>,
 }
@@ -149,6 +166,12 @@ pub(super) struct JsonRedactor<'a, 'r> {
     hides_containers: bool,
     /// Results by key as written.
     keys: HashMap<&'a str, KeyFacts, FixedState>,
+    /// Matches of two names together, by both as written.
+    joined: HashMap<(&'a str, &'a str), NameMatch, FixedState>,
+    /// Lists of columns, some of them hidden, whose rows may stand elsewhere.
+    columns: Vec<Columns>,
+    /// True in the second walk, which knows the columns.
+    is_second_walk: bool,
     open: Vec<Open>,
     members: Vec<Member>,
     /// True if most strings of the text are labels, once that was determined.
@@ -166,6 +189,9 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             remaining_string_depth: strings,
             hides_containers: false,
             keys: HashMap::with_hasher(FixedState::with_seed(0)),
+            joined: HashMap::with_hasher(FixedState::with_seed(0)),
+            columns: Vec::new(),
+            is_second_walk: false,
             open: Vec::new(),
             members: Vec::new(),
             is_catalogue: OnceCell::new(),
@@ -281,7 +307,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         let Some(open) = self.open.last_mut() else { return };
         (open.key, open.facts) = (Some(key), facts);
         open.has_login |= facts.is_login;
-        open.has_linguistic |= facts.is_linguistic;
+        open.facts_inside |= facts.facts;
     }
 
     fn facts_of(&mut self, key: Span) -> KeyFacts {
@@ -306,11 +332,12 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
     /// Hides what is hidden in the innermost container, which ends here.
     fn close(&mut self, end: u32) {
         let Some(open) = self.open.last() else { return };
-        // The columns of rows may follow.
-        let around = self.open.iter().rev().nth(1);
         if open.is_array {
+            let span = Span { start: open.start, end };
+            self.redact_row_apart(span);
+            let around = self.open.iter().rev().nth(1);
             if around.is_none_or(|around| around.is_array || !around.facts.is_rows) {
-                self.redact_rows_below_header(Span { start: open.start, end }, 0);
+                self.redact_rows_below_header(span, 0);
             }
         } else if self.members.len() > open.first {
             let members = self.members.split_off(open.first);

@@ -160,6 +160,7 @@ impl RedactionRules {
         let text = without_json.as_deref().unwrap_or(text);
         let mut data = Findings { edits: Vec::new(), names: found.names };
         notation::redact(self, text, strings, &mut data);
+        delimited::redact_quoted(self, text, strings, &mut data);
         let without_data = apply_edits(text, data.edits, &mut ranges);
         let text = without_data.as_deref().unwrap_or(text);
         let view = plain_view(text);

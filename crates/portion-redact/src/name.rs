@@ -10,17 +10,35 @@ use super::prefilter::may_hold;
 /// Kind of the value under the name of a secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SecretKind {
-    /// A password, a key or a code.
+    /// A password or a code, which a person may have chosen.
     #[default]
     Password,
-    /// A token: made by a machine, so no word of a language. Words of texts are called tokens, too.
+    /// A personal number of a few digits. Chips and addresses have pins, too.
+    Pin,
+    /// A pin beside facts about a chip or a place.
+    PinOfPlace,
+    /// A key or a secret: made by a machine, so no words of a language.
+    Key,
+    /// As a key. Words of texts are called tokens, too.
     Token,
-    /// A token beside facts about words: a word of a text, unless it looks like none.
-    Word,
+    /// A secret only if it is random: a key of some kind, what is said about a secret (`token_use`), and a token beside facts
+    /// about words.
+    Doubtful,
     /// The user and the password in base64, as Docker stores them under `auth`.
     Basic,
     /// Sentences that let somebody in: instructions, the place of a key.
     Instructions,
+}
+
+impl SecretKind {
+    /// Returns the kind beside facts of these kinds, as bits, about something else of the same name.
+    pub(super) fn beside(self, facts: u8) -> Self {
+        match self {
+            Self::Token if facts & (1 << Self::Token as u8) != 0 => Self::Doubtful,
+            Self::Pin if facts & (1 << Self::Pin as u8) != 0 => Self::PinOfPlace,
+            kind => kind,
+        }
+    }
 }
 
 /// Words that make every name containing them a secret.
@@ -35,12 +53,12 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
     ),
     (
         "door security access entry gate lock lockbox keybox alarm pin keypad verification auth authorization recovery backup \
-         onetime wifi building mfa otp 2fa factor unlock pairing sms",
+         onetime wifi building mfa otp 2fa fa factor unlock pairing sms login guest master disarm",
         "codes?",
     ),
     ("key", "contents?"),
-    ("card cc", "number"),
-    ("connection conn", "(?:string|strs?)"),
+    ("card cc", "(?:number|code)"),
+    ("secure connection conn", "(?:string|strs?)"),
     ("access refresh auth api device", "tokens?"),
     ("seed recovery mnemonic backup", "phrase"),
 ];
@@ -51,9 +69,16 @@ const AMBIGUOUS_WORDS: &str =
 const PASSWORD_OWNERS: &str = "account admin amqp ansible app archive auth become bind client database db email ftp gmail http \
     imap jdbc keystore ldap login mail mongo mongodb mqtt mssql mysql oracle pg pgsql pop postgres postgresql rabbitmq redis require root \
     router samba sftp smb smtp sql ssh ssl sudo svc truststore user usr vnc vpn wp zip";
+/// Words after the name of a secret that still mean the secret, beside those before `pass`: `password_hash`, `TOKEN_GITHUB`.
+const QUALIFIERS: &str = "again backup base64 body bytes confirm confirmation content contents current data dev digest encoded encrypted \
+    binary env github gitlab hash hex live local new old plain plaintext prod production raw redacted repeat repeated sandbox secret stage \
+    staging string stripe test text value values";
+/// Words before `key` that say little. Such a key, the id of a secret and a list of tokens are secrets if they are random.
+const DOUBTFUL_KEYS: &str =
+    "primary secondary integration routing write host fernet payment certificate registry ingest stream";
 /// Ends of names that are written as one word.
 const SECRET_SUFFIXES: &str = "password passwd passphrase passwort kennwort contraseña wachtwoord secret apikey apikeys accesskey \
-    privatekey secretkey accountkey accesstoken refreshtoken authtoken sessiontoken idtoken apitoken doorcode securitycode pincode \
+    privatekey secretkey accountkey accesstoken refreshtoken identitytoken registrytoken authtoken sessiontoken idtoken apitoken doorcode securitycode pincode \
     cardnumber connectionstring";
 /// Words for an access to a building, and the words after them that make it a secret: information for a guest alone, such as
 /// `keyPickup` or `gate_instructions`. Software has codes of pressed keys, and instructions of locks.
@@ -75,14 +100,19 @@ const METADATA_WORDS: &str = "at date time age updated expires expiry expiration
     ids name names url uri endpoint required enabled set valid strength status limit limits usage used version format field label \
     consent banner domain path file address hint on fee price cost ref arn prefix suffix error errors message placeholder title \
     description help budget reset resets symbol encryption algorithm method mode scheme regex pattern rule rules validator index store manager provider \
-    check checks match result results";
+    check checks match result results accessor program supported use";
 /// First words of names of conditions, counts and actions.
 const QUESTION_WORDS: &str = "has is max min num total requires require needs can use show no forgot";
+/// Words before `secret` in names of secrets that are kept elsewhere, in Kubernetes, and before `token` in messages of parsers.
+const REFERENCE_WORDS: &str = "existing mountable pull tls unexpected invalid illegal";
 /// Words for places in a list.
 const PAGE_WORDS: &str = "page pages paging pagination next prev previous continuation cursor";
 /// Further words beside which `token` means a place in a list or a piece of text.
 const NON_SECRET_TOKEN_WORDS: &str = "bucket ring sync delta progress change resume \
-    scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
+    per scroll start eos bos pad unk cls sep mask stop special end text word map res response based stream tree span parser lexer";
+/// Last words of the names of secrets that are written in sentences.
+const PHRASE_WORDS: &str =
+    "instruction instructions passphrase collection combination handover pickup pick-up pick_up";
 /// Words that are often written as two.
 const JOINED_WORDS: &str = "wi-fi check-in pick-up hand-over lock-box key-box key-safe key-pad pass-phrase pass-key pass-code pass-word pre-shared one-time";
 
@@ -93,6 +123,11 @@ struct NamePatterns {
     instructions: Regex,
     metadata: Regex,
     password: Regex,
+    /// A secret, and nothing but qualifiers after it.
+    certain: Regex,
+    key: Regex,
+    pin: Regex,
+    doubtful: Regex,
     pair: Regex,
     token: Regex,
     page: Regex,
@@ -112,18 +147,31 @@ static PATTERNS: LazyLock<NamePatterns> = LazyLock::new(|| {
     let parts = parts.collect::<String>();
     let [keys, key, lock] = [KEY_PLACES, KEY_SECRETS, LOCK_SECRETS].map(any);
     let tokens = any(NON_SECRET_TOKEN_WORDS);
+    let qualified = format!("(?:{}|{owners})", any(QUALIFIERS));
     NamePatterns {
         entry: regex(&format!(
             " (?:{nouns} {entry}|{keys} (?:{entry}|{key}|collection)|key {key}|lock {lock}|(?:arrival|checkin) instructions?|wifi {wifi}) "
         )),
         no_entry: regex(&format!("^ {questions} | {} $", any(ENTRY_METADATA_WORDS))),
+        certain: regex(&format!(
+            "(?:{suffixes}| (?:{secrets}|{pairs}|(?:auth)?token)| {owners} ?(?:pass|pw)| pin(?: codes?| number)?| cookies?(?: header)?)(?: {qualified})* $"
+        )),
+        key: regex(&format!(
+            "(?:keys?|secrets?|creds?|credentials?|jwt|bearer|contents?)(?: {qualified})* $"
+        )),
+        pin: regex(" pin ?(?:codes? |number )?$"),
+        doubtful: regex(&format!(
+            " (?:{} keys?|secret id|{} (?:secrets?|tokens?)) $",
+            any(DOUBTFUL_KEYS),
+            any(REFERENCE_WORDS)
+        )),
         instructions: regex(&format!(" {} ", any(INSTRUCTION_WORDS))),
         metadata: regex(&format!("^ {questions} | {} $", any(METADATA_WORDS))),
         password: regex(&format!(
             "{suffixes} | (?:{secrets}|{pairs}) | {owners} ?(?:pass|pw) $| {AMBIGUOUS_WORDS}"
         )),
         pair: regex(&format!("^ (?:{pairs}) $")),
-        token: regex(" (?:auth)?token "),
+        token: regex(" (?:auth)?tokens? "),
         page: regex(&format!(" {page} ")),
         no_token: regex(&format!(" (?:{page}|{tokens}) ")),
         plain: regex(&format!(
@@ -144,17 +192,29 @@ pub(super) fn secret_kind(name: &str) -> Option<SecretKind> {
     if matches!(name, "_auth" | "auth") {
         return Some(if name == "auth" { SecretKind::Basic } else { SecretKind::Password });
     }
+    let name = name.split('=').next().unwrap_or(name);
     let (words, names) = (phrase(name), &*PATTERNS);
     if names.entry.is_match(&words) && !names.no_entry.is_match(&words) {
         let is_told = names.instructions.is_match(&words);
         return Some(if is_told { SecretKind::Instructions } else { SecretKind::Password });
     }
+    if names.doubtful.is_match(&words) {
+        return Some(SecretKind::Doubtful);
+    }
     if words.matches(' ').count() > 2 && names.metadata.is_match(&words) {
         return None;
     }
-    let is_token = || names.token.is_match(&words) && !names.no_token.is_match(&words);
     let is_password = names.password.is_match(&words);
-    if is_password { Some(SecretKind::Password) } else { is_token().then_some(SecretKind::Token) }
+    let is_token = || names.token.is_match(&words) && !names.no_token.is_match(&words);
+    if !is_password && !is_token() {
+        return None;
+    }
+    let kinds = [(&names.pin, SecretKind::Pin), (&names.key, SecretKind::Key)];
+    if !names.certain.is_match(&words) {
+        return Some(SecretKind::Doubtful);
+    }
+    let kind = kinds.into_iter().find_map(|(pattern, kind)| pattern.is_match(&words).then_some(kind));
+    Some(kind.unwrap_or(if is_password { SecretKind::Password } else { SecretKind::Token }))
 }
 
 /// Returns the kind of a secret whose name is written as a path with slashes: `/prod/db/password`. Other keys of paths, like
@@ -164,7 +224,7 @@ fn kind_of_path(before: &str, last: &str) -> Option<SecretKind> {
     let is_password = || {
         let first = normalized_words(last).into_iter().next().unwrap_or_default();
         !matches!(first.as_str(), "cookie" | "cookies" | "jwt" | "pin" | "bearer")
-            && secret_kind(last) == Some(SecretKind::Password)
+            && secret_kind(last).is_some_and(|kind| !matches!(kind, SecretKind::Token | SecretKind::Doubtful))
     };
     let steps = before.split('/').filter(|step| !step.is_empty()).count();
     (is_pair() || steps > usize::from(before.starts_with('/')) && is_password())
@@ -217,13 +277,20 @@ pub(super) fn normalized_words(name: &str) -> Vec<String> {
     words
 }
 
+/// Returns true for the name of a secret that is written in sentences: `Access instructions`.
+pub(super) fn is_phrase_name(name: &str) -> bool {
+    let name = name.to_lowercase();
+    PHRASE_WORDS.split(' ').any(|word| name.ends_with(word))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::secret_kind;
+    use super::{SecretKind, secret_kind};
 
     fn check(expect: bool, names: &str) {
         for name in names.split_whitespace() {
-            assert_eq!(secret_kind(name).is_some(), expect, "{name}");
+            let is_certain = secret_kind(name).is_some_and(|kind| kind != SecretKind::Doubtful);
+            assert_eq!(is_certain, expect, "{name}");
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! The name of the secret stands in a value there, and the member that holds the secret has a general name.
 
+use super::name::is_phrase_name;
 use super::pattern::is_in;
 use super::value::is_name;
 use super::{NameMatch, RedactionRules};
@@ -14,7 +15,7 @@ const MAX_NAME_WORDS: usize = 8;
 /// Minimum words of prose.
 const MIN_PROSE_WORDS: usize = 8;
 /// Keys of names, in lower case, letters only.
-const NAME_KEYS: &str = "attr attribute attributename envname envvar environmentvariable field fieldname header headername key keyname name \
+const NAME_KEYS: &str = "question fieldid attr attribute attributename envname envvar environmentvariable field fieldname header headername key keyname name \
     option optionname param parameter parameterkey parametername paramname property propertyname setting settingname \
     variable variablename";
 /// Keys of names for people.
@@ -23,17 +24,16 @@ const LABEL_KEYS: &str = "caption displayname label title";
 const KIND_KEYS: &str = "id identifier item type";
 /// Keys of values; `stringvalue` and the like are those of typed values.
 const VALUE_KEYS: &str = "arrayvalue attributevalue bytesvalue currentvalue defaultvalue doublevalue envvalue fieldvalue headervalue intvalue \
-    optionvalue parametervalue plaintext propertyvalue rawvalue settingvalue stringvalue val value values variablevalue";
+    optionvalue parametervalue plaintext propertyvalue rawvalue s settingvalue stringvalue val value values variablevalue";
 /// Keys of values that may be documents.
-const CONTENT_KEYS: &str = "content contents";
+const CONTENT_KEYS: &str = "answer content contents";
 /// First words of a label that names an action or a question.
 const ACTION_WORDS: &str = "add change choose copy create delete disable edit enable forgot forgotten generate get how lost manage no remove reset \
     revoke rotate set show update use view what where why without";
 /// Words that name a secret together with the word before them.
 const SECOND_WORDS: &str = "code codes key keys number string";
-/// Last words of the names of secrets that are written in sentences.
-const PHRASE_WORDS: &str =
-    "instruction instructions passphrase collection combination handover pickup pick-up pick_up";
+/// Further names that make one with the name around them.
+const INNER_NAMES: &str = "access refresh";
 
 /// Role of a member, a column or a setting in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,8 +146,8 @@ pub(super) fn last_two_names(path: &str) -> Option<&str> {
     is_in(SECOND_WORDS, last).then_some(&path[start..])
 }
 
-/// Returns true for the name of a secret that is written in sentences: `Access instructions`.
-pub(super) fn is_phrase_name(name: &str) -> bool {
-    let name = name.to_lowercase();
-    PHRASE_WORDS.split(' ').any(|word| name.ends_with(word))
+/// Returns true for a name that says too little without the name around it.
+pub(super) fn is_second_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    is_in(SECOND_WORDS, &name) || is_in(INNER_NAMES, &name)
 }

@@ -2,6 +2,7 @@
 
 use super::pattern::is_in;
 use super::text_value::line_before;
+use super::value::is_random;
 
 /// Maximum bytes of a setting and the line below it that are read.
 const MAX_LINE_BYTES: usize = 256;
@@ -59,7 +60,8 @@ pub(super) fn is_password_setting(text: &str, at: usize, value: &str) -> bool {
         content.split([' ', '\t', '=', ':', '"', '\'']).next().is_some_and(is_login_name)
     };
     let has_login = words(line) || above.is_some_and(begins_with_login) || begins_with_login(below);
-    may_be_password(value, has_login) && (has_login || text.as_bytes().get(at) == Some(&b'='))
+    may_be_password(value, has_login)
+        && (has_login || text.as_bytes().get(at) == Some(&b'=') || is_random(value))
 }
 
 #[cfg(test)]

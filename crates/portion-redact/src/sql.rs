@@ -138,7 +138,8 @@ impl Statements<'_, '_> {
 
     fn columns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<Columns> {
         let names = names.map(|name| name.trim().trim_matches(QUOTES).to_owned()).collect();
-        Some(Columns::of(self.rules, names)).filter(|columns| columns.hidden().next().is_some())
+        Some(Columns::of(self.rules, names))
+            .filter(|columns| columns.pairs.is_some() || columns.hidden().next().is_some())
     }
 
     /// Redacts the row that begins after `from`. Returns its end and true if it is complete, or `None` if there is none.
@@ -147,7 +148,8 @@ impl Statements<'_, '_> {
         if !self.text[at..].starts_with('(') {
             return None;
         }
-        for index in 0.. {
+        let mut cells = Vec::new();
+        let is_complete = loop {
             let start = at + 1;
             let rest = &self.text[start..];
             let len = self.value_len(start).filter(|_| !is_open_mark(rest));
@@ -155,19 +157,18 @@ impl Statements<'_, '_> {
             at = start + len.unwrap_or_else(|| rest.find('\n').unwrap_or(rest.len()));
             let value = self.text[start..at].trim_start();
             let start = at - value.len();
-            let value = value.trim_end();
-            if columns.hides(index, value.trim_matches('\'')) {
-                let range = start..start + value.len();
-                self.found.replace(&columns.names[index], range, format!("'{REDACTED}'"));
+            cells.push(start..start + value.trim_end().len());
+            if len.is_none() || self.text[at..].starts_with(')') {
+                break len.is_some();
             }
-            if len.is_none() {
-                return Some((at, false));
-            }
-            if self.text[at..].starts_with(')') {
-                break;
-            }
+        };
+        let values: Vec<&str> = cells.iter().map(|cell| self.text[cell.clone()].trim_matches('\'')).collect();
+        let pairs = columns.pair_values(self.rules, &values);
+        let is_hidden = |index: &usize| columns.hides(*index, values[*index]) || pairs.contains(index);
+        for index in (0..cells.len()).filter(is_hidden) {
+            self.found.replace(&columns.names[index], cells[index].clone(), format!("'{REDACTED}'"));
         }
-        Some((at + 1, true))
+        Some((at + usize::from(is_complete), is_complete))
     }
 
     fn value_len(&mut self, start: usize) -> Option<usize> {

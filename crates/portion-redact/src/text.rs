@@ -4,21 +4,24 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use foldhash::fast::FixedState;
 use memchr::memchr2_iter;
+use regex::Regex;
 
 use super::code::{TextFacts, is_identifier};
 use super::edit::JsonRange;
-use super::name::{SecretKind, secret_kind};
-use super::pair::{PairRole, is_phrase_name, last_two_names};
+use super::name::{SecretKind, is_phrase_name, secret_kind};
+use super::pair::{PairRole, last_two_names};
+use super::pattern::regex;
 use super::setting_path::path_before;
 use super::setting_value::{Setting, SettingValue};
 use super::short_password::{is_password_setting, is_short_name};
 use super::text_name::{decoded_name, name_before, quote_before, words_before};
 use super::text_pair::TextPair;
 use super::text_value::{ValueExtent, is_line_lead, is_whole_line_field, line_before, value_after};
-use super::value::is_random;
+use super::value::{Form, is_random};
 use super::yaml::{alias_name, redact_anchors, redact_below};
 use super::{Findings, NameMatch, REDACTED, RedactionRules, flag, manifest, markup, token};
 
@@ -27,13 +30,20 @@ const MAX_DIGEST_BYTES: usize = 512;
 /// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
 
+/// Maximum bytes of an expression that is searched for fallbacks.
+const MAX_EXPRESSION_BYTES: usize = 256;
+/// A separator that is none of a setting.
+static NAME_PATH: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^::[^\t ]|^:\?|^:[a-z]+[_\-a-z]*:[\w\-]+(?:$|[\s"'])"#));
+/// A string of one word in an expression.
+static STRING: LazyLock<Regex> = LazyLock::new(|| regex(r#"["'`]([^\s"'`\\]{8,})["'`]"#));
 /// Maximum bytes of a tag before one of its attributes.
 const MAX_TAG_BYTES: usize = 256;
 
 /// Finds what is hidden in the view of a text. In the ranges `json`, containers are left to the rules for JSON, and in those of
 /// complete JSON, all members. `raw`: the text as written.
 pub(super) fn redact(rules: &RedactionRules, text: &str, (raw, json): (&str, &[JsonRange])) -> Findings {
-    let facts = TextFacts::new(text);
+    let facts = TextFacts::new(raw);
     let mut settings = Settings {
         rules,
         text,
@@ -81,14 +91,16 @@ impl<'t> Settings<'_, 't> {
     /// Hides the value of the setting whose separator is at `at`, if its name is hidden. Returns the end of what was read.
     fn redact_setting(&mut self, at: usize, is_json: bool) -> Option<usize> {
         let (rules, text) = (self.rules, self.text);
-        // `HeaderValue::from_static` is a path of source code.
-        let is_path = text[at..].strip_prefix("::").is_some_and(|rest| !rest.starts_with([' ', '\t']));
-        let word = name_before(text, at).filter(|word| !is_path && !is_user_of_url(text, at, word))?;
+        let word = name_before(text, at).filter(|word| !is_user_of_url(text, at, word))?;
         let name = self.name_at(at, word);
         let role = self.facts_of(word).1.filter(|role| name.is_none() && !is_json && role.is_value());
         let pair = role.and_then(|role| TextPair::detect(rules, text, at, (word, role)));
         let is_short = || rules.hides_secrets && !is_json && is_short_password(text, at, word);
         let name = name.or(pair.as_ref().map(|pair| pair.name)).or_else(|| is_short().then_some(word))?;
+        // `HeaderValue::from_static` is a path of source code, `token:user:42` one of names, `${TOKEN:?message}` a message.
+        if text.as_bytes()[at] == b':' && NAME_PATH.is_match(&text[at..]) {
+            return None;
+        }
         let mut verdict = if pair.is_some() { rules.match_pair_name(name) } else { self.match_name(name) };
         // A path of the operator, or a short name.
         verdict.is_named |= !verdict.is_hidden() && !is_short_name(name) && !is_signature(text, at, word);
@@ -123,11 +135,17 @@ impl<'t> Settings<'_, 't> {
                 || is_named_argument(text, start, value)
                 || verdict.kind != SecretKind::Instructions && self.facts.is_label_of_catalogue(value)
         };
-        if !verdict.is_named && is_other() || is_closing_quote(text, at) {
+        if !verdict.is_named && (is_other() || is_json && is_variable(text, start, value)) {
+            self.hide_fallbacks((name, verdict), start);
+            return Some(start);
+        }
+        if is_closing_quote(text, at) {
             return Some(start);
         }
         let end = found.hide(text, at, Setting { name, verdict, facts: self.facts }, &mut self.found);
-        if self.found.edits.len() > first_edit {
+        if self.found.edits.len() == first_edit && !text[..start].ends_with(['"', '\'', '`']) {
+            self.hide_fallbacks((name, verdict), start);
+        } else if self.found.edits.len() > first_edit {
             self.aliases.extend(alias_name(value).map(|alias| (alias, name)));
             // `"old" -> "new"` in a plan of changes.
             let new = text[end..].strip_prefix("\" -> \"").and_then(|rest| rest.split(['"', '\n']).next());
@@ -140,16 +158,44 @@ impl<'t> Settings<'_, 't> {
         Some(end)
     }
 
+    /// Hides the random strings in an expression, which are its fallbacks: `env.TOKEN || "…"`, `getenv("TOKEN", "…")`.
+    fn hide_fallbacks(&mut self, (name, verdict): (&str, NameMatch), start: usize) {
+        let text = self.text;
+        let near = &text[start..text.floor_char_boundary(start + MAX_EXPRESSION_BYTES)];
+        let lines = near.split_inclusive('\n').scan(true, |is_open, line| {
+            std::mem::replace(is_open, line.trim_end().ends_with(['(', ',', ':'])).then_some(line.len())
+        });
+        let expression = &near[..lines.sum()];
+        for string in STRING.captures_iter(expression).filter_map(|found| found.get(1)) {
+            let form = Form::Literal { is_argument: true };
+            if verdict.hides(name, string.as_str(), form) {
+                self.found.hide(name, start + string.start()..start + string.end());
+            }
+        }
+    }
+
     /// Returns the hidden name before the separator at `at`. `word`: the word before it.
     fn name_at(&mut self, at: usize, word: &'t str) -> Option<&'t str> {
         let text = self.text;
-        if self.match_name(word).is_hidden() || self.rules.hides_secrets && is_signature(text, at, word) {
+        let verdict = self.match_name(word);
+        // `Image pull secrets`, `unexpected token`.
+        let two = words_before(text, at, 2).filter(|_| verdict.is_secret);
+        if let Some(words) = two
+            && self.match_name(words).kind == SecretKind::Doubtful
+        {
+            return Some(words);
+        }
+        if verdict.is_hidden() || self.rules.hides_secrets && is_signature(text, at, word) {
             return Some(word);
         }
         // `Door code: 4711` has a name of two words, `Key pickup instructions: …` one of three.
         for words in [2, 3].into_iter().filter_map(|count| words_before(text, at, count)) {
             let verdict = self.rules.match_name(&words.replace(' ', "_"));
-            if verdict.is_named || verdict.is_secret && may_be_setting(text, at, words) {
+            if verdict.is_named
+                || verdict.is_secret
+                    && verdict.kind != SecretKind::Doubtful
+                    && may_be_setting(text, at, words)
+            {
                 return Some(words);
             }
         }
@@ -250,8 +296,14 @@ fn may_be_setting(text: &str, at: usize, name: &str) -> bool {
 fn is_named_argument(text: &str, start: usize, value: &str) -> bool {
     let before = text[..start].strip_suffix(['"', '\'']).unwrap_or_default();
     before.ends_with(['(', '['])
-        && secret_kind(value).is_some()
         && !value.contains(|c: char| c.is_ascii_digit())
+        && (secret_kind(value).is_some() || is_identifier(value) && !value.contains(char::is_lowercase))
+}
+
+/// Returns true for the name of a variable, without quotes.
+fn is_variable(text: &str, start: usize, value: &str) -> bool {
+    let is_quoted = text[..start].ends_with(['"', '\'']);
+    !is_quoted && is_identifier(value) && !value.contains(|c: char| c.is_ascii_digit())
 }
 
 /// Returns true in the name of a resource: `arn:aws:…:secret:prod/db`.

@@ -11,7 +11,8 @@ const MAX_NAME_BYTES: usize = 64;
 pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 16)).min(at)..at];
     // Leaders: `Password ....: …`.
-    let near = near.trim_end_matches([' ', '\t', '.']);
+    // And `TOKEN ?= …`.
+    let near = near.trim_end_matches([' ', '\t', '.']).trim_end_matches(" ?");
     let tag = if near.ends_with('>') { near.rfind("</") } else { None };
     let near = near[..tag.unwrap_or(near.len())].trim_end_matches(['"', '\'', '`', '\\', ']', '*']);
     // Brackets in forms: `user%5Bpassword%5D=…`.
@@ -27,7 +28,8 @@ pub(super) fn name_before(text: &str, at: usize) -> Option<&str> {
     let is_encoded =
         near[..begin].ends_with('%') && name.get(..2).is_some_and(|hex| hex.eq_ignore_ascii_case("5b"));
     let name = if is_encoded { &name[2..] } else { name };
-    (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
+    let is_name = name.len() > 2 || name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (is_name && name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
 /// Returns so many words directly before a separator, with one space between them.

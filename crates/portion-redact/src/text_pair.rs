@@ -70,19 +70,13 @@ pub(super) fn names_in(part: &str) -> impl DoubleEndedIterator<Item = (PairRole,
 
 /// Returns the name after a separator, if a key of names stands before it.
 fn name_after(text: &str, at: usize) -> Option<(PairRole, &str)> {
-    let key = name_before(text, at).or_else(|| short_name_before(text, at))?;
+    let key = name_before(text, at)?;
     let role = PairRole::of(key).filter(|role| role.is_name())?;
     let (start, end) = value_after(text, at + 1, ValueExtent::Word)?;
     // A name may have several words, without quotes up to the end of its line.
     let is_quoted = text[..start].ends_with(['"', '\'', '`']);
     let is_alone = !is_quoted && !text[start..].contains([',', '=', ':']);
     Some((role, if is_alone { text[start..].trim() } else { &text[start..end] }))
-}
-
-/// Returns a name of two letters before a separator: `id`.
-fn short_name_before(text: &str, at: usize) -> Option<&str> {
-    let near = text[..at].trim_end_matches([' ', '\t', '"', '\'']);
-    near.get(near.len().checked_sub(2)?..).filter(|name| name.eq_ignore_ascii_case("id"))
 }
 
 /// Returns the names on the lines around a line, in the same item of a list: those with the same indentation. The dash of

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::pair::is_phrase_name;
+use super::name::is_phrase_name;
 use super::pattern::regex;
 
 /// Maximum bytes before the first name of a line.
@@ -123,9 +123,12 @@ pub(super) fn typed_value_start(text: &str, at: usize) -> Option<usize> {
 
 /// Returns the array or object after a separator, up to its closing bracket or the end of the text.
 pub(super) fn container_after(text: &str, from: usize) -> Option<(usize, usize)> {
+    // `{SSHA}…` is the name of a hash before it.
+    static PREFIXED: LazyLock<Regex> = LazyLock::new(|| regex(r"^\{[A-Za-z][\w-]*\}[^\s,;:.)\]}{]"));
     let rest = text[from..].trim_start_matches(['=', '>']).trim_start_matches([' ', '\t']);
     let start = text.len() - rest.len();
-    rest.starts_with(['[', '{']).then(|| (start, closing_end(text, start + 1, 1)))
+    (rest.starts_with(['[', '{']) && !PREFIXED.is_match(rest))
+        .then(|| (start, closing_end(text, start + 1, 1)))
 }
 
 /// Returns the end of the bracket that closes `depth` containers from `from` on, or the end of the text. Brackets in strings do

@@ -9,7 +9,7 @@ use super::Findings;
 use super::name::SecretKind;
 use super::pattern::regex;
 use super::prefilter::{self, token_beginnings};
-use super::value::{Form, is_secret_value};
+use super::value::{Form, is_random, is_secret_value};
 
 /// Minimum bytes of a text that may hold a token.
 const MIN_BYTES: usize = 16;
@@ -18,7 +18,7 @@ const MIN_KEY_BYTES: usize = 24;
 /// A private key, from its first line on.
 static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"-----BEGIN [A-Z\d ]{0,24}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-[^-]|--[^-]|---[^-]|----[^-]|-----[^E])*)",
+        r"-----BEGIN (?:[A-Z\d ]{0,24}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V\d)-----((?:[^-]|-[^-]|--[^-]|---[^-]|----[^-]|-----[^E])*)",
     )
 });
 /// The lines of a private key of `PuTTY`.
@@ -26,13 +26,21 @@ static PUTTY_KEY: LazyLock<Regex> =
     LazyLock::new(|| regex(r"Private-Lines: \d+\s+([A-Za-z\d+/=\s]+)\nPrivate"));
 /// A token with a known beginning. In a JSON Web Token, each of the first two parts is JSON in base64.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    let known = token_beginnings()
-        .filter(|(beginning, _)| !["eyJ", "PRIVATE KEY", "Private-Lines"].contains(beginning));
+    let known = token_beginnings().filter(|(beginning, _)| {
+        !["eyJ", "PRIVATE KEY", "Private-Lines", "Static key V"].contains(beginning)
+    });
     let known: Vec<_> = known
-        .map(|(beginning, min)| format!("{}[A-Za-z0-9._~+/=-]{{{min},}}", beginning.replace('.', r"\.")))
+        .map(|(beginning, min)| {
+            // The hash of a password has more signs, and an address any.
+            let signs = match beginning.as_bytes() {
+                [b'$', ..] => r"\w./=$,+-",
+                [.., b'/'] => r#"^\s"'<>`)"#,
+                _ => "A-Za-z0-9._~+/=-",
+            };
+            format!("{}[{signs}]{{{min},}}", regex::escape(beginning))
+        })
         .collect();
-    let shapes =
-        r"(?:bot)?\d{8,10}:AA[\w-]{33}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,38}|pat\w{14}\.[[:xdigit:]]{64}";
+    let shapes = r"(?:bot)?\d{8,10}:AA[\w-]{33}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,38}|pat\w{14}\.[[:xdigit:]]{64}|\w{14}\.atlasv1\.[\w-]{60,}";
     regex(&format!(
         r"eyJ[\w-]{{6,}}\.[\w-]{{9,}}[\w.-]*|SK[[:xdigit:]]{{32}}(?-u:\b)|{shapes}|{}",
         known.join("|")
@@ -51,7 +59,10 @@ static LOGINS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r#"(?:^|[\s"'<>`])[^\s"'<>`:]*:([^\s"'<>`]+)@(?:tcp|unix)\("#,
         // `host:port:database:user:password`
         r#"(?m)^[^\s:/"]+:(?:\*|\d{2,5}):[^\s:/"]+:[^\s:/"]+:([^\s:]+)\s*$"#,
-        r#"curl(?:[^\n\\]|\\\r?\n|\\.)*?\s(?:-u|--user)[ =]\s*["']?[^\s"':]*:([^\s"']+)"#,
+        r#"curl(?:[^\n\\]|\\\r?\n|\\.)*?\s(?:-u[ =]?|--(?:proxy-)?user[ =])\s*["']?[^\s"':]*:([^\s"']+)"#,
+        // `openssl rsa -passin pass:hunter2`, and the QR code of a Wi-Fi.
+        r#"\s-pass(?:in|out)?[ =]pass:([^\s"']+)"#,
+        r"WIFI:[^\n]*?;P:([^;\s]+);",
     ]
     .map(regex)
     .into()
@@ -98,11 +109,12 @@ fn redact_token(text: &str, at: usize, token: &str, found: &mut Findings) {
     let has_digit = token.contains(|c: char| c.is_ascii_digit());
     let has_shape = match beginning {
         // "Bearer authentication" is no token.
-        "Bearer " | "bearer " => token.len() > 31 || has_digit || is_mixed(&token[7..]),
-        "hf_" => has_digit || is_mixed(&token[3..]),
+        "Bearer " | "bearer " => token.len() > 31 || has_digit || is_random(&token[7..]),
+        "key-" => token.len() == 36 && token[4..].bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "hf_" => has_digit || is_random(&token[3..]),
         // Names of services in a path of source code are no token.
         "sk-" | "npm_" | "hvs." | "dapi" => has_digit,
-        _ if beginning.starts_with(['M', 'N', 'O']) => has_digit && is_mixed(token),
+        _ if beginning.starts_with(['M', 'N', 'O']) => token.rsplit('.').next().is_some_and(is_random),
         _ => true,
     };
     if has_shape {
@@ -120,9 +132,4 @@ pub(super) fn may_contain(text: &str) -> bool {
 /// Returns true if a line has as many fields as one of a password file.
 pub(super) fn may_be_of_password_file(line: &str) -> bool {
     line.bytes().filter(|byte| *byte == b':').count() == 4
-}
-
-/// Returns true for letters that no word has in this order: `nqhwfwHJCwKcEAGdktAa`.
-fn is_mixed(token: &str) -> bool {
-    token.len() >= 16 && token.chars().skip(1).filter(char::is_ascii_uppercase).count() > 3
 }

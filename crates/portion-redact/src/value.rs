@@ -11,16 +11,15 @@ use portion_json::scan::unescape;
 use regex::{Regex, RegexSet};
 
 use super::code::is_identifier;
-use super::name::{SecretKind, is_plain_secret_name, normalized_words, secret_kind};
+use super::name::{SecretKind, is_phrase_name, is_plain_secret_name, normalized_words, secret_kind};
 use super::pattern::{any_word, is_in, regex, regex_set};
+use super::prefilter::token_beginnings;
 
 /// Maximum bytes of a value whose words are read. A longer one is a secret.
 const MAX_READ_BYTES: usize = 512;
 /// Words that say that there is no value, what it has to be, or what became of it.
-const STATUS_WORDS: &str = "null none nil undefined true false n/a required optional missing invalid unset \
-    hidden masked redacted filtered encrypted removed enabled disabled expired revoked blank absent unknown inherit include omit \
-    same-origin read write todo value match pending basic bearer latest changed unchanged rejected accepted updated rotated refreshed \
-    approved declined authorized denied granted captured voided yes";
+const STATUS_WORDS: &str = "null none nil undefined true false n/a optional missing invalid unset hidden blank absent unknown inherit \
+    include omit same-origin read write todo value match mismatch pending basic bearer latest present approved declined yes";
 /// Short words that say so where a value has no quotes.
 const SHORT_STATUS_WORDS: &str = "yes no on off na nan any";
 /// Names of types.
@@ -44,8 +43,13 @@ const PROGRAM_OBJECTS: &str = "self this cls super req request res response ctx 
 const CODE_WORDS: &str =
     "await new not return if else lambda func function fn yield typeof async throw raise in void";
 /// Names of facts about a word of a text.
-const LINGUISTIC_NAMES: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
-    end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob";
+const WORD_FACTS: &str = "pos tag lemma dep ner upos xpos feats deprel logprob log_prob prob probability start end start_char \
+    end_char offset index idx position sentence freq frequency count score rank entity lang stem is_stop bytes bio iob line column";
+/// Names of facts about a pin of a chip, and of those about a place, whose postal code is called a pin in India.
+const PIN_FACTS: &str = "net gpio signal ref component city state district town pincode_area country";
+/// Units, and words that are one.
+const UNITS: &str = "%|[kmgt]?i?b|[mun]?s|[hdwmy]|bits?|bytes?|chars?|characters?|digits?|ms|(?:milli|micro)?sec(?:ond)?s?|min(?:ute)?s?|hours?|\
+    days?|weeks?|months?|years?|times?";
 
 /// Values that speak of a secret, in any form.
 static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -53,7 +57,10 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
     let cut = r"(?:\*{3}|•{3}|…|\.{3})";
     let version = r"(?:\d{1,6}|[x*])";
     regex_set(&[
-        format!("^{}$", any_word(STATUS_WORDS)),
+        format!("^(?:{}|[A-Z]?[a-z]{{3,}}ed)$", any_word(STATUS_WORDS)),
+        // Numbers with units, units, an abbreviation, a digest, a public key.
+        format!(r"^(?i-u)(?:(?:\d[\d.,_]*\s*(?:{UNITS}))+|(?:seconds|minutes|hours|days|weeks|months|years))$"),
+        r"^(?:\pL{1,3}\.){2,}$|^sha(?:1|256|384|512)[:\-][A-Za-z\d+/=]+$|^(?:ssh-|ecdsa-)[a-z\d\-]+ AAAA".to_owned(),
         // A date, perhaps with a time, and a colour.
         r"^\d{4}-\d\d-\d\d[\dT:.+\- Z]*$|^#(?:[[:xdigit:]]{3}){1,2}$".to_owned(),
         // A secret that is masked or cut, and the place of one: `****`, `<password>`, `sk-…`, `your_token`.
@@ -61,16 +68,16 @@ static HARMLESS: LazyLock<RegexSet> = LazyLock::new(|| {
             r"(?s)^(?:(?i-u:bearer|basic|token) )?(?:[*•●xX.·#\-_?]{{3,}}|<{inside}+>|\[{inside}+\]|\({inside}*\pL{inside}*\)|{cut}.*|.*{cut}|(?i-u:your)[-_ ].*)$"
         ),
         // What stands elsewhere: a template, the name of a resource. `${PASSWORD:-hunter2}` says what the value is.
-        r"(?s)^(?:\S+\s+)?(?:\$\{(?:[^:]|:[^\-]|:-[}$])*:?-?$|\$[(\[]|\{\{|<%|#\{|%\{|\{%|@\{|\[\[|#/|!(?:Ref|Sub|GetAtt|ImportValue)|arn:|vault:|op://|ssm:|kms:|secretref:|keyvault:|env:|file:|workspace:|npm:|github:|git\+|link:|catalog:|projects/|@Microsoft\.KeyVault)".to_owned(),
+        r"(?s)^(?:\S+\s+)?(?:\$\{(?:[^:]|:[^\-]|:-[}$])*:?-?$|\$[(\[]|\{\{|<%|#\{|%\{|\{%|@\{|\[\[|#/|!(?:Ref|Sub|GetAtt|ImportValue)|arn:|vault:|op://|ssm:|kms:|secretref:|keyvault:|env:|file:|workspace:|npm:|github:|git\+|link:|catalog:|projects/|alias/|@Microsoft\.KeyVault)".to_owned(),
         // A block, a variable, a mark of a format.
         r"(?s)^(?:\\[nrt])*\{(?:$|.*[}:])|^\S+\s+\{(?:$|\S*[}:]\S*$)".to_owned(),
         r"^(?:\S+\s+)?\$(?:\d+|[A-Z_][A-Z\d_]*|[A-Za-z_.:>\-]{2,})[;,)]*$|^%(?:[\pL_]\w*%|[sdvqr]|\(.*\).*)$".to_owned(),
         // A URL without a user, a query, and a step that is no word.
-        r"^https?://[^@?=\s/#]*(?:/(?:[^@?=\s/#]{0,8}|[^@?=\s/#\d]{9,24}))*(?:#[^@?=\s]*)?$".to_owned(),
+        r"^[a-z][a-z+.\-]*://[^@?=\s/#]*(?:/(?:[^@?=\s/#]{0,8}|[^@?=\s/#\d]{9,24}))*(?:#[^@?=\s]*)?$".to_owned(),
         // A type: `Option<String>`, `varchar(255)`, `string | null`.
         format!(r"^[&*?]*{}\s*(?:[(<\[|=].*|null|optional|required)?[,;?!]*$", any_word(TYPES)),
-        // A command with a file: `node scripts/token.js`.
-        r"^[a-z][\w-]* (?:\S+ )*[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}(?: |$)".to_owned(),
+        // A command with a file: `node scripts/token.js`, `cat /run/secrets/x`.
+        r"^[a-z][\w-]* (?:\S+ )*(?:[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}(?: |$)|/[\w./-]+$)".to_owned(),
         // A version, or a range of versions: `0.5.0`, `^1.2`, `>=1.0,<2`, `9.0.2-alpine`.
         format!(
             r"^(?:(?:[\^~=<>!v ]*{version}(?:\.{version})+|[\^~=<>!v ]+(?:\d{{1,3}}|[x*]))(?:[-+][\w.\-+*]*)?[,| ]*)+$"
@@ -94,6 +101,8 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
         format!(r"^\s*:=\s*{PREFIX}[\pL_]+(?:$|[\s,;)])|^(?: +[:=]*=\s*|[:=]*= +){PREFIX}[\pL_]+;"),
         format!(r"^:[:=>]*\s*{PREFIX}[A-Z][\pL_]*[a-z][\pL_]*(?:[ \t]*[,);]|[ \t]+[={{|?])"),
         r"^(?:\s+[:=>]+\s*|[:=>]+\s+|[=>]+|[:=>]{2,})[({]".to_owned(),
+        // A command of PowerShell.
+        r"^\s*=\s*[A-Z][a-z]+-[A-Z][A-Za-z]+(?:$|\s)".to_owned(),
         // The name of a resource, a rule of a grammar, the tag of a package.
         format!(r"^\s*[:=>]+\s*[a-z_\-]{{2,}}(?:/[a-z_\-]{{2,}})+{end}"),
         format!(r"^ +=\s*\d*\*[A-Za-z\-]{{3,}}{end}"),
@@ -104,11 +113,25 @@ static EXPRESSIONS: LazyLock<RegexSet> = LazyLock::new(|| {
 const LEAD: &str = r"\s*[:=>]*\s*[&*!(\-]*(?:mut )?[$@]?";
 const PREFIX: &str = r"[&*!(\-]*(?:mut )?[$@]?";
 /// A name alone after a separator.
-static NAME: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"^{LEAD}([\pL_]+)(?:$|[\s,;)])")));
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(r"^{LEAD}([\pL_]+)(?:$|[,;)}}]|\s+(?:$|[^\w\s]|(?:if|else|or|and|in|as)\s))"))
+});
 /// The beginnings of sentences after a colon or a separator: `the …`, and words of any kind.
 static SENTENCE: LazyLock<Regex> = LazyLock::new(|| {
     let words = any_word(&format!("{SENTENCE_WORDS} {FIRST_WORDS}"));
     regex(&format!(r"^\s*[:=>]*\s*{words}[ ,]+\pL|^: \pL+[ ,]+\pL\S*(?:\s+\S+){{3}}"))
+});
+/// Words after a colon that say what became of a thing: a word and a small number or a parenthesis, a capital and a small word, a
+/// word of a sentence among the next ones.
+static REMARK: LazyLock<Regex> = LazyLock::new(|| {
+    let words = any_word(SENTENCE_WORDS);
+    regex(&format!(
+        r"^: (?:\pL+ v?\d{{1,3}}(?:[ .,;!?)]|$)|(?:\pL+ ){{1,3}}\(|[A-Z]\pL* [a-z\u{{80}}-\u{{10ffff}}]+(?:[ .,;!?(]|$)|\pL{{4,}} (?:\pL+ )?{words}(?: |$))"
+    ))
+});
+/// The default of a variable that is not set, `${DB_PASS:hunter2}`, and what follows the name of a hash: `{bcrypt}$2a$…`.
+static ESSENCE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^\$\{(?:[A-Z_]\w*|\w+(?:\.\w+)+):-?([^?+$#{}][^{}]*)\}?$|^\{[A-Za-z][\w-]*\}([^\s{}]{4,})$")
 });
 
 /// How a value is written.
@@ -124,7 +147,13 @@ pub(super) enum Form<'t> {
 
 /// Returns true if a value under the name of a secret of this kind is a secret.
 pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: Form<'_>) -> bool {
-    let value = value.trim();
+    let written = value.trim();
+    let has_brace = written.starts_with(['{', '$']);
+    let essence = Some(written)
+        .filter(|_| has_brace)
+        .and_then(|written| ESSENCE.captures(written))
+        .and_then(|found| found.iter().skip(1).flatten().next());
+    let value = essence.map_or(written, |essence| essence.as_str());
     if !value.contains(char::is_alphanumeric) || value.len() < 3 && value.parse::<u8>().is_ok() {
         return false;
     }
@@ -142,12 +171,16 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     let is_shown = match form {
         Form::Data => false,
         Form::Literal { is_argument } => {
+            // `Basic dXNlcjpw…`
+            let scheme = value.split_once(' ').filter(|(scheme, _)| scheme.chars().all(char::is_alphabetic));
+            let value = scheme.map_or(value, |(_, credential)| credential);
             !(is_random(value) || !is_argument && may_be_literal(name, value)) || is_one_letter(value)
         }
+        Form::Bare { .. } if essence.is_some() => false,
         Form::Bare { line } => {
             is_one_letter(value)
                 || is_in(SHORT_STATUS_WORDS, &value.to_lowercase())
-                || is_part_of_sentence(kind, value, line)
+                || is_part_of_sentence(kind, name, value, line)
                 || EXPRESSIONS.is_match(line)
                 || NAME.captures(line).is_some_and(|found| is_name_of_variable(name, &found[1]))
                 || line.strip_prefix(':').is_some_and(|rest| rest.starts_with(value))
@@ -158,11 +191,12 @@ pub(super) fn is_secret_value(kind: SecretKind, name: &str, value: &str, form: F
     !is_shown
         && match kind {
             SecretKind::Instructions => true,
-            SecretKind::Word => !is_word(value),
+            SecretKind::Doubtful => is_random(value) && !is_name_of_thing(value),
             SecretKind::Basic => {
                 STANDARD.decode(value).is_ok_and(|login| login.contains(&b':') && login.is_ascii())
             }
-            SecretKind::Token | SecretKind::Password => !is_message(value),
+            SecretKind::Key | SecretKind::Token => !is_message(value) && !is_name_of_thing(value),
+            SecretKind::Password | SecretKind::Pin | SecretKind::PinOfPlace => !is_message(value),
         }
 }
 
@@ -183,7 +217,23 @@ fn is_constant(value: &str) -> bool {
         && secret_kind(value).is_some()
 }
 
-/// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn.
+/// Returns true for the name of a thing, in words: `db-creds-v2`, `orders.created`, `X-Api-Key`.
+fn is_name_of_thing(value: &str) -> bool {
+    static NAME: LazyLock<Regex> = LazyLock::new(|| {
+        let word = r"(?:[A-Z]?[a-z]+|[A-Z]+)\d{0,2}";
+        regex(&format!(r"^{word}(?:[-_./:](?:{word}|v?\d{{1,3}}))+$"))
+    });
+    let parts = || value.split(|c: char| !c.is_alphanumeric());
+    let is_word = |part: &&str| part.len() > 4 && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    if token_beginnings().any(|(beginning, _)| value.starts_with(beginning)) {
+        return false;
+    }
+    value.contains(['-', '_', '.', '/', ':']) && NAME.is_match(value) && parts().any(|part| part.len() > 2)
+        || value.contains('-') && parts().filter(is_word).count() > 1
+}
+
+/// Returns true for a word that a machine made, or a person who was told to: letters and digits in turn, or capitals and small
+/// letters.
 pub(super) fn is_random(value: &str) -> bool {
     let is_token = |c: char| c.is_alphanumeric() || "_-.~+/=!#%^&@$".contains(c);
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
@@ -194,9 +244,12 @@ pub(super) fn is_random(value: &str) -> bool {
         && value.contains('_')
         && !(value.contains(char::is_uppercase) && value.contains(char::is_lowercase))
         || value.contains('.') && value.split('.').all(is_identifier);
+    let case = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
+    let cases = value.as_bytes().windows(2).filter(|pair| case(pair[0]) != case(pair[1])).count();
+    let is_mixed = value.len() >= 16 && cases * 5 >= value.len() * 2;
     value.len() >= 8
-        && digits >= 2
-        && turns >= 3
+        && (digits >= 2 && turns >= 3 || is_mixed)
+        && value.contains(char::is_alphabetic)
         && value.chars().all(is_token)
         && !is_name
         && !value.starts_with("0x")
@@ -204,17 +257,18 @@ pub(super) fn is_random(value: &str) -> bool {
 
 /// Returns true for a string in source code that may be a secret: one word with digits, or of letters alone.
 fn may_be_literal(name: &str, value: &str) -> bool {
-    let is_word = !value.contains(|c: char| c.is_whitespace() || "()[]{}\\|<>".contains(c));
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_sign = |c: char| "()[]{}\\|<>".contains(c) && digits < 4;
+    let is_word = !value.contains(|c: char| c.is_whitespace() || is_sign(c));
     let is_password = || {
         ["password", "passwd", "pwd", "passphrase"].iter().any(|end| name.to_lowercase().ends_with(end))
             && value.chars().all(|c| c.is_alphabetic() || c == ' ')
     };
-    is_word && value.contains(|c: char| c.is_ascii_digit()) || is_password()
+    is_word && digits > 0 || is_password()
 }
 
-/// Names of parts: `color/primary/500`, `spacing-12`.
-static PARTS: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^[a-z]+(?:[/-][a-z]+)*(?:/[a-z]+|[/-]\d{1,3})$|^0x[[:xdigit:]]{40}$"));
+/// The contract of a coin.
+static CONTRACT: LazyLock<Regex> = LazyLock::new(|| regex(r"^0x[[:xdigit:]]{40}$"));
 /// A number of a parcel of land.
 static PARCEL: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(?:-\d+){2,}$"));
 
@@ -226,30 +280,29 @@ fn is_symbol(kind: SecretKind, name: &str, value: &str) -> bool {
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let is_cookie_name =
         || !value.contains(|c: char| c.is_ascii_digit() || "=;.+/".contains(c)) && value.len() <= 24;
-    kind == SecretKind::Token && (digits.is_empty() && letters <= 5 || PARTS.is_match(value))
+    kind == SecretKind::Token && (digits.is_empty() && letters <= 5 || CONTRACT.is_match(value))
         || ["cookie", "cookies"].iter().any(|own| name.eq_ignore_ascii_case(own)) && is_cookie_name()
-        || name.eq_ignore_ascii_case("pin") && PARCEL.is_match(value)
-        || name.eq_ignore_ascii_case("pin") && is_number && letters == 1 && digits.len() < 3
+        || kind == SecretKind::Pin
+            && (PARCEL.is_match(value)
+                || is_number && (1..5).contains(&letters) && (1..3).contains(&digits.len()))
+        || kind == SecretKind::PinOfPlace && is_number && letters == 0 && matches!(digits.len(), 1..4 | 6)
         || name.eq_ignore_ascii_case("pincode") && is_number && value.len() == 6
 }
 
 /// Returns true if a string, as written in JSON, is a secret.
 pub(super) fn is_secret_json(kind: SecretKind, name: &str, quoted: &str) -> bool {
     // Values of one or two letters are data even if they look like a mark for none.
-    let is_short = (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Word | SecretKind::Basic);
+    let is_short =
+        (3..5).contains(&quoted.len()) && !matches!(kind, SecretKind::Doubtful | SecretKind::Basic);
     let is_short = is_short && !is_symbol(kind, name, &quoted[1..quoted.len() - 1]);
     is_short || quoted.len() > 2 && is_secret_value(kind, name, &unescape(quoted), Form::Data)
 }
 
-/// Returns true for the name of a fact about a word of a text.
-pub(super) fn is_linguistic_name(name: &str) -> bool {
-    name.len() <= 12 && is_in(LINGUISTIC_NAMES, &name.to_lowercase())
-}
-
-/// Returns true if a value can be a word or a sign of a text.
-pub(super) fn is_word(value: &str) -> bool {
-    let has = |is: fn(char) -> bool| value.contains(is);
-    value.len() <= 24 && !(has(|c| c.is_ascii_digit()) && has(char::is_alphabetic))
+/// Returns the kinds of secrets, as bits, beside which a name of a fact means that they are none.
+pub(super) fn facts_of_name(name: &str) -> u8 {
+    let name = if name.len() <= 12 { name.to_lowercase() } else { String::new() };
+    let bit = |facts: &str, kind: SecretKind| u8::from(is_in(facts, &name)) << kind as u8;
+    bit(WORD_FACTS, SecretKind::Token) | bit(PIN_FACTS, SecretKind::Pin)
 }
 
 /// Returns true for the path of a file or of a page. Base64 has capitals and digits in one step, and other signs.
@@ -268,7 +321,8 @@ pub(super) fn is_name(name: &str, value: &str) -> bool {
     let letters = |text: &'_ str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
-    value.len() <= 2 * name.len() && letters(name) == letters(value)
+    let is_word = |c: char| c.is_alphanumeric() || " _-.".contains(c);
+    value.len() <= 2 * name.len() && value.chars().all(is_word) && letters(name) == letters(value)
 }
 
 /// Returns true for a label of the field itself: `Password` under `password`, `Enter new password`.
@@ -283,18 +337,37 @@ fn is_label_of(name: &str, value: &str) -> bool {
         word.len() > 3 && !is_shouted && secret_kind(word).is_some() && is_plain_secret_name(word)
     };
     let is_plain = || value.chars().all(|c| c.is_alphabetic() || " -_'’.,:?!/()*".contains(c));
-    is_name(name, value) || (2..=6).contains(&words.len()) && is_plain() && words.iter().any(names_secret)
+    let is_label = || words.len() > 1 || value.starts_with(char::is_uppercase);
+    is_name(name, value) || words.len() < 7 && is_label() && is_plain() && words.iter().any(names_secret)
 }
 
 /// Returns true for a word without quotes that begins a sentence, and for a word where a machine would have made a token.
-fn is_part_of_sentence(kind: SecretKind, value: &str, line: &str) -> bool {
-    value.chars().all(char::is_alphabetic)
-        && (SENTENCE.is_match(line)
-            || kind == SecretKind::Token && line.starts_with(": ") && (4..=12).contains(&value.len()))
+fn is_part_of_sentence(kind: SecretKind, name: &str, value: &str, line: &str) -> bool {
+    let (first, rest) = value.split_once([' ', ',']).unwrap_or((value, ""));
+    let is_made = matches!(kind, SecretKind::Token | SecretKind::Key) && line.starts_with(": ");
+    let is_followed = || line[2..].trim_start().strip_prefix(first).is_some_and(|rest| rest.starts_with(' '));
+    // One word that names a secret is the subject of a remark: `token: drop v1`. More are a label: `Wi-Fi password: Sunny beach`.
+    let is_subject = || {
+        !name.contains([' ', '_', '-', '.'])
+            && REMARK.is_match(line)
+            && !is_phrase_name(name)
+            && is_plain_secret_name(name)
+    };
+    !first.is_empty()
+        && first.chars().all(char::is_alphabetic)
+        && (rest.is_empty() && SENTENCE.is_match(line)
+            || is_subject()
+            || is_made && (rest.is_empty() && (4..=12).contains(&first.len()) || is_followed()))
 }
 
-/// Returns true for a message: some words, at least one of which only sentences have, and no word that looks like a secret.
+/// Returns true for a message: some words, at least one of which only sentences have, and no word that looks like a secret; words
+/// of other scripts; a label of several words.
 fn is_message(value: &str) -> bool {
+    static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"^(?:[\u{370}-\u{52f} ]+|[\u{590}-\u{6ff} ]+|[\u{900}-\u{e7f} ]+|[\u{3040}-\u{30ff}\u{3400}-\u{9fff}\u{ac00}-\u{d7a3} ]+)$|^[A-Z\u{c0}-\u{24f}][^\d\sA-Z]*(?: [^\d\sA-Z]+){2,}$",
+        )
+    });
     let mut words = value.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     let is_sentence_word = |word: &str| is_in(SENTENCE_WORDS, &word.to_lowercase());
     let is_strange = |word: &str| {
@@ -305,7 +378,8 @@ fn is_message(value: &str) -> bool {
     let is_option = |word: &str| {
         word.starts_with('-') && word.trim_start_matches('-').starts_with(|c: char| c.is_ascii_alphabetic())
     };
-    if value.split_whitespace().skip(1).any(is_option) {
+    let may_be_label = value.contains(' ') || !value.is_ascii();
+    if may_be_label && LABEL.is_match(value) || value.split_whitespace().skip(1).any(is_option) {
         return true;
     }
     if words.clone().nth(1).is_none() {

@@ -31,13 +31,21 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
         (r"(-- [\pL ,.()]*(?:\d[\pL ,.()]*){0,3})\n", " "),
         // `? password` and `: hunter2` on the next line.
         (r"(?m)^ *(\?) [^\n]*(\n)\s*: ", "  "),
-        // `ENV API_TOKEN hunter2`
-        (r"(?m)^(?:ENV|setx|setenv|set -g?x) \w+( )", "="),
+        // `ENV API_TOKEN hunter2`, and a directive: its name, that of a setting in several words, and a value with a digit.
+        (
+            r#"(?m)^(?:(?:ENV|setx|setenv|set -g?x) \w+( )|[ \t]*(?:[A-Za-z_]+[ (](?:[a-z]+ ){0,2})?\$?[A-Za-z]+[_\-A-Z][\w\-]*( )["']?[^\s"'\d=:|]{0,40}\d[^\s"'=:|,;)]*=*["']?\)?;?[ \t]*$)"#,
+            "=",
+        ),
+        // `Authorization "Basic …"`, `ConvertTo-SecureString "…"`, `:password "…"`, `setPassword("…")`
+        (
+            r#"\sAuthorization( )["']|ConvertTo-SecureString( )["']|[{( ]:[a-z\-]+( )"|[^A-Za-z\d]set_?[A-Z]\w*(\()["']"#,
+            "=",
+        ),
         (r#"(?m)^#define \w+( )""#, "="),
         // `machine example.com login ann password hunter2`
         (r"\slogin\s+\S+\s+password( )", "="),
         // `define('DB_PASSWORD', 'hunter2')`, a function that sets, not the constructor of a type.
-        (r#"(?:^|[^A-Za-z\d])[a-z][A-Za-z\d]*\s*\(\s*(?:"[\w\-]*"|'[\w\-]*')(,)\s*["']"#, ":"),
+        (r#"(?:^|[^A-Za-z\d])(?:[a-z]|Set)[A-Za-z\d]*\s*\(\s*(?:"[\w.\-]*"|'[\w.\-]*')(,)\s*["']"#, ":"),
         // `name="password"`, an empty line and the value, in the body of a form.
         (r#"form-data; name=(")[^"]*("\r?\n\r?\n)"#, " ="),
     ]

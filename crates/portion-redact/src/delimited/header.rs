@@ -64,19 +64,25 @@ impl<'a> Header<'a> {
             // A sentence is no header.
             let may_be_heading = |name: &&str| {
                 is_column_name(name)
-                    || is_first_line && (line.contains('"') || !name.ends_with('.') && !is_code(name))
+                    || is_first_line && !is_code(name) && (line.contains('"') || !name.ends_with('.'))
             };
+            // Words with commas between them are a sentence or code, unless they are names of one word or of secrets alone.
+            let is_spaced = delimiter == ',' && line.contains(", ") && !line.contains('"');
+            let is_part = |name: &&str| name.contains(' ') && !is_plain_secret_name(name);
             if names.is_empty() || is_line_of_list || !names.iter().all(may_be_heading) {
                 return None;
             }
-            let of_headings = match names[..] {
-                [_, value] => is_in(VALUE_HEADINGS, &value.to_ascii_lowercase()).then(PairColumns::of_two),
-                _ => PairColumns::detect(names.iter().copied()),
-            };
             let columns = Columns::of(rules, names.into_iter().map(str::to_owned).collect());
+            let of_headings = match &columns.names[..] {
+                [_, value] => is_in(VALUE_HEADINGS, &value.to_ascii_lowercase()).then(PairColumns::of_two),
+                _ => columns.pairs.clone(),
+            };
+            if is_spaced && columns.hidden().any(|index| is_part(&columns.names[index].as_str())) {
+                return None;
+            }
             let has_value_heading = of_headings.is_some();
             let is_only_first_hidden = columns.names.len() == 2
-                && columns.verdicts[0].kind != SecretKind::Word
+                && columns.verdicts[0].kind != SecretKind::Doubtful
                 && columns.hidden().eq([0]);
             let pairs = of_headings.or_else(|| is_only_first_hidden.then(PairColumns::of_two));
             let hides = columns.hidden().next().is_some() || pairs.is_some();
@@ -139,7 +145,7 @@ impl<'a> Header<'a> {
     /// Returns true if all cells are different names without digits, and the hidden ones have no other words than those of
     /// secrets. A value hardly looks so.
     pub(super) fn is_certain(&self) -> bool {
-        let Columns { names, verdicts } = &self.columns;
+        let Columns { names, verdicts, .. } = &self.columns;
         let is_certain = |index: usize| verdicts[index].is_named || is_plain_secret_name(&names[index]);
         self.is_plain() && self.columns.hidden().next().is_some() && self.columns.hidden().all(is_certain)
     }
@@ -215,10 +221,10 @@ pub(super) fn is_column_name(name: &str) -> bool {
         && (matches!(name, "" | "#") || is_year(name) || name.contains(|c: char| c.is_alphabetic()))
 }
 
-/// Returns true for a part of a line of source code, with an open bracket.
+/// Returns true for a part of a line of source code or of settings, with an open bracket or a value.
 fn is_code(name: &str) -> bool {
     let has_open = |open: char, close: char| name.matches(open).count() != name.matches(close).count();
-    has_open('(', ')') || has_open('[', ']')
+    has_open('(', ')') || has_open('[', ']') || has_open('{', '}') || name.contains('=')
 }
 
 fn is_year(name: &str) -> bool {

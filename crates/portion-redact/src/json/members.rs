@@ -13,7 +13,7 @@ use super::super::short_password::may_be_password;
 use super::super::value::{Form, is_secret_value};
 use super::{
     JsonRedactor, KEY_PARTS, KeyFacts, MAX_READ_DEPTH, Member, NameMatch, Open, REDACTED_STRING, RESULT_KEY,
-    SecretKind, is_secret_json,
+    SENSITIVE_KEY, SecretKind, is_secret_json,
 };
 
 /// Maximum bytes of a quoted name.
@@ -126,18 +126,15 @@ impl JsonRedactor<'_, '_> {
     }
 
     /// Returns true if a member is hidden by its own name.
-    fn is_hidden(&self, member: &Member) -> bool {
-        let KeyFacts { verdict, is_short, .. } = member.facts;
+    fn is_hidden(&mut self, member: &Member) -> bool {
+        let KeyFacts { mut verdict, is_short, is_second, .. } = member.facts;
         let name = self.decode_key(member.key);
         let written = member.value.slice(self.text);
-        let around = || self.open.iter().rev().skip(1).find_map(|around| around.key);
-        let is_of_pages = || around().is_some_and(|key| is_of_pages(&self.decode_key(key)));
-        // `pin` is a postal code in an address of India.
-        let is_postal_code = || {
-            name == "pin"
-                && written.trim_matches('"').len() == 6
-                && around().is_some_and(|key| self.decode_key(key).to_lowercase().ends_with("address"))
-        };
+        let around = self.open.iter().rev().skip(1).find_map(|around| around.key);
+        if let (false, true, Some(key)) = (verdict.is_hidden(), is_second, around) {
+            verdict = self.match_joined(key, member.key);
+        }
+        let is_of_pages = || around.is_some_and(|key| is_of_pages(&self.decode_key(key)));
         if verdict.is_named
             || verdict.may_end_path && self.matches_path(&name, 1)
             || name == RESULT_KEY
@@ -152,23 +149,40 @@ impl JsonRedactor<'_, '_> {
         }
         verdict.is_secret
             && !(verdict.kind == SecretKind::Token && is_of_pages())
-            && !is_postal_code()
             && self.may_be_secret(member.value, &name, verdict.kind)
+    }
+
+    /// Matches a name together with the name around it, in both orders: `{"wifi":{"key":…}}`, `{"tokens":{"access":…}}`.
+    fn match_joined(&mut self, around: Span, key: Span) -> NameMatch {
+        let written = (around.slice(self.text), key.slice(self.text));
+        if let Some(known) = self.joined.get(&written) {
+            return *known;
+        }
+        let (around, name) = (self.decode_key(around), self.decode_key(key));
+        let own = self.rules.match_name(&around);
+        let names = [format!("{around}_{name}"), format!("{name}_{around}")];
+        let joined =
+            || names.iter().map(|name| self.rules.match_name(name)).find(|verdict| verdict.is_secret);
+        let verdict = if own.is_secret { own } else { joined().unwrap_or_default() };
+        self.joined.insert(written, verdict);
+        verdict
     }
 
     /// Returns true if a value can be a secret, given that its name suggests one. A boolean is none, and a container of
     /// records describes secrets, like a schema of passwords; the members in it have names of their own.
     pub(super) fn may_be_secret(&self, value: Span, name: &str, secret: SecretKind) -> bool {
         let written = value.slice(self.text);
-        let is_word = secret == SecretKind::Token && self.open.last().is_some_and(|open| open.has_linguistic);
-        let secret = if is_word { SecretKind::Word } else { secret };
+        let secret = secret.beside(self.open.last().map_or(0, |open| open.facts_inside));
+        let hides_containers = self.hides_containers && secret != SecretKind::Doubtful;
         match JsonKind::of_value(written) {
             JsonKind::Bool | JsonKind::Null => false,
-            JsonKind::Object => self.hides_containers,
+            JsonKind::Object => hides_containers,
             // A number under a plural is a count, too.
             JsonKind::Number => {
                 let is_count = name.ends_with(['s', 'S']) && !name.ends_with("ss");
-                !is_count && !written.contains('.') && is_secret_value(secret, name, written, Form::Data)
+                !is_count
+                    && !written.contains(['.', 'e', 'E'])
+                    && is_secret_value(secret, name, written, Form::Data)
             }
             JsonKind::String => {
                 is_secret_json(secret, name, written) && !self.is_text_of_people(&unescape(written), secret)
@@ -178,10 +192,11 @@ impl JsonRedactor<'_, '_> {
                 let inside = written.trim_start_matches(|c: char| c == '[' || c.is_ascii_whitespace());
                 let start = self.text[..value.end as usize - inside.len()].rfind('[').unwrap_or_default();
                 match inside.as_bytes().first() {
-                    Some(b'{') | None => self.hides_containers,
+                    Some(b'{') | None => hides_containers,
                     _ => items(self.text, Span::new(start, value.end as usize)).any(|item| {
                         let item = item.slice(self.text);
-                        !item.starts_with('"') || is_secret_json(secret, name, item)
+                        secret != SecretKind::Doubtful && !item.starts_with('"')
+                            || is_secret_json(secret, name, item)
                     }),
                 }
             }
@@ -190,12 +205,12 @@ impl JsonRedactor<'_, '_> {
 
     /// Returns true for a label among labels or in messages.
     fn is_text_of_people(&self, value: &str, secret: SecretKind) -> bool {
-        if secret == SecretKind::Instructions || !is_label(value) {
+        if secret == SecretKind::Instructions || value.contains(|c: char| c.is_ascii_digit()) {
             return false;
         }
         let is_message_key = |key: Span| is_in(MESSAGE_KEYS, &self.decode_key(key).to_lowercase());
         let is_in_messages = self.open.iter().rev().skip(1).filter_map(|open| open.key).any(is_message_key);
-        is_in_messages || *self.is_catalogue.get_or_init(|| are_labels(strings(self.text)))
+        is_in_messages || is_label(value) && *self.is_catalogue.get_or_init(|| are_labels(strings(self.text)))
     }
 
     /// Redacts a key that contains a secret, such as `"password=…"`.
@@ -217,6 +232,13 @@ impl JsonRedactor<'_, '_> {
         }
         if !kept.iter().any(|member| member.facts.role.is_some_and(PairRole::is_value)) {
             return None;
+        }
+        let is_sensitive = |member: &Member| {
+            member.value.slice(self.text) == "true" && self.decode_key(member.key) == SENSITIVE_KEY
+        };
+        if self.rules.hides_secrets && kept.iter().any(is_sensitive) {
+            let verdict = NameMatch { is_secret: true, ..NameMatch::default() };
+            return Some(PairName { name: SENSITIVE_KEY.to_owned(), role: PairRole::Name, verdict });
         }
         let mut names = kept.iter().filter(|member| self.kind_of(member.value) == JsonKind::String);
         names.find_map(|member| self.match_pair_name(member.facts.role?, member.value, 1))

@@ -1,13 +1,16 @@
 //! Redacts tables whose names stand once: `{"columns":[…],"rows":[[…]]}`, and rows below a row of names. A cell cannot be
 //! removed, so a cell that is not a string becomes `null`.
 
-use portion_json::containers::{column_names, items};
-use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::containers::{column_names, items, members};
+use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
 use super::super::columns::Columns;
-use super::super::pair::PairColumns;
+use super::super::value::is_name;
 use super::{JsonRedactor, MAX_READ_DEPTH, Member, REDACTED_STRING};
+
+/// Maximum lists of columns that are remembered.
+const MAX_LISTS: usize = 64;
 
 impl JsonRedactor<'_, '_> {
     /// Redacts the cells of the table whose columns and rows are members of the innermost object.
@@ -50,18 +53,51 @@ impl JsonRedactor<'_, '_> {
         for (name, verdict) in columns.names.iter().zip(&mut columns.verdicts) {
             verdict.is_named |= verdict.may_end_path && self.matches_path(name, skipped);
         }
-        let pairs = PairColumns::detect(columns.names.iter().map(String::as_str));
-        if pairs.is_none() && columns.hidden().next().is_none() {
+        if columns.pairs.is_none() && columns.hidden().next().is_none() {
             return;
         }
         for row in items(self.text, rows).skip(first) {
-            self.redact_row(&columns, pairs.as_ref(), row, skipped);
+            self.redact_row(&columns, row, skipped);
         }
     }
 
-    fn redact_row(&mut self, columns: &Columns, pairs: Option<&PairColumns>, row: Span, skipped: usize) {
+    /// Records a list of columns, the array that ends here. In the second walk, redacts the row whose columns stand elsewhere, if
+    /// the array is one: an array of cells, or of objects with one in each, in an array of rows.
+    pub(super) fn redact_row_apart(&mut self, array: Span) {
+        let around = |skipped: usize| self.open.iter().rev().nth(skipped).copied().unwrap_or_default();
+        if !self.is_second_walk {
+            let is_list = !around(1).is_array && around(1).facts.is_columns && self.columns.len() < MAX_LISTS;
+            let names = if is_list { column_names(array.slice(self.text)) } else { None };
+            let columns = names.map(|names| Columns::of(self.rules, names));
+            self.columns.extend(columns.filter(|columns| columns.hidden().next().is_some()));
+            return;
+        }
+        let is_row = around(1).is_array && around(2).facts.is_rows
+            || !around(1).is_array && around(2).is_array && around(3).facts.is_rows;
+        if !is_row {
+            return;
+        }
+        let cells: Vec<Span> = items(self.text, array).collect();
+        let columns = self.columns.iter().find(|columns| columns.names.len() == cells.len()).cloned();
+        let Some(columns) = columns else { return };
+        for index in columns.hidden() {
+            let (name, kind) = (&columns.names[index], columns.verdicts[index].kind);
+            let inside = members(self.text, cells[index]).map(|member| member.value);
+            for value in inside.chain([cells[index]]).collect::<Vec<_>>() {
+                let is_string = self.kind_of(value) == JsonKind::String;
+                let is_heading = || is_string && is_name(name, &unescape(value.slice(self.text)));
+                let is_scalar = is_string || self.kind_of(value) == JsonKind::Number;
+                if is_scalar && self.may_be_secret(value, name, kind) && !is_heading() {
+                    let path = self.path_of(&[name], 3);
+                    self.hide(value, if is_string { REDACTED_STRING } else { "null" }, vec![path]);
+                }
+            }
+        }
+    }
+
+    fn redact_row(&mut self, columns: &Columns, row: Span, skipped: usize) {
         let cells: Vec<Span> = items(self.text, row).collect();
-        let pair = pairs.and_then(|pairs| {
+        let pair = columns.pairs.as_ref().and_then(|pairs| {
             let name = cells.get(pairs.name).filter(|cell| self.kind_of(**cell) == JsonKind::String)?;
             Some((pairs, self.match_pair_name(pairs.name_role, *name, skipped)?))
         });

@@ -230,6 +230,7 @@ proptest! {
             ("pypi-AgEIcHlwaS5vcmc", 40), ("hf_", 34), ("AGE-SECRET-KEY-1", 58), ("https://hooks.slack.com/services/T0/B0/", 24),
             ("Bearer ", 24), ("SG.", 66), ("dapi", 32), ("glrt-", 20), ("sq0atp-", 22), ("pat-na1-", 36), ("ATBB", 32),
             ("sntrys_", 80), ("tskey-auth-", 40), ("r8_", 37), ("pplx-", 48), ("sqp_", 40), ("CCIPAT_", 60),
+            ("hvb.", 60), ("pscale_tkn_", 43), ("AKCp", 69), ("EAAC", 75), ("xsmtpsib-", 64),
         ][..]),
         seed in "[A-Z0-9]{80}",
         around in select(&["V", "see V.", "{\"a\":[\"V\"]}", "x V y\n", "a,b\nV,1\n"][..]),
@@ -258,6 +259,8 @@ fn tokens_without_a_beginning_are_hidden_by_their_shape() {
         format!("1234567890:AA{}", mixed(33)),
         format!("MTk4{}.{}.{}", mixed(22), mixed(6), mixed(27)),
         format!("pat{}.{hex}", mixed(14)),
+        format!("{}.atlasv1.{}", mixed(14), mixed(67)),
+        format!("key-{}", &hex[..32]),
         format!("hf_{}", "aKxdQymfTzaZurWx".repeat(3).split_at(34).0),
     ] {
         check(&format!("the bot uses {token} now"), &token);
@@ -269,6 +272,13 @@ fn tokens_without_a_beginning_are_hidden_by_their_shape() {
     let key = serde_json::json!({ "kty": "RSA", "kid": "k1", "n": mixed(60), "e": "AQAB", "d": mixed(43) });
     let shown = shown(&key.to_string());
     assert!(shown.contains(&mixed(60)) && shown.contains("\"d\":\"[redacted]\""), "{shown}");
+}
+
+/// Reading on from each of them would take minutes.
+#[test]
+fn a_run_of_quotes_is_read_once() {
+    let quotes = "\"".repeat(200_000);
+    check(&format!("x{quotes}y\"\npassword: hunter2x9\n"), "hunter2x9");
 }
 
 #[test]
@@ -321,6 +331,8 @@ fn files_of_secrets() {
         "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:-hunter2x9}\n",
         "Authorization: Digest username=\"ann\", realm=\"r\", nonce=\"n\", uri=\"/\", response=\"0123456789abcdef0123456789abcdef\"",
         "password <- \"hunter2x9\"\n",
+        "id,config\r\n1,\"{\"\"host\"\": \"\"db\"\", \"\"password\"\": \"\"hunter2x9\"\"}\"\r\n",
+        "id;note\n1;\"password = \"\"hunter2x9\"\"\"\n",
         "Password ........: hunter2x9\n",
     ] {
         let shown = shown(text);
@@ -332,6 +344,53 @@ fn files_of_secrets() {
             "ter#2x9",
             "0123456789abcdef",
         ] {
+            assert!(!shown.contains(secret), "{text}\n=>> {shown}");
+        }
+    }
+}
+
+/// Values whose names stand elsewhere, are written in parts, or stand in a statement.
+#[test]
+fn secrets_apart_from_their_names() {
+    for text in [
+        // Rows whose columns are named elsewhere, and typed values.
+        r#"{"schema":{"fields":[{"name":"user"},{"name":"password"}]},"rows":[{"f":[{"v":"bob"},{"v":"kX9dlPq2mZ17"}]}]}"#,
+        r#"{"manifest":{"schema":{"columns":[{"name":"user"},{"name":"password"}]}},"result":{"data_array":[["bob","kX9dlPq2mZ17"]]}}"#,
+        r#"{"ResultSet":{"Rows":[{"Data":[{"VarCharValue":"user"},{"VarCharValue":"password"}]},{"Data":[{"VarCharValue":"bob"},{"VarCharValue":"kX9dlPq2mZ17"}]}],"ResultSetMetadata":{"ColumnInfo":[{"Name":"user"},{"Name":"password"}]}}}"#,
+        r#"{"Tables":[{"Columns":[{"ColumnName":"user"},{"ColumnName":"password"}],"Rows":[["bob","kX9dlPq2mZ17"]]}]}"#,
+        r#"{"records":[[{"stringValue":"bob"},{"stringValue":"kX9dlPq2mZ17"}]],"columnMetadata":[{"name":"user"},{"name":"password"}]}"#,
+        r#"{"cols":[{"name":"user"},{"name":"password"}],"rows":[[{"type":"text","value":"bob"},{"type":"text","value":"kX9dlPq2mZ17"}]]}"#,
+        r#"{"Items":[{"user":{"S":"bob"},"password":{"S":"kX9dlPq2mZ17"}}]}"#,
+        "INSERT INTO settings (name, value) VALUES ('smtp_password', 'kX9dlPq2mZ17'), ('host', 'db');\n",
+        "NAME          VALUE\nDB_PASSWORD   kX9dlPq2mZ17\nHOST          db.example.com\n",
+        // Names in two parts, and marks of a secret.
+        r#"{"wifi":{"name":"Lake","key":"kX9dlPq2mZ17"}}"#,
+        r#"{"api_keys":[{"name":"ci","key":"kX9dlPq2mZ17"}]}"#,
+        r#"{"tokens":{"access":"kX9dlPq2mZ17"},"n":1}"#,
+        r#"{"Parameters":[{"Name":"/prod/db/main","Type":"SecureString","Value":"kX9dlPq2mZ17"}]}"#,
+        r#"{"conn":{"sensitive":true,"type":"string","value":"kX9dlPq2mZ17"}}"#,
+        r#"{"secret_id":"kX9dlPq2mZ17","write_key":"kX9dlPq2mZ17","tokens":["kX9dlPq2mZ17"],"answers":[{"question":"Wi-Fi password","answer":"kX9dlPq2mZ17"}]}"#,
+        // Fallbacks, defaults, and the names of hashes.
+        "const apiKey = process.env.API_KEY || \"kX9dlPq2mZ17\";\n",
+        "SECRET_KEY = os.environ.get(\n    \"SECRET_KEY\",\n    \"kX9dlPq2mZ17\",\n)\n",
+        "password: str = Field(default=\"kX9dlPq2mZ17\")\n",
+        "spring:\n  datasource:\n    password: ${DB_PASS:kX9dlPq2mZ17}\n",
+        "spring.security.user.password={noop}kX9dlPq2mZ17\n",
+        "userPassword: {SSHA}kX9dlPq2mZ17\n",
+        // Setters and directives.
+        "ds.setPassword(\"kX9dlPq2mZ17\");\n",
+        "os.Setenv(\"API_KEY\", \"kX9dlPq2mZ17\")\nSystem.setProperty(\"x.keyStorePassword\", \"kX9dlPq2mZ17\");\n",
+        "SetEnv DB_PASSWORD \"kX9dlPq2mZ17\"\nproxy_set_header Authorization \"Basic kX9dlPq2mZ17\";\nset $api_key \"kX9dlPq2mZ17\";\n",
+        "aws configure set aws_secret_access_key kX9dlPq2mZ17\n",
+        "TOKEN ?= kX9dlPq2mZ17\nset(API_KEY \"kX9dlPq2mZ17\")\n{:user \"bob\" :password \"kX9dlPq2mZ17\"}\n",
+        "Authorization: ApiKey kX9dlPq2mZ17\n",
+        "curl -ubob:kX9dlPq2mZ17 https://a.example\nopenssl rsa -passin pass:kX9dlPq2mZ17\nWIFI:T:WPA;S:Lake;P:kX9dlPq2mZ17;;\n",
+        "pw: kX9dlPq2mZ17\nFTP_PASS=ftp!pass\nLogin code: 556677\n",
+        "bob:$apr1$lzkO7rRu$kX9dlPq2mZ17kX9dlPq2mZ17\n-----BEGIN OpenVPN Static key V1-----\nkX9dlPq2mZ17\n-----END OpenVPN Static key V1-----\n",
+        "see pcsk_3Y8jRetukX9dlPq2mZ17kX9dlPq2mZ17kX9dlPq2mZ17kX9dlPq2mZ17 and https://hooks.zapier.com/hooks/catch/kX9dlPq2mZ17/\n",
+    ] {
+        let shown = shown(text);
+        for secret in ["kX9dlPq2mZ17", "ftp!pass", "556677"] {
             assert!(!shown.contains(secret), "{text}\n=>> {shown}");
         }
     }
