@@ -61,6 +61,8 @@ pub(crate) enum Redaction {
 pub(crate) const RECORD_TYPE: &str = "JSON RECORD BLOB";
 pub(crate) const JSON_TYPE: &str = "JSON BLOB";
 pub(crate) const ROUNDED_TYPE: &str = "HUGE REAL";
+/// Of a column of booleans, with the affinity NUMERIC.
+pub(crate) const BOOLEAN_TYPE: &str = "BOOLEAN";
 pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 
 /// Beginning of the declared type of a column of which some values are redacted.
@@ -242,6 +244,7 @@ impl ColumnDef {
                 if self.has_affinity() { "NUMERIC" } else { "BLOB" }.into()
             }
             kinds if is_numeric && kinds.intersects(ValueKinds::ROUNDED) => ROUNDED_TYPE.into(),
+            _ if self.is_boolean() => BOOLEAN_TYPE.into(),
             _ if is_numeric => "NUMERIC".into(),
             kinds if kinds.intersects(ValueKinds::TEXT) => "TEXT".into(),
             _ => "BLOB".into(),

@@ -1,10 +1,7 @@
 //! Errors of queries, with advice for the next attempt.
 
-use std::fmt::Write as _;
-
 use portion_core::error_code::ErrorCode;
 use portion_core::path::UnresolvedPath;
-use portion_text::display::counted;
 use thiserror::Error;
 
 /// The error of a query.
@@ -21,8 +18,8 @@ pub enum QueryError {
         nearest: Option<String>,
         /// Text to write instead, if that is known.
         hint: Option<String>,
-        /// Existing tables, the main one first.
-        tables: Vec<TableColumns>,
+        /// Existing tables with their columns, those that are meant first. Empty if they do not matter.
+        tables: String,
     },
     /// The statement computes with redacted values.
     #[error(
@@ -62,20 +59,9 @@ impl From<UnresolvedPath> for QueryError {
                 "there is: {}",
                 path.available_steps.iter().take(20).cloned().collect::<Vec<_>>().join(", ")
             )),
-            tables: Vec::new(),
+            tables: String::new(),
         }
     }
-}
-
-/// A table and its columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableColumns {
-    /// Name of the table.
-    pub name: String,
-    /// Names of the columns, the most informative first.
-    pub columns: Vec<String>,
-    /// Number of fields beyond the column limit, which are reached only through `item`.
-    pub unlisted_field_count: usize,
 }
 
 fn at(token: Option<&str>) -> String {
@@ -85,9 +71,6 @@ fn at(token: Option<&str>) -> String {
 fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
 }
-
-/// Maximum characters of the tables in an advice.
-const MAX_ADVICE_CHARS: usize = 900;
 
 impl QueryError {
     /// Returns the code for programs.
@@ -114,51 +97,12 @@ impl QueryError {
             }
             Self::LeftOut { .. } => "omit it; the operator configures redaction".into(),
             Self::Invalid { tables, hint, .. } => {
-                if tables.is_empty() {
-                    return hint.clone().unwrap_or_else(|| "correct the statement".into());
-                }
-                let mut text = hint.as_ref().map(|hint| format!("{hint}; ")).unwrap_or_default();
-                text.push_str("use one SELECT over these tables (SQLite): ");
-                let share = MAX_ADVICE_CHARS / tables.len().clamp(1, 4);
-                for (i, table) in tables.iter().enumerate() {
-                    if text.len() > MAX_ADVICE_CHARS + 100 {
-                        let _ = write!(text, " and {} more", tables.len() - i);
-                        break;
-                    }
-                    let separator = if i == 0 { "" } else { "; " };
-                    let _ = write!(
-                        text,
-                        "{separator}{}({})",
-                        quote_identifier(&table.name),
-                        column_list(table, share)
-                    );
-                }
-                text
+                let tables = (!tables.is_empty()).then(|| format!("there is: {tables}"));
+                let advice: Vec<&str> = [hint.as_deref(), tables.as_deref()].into_iter().flatten().collect();
+                if advice.is_empty() { "correct the statement".into() } else { advice.join("; ") }
             }
         }
     }
-}
-
-fn column_list(table: &TableColumns, max: usize) -> String {
-    let mut text = String::new();
-    for (i, name) in table.columns.iter().enumerate() {
-        if i > 0 {
-            text.push_str(", ");
-        }
-        if text.len() + name.len() > max {
-            let _ = write!(text, "… {} more: SELECT name FROM fields", table.columns.len() - i);
-            break;
-        }
-        text.push_str(&quote_identifier(name));
-    }
-    if table.unlisted_field_count > 0 {
-        let _ = write!(
-            text,
-            "; {} only through item ->> '$.name'",
-            counted(table.unlisted_field_count, "more field")
-        );
-    }
-    text
 }
 
 /// Quotes a name for SQL if it needs quotes.

@@ -69,9 +69,8 @@ mod typed_column;
 mod usage;
 mod vtab;
 
-pub use error::{QueryError, TableColumns};
+pub use error::QueryError;
 pub use limits::QueryLimits;
-pub use outline::outline_tables;
 pub use query_result::{EmptyReason, QueryResult};
 pub use row_selection::select_rows;
 pub use sql_query::{JoinedResult, SqlQuery};
@@ -128,7 +127,7 @@ pub fn query_joined(
             token: None,
             nearest: None,
             hint: Some("choose another name, such as b, and read b.items".to_owned()),
-            tables: Vec::new(),
+            tables: String::new(),
         });
     }
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };

@@ -1,23 +1,20 @@
-//! Outlines the tables of a result for a caller who named a column or a table that does not exist.
+//! Outlines the tables of a result for a caller whose statement is rejected.
 
 use std::fmt::Write as _;
 
-use portion_core::snapshot::Snapshot;
-use portion_core::view::View;
 use portion_json::containers::{items, members};
 use portion_json::scan::unescape;
 use portion_json::span::Span;
 use portion_text::display::counted;
 use portion_text::names::closest_name;
 
+use crate::catalogue::Catalogue;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
-use crate::error::{QueryError, quote_identifier, written_name};
+use crate::error::{quote_identifier, written_name};
 use crate::limits::{QueryDeadline, QueryLimits};
-use crate::sql_query::JoinedResult;
 use crate::table::{OpenTable, VirtualTable};
 use crate::table_rows::HINT_ROWS;
-use crate::{catalogue, dialect};
 
 /// Largest number of bytes of an outline: about 200 tokens.
 const MAX_BYTES: usize = 640;
@@ -26,14 +23,6 @@ const MAX_NESTED_LISTS: usize = 3;
 /// Largest number of tables that are named.
 const MAX_TABLES: usize = 8;
 
-impl QueryError {
-    /// Returns the column or table that a statement names and that does not exist.
-    pub fn missing_name(&self) -> Option<&str> {
-        let Self::Invalid { message, .. } = self else { return None };
-        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin))
-    }
-}
-
 /// Returns the name that does not exist, according to a message of SQLite with a beginning.
 pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str> {
     let name = message.strip_prefix(begin)?;
@@ -41,37 +30,39 @@ pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str>
     Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
-/// Returns the tables of a result with their columns, the nearest to the missing name of an error first, and their types, unless
-/// they are texts: `items(state, id integer, 12 more columns); leaves(path, key, value, type)`. Returns `None` if no name is
-/// missing.
-pub fn outline_tables(
-    snapshot: &Snapshot,
-    view: &View,
-    joined: &[JoinedResult<'_>],
+/// Returns the name at which a message of SQLite finds fault: one that does not exist, or a keyword; empty if there is none.
+fn faulty_name(message: &str) -> &str {
+    let missing =
+        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin));
+    let keyword = || message.strip_prefix("near \"")?.split('"').next();
+    missing.or_else(keyword).unwrap_or_default()
+}
+
+/// Returns the tables of a result with their columns and their types, unless they are texts, the nearest to the faulty name of a
+/// message first: `items(state, id integer, 12 more columns); leaves(path, key, value, type)`. `nearest`: the table or column
+/// that is suggested instead.
+pub(crate) fn outline_tables(
+    catalogue: &Catalogue,
     sql: &str,
-    error: &QueryError,
-) -> Option<String> {
-    let (QueryError::Invalid { nearest, .. }, Some(missing)) = (error, error.missing_name()) else {
-        return None;
-    };
-    let names: Vec<&str> = joined.iter().map(|other| other.name).collect();
-    let paths = dialect::name_tables(sql, &names).paths;
-    let catalogue = catalogue::build(snapshot, view, &paths, joined).ok()?;
+    message: &str,
+    nearest: Option<&str>,
+) -> String {
     let deadline = QueryDeadline::new(&QueryLimits::default());
     // The last table lists the columns of the others.
-    let tables = catalogue.tables.split_last()?.1;
-    let missing = missing.rsplit('.').next().unwrap_or(missing).to_lowercase();
+    let Some((_, tables)) = catalogue.tables.split_last() else { return String::new() };
+    let faulty = faulty_name(message);
+    let faulty = faulty.rsplit('.').next().unwrap_or(faulty).to_lowercase();
     let words: Vec<&str> = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let is_meant = |table: &VirtualTable| {
         words.iter().any(|word| word.eq_ignore_ascii_case(&table.name))
-            || nearest.as_ref() == Some(&quote_identifier(&table.name))
+            || nearest == Some(quote_identifier(&table.name).as_str())
     };
     let shown = tables.len().min(MAX_TABLES);
     let mut by_need: Vec<&VirtualTable> = tables.iter().map(AsRef::as_ref).collect();
     by_need.sort_by_key(|table| !is_meant(table));
     let mut outlined: Vec<((bool, usize), String)> = Vec::new();
     for table in by_need.into_iter().take(shown) {
-        let (distance, text) = outline_table(table, (&missing, &words), &deadline, MAX_BYTES / shown.min(2));
+        let (distance, text) = outline_table(table, (&faulty, &words), &deadline, MAX_BYTES / shown.min(2));
         outlined.push(((!is_meant(table), distance), text));
     }
     outlined.sort_by_key(|(order, _)| *order);
@@ -79,7 +70,7 @@ pub fn outline_tables(
     for (at, (_, table)) in outlined.iter().enumerate() {
         if !text.is_empty() && text.len() + table.len() > MAX_BYTES {
             let _ = write!(text, "; {} more", tables.len() - at);
-            return Some(text);
+            return text;
         }
         let separator = if at == 0 { "" } else { "; " };
         let _ = write!(text, "{separator}{table}");
@@ -88,13 +79,14 @@ pub fn outline_tables(
         let _ = write!(text, "; {} more: SHOW TABLES", tables.len() - shown);
     }
     let main = tables.first().and_then(|table| table.open(&deadline));
+    let is_table = |list: &str| tables.iter().any(|table| table.name.strip_prefix("*/") == Some(list));
     for (list, members) in main.into_iter().flat_map(|main| nested_lists(&main)) {
-        let outlined = format!("; items('*/{list}')({})", members.join(", "));
-        if text.len() + outlined.len() <= MAX_BYTES {
+        let outlined = format!("; items('*/{list}')({}, and the keys above)", members.join(", "));
+        if text.len() + outlined.len() <= MAX_BYTES && !is_table(&list) {
             text.push_str(&outlined);
         }
     }
-    (!text.is_empty()).then_some(text)
+    text
 }
 
 /// Returns the names of the lists of objects in the records of a table, the outer ones first, with the names of the members of
@@ -133,12 +125,12 @@ fn add_lists(json: &str, list: Span, (name, depth): (&str, usize), lists: &mut V
 /// statement, in which other names may be missing, too.
 fn outline_table(
     table: &VirtualTable,
-    (missing, words): (&str, &[&str]),
+    (faulty, words): (&str, &[&str]),
     deadline: &QueryDeadline,
     max: usize,
 ) -> (usize, String) {
     let name = &table.name;
-    let mut text = quote_identifier(name);
+    let mut text = if name.contains('/') { format!("items('{name}')") } else { quote_identifier(name) };
     let Some(table) = table.open(deadline) else { return (usize::MAX, text) };
     if table.len() == 0 {
         return (0, format!("{text}, which is empty"));
@@ -149,16 +141,16 @@ fn outline_table(
     };
     let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
     let mut columns: Vec<&ColumnDef> = table.columns().iter().filter(is_listed).collect();
-    let nearest = closest_name(missing, columns.iter().map(|column| column.name.as_str()));
+    let nearest = closest_name(faulty, columns.iter().map(|column| column.name.as_str()));
     let distance = |column: &ColumnDef| {
-        if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, missing) }
+        if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, faulty) }
     };
     let is_named = |column: &ColumnDef| words.iter().any(|word| is_within(&column.name, word));
     columns.sort_by_cached_key(|column| (distance(column), !is_named(column), rank(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
         if at > 0 && text.len() > max {
-            let _ = write!(text, ", {}", counted(columns.len() - at, "more column"));
+            let _ = write!(text, ", {}: SELECT name FROM fields", counted(columns.len() - at, "more column"));
             break;
         }
         let separator = if at == 0 { "" } else { ", " };
@@ -171,6 +163,9 @@ fn outline_table(
             let _ = write!(text, " {kinds}");
         }
     }
+    if let unlisted @ 1.. = table.rows().unlisted_field_count() {
+        let _ = write!(text, ", {} in item ->> '$.name'", counted(unlisted, "more field"));
+    }
     text.push(')');
     (columns.first().map_or(usize::MAX, |column| distance(column)), text)
 }
@@ -182,15 +177,15 @@ fn is_within(column: &str, word: &str) -> bool {
     word.len() > 2 && last.len() > 2 && (last.contains(&word) || word.contains(&last))
 }
 
-/// Returns how far a column is from a missing name, in steps: the same, a part of it, a word in common, or none.
-fn distance(column: &str, missing: &str) -> usize {
+/// Returns how far a column is from a faulty name, in steps: the same, a part of it, a word in common, or none.
+fn distance(column: &str, faulty: &str) -> usize {
     let column = column.to_lowercase();
     let has_word = |word: &str| word.len() > 2 && column.contains(word);
-    if column.rsplit('.').next() == Some(missing) {
+    if column.rsplit('.').next() == Some(faulty) {
         0
-    } else if has_word(missing) || column.len() > 2 && missing.contains(&column) {
+    } else if has_word(faulty) || column.len() > 2 && faulty.contains(&column) {
         1
-    } else if missing.split(|c: char| !c.is_alphanumeric()).any(has_word) {
+    } else if faulty.split(|c: char| !c.is_alphanumeric()).any(has_word) {
         2
     } else {
         3

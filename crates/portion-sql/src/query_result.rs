@@ -11,7 +11,9 @@ use rusqlite::{Row, Statement};
 
 use crate::catalogue::Catalogue;
 use crate::cell::Cell;
-use crate::column::{JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE, WRITTEN_TYPE_PREFIX};
+use crate::column::{
+    BOOLEAN_TYPE, JSON_TYPE, NAMED_TYPE_PREFIX, RECORD_TYPE, ROUNDED_TYPE, WRITTEN_TYPE_PREFIX,
+};
 use crate::dialect::select_columns;
 use crate::error::QueryError;
 use crate::limits::{QueryDeadline, QueryLimits};
@@ -43,6 +45,8 @@ pub struct QueryResult {
     pub redacted_fields: Vec<String>,
     /// Columns with numbers in texts that the statement compares, adds up or sorts, and what to write.
     pub type_hints: Vec<String>,
+    /// True if the statement selects all columns, or the whole record: `SELECT *`, `SELECT item`.
+    pub selects_all_columns: bool,
     /// Columns of `SELECT *` that are NULL in all rows, and were left out.
     pub null_columns: Vec<String>,
 }
@@ -102,6 +106,8 @@ enum DeclaredType {
     Rounded,
     /// Numbers that are written as texts in a table and a column of it.
     Written((usize, usize)),
+    /// 1 and 0 are `true` and `false`.
+    Boolean,
     /// Text is never embedded.
     Scalar,
     /// Text that is a JSON object or array is embedded: `json_group_array(…)`.
@@ -125,6 +131,9 @@ impl<'c> ResultWriter<'c> {
         } else {
             Vec::new()
         };
+        let is_union = given_sql
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| word.eq_ignore_ascii_case("union"));
         let mut names = UniqueNames::default();
         let mut bare = false;
         let columns = statement.columns().enumerate().map(|(at, column)| {
@@ -135,6 +144,8 @@ impl<'c> ResultWriter<'c> {
                 Some(RECORD_TYPE) => DeclaredType::Record,
                 Some(JSON_TYPE) => DeclaredType::Json,
                 Some(ROUNDED_TYPE) => DeclaredType::Rounded,
+                // Of a compound, SQLite declares the types of the first SELECT.
+                Some(BOOLEAN_TYPE) if !is_union => DeclaredType::Boolean,
                 Some(kind) if kind.starts_with(WRITTEN_TYPE_PREFIX) => {
                     written_column(kind).map_or(DeclaredType::Scalar, DeclaredType::Written)
                 }
@@ -267,6 +278,7 @@ impl<'c> ResultWriter<'c> {
             missing: None,
             redacted_fields: Vec::new(),
             type_hints: Vec::new(),
+            selects_all_columns: self.is_bare_record,
             null_columns: Vec::new(),
         }
     }
@@ -290,6 +302,9 @@ const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
     match value {
         ValueRef::Null => out.push_str("null"),
+        ValueRef::Integer(n @ (0 | 1)) if declared == DeclaredType::Boolean => {
+            out.push_str(if n == 0 { "false" } else { "true" });
+        }
         ValueRef::Integer(n) => out.push_str(&n.to_string()),
         ValueRef::Real(n) => match serde_json::Number::from_f64(n) {
             Some(shortest) => out.push_str(&shortest.to_string()),
@@ -302,7 +317,7 @@ fn write_value(value: ValueRef<'_>, declared: DeclaredType, out: &mut String) {
                 DeclaredType::Json | DeclaredType::Expression | DeclaredType::Written(_) => {
                     text.trim_start().starts_with(['{', '[']) && is_json(&text)
                 }
-                DeclaredType::Rounded | DeclaredType::Scalar => false,
+                DeclaredType::Rounded | DeclaredType::Boolean | DeclaredType::Scalar => false,
             };
             if embedded {
                 out.push_str(text.trim());
@@ -327,7 +342,9 @@ pub(crate) fn without_columns(error: QueryError) -> Result<QueryResult, QueryErr
 
 /// Removes the columns that are NULL in all rows of the answer to a statement that selects all columns, and lists them.
 pub(crate) fn leave_out(result: QueryResult, sql: &str) -> QueryResult {
-    if result.row_count == 0 || !selects_all_columns(sql) {
+    let is_star = selects_all_columns(sql);
+    let result = QueryResult { selects_all_columns: is_star || result.selects_all_columns, ..result };
+    if result.row_count == 0 || !is_star {
         return result;
     }
     let json = result.json.as_str();

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use portion_core::snapshot::{IndexedText, Layout, List, Slice, Structure};
+use portion_core::snapshot::{IndexedText, Layout, List, Slice, Structure, joined_records, main_lists};
 use portion_json::containers::{Member, members};
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
+
+use super::last_step;
 
 /// Maximum number of tables.
 pub(super) const MAX_TABLES: usize = 100;
@@ -123,6 +125,28 @@ pub(super) fn maps_of_objects(text: &Slice, span: Span) -> Vec<ArrayLocation> {
         }
     }
     found
+}
+
+/// Returns the name and the records of the main list of an object that is a map, or several lists at places that are alike, none
+/// of them in another list. `arrays`: the arrays of records in the object.
+pub(super) fn joined_main(
+    text: &str,
+    span: Span,
+    arrays: &[ArrayLocation],
+) -> Option<(Option<String>, String)> {
+    let lists = main_lists(text, span).into_iter().next()?;
+    let (outer, _) = lists.pattern.split_once("/*").unwrap_or((&lists.pattern, ""));
+    // An object of lists or records is one record.
+    if outer.is_empty() {
+        return None;
+    }
+    let path = outer.trim_start_matches('/').replace('/', ".");
+    let is_listed = arrays.iter().any(|array| array.path == path || array.map_list.is_some());
+    if lists.byte_count * 2 <= span.len() || is_listed {
+        return None;
+    }
+    let records = joined_records(text, span, &lists.pattern)?;
+    Some((last_step(&lists.pattern).filter(|name| name != "*"), records))
 }
 
 /// Returns true if the object at the reader has at least two members, all of them objects.

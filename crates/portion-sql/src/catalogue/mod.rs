@@ -9,8 +9,9 @@ use std::sync::Arc;
 use portion_core::missing_codes::MissingCodes;
 use portion_core::path::{ResolvedPath, UnresolvedPath, resolve_path};
 use portion_core::snapshot::{
-    ColumnArrays, IndexedText, Layout, NamedTable, ObjectIndex, Slice, Snapshot, Structure, header_row,
-    joined_records, joined_rows, list_blocks, main_table, named_tables, record_blocks, text_in_member,
+    ColumnArrays, IndexedText, Layout, ObjectIndex, Slice, Snapshot, Structure, header_row, holds_records,
+    joined_records, joined_rows, list_blocks, main_table, named_tables, record_blocks, tables_alike,
+    text_in_member,
 };
 use portion_core::view::View;
 use portion_json::path::{escape_step, unescape_step};
@@ -22,8 +23,8 @@ use portion_text::names::UniqueNames;
 use portion_text::{delimited, diff};
 
 use arrays::{
-    ArrayLocation, MAX_DEPTH, MAX_TABLES, collect_arrays, empty_list, is_object_of_objects, maps_of_objects,
-    sibling_arrays,
+    ArrayLocation, MAX_DEPTH, MAX_TABLES, collect_arrays, empty_list, is_object_of_objects, joined_main,
+    maps_of_objects, sibling_arrays,
 };
 
 use crate::dialect::PathTable;
@@ -266,8 +267,10 @@ impl CatalogueBuilder {
                 Structure::List(list) if has_lists => Some(list),
                 _ => None,
             };
-            if list.is_some() || subject.is_json() && has_blocks {
-                self.leaf_documents.push(LeafDocument::new(&path, &subject.text, list));
+            let is_full = self.tables().len() >= MAX_TABLES;
+            if list.is_some() || is_full || subject.is_json() && has_blocks {
+                let document = || LeafDocument::new(&path, &subject.text, list);
+                self.leaf_documents.extend(subject.is_json().then(document));
                 continue;
             }
             let first = self.tables().len();
@@ -344,14 +347,14 @@ impl CatalogueBuilder {
             self.catalogue.aliases.push((name, table));
             return Ok(());
         }
-        // The records of a list are those of `*` below it.
-        let list = path.strip_suffix("/*").unwrap_or(path);
-        let joined = [path, list].into_iter().find_map(|path| joined_records(&main.text, main.span(), path));
-        if let Some(joined) = joined.filter(|_| path.contains('*')) {
-            let span = Span::new(0, joined.len());
-            let source = ValueSource { text: Slice::new(joined), span, kind: RowKind::Array };
-            self.add_table(path, source);
-            return Ok(());
+        if path.contains('*') {
+            // The records of a list are those of `*` below it.
+            let list = path.strip_suffix("/*").filter(|list| list.contains('*')).unwrap_or(path);
+            let joined = |path| joined_records(&main.text, main.span(), path);
+            if let Some(joined) = joined(path).or_else(|| joined(list)) {
+                self.add_table(path, ValueSource::joined(joined));
+                return Ok(());
+            }
         }
         let plain = path.trim_start_matches(['$', '.']);
         // A path that the main subject lacks may be one of another subject.
@@ -373,6 +376,12 @@ impl CatalogueBuilder {
         let kind = match value.as_bytes().first() {
             Some(b'[') => RowKind::Array,
             Some(b'{') if is_object_of_objects(reader()) => RowKind::Map,
+            Some(b'{') if holds_records(&text, span) => {
+                if let Some(joined) = joined_records(&text, span, "") {
+                    self.add_table(path, ValueSource::joined(joined));
+                }
+                return Ok(());
+            }
             Some(b'{') => RowKind::Object,
             _ => return Ok(()),
         };
@@ -457,17 +466,16 @@ impl CatalogueBuilder {
         if let Some(table) = main_table(text, span) {
             let name = last_step(&table.pointer);
             of_records.retain(|array| !table.rows.schemas.contains(&array.span));
-            let is_alike = |other: &NamedTable| other.group.is_some() && other.rows.names == table.rows.names;
-            let mut tables = named_tables(text, span);
-            tables.retain(is_alike);
+            let tables = tables_alike(text, span, &table);
             let joined = joined_rows(text, &tables).filter(|_| tables.len() > 1);
-            let items = match joined.map(Slice::new) {
-                Some(text) => {
-                    let span = Span::new(0, text.len());
-                    self.add_table("items", ValueSource { text, span, kind: RowKind::Array })
-                }
+            let items = match joined {
+                Some(joined) => self.add_table("items", ValueSource::joined(joined)),
                 None => self.add_table("items", NamedRowsSource::new(text, table)),
             };
+            self.add_alias(name, items);
+            of_records.iter().for_each(|array| self.add_array(text, array));
+        } else if let Some((name, records)) = joined_main(text, span, &of_records) {
+            let items = self.add_table("items", ValueSource::joined(records));
             self.add_alias(name, items);
             of_records.iter().for_each(|array| self.add_array(text, array));
         } else if let Some(main) = named.or(largest) {
@@ -571,12 +579,7 @@ impl CatalogueBuilder {
         self.add_array_table(name, text, array);
     }
 
-    fn add_array_table(
-        &mut self,
-        name: &str,
-        text: &Slice,
-        array: &ArrayLocation,
-    ) -> Option<Arc<VirtualTable>> {
+    fn add_array_table(&mut self, name: &str, text: &Slice, array: &ArrayLocation) -> Arc<VirtualTable> {
         match &array.map_list {
             Some((text, list)) => {
                 self.add_table(name, ListSource { text: text.clone(), list: Arc::clone(list) })
@@ -586,10 +589,7 @@ impl CatalogueBuilder {
         }
     }
 
-    fn add_table(&mut self, name: &str, source: impl RowSource + 'static) -> Option<Arc<VirtualTable>> {
-        if self.catalogue.tables.len() >= MAX_TABLES {
-            return None;
-        }
+    fn add_table(&mut self, name: &str, source: impl RowSource + 'static) -> Arc<VirtualTable> {
         let name = self.unique_name(name);
         let table = Arc::new(VirtualTable::new(
             name,
@@ -598,11 +598,11 @@ impl CatalogueBuilder {
             self.catalogue.missing.clone(),
         ));
         self.catalogue.tables.push(Arc::clone(&table));
-        Some(table)
+        table
     }
 
-    fn add_alias(&mut self, name: Option<String>, table: Option<Arc<VirtualTable>>) {
-        if let (Some(name), Some(table)) = (name.map(|name| table_name(&name)), table)
+    fn add_alias(&mut self, name: Option<String>, table: Arc<VirtualTable>) {
+        if let Some(name) = name.map(|name| table_name(&name))
             && !name.eq_ignore_ascii_case(table.name.rsplit('.').next().unwrap_or(&table.name))
         {
             let name = self.unique_name(&name);

@@ -1,11 +1,12 @@
 //! Calls of functions under the names and with the arguments of other dialects.
 
+use std::fmt::Display;
+
 use sqlparser::ast::{
     CastKind, DataType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, OrderByExpr, OrderBySort, Value,
+    FunctionArgumentClause, FunctionArguments, Interval, OrderByExpr, OrderBySort, Value,
 };
 
-use super::rewriting::interval_text;
 use super::{arguments, is_number, literal, quoted_text, raw};
 
 /// Functions under other names.
@@ -32,8 +33,9 @@ const RENAMED: &[(&str, &str)] = &[
     ("regexp_contains regexp_like", "regexp_matches"),
     ("approx_quantile", "quantile"),
     ("str_to_date", "strptime"),
-    ("format_date format_datetime format_timestamp", "strftime"),
     ("eomonth", "last_day"),
+    ("dayofmonth day_of_month", "day"),
+    ("btrim", "trim"),
 ];
 
 /// Names of the current time, and what SQLite calls it.
@@ -73,10 +75,8 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
             Some(raw(format!("count(DISTINCT {value}){}", after(call))))
         }
         // Rows with a NULL in one of the columns do not count, as in the dialects with this form.
-        ("count", [_, _, ..]) if is_distinct(call) => {
-            let values: Vec<String> = arguments.iter().map(|value| format!("({value})")).collect();
-            Some(raw(format!("count(DISTINCT {}){}", values.join(" || '/' || "), after(call))))
-        }
+        ("count", [_, _, ..]) if is_distinct(call) => Some(distinct_count(call, &arguments)),
+        ("count", [Expr::Tuple(values)]) if is_distinct(call) => Some(distinct_count(call, values)),
         // The number of a dimension; arrays have one here.
         ("array_length" | "cardinality", [array, dimension]) if is_number(dimension) => {
             Some(raw(format!("json_array_length({array})")))
@@ -89,30 +89,82 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
             let part = part.to_string().trim_matches('\'').to_ascii_lowercase();
             Some(extract(&part, time))
         }
-        ("format" | "printf", [format, ..]) if has_braces(call) => {
-            let mut written = vec![quoted_text(&literal(format)?.replace('%', "%%").replace("{}", "%s"))];
+        ("format" | "printf", [format, ..]) if let Some(format) = braces_format(format) => {
+            let mut written = vec![quoted_text(&format)];
             written.extend(arguments[1..].iter().map(ToString::to_string));
             Some(raw(format!("printf({})", written.join(", "))))
         }
-        ("strftime", [time, format]) if has_format_last(call) => {
-            Some(raw(format!("strftime({format}, {time})")))
+        ("format", [value, format]) if literal(value).is_none() => Some(raw(match literal(format) {
+            Some(_) => format!("date_format({value}, {format})"),
+            None => format!("printf('%,.' || {format} || 'f', {value})"),
+        })),
+        ("round", [value, digits]) if let Some(power) = negative_power(digits) => {
+            Some(raw(format!("(round(({value}) / {power}.0) * {power})")))
+        }
+        ("strftime" | "format_date" | "format_datetime" | "format_timestamp", [first, second]) => {
+            let (format, time) = if has_format_last(call) { (second, first) } else { (first, second) };
+            let has_names = literal(format).is_some_and(has_names);
+            Some(raw(if has_names {
+                format!("time_format({time}, {format})")
+            } else {
+                format!("strftime({format}, {time})")
+            }))
         }
         _ => renamed(&name, call),
     }
 }
 
-/// Returns true for `format('{} of {}', a, b)`.
-pub(super) fn has_braces(call: &Function) -> bool {
-    let is_format = |format: &Expr| literal(format).is_some_and(|text| text.contains("{}"));
-    let is_named = ["format", "printf"].iter().any(|name| call.name.to_string().eq_ignore_ascii_case(name));
-    is_named && arguments(call).first().is_some_and(|format| is_format(format))
+/// Returns true for a call that SQLite reads as another: `format('{} of {}', a, b)`, `format(day, 'yyyy-MM')`,
+/// `strftime(day, '%Y')`, `strftime('%B', day)`.
+pub(super) fn is_misread_call(call: &Function) -> bool {
+    let arguments = arguments(call);
+    match (call.name.to_string().to_ascii_lowercase().as_str(), &arguments[..]) {
+        ("format", [value, _]) if literal(value).is_none() => true,
+        ("format" | "printf", [format, ..]) => braces_format(format).is_some(),
+        ("round", [_, digits]) => negative_power(digits).is_some(),
+        ("strftime", [first, second]) => {
+            has_format_last(call) || [first, second].iter().any(|of| literal(of).is_some_and(has_names))
+        }
+        _ => false,
+    }
+}
+
+/// Returns the power of ten of negative digits, to which SQLite does not round: 100 for -2.
+fn negative_power(digits: &Expr) -> Option<i64> {
+    let digits: u32 = digits.to_string().replace(' ', "").strip_prefix('-')?.parse().ok()?;
+    10_i64.checked_pow(digits).filter(|power| *power > 1)
+}
+
+/// Returns the format of `printf` for one with braces: `%s of %.2f` for `{} of {:.2f}`.
+fn braces_format(format: &Expr) -> Option<String> {
+    let mut parts = literal(format)?.split('{');
+    let mut written = parts.next()?.replace('%', "%%");
+    let mut is_found = false;
+    for part in parts {
+        let (field, after) = part.split_once('}')?;
+        let digits = field.trim_start_matches(':');
+        let is_field = digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b',' | b'.' | b'f' | b'd'));
+        let kind = match digits.as_bytes().last() {
+            None => "s",
+            Some(b'f' | b'd') => "",
+            Some(_) if digits.contains('.') => "f",
+            Some(_) => "d",
+        };
+        is_found |= is_field;
+        written.extend(["%", digits, kind, &after.replace('%', "%%")]);
+    }
+    is_found.then_some(written)
 }
 
 /// Returns true for `strftime(time, format)`.
-pub(super) fn has_format_last(call: &Function) -> bool {
+fn has_format_last(call: &Function) -> bool {
     let is_format = |expr: &Expr| literal(expr).is_some_and(|text| text.contains('%'));
-    call.name.to_string().eq_ignore_ascii_case("strftime")
-        && matches!(arguments(call)[..], [time, format] if !is_format(time) && is_format(format))
+    matches!(arguments(call)[..], [time, format] if !is_format(time) && is_format(format))
+}
+
+/// Returns true for a format with names of months and days, or years of two digits, which SQLite does not write.
+fn has_names(format: &str) -> bool {
+    format.as_bytes().windows(2).any(|of| of[0] == b'%' && b"aAbBy".contains(&of[1]))
 }
 
 /// Returns `EXTRACT(part FROM time)`. The difference of two dates is a number of days.
@@ -136,12 +188,20 @@ fn renamed(name: &str, call: &Function) -> Option<Expr> {
         changed.name = sqlparser::ast::Ident::new(other).into();
     }
     if let FunctionArguments::List(list) = &mut changed.args {
+        // Of several words, one may be the name of a column: `DATE_TRUNC(day, MONTH)`.
+        let is_upper = |argument: &FunctionArg| {
+            let text = argument.to_string();
+            is_of(UNITS, &text.to_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_uppercase())
+        };
+        let has_upper = list.args.iter().any(is_upper);
         for argument in &mut list.args {
+            let is_column = has_upper && !is_upper(argument);
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
             let text = match &*expr {
                 Expr::Interval(interval) => Some(raw(interval_text(interval))),
                 Expr::Identifier(word)
                     if takes_units
+                        && !is_column
                         && word.quote_style.is_none()
                         && is_of(UNITS, &word.value.to_ascii_lowercase()) =>
                 {
@@ -156,6 +216,23 @@ fn renamed(name: &str, call: &Function) -> Option<Expr> {
         }
     }
     is_changed.then_some(Expr::Function(changed))
+}
+
+/// Returns the text of an interval: `'7 days'`, or the number with its unit.
+pub(super) fn interval_text(interval: &Interval) -> String {
+    let unit = interval.leading_field.as_ref().map(|field| field.to_string().to_ascii_lowercase());
+    match (literal(&interval.value), unit) {
+        (Some(text), None) => quoted_text(text),
+        (Some(text), Some(unit)) => quoted_text(&format!("{text} {unit}")),
+        (None, Some(unit)) => format!("(({}) || ' {unit}')", interval.value),
+        (None, None) => interval.value.to_string(),
+    }
+}
+
+/// Counts distinct combinations of values.
+fn distinct_count(call: &Function, values: &[impl Display]) -> Expr {
+    let values: Vec<String> = values.iter().map(|value| format!("({value})")).collect();
+    raw(format!("count(DISTINCT {}){}", values.join(" || '/' || "), after(call)))
 }
 
 fn is_distinct(call: &Function) -> bool {
@@ -250,7 +327,9 @@ enum Conversion {
 
 /// Returns true if SQLite accepts a cast to a type and reads it as one to a number.
 pub(super) fn is_misread(data_type: &DataType) -> bool {
-    MISREAD.split_ascii_whitespace().any(|name| name == first_word(data_type))
+    // SQLite ignores the digits of `DECIMAL(10, 2)`.
+    let has_scale = data_type.to_string().contains(',');
+    has_scale || MISREAD.split_ascii_whitespace().any(|name| name == first_word(data_type))
 }
 
 /// Returns true for a type of texts.

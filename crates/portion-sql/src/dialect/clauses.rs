@@ -1,11 +1,10 @@
 //! Clauses that SQLite does not have: `TOP`, `FETCH`, `DISTINCT ON`, `QUALIFY`, `GROUP BY ALL`.
 
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableFactor, Top, TopQuantity, Value,
+    Distinct, Expr, GroupByExpr, LimitClause, OffsetRows, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SetExpr, TableFactor, Top, TopQuantity, UnaryOperator, Value,
 };
 
-use super::rewriting::without_rows;
 use super::{column_name, for_each_expr, parse};
 
 /// Functions that make a column of SELECT an aggregate.
@@ -43,12 +42,17 @@ fn has_aggregate(item: &SelectItem) -> bool {
 
 /// Rewrites the clauses of a query around its SELECT.
 pub(super) fn rewrite_query(query: &mut Query) {
-    if let Some(quantity) = query.fetch.take().and_then(|fetch| fetch.quantity) {
+    // With a percentage or ties, SQLite says that it has no such clause.
+    if let Some(quantity) =
+        query.fetch.take_if(|fetch| !fetch.percent && !fetch.with_ties).and_then(|fetch| fetch.quantity)
+    {
         set_limit(query, quantity);
     }
     without_rows(query);
     let SetExpr::Select(select) = &mut *query.body else { return };
-    if let Some(Top { quantity: Some(quantity), .. }) = select.top.take() {
+    if let Some(Top { quantity: Some(quantity), .. }) =
+        select.top.take_if(|top| !top.percent && !top.with_ties)
+    {
         let limit = match quantity {
             TopQuantity::Expr(expr) => expr,
             TopQuantity::Constant(count) => number(usize::try_from(count).unwrap_or(usize::MAX)),
@@ -65,6 +69,17 @@ pub(super) fn rewrite_query(query: &mut Query) {
     }
     if let Some(condition) = select.qualify.take() {
         qualify(query, &condition);
+    }
+}
+
+/// Removes the word of `OFFSET 5 ROWS`, and adds the limit that SQLite needs before an offset.
+fn without_rows(query: &mut Query) {
+    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
+        offset.rows = OffsetRows::None;
+        limit.get_or_insert_with(|| Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
+        });
     }
 }
 

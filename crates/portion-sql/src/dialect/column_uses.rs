@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use portion_text::column_form::is_missing;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, Expr, InTarget, OrderByKind, Query, Select, UnaryOperator, Value, Visit, Visitor,
+    BinaryOperator, Expr, InTarget, OrderByKind, Query, Select, SelectItem, UnaryOperator, Value, Visit,
+    Visitor,
 };
 
-use super::{Tree, arguments, column_name, for_each_expr, is_number, literal};
+use super::scopes::is_call_of;
+use super::{Tree, arguments, calls, column_name, for_each_expr, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,32 +32,61 @@ pub(crate) enum ColumnUse {
     DateRange,
     /// True or false by itself, or equal to `true`.
     Condition,
-    /// Read as a date by a function of SQLite, or of another dialect, which reads more forms.
-    SqliteDate,
+    /// Read as a date by a function.
     Date,
     /// Read as a point in time by a function of SQLite.
     Instant,
 }
 
 /// Functions that add up numbers.
-const SUMS: &str = "sum avg total";
+const SUMS: &str = "sum avg total abs stddev variance";
+/// Functions of numbers that return one of their arguments, or a number like it.
+const SAME: &str = "coalesce ifnull nvl nullif abs round";
 const EXTREMES: &str = "min max median";
-const SQLITE_DATES: &str = "date datetime time";
 const INSTANTS: &str = "julianday unixepoch";
-const DATES: &str = "year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
+const DATES: &str = "date datetime time year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
     last_day date_add date_sub dateadd";
 
 /// Returns the names of columns with their uses, in the order of the statement.
 pub(crate) fn column_uses(tree: &Tree) -> Vec<(String, ColumnUse)> {
-    let mut uses = Uses(Vec::new());
+    let mut uses = Uses::default();
     let _ = tree.0.visit(&mut uses);
-    uses.0
+    let Uses(mut named, aliases) = uses;
+    // A column of an inner SELECT is that of a table.
+    for (name, column_use) in named.clone() {
+        let tail = name.rsplit('.').next().unwrap_or_default();
+        let meant = aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(tail));
+        named.extend(meant.map(|(_, column)| (column.clone(), column_use)));
+    }
+    named
 }
 
-struct Uses(Vec<(String, ColumnUse)>);
+/// Names of columns with their uses, and columns of a SELECT that have another name.
+#[derive(Default)]
+struct Uses(Vec<(String, ColumnUse)>, Vec<(String, String)>);
 
 impl Uses {
     fn add(&mut self, expr: &Expr, column_use: ColumnUse) {
+        let is_number = matches!(column_use, ColumnUse::Sum | ColumnUse::Number | ColumnUse::Order);
+        match expr {
+            Expr::Case { conditions, else_result, .. } if is_number => {
+                let results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
+                results.for_each(|result| self.add(result, column_use));
+                return;
+            }
+            Expr::Function(call) if is_number && is_call_of(call, SAME) => {
+                arguments(call).into_iter().for_each(|argument| self.add(argument, column_use));
+                return;
+            }
+            _ => {}
+        }
+        // A cast to a number reads the beginning of a text, as the use would.
+        if let Expr::Cast { expr, data_type, .. } = expr
+            && !calls::is_time(data_type)
+            && !calls::is_text(data_type)
+        {
+            return self.add(expr, column_use);
+        }
         if let Some(name) = column_name(expr)
             && !self.0.contains(&(name.clone(), column_use))
         {
@@ -102,6 +133,11 @@ impl Visitor for Uses {
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         select.selection.iter().for_each(|condition| self.add_conditions(condition));
+        let renamed = select.projection.iter().filter_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), column_name(expr)?)),
+            _ => None,
+        });
+        self.1.extend(renamed);
         ControlFlow::Continue(())
     }
 
@@ -132,8 +168,7 @@ impl Visitor for Uses {
                         0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
                         _ if is_modified => {}
                         0 if is_of(INSTANTS) => self.add(argument, ColumnUse::Instant),
-                        0 if is_of(SQLITE_DATES) => self.add(argument, ColumnUse::SqliteDate),
-                        1 if name == "strftime" => self.add(argument, ColumnUse::SqliteDate),
+                        1 if name == "strftime" => self.add(argument, ColumnUse::Date),
                         _ if is_of(DATES) => self.add(argument, ColumnUse::Date),
                         _ => {}
                     }

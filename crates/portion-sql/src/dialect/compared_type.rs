@@ -21,7 +21,7 @@ pub(crate) enum ComparedType {
 }
 
 /// The types as which `read_as` reads a text, by their names there.
-const READ_AS: [(&str, ComparedType); 11] = [
+const READ_AS: [(&str, ComparedType); 13] = [
     ("boolean", ComparedType::Boolean),
     ("code", ComparedType::Codes { is_numbered: true }),
     ("amount", ComparedType::Form(ColumnForm::Amount)),
@@ -32,7 +32,9 @@ const READ_AS: [(&str, ComparedType); 11] = [
     ("seconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1))),
     ("milliseconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1_000))),
     ("microseconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1_000_000))),
+    ("nanoseconds", ComparedType::TimeNumbers(TimeUnit::SinceEpoch(1_000_000_000))),
     ("date digits", ComparedType::TimeNumbers(TimeUnit::DateDigits)),
+    ("time digits", ComparedType::TimeNumbers(TimeUnit::TimeDigits)),
 ];
 
 impl ComparedType {
@@ -51,7 +53,10 @@ impl ComparedType {
         match self {
             Self::Boolean => ColumnForm::Boolean.number(text),
             Self::Form(form) => form.number(text),
-            Self::TimeNumbers(unit) => Some(unit.number(time_of(text)?)),
+            Self::TimeNumbers(unit) => {
+                let year = || Timestamp::parse_digits(text).filter(|_| text.len() == 4);
+                Some(unit.number(Timestamp::parse(text).or_else(year)?))
+            }
             Self::Codes { .. } | Self::Number | Self::Other => None,
         }
     }
@@ -62,15 +67,6 @@ impl ComparedType {
     }
 }
 
-/// Reads a time; a year is its first day.
-fn time_of(text: &str) -> Option<Timestamp> {
-    let year = || {
-        let is_year = text.len() == 4 && ("1900".."2101").contains(&text);
-        Timestamp::parse(&format!("{text}-01-01")).filter(|_| is_year)
-    };
-    Timestamp::parse(text).or_else(year)
-}
-
 /// Unit of the numbers of a column of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
@@ -78,6 +74,8 @@ pub(crate) enum TimeUnit {
     SinceEpoch(i64),
     /// Digits of dates: 20240131.
     DateDigits,
+    /// Digits of dates and times of day: 20240131235959.
+    TimeDigits,
 }
 
 /// Smallest number of seconds that is taken for a time: in 1973.
@@ -86,8 +84,11 @@ const MIN_EPOCH: i64 = 100_000_000;
 impl TimeUnit {
     /// Returns the unit by the size of a number, as [`Timestamp::from_epoch`] reads it; `None` for a number that is too small.
     pub(crate) fn of(number: i64) -> Option<Self> {
+        let is_date =
+            |digits: i64| (1..=12).contains(&(digits / 100 % 100)) && (1..=31).contains(&(digits % 100));
         match number {
-            19_000_101..=21_001_231 => Some(Self::DateDigits),
+            19_000_101..=21_001_231 if is_date(number) => Some(Self::DateDigits),
+            19_000_101_000_000..=21_001_231_235_959 if is_date(number / 1_000_000) => Some(Self::TimeDigits),
             MIN_EPOCH.. => Timestamp::epoch_parts(number as f64).map(Self::SinceEpoch),
             _ => None,
         }
@@ -104,6 +105,12 @@ impl TimeUnit {
             Self::DateDigits => {
                 let CivilDate { year, month, day } = time.date();
                 (year * 10_000 + month * 100 + day, time.second_of_day(), 86_400.0)
+            }
+            Self::TimeDigits => {
+                let (CivilDate { year, month, day }, second) = (time.date(), time.second_of_day());
+                let date = year * 10_000 + month * 100 + day;
+                let clock = second / 3_600 * 10_000 + second / 60 % 60 * 100 + second % 60;
+                (date * 1_000_000 + clock, i64::from(time.nanos), 1e9)
             }
         };
         if rest == 0 { CellNumber::Integer(whole) } else { CellNumber::Real(whole as f64 + rest as f64 / of) }

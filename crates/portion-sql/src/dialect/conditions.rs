@@ -4,7 +4,8 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
 };
 
-use super::{Tree, column_name, for_each_expr, is_comparison, literal, parse};
+use super::scopes::is_call_of;
+use super::{Tree, arguments, column_name, for_each_expr, is_comparison, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;
@@ -124,6 +125,11 @@ fn comparison(expr: &Expr, is_negated: bool) -> Option<TextComparison> {
     };
     let compared = |column: &Expr, value: &Expr, is_equality: bool| {
         let text = text_of(value)?;
+        let (column, is_equality) = match column {
+            Expr::Substring { expr, .. } => (&**expr, false),
+            Expr::Function(call) if is_call_of(call, "left right") => (*arguments(call).first()?, false),
+            _ => (column, is_equality),
+        };
         let is_column = column_name(column).is_some_and(|name| !name.contains('('));
         is_column.then(|| TextComparison { column: column.to_string(), text, is_equality })
     };

@@ -171,11 +171,16 @@ pub(crate) fn normalized(sql: &str) -> String {
     out
 }
 
-/// Returns true if a statement gives a column this name.
-pub(crate) fn is_alias(sql: &str, name: &str) -> bool {
+/// Returns true if a statement gives a column this name and uses the name more than once. Its order does not count, in which
+/// the name means the given one.
+pub(crate) fn is_used_alias(sql: &str, name: &str) -> bool {
     let edits = Edits::new(sql);
-    (1..edits.len())
-        .any(|at| edits.is_word(at - 1, "as") && edits.text(at).trim_matches('"').eq_ignore_ascii_case(name))
+    let is_order = |at: &usize| edits.is_word(*at, "order") && edits.is_word(at + 1, "by");
+    let order = outside_of_parentheses(&edits).into_iter().rfind(is_order).unwrap_or(edits.len());
+    let is_name = |at: &usize| edits.text(*at).trim_matches('"').eq_ignore_ascii_case(name);
+    let (given, used): (Vec<usize>, Vec<usize>) =
+        (1..order).filter(is_name).partition(|at| edits.is_word(at - 1, "as"));
+    !given.is_empty() && used.len() > 1
 }
 
 /// Returns the first argument of the first call of one of these functions.
@@ -227,7 +232,11 @@ pub(crate) fn is_compared_value(sql: &str, offset: usize) -> bool {
         before -= 2;
     }
     let is_list = edits.is_sign(before, "(") && before > 0 && edits.is_word(before - 1, "in");
-    is_list || edits.is_comparison(before) || edits.is_word_of(before, "like ilike glob regexp rlike")
+    let is_high = edits.is_word(before, "and") && before >= 2 && edits.is_word(before - 2, "between");
+    is_list
+        || is_high
+        || edits.is_comparison(before)
+        || edits.is_word_of(before, "like ilike glob regexp rlike between then else")
 }
 
 /// Returns the tokens that are not in parentheses.

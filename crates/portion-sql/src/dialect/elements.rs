@@ -8,7 +8,7 @@ use sqlparser::ast::{
     TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::{arguments, literal, quoted_text, raw};
+use super::{arguments, literal, parse, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
 const FUNCTIONS: [&str; 6] = [
@@ -119,8 +119,8 @@ fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
         [] => value,
         // The column of `json_each`, unless the elements are objects.
         [step] if is_alias && is(step, "value") => {
-            let alias = &table.alias;
-            format!("iif({alias}.type = 'object', {value} ->> '$.value', {value})")
+            let (alias, path) = (&table.alias, quoted_text(&format!("$.{}", step.value)));
+            format!("iif({alias}.type = 'object', {value} ->> {path}, {value})")
         }
         steps => {
             let path: Vec<&str> = steps.iter().map(|step| step.value.as_str()).collect();
@@ -151,8 +151,18 @@ fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAl
     }
 }
 
-/// Writes `json_each` in place of functions of other dialects.
+/// Writes `json_each` in place of functions of other dialects, and `(WITH v(a) AS (…) SELECT * FROM v) AS v` for `(…) AS v(a)`.
 pub(super) fn rewrite_table(table: &mut TableFactor) {
+    if let TableFactor::Derived { subquery, alias: Some(TableAlias { name, columns, .. }), .. } = table
+        && !columns.is_empty()
+    {
+        let names: Vec<String> =
+            std::mem::take(columns).iter().map(|column| column.name.to_string()).collect();
+        let names = names.join(", ");
+        if let Some(named) = parse(&format!("WITH {name}({names}) AS ({subquery}) SELECT * FROM {name}")) {
+            **subquery = named;
+        }
+    }
     let Some((_, array, alias)) = element_source(table) else { return };
     let alias = alias.map(|alias| TableAlias { columns: Vec::new(), ..alias.clone() });
     let argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone()));
@@ -171,8 +181,8 @@ pub(super) fn rewrite_table(table: &mut TableFactor) {
     };
 }
 
-/// Returns what to write instead of subscripts. An index that counts from 0 in some dialects and from 1 in others is a call of a
-/// function that is not there.
+/// Returns what to write instead of subscripts. An index that counts from 0 in some dialects and from 1 in others, and a slice, are
+/// calls of functions that are not there.
 pub(super) fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
     if let [AccessExpr::Subscript(Subscript::Index { index })] = chain
         && let Some((name, call)) = split_call(root)
@@ -197,6 +207,9 @@ pub(super) fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
                 (None, Some(index)) => format!("$[{index}]"),
                 (None, None) => return Some(raw(format!("array_subscript({root}, {index})"))),
             },
+            AccessExpr::Subscript(Subscript::Slice { .. }) => {
+                return Some(raw(format!("array_slice({root})")));
+            }
             _ => return None,
         };
         written = format!("({written} ->> {})", quoted_text(&step));

@@ -4,6 +4,7 @@
 
 mod joins;
 mod texts;
+mod times;
 
 use std::ops::ControlFlow;
 
@@ -16,13 +17,13 @@ use sqlparser::ast::{
 
 use super::compared_type::ComparedType;
 use super::scopes::{Scopes, is_call_of, kept_values};
-use super::{ColumnTypes, arguments, column_name, is_comparison, literal, raw};
+use super::{ColumnTypes, arguments, column_name, is_comparison, is_number, literal, raw};
 
 /// Functions that read dates.
 const SQLITE_DATES: &str = "strftime date datetime time julianday unixepoch timediff";
 const DATE_READERS: &str = "year quarter month week day hour minute second \
     date_trunc datetrunc timestamp_trunc datetime_trunc date_part datepart datediff date_diff timestamp_diff datetime_diff \
-    timestampdiff dateadd timestampadd date_add date_sub adddate subdate last_day monthname dayname to_char date_format \
+    timestampdiff time_bucket date_bin dateadd timestampadd date_add date_sub adddate subdate last_day monthname dayname to_char date_format \
     to_date to_timestamp epoch unix_timestamp";
 
 /// Returns a call of a function with values.
@@ -108,18 +109,24 @@ impl Operands<'_> {
             }
             return;
         }
+        let values: Vec<&mut Expr> = values.into_iter().collect();
+        self.read_arrow(compared, &values);
+        self.read_member(compared);
         let inner = unwrapped(compared);
         let is_boolean = self.scopes.type_of(inner) == Some(ComparedType::Boolean);
-        // Computed times are texts without the collation of times: they are read as what they are compared with.
-        let is_text = |of: &ComparedType| {
-            matches!(of, ComparedType::Form(ColumnForm::Time(_))) && column_name(compared).is_none()
+        let computed = self.computed_time(compared);
+        let of = match computed {
+            Some(_) => None,
+            None if is_boolean => Some(ComparedType::Boolean),
+            None => self.scopes.type_of(compared),
         };
-        let of = if is_boolean {
-            Some(ComparedType::Boolean)
-        } else {
-            self.scopes.type_of(compared).filter(|of| !is_text(of))
-        };
+        if let Some(time) = computed {
+            self.read_time(compared, time);
+        }
         for value in values {
+            if let Some(time) = computed.filter(|_| literal(value).is_some()) {
+                self.read_time(value, time);
+            }
             if self.write(of, value) && is_boolean {
                 *compared = unwrapped(compared).clone();
             }
@@ -214,6 +221,40 @@ impl Operands<'_> {
         }
     }
 
+    /// Reads `meta -> 'k' = 'a'` as `meta ->> 'k' = 'a'`, because the JSON of a text is in quotes.
+    fn read_arrow(&mut self, compared: &mut Expr, values: &[&mut Expr]) {
+        let is_plain = |value: &&mut Expr| {
+            is_number(value) || literal(value).is_some_and(|text| !text.starts_with(['"', '{', '[']))
+        };
+        if let Expr::BinaryOp { op: op @ BinaryOperator::Arrow, .. } = compared
+            && values.iter().any(is_plain)
+        {
+            *op = BinaryOperator::LongArrow;
+            self.is_changed = true;
+        }
+    }
+
+    /// Reads a member of an object, `meta ->> 'usd'`, as the column that it is, with its type.
+    fn read_member(&mut self, expr: &mut Expr) {
+        let (object, path) = match &*expr {
+            Expr::BinaryOp { left, op: BinaryOperator::LongArrow, right } => (&**left, &**right),
+            Expr::Function(call) if is_call_of(call, "json_extract") => match arguments(call)[..] {
+                [object, path] => (object, path),
+                _ => return,
+            },
+            _ => return,
+        };
+        let Some((path, object)) = literal(path).zip(column_name(object)) else { return };
+        let path = path.strip_prefix("$.").unwrap_or(path);
+        let is_plain =
+            !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        let name = format!("{object}.{path}");
+        if is_plain && self.scopes.column(&name).is_some() {
+            *expr = Expr::Identifier(Ident::with_quote('"', name));
+            self.is_changed = true;
+        }
+    }
+
     /// Writes the arguments of a function of SQLite so that it reads times of all forms, and numbers as times.
     fn read_sqlite_dates(&mut self, call: &mut Function) {
         let has_unit = arguments(call).iter().any(|argument| {
@@ -222,14 +263,22 @@ impl Operands<'_> {
         let FunctionArguments::List(list) = &mut call.args else { return };
         for argument in &mut list.args {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
+            self.read_member(expr);
             let is_unread = |text: &&str| !Timestamp::is_plain_iso(text) && Timestamp::parse(text).is_some();
             let in_words = literal(expr).filter(is_unread).map(|_| ColumnForm::Time(DateOrder::Unknown));
             let column = self.scopes.origin(expr);
+            let is_column = column.is_some();
             let form = column.and_then(|(table, name)| (self.types.unread_times)(&table, &name)).or(in_words);
             let read = match (form, self.scopes.type_of(expr)) {
                 (Some(form), _) => read_as(expr, ComparedType::Form(form)),
                 (None, Some(ComparedType::TimeNumbers(_))) if !has_unit => {
                     Some(call_of("to_timestamp", [expr.clone()]))
+                }
+                // A column of plain times is read as it is.
+                (None, Some(of @ ComparedType::Form(ColumnForm::Time(_)))) if !is_column => read_as(expr, of),
+                (None, Some(ComparedType::Form(ColumnForm::Time(_)))) => None,
+                (None, _) if literal(expr).is_none() && !has_unit => {
+                    read_as(expr, ComparedType::Form(ColumnForm::Time(DateOrder::Unknown)))
                 }
                 _ => None,
             };
@@ -242,6 +291,7 @@ impl Operands<'_> {
 
     /// Writes the dates of an argument so that they are read in the order of their column.
     fn read_dates(&mut self, expr: &mut Expr) {
+        self.read_member(expr);
         match expr {
             Expr::Nested(inner) => self.read_dates(inner),
             Expr::Function(call) if kept_values(call).is_some() => self.read_arguments(call),
@@ -272,6 +322,7 @@ impl VisitorMut for Operands<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         self.scopes.enter_query(query);
+        self.read_order(query);
         if let SetExpr::SetOperation {
             left, op: SetOperator::Intersect | SetOperator::Except, right, ..
         } = &mut *query.body
@@ -299,6 +350,7 @@ impl VisitorMut for Operands<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.read_member(expr);
         match expr {
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
                 // The column of the table that is joined last stays as it is, so that its index is used.
@@ -311,9 +363,12 @@ impl VisitorMut for Operands<'_> {
                 self.compare(first, [&mut **last]);
             }
             Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
-                self.read_dates(left);
-                self.read_dates(right);
+                for term in [left, right] {
+                    self.read_dates(term);
+                    self.read_digits(term);
+                }
             }
+            Expr::BinaryOp { left, op: BinaryOperator::Divide, right } => self.divide(left, right),
             Expr::Like { expr: column, pattern, negated, .. }
             | Expr::ILike { expr: column, pattern, negated, .. }
                 if literal(pattern).is_some()
@@ -354,7 +409,15 @@ impl VisitorMut for Operands<'_> {
             {
                 *expr = Expr::Identifier(Ident::new(name));
             }
-            Expr::Function(call) if kept_values(call).is_some() => self.write_kept(expr),
+            Expr::Function(call) if kept_values(call).is_some() => {
+                self.write_kept(expr);
+                if let Expr::Function(call) = expr {
+                    self.read_compared_times(call);
+                }
+            }
+            Expr::Function(call) if is_call_of(call, times::COMPARING_SECOND) => {
+                self.read_compared_times(call);
+            }
             Expr::Extract { expr: date, .. } | Expr::AtTimeZone { timestamp: date, .. } => {
                 self.read_dates(date);
             }

@@ -22,7 +22,7 @@ pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use compared_type::{ComparedType, TimeUnit};
 pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
 pub(crate) use edits::{
-    argument_of, as_given, is_alias, is_compared_value, normalized, select_columns, string_literals,
+    argument_of, as_given, is_compared_value, is_used_alias, normalized, select_columns, string_literals,
     word_offsets,
 };
 pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};

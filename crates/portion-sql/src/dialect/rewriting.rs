@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, CastKind, Expr, InTarget, Interval, OffsetRows, Query, Select, TableFactor, TypedString,
-    UnaryOperator, Value, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, CastKind, Expr, InTarget, Query, Select, SelectFlavor, TableFactor, TypedString, Value,
+    Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::compared_type::{ComparedType, Find};
@@ -25,6 +25,8 @@ pub(crate) struct ColumnTypes<'a> {
     pub(crate) written: &'a Find<'a, (String, String)>,
     /// Returns the form of a column of times that SQLite does not read.
     pub(crate) unread_times: &'a Find<'a, ColumnForm>,
+    /// Finds a column with integers and fractions.
+    pub(crate) mixed: &'a Find<'a, ()>,
 }
 
 /// Rewrites a statement that SQLite rejects.
@@ -70,7 +72,9 @@ impl Visitor for Misread<'_> {
             Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
             // SQLite reads `tags[0]` as `tags AS "0"`.
             Expr::CompoundFieldAccess { .. } => true,
-            Expr::Function(call) => calls::has_format_last(call) || calls::has_braces(call),
+            Expr::Function(call) => calls::is_misread_call(call),
+            // The second argument may be a regular expression.
+            Expr::Substring { substring_from: Some(from), .. } => literal(from).is_some(),
             _ => false,
         };
         if self.is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -139,6 +143,8 @@ impl VisitorMut for Rewriting<'_> {
     }
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        // `FROM items SELECT id` has another order of clauses.
+        select.flavor = SelectFlavor::Standard;
         clauses::rewrite_select(select);
         ControlFlow::Continue(())
     }
@@ -205,11 +211,10 @@ impl Rewriting<'_> {
                 let what = trim_what.as_ref().map_or_else(String::new, |what| format!(", {what}"));
                 Some(raw(format!("{function}({expr}{what})")))
             }
-            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. }
-                if !matches!(**right, Expr::Subquery(_)) =>
-            {
-                Some(raw(format!("({left} IN (SELECT value FROM json_each({right})))")))
-            }
+            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => Some(raw(match &**right {
+                Expr::Subquery(query) => format!("({left} IN ({query}))"),
+                array => format!("({left} IN (SELECT value FROM json_each({array})))"),
+            })),
             Expr::In { expr, target: InTarget::Unnest(array), negated, .. } => {
                 let not = if *negated { "NOT " } else { "" };
                 Some(raw(format!("({expr} {not}IN (SELECT value FROM json_each({array})))")))
@@ -269,10 +274,10 @@ impl Rewriting<'_> {
     fn sum(&self, left: &Expr, is_minus: bool, right: &Expr) -> Option<Expr> {
         if let Expr::Interval(interval) = right {
             let function = if is_minus { "date_sub" } else { "date_shift" };
-            return Some(raw(format!("{function}({left}, {})", interval_text(interval))));
+            return Some(raw(format!("{function}({left}, {})", calls::interval_text(interval))));
         }
         if let (Expr::Interval(interval), false) = (left, is_minus) {
-            return Some(raw(format!("date_shift({right}, {})", interval_text(interval))));
+            return Some(raw(format!("date_shift({right}, {})", calls::interval_text(interval))));
         }
         let is_time = |side: &Expr| match side {
             // Inner terms were rewritten as calls.
@@ -286,28 +291,5 @@ impl Rewriting<'_> {
         }
         let function = if is_minus { "date_minus" } else { "date_plus" };
         Some(raw(format!("{function}({left}, {right})")))
-    }
-}
-
-/// Returns the text of an interval: `'7 days'`, or the number with its unit.
-pub(super) fn interval_text(interval: &Interval) -> String {
-    let unit = interval.leading_field.as_ref().map(|field| field.to_string().to_ascii_lowercase());
-    match (literal(&interval.value), unit) {
-        (Some(text), None) => quoted_text(text),
-        (Some(text), Some(unit)) => quoted_text(&format!("{text} {unit}")),
-        (None, Some(unit)) => format!("(({}) || ' {unit}')", interval.value),
-        (None, None) => interval.value.to_string(),
-    }
-}
-
-/// Returns the number that a row count is, if it is one.
-pub(super) fn without_rows(query: &mut Query) {
-    use sqlparser::ast::LimitClause;
-    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
-        offset.rows = OffsetRows::None;
-        limit.get_or_insert_with(|| Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
-        });
     }
 }

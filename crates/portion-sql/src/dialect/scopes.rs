@@ -18,6 +18,8 @@ pub(super) type Origin = (String, String);
 struct Meaning {
     of: ComparedType,
     origin: Option<Origin>,
+    /// True if the value is computed, and no column itself.
+    is_computed: bool,
 }
 
 /// A column that a query returns, or all columns of a table of the catalogue or of a function.
@@ -174,7 +176,11 @@ impl<'a> Scopes<'a> {
                         let of = common(a.of.computed(), b.of.computed());
                         Column::Named(
                             name,
-                            Meaning { of, origin: a.origin.filter(|_| of != ComparedType::Other) },
+                            Meaning {
+                                of,
+                                origin: a.origin.filter(|_| of != ComparedType::Other),
+                                is_computed: true,
+                            },
                         )
                     }
                     (Column::Named(name, _), _) => Column::Named(name, Meaning::other()),
@@ -192,7 +198,16 @@ impl<'a> Scopes<'a> {
     }
 
     fn meaning(&mut self, expr: &Expr) -> Meaning {
-        Meaning { of: self.type_of(expr).unwrap_or(ComparedType::Other), origin: self.origin(expr) }
+        Meaning {
+            of: self.type_of(expr).unwrap_or(ComparedType::Other),
+            origin: self.origin(expr),
+            is_computed: self.is_computed(expr),
+        }
+    }
+
+    /// Returns true for what is no column, or a column of another SELECT that is computed.
+    pub(super) fn is_computed(&self, expr: &Expr) -> bool {
+        column_name(expr).is_none_or(|name| self.meant(&name).is_some_and(|meaning| meaning.is_computed))
     }
 
     /// Returns the column of the catalogue of which an expression is a value.
@@ -211,7 +226,7 @@ impl<'a> Scopes<'a> {
         Some(match expr {
             Expr::Nested(inner) => return self.type_of(inner),
             Expr::Value(value) if !matches!(value.value, Value::Placeholder(_)) => return None,
-            Expr::Interval(_) => return None,
+            Expr::Interval(_) | Expr::TypedString(_) => return None,
             Expr::Function(call) if let Some(values) = kept_values(call) => {
                 // The value with which `nullif` compares is never the result.
                 let count = if is_call_of(call, "nullif") { 1 } else { values.len() };
@@ -299,14 +314,14 @@ impl<'a> Scopes<'a> {
 
     fn in_table(&self, table: &str, name: &str) -> Option<Meaning> {
         let of = (self.type_of)(table, name)?;
-        Some(Meaning { of, origin: Some((table.to_owned(), name.to_owned())) })
+        Some(Meaning { of, origin: Some((table.to_owned(), name.to_owned())), is_computed: false })
     }
 }
 
 impl Meaning {
     /// Returns the meaning of a value of which nothing is known.
     fn other() -> Self {
-        Self { of: ComparedType::Other, origin: None }
+        Self { of: ComparedType::Other, origin: None, is_computed: true }
     }
 }
 

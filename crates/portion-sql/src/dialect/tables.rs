@@ -120,6 +120,15 @@ impl Visitor for Uses {
                 (name, alias, args.as_ref().map(|args| &args.args))
             }
             TableFactor::Function { name, alias, args, .. } => (name, alias, Some(args)),
+            TableFactor::UNNEST { array_exprs, alias: Some(alias), .. } => {
+                let argument = Some(array_exprs.first().map_or_else(String::new, ToString::to_string));
+                self.0.push(TableUse {
+                    table: "unnest".to_owned(),
+                    alias: alias.name.value.clone(),
+                    argument,
+                });
+                return ControlFlow::Continue(());
+            }
             _ => return ControlFlow::Continue(()),
         };
         let argument = args.map(|args| args.first().map_or_else(String::new, ToString::to_string));

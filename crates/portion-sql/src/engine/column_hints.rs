@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number};
-use portion_text::timestamp::{Timestamp, month_number};
+use portion_text::timestamp::month_number;
 
 use super::hints;
 use super::query_run::QueryRun;
@@ -21,6 +21,8 @@ const MAX_EXAMPLE_CHARS: usize = 30;
 /// Fewest rows of a table with a row of totals, and the part by which a total may differ, which is rounded.
 const MIN_TOTAL_ROWS: usize = 6;
 const TOTAL_TOLERANCE: f64 = 1e-6;
+/// Most values of a column that are shown.
+const MAX_SHOWN_VALUES: usize = 3;
 /// Most members of objects that are named.
 const MAX_MEMBERS: usize = 3;
 /// Most units of the numbers of a column, and characters of one.
@@ -41,9 +43,7 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 return None;
             }
             match column_use {
-                ColumnUse::SqliteDate | ColumnUse::Date | ColumnUse::Instant => {
-                    date_hint(&table, at, column_use)
-                }
+                ColumnUse::Date | ColumnUse::Instant => date_hint(&table, at, column_use),
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Missing => missing_hint(&table, at),
                 _ if column.kinds.intersects(ValueKinds::CONTAINER) && !column.is_record => {
@@ -306,13 +306,18 @@ fn missing_hint(table: &OpenTable, at: usize) -> Option<String> {
 /// Returns a hint for a column of texts that is used as a condition: no text is true.
 fn condition_hint(table: &OpenTable, at: usize) -> Option<String> {
     let column = &table.columns()[at];
-    let example = table.find_in_column(at, HINT_ROWS, |cell| match cell {
-        Cell::Text(text) => Some(shortened(&text)),
-        _ => None,
-    })?;
-    let name = quote_identifier(&column.name);
-    (column.form == ColumnForm::Text && column.kinds.are_texts())
-        .then(|| format!("{name} is text, which is neither true nor false: write {name} = '{example}'"))
+    let mut values: Vec<String> = Vec::new();
+    for text in first_texts(table, at, MAX_SAMPLES) {
+        let value = format!("'{}'", shortened(&text));
+        if values.len() < MAX_SHOWN_VALUES && !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let is_text = column.form == ColumnForm::Text && column.kinds.are_texts() && !values.is_empty();
+    let (name, values) = (quote_identifier(&column.name), values.join(", "));
+    is_text.then(|| {
+        format!("{name} is text, which is neither true nor false: compare it with a value such as {values}")
+    })
 }
 
 /// Returns a hint for a column that is read as a date, although its values are none, or are none for SQLite.
@@ -323,20 +328,11 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
         return None;
     }
     let samples = first_texts(table, at, MAX_SAMPLES);
-    let first = samples.first()?;
-    let example = shortened(first);
+    let example = shortened(samples.first()?);
     let is_time = matches!(column.form, ColumnForm::Time(_));
     if is_time || samples.iter().any(|text| functions::is_date(text.trim())) {
         // A point in time is the same in all zones.
-        if column_use != ColumnUse::Instant
-            && let Some(hint) = offset_hint(table, at)
-        {
-            return Some(hint);
-        }
-        let is_readable = is_time || column_use == ColumnUse::Date || Timestamp::is_plain_iso(first.trim());
-        return (!is_readable).then(|| {
-            format!("SQLite's date functions do not read '{example}': write to_timestamp({name}) in place of {name}")
-        });
+        return if column_use == ColumnUse::Instant { None } else { offset_hint(table, at) };
     }
     let advice = match numeric_date_format(&samples) {
         Some(format) => format!("is not read as a date: write {}", date_call(&name, &format)),
@@ -428,23 +424,32 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
         }))
     };
     let count = samples.iter().map(|text| text.split('.').count()).max().unwrap_or(2);
-    let part = |part| format!("CAST(split_part({name}, '.', {part}) AS INTEGER)");
+    let is_marked = samples.iter().any(|text| text.starts_with('v'));
+    let version = if is_marked { format!("ltrim({name}, 'v')") } else { name.clone() };
+    let part = |part| format!("CAST(split_part({version}, '.', {part}) AS INTEGER)");
     let parts = (1..=count).map(part).collect::<Vec<_>>().join(", ");
-    let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'): use {parts}");
+    let are_released = !samples.iter().any(|text| text.contains(['-', '+']));
+    let parts = if are_released { format!(": use {parts}") } else { String::new() };
+    let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'){parts}");
     let use_numbers =
         |a: &str, b: &str| advice(table, at, &format!("{name} sorts as text ('{a}' before '{b}')"));
-    let units: HashSet<String> =
-        samples.iter().filter_map(|text| Some(number_and_unit(text)?.1)).take(MAX_SAMPLES).collect();
-    let measures = || if units.len() <= MAX_UNITS { by_parts(measure_parts, &use_numbers) } else { None };
+    let units: HashSet<String> = samples.iter().filter_map(|text| Some(number_and_unit(text)?.1)).collect();
+    let measures = || match by_parts(measure_parts, &use_numbers) {
+        Some(Order::Known) if (2..=MAX_UNITS).contains(&units.len()) => {
+            Some(Order::Told(advice(table, at, &format!("{name} is text"))))
+        }
+        order => order.filter(|_| units.len() <= MAX_UNITS),
+    };
     by_parts(version_parts, &use_parts)
         .or_else(measures)
         .or_else(|| by_parts(duration_parts, &|a, b| format!("{name} sorts as text ('{a}' before '{b}')")))
         .unwrap_or(Order::Unknown)
 }
 
-/// Returns the parts of a version: `1.10` has two.
+/// Returns the parts of a version: `1.10` has two, `v1.2.3-beta.1` three.
 fn version_parts(text: &str) -> Option<Vec<i64>> {
-    let parts: Option<Vec<i64>> = text.split('.').map(|part| part.parse().ok()).collect();
+    let released = text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default();
+    let parts: Option<Vec<i64>> = released.split('.').map(|part| part.parse().ok()).collect();
     parts.filter(|parts| (2..=3).contains(&parts.len()))
 }
 

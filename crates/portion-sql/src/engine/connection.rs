@@ -193,9 +193,9 @@ const ALLOWED_FUNCTIONS: &str = "-> ->> abs acos asin atan atan2 avg ceil ceilin
     covar_samp every first last logical_and logical_or max_by median min_by mode most_common percentile \
     percentile_cont percentile_disc product quantile quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev \
     stdevp var_pop var_samp variance \
-    adddate as_written date_add date_diff date_format date_minus date_part date_plus date_shift date_sub date_trunc dateadd datediff datepart \
+    adddate as_written date_add date_bin date_diff date_format date_minus date_part date_plus date_shift date_sub date_trunc dateadd datediff datepart \
     datetime_diff datetime_trunc datetrunc day dayname epoch from_unixtime hour last_day minute month monthname quarter \
-    read_as second strptime subdate timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
+    read_as second strptime subdate time_bucket time_format timestamp_diff timestamp_trunc timestampadd timestampdiff to_boolean to_char to_date \
     timezone to_integer to_number to_real to_timestamp unix_timestamp week year \
     array_join array_to_string charindex contains contains_substr ends_with endswith greatest initcap least left \
     list_contains locate lpad regexp_count regexp_extract regexp_full_match regexp_match regexp_matches regexp_replace \

@@ -9,9 +9,9 @@ use super::hints;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::cell::ValueKinds;
-use crate::error::{QueryError, TableColumns, quote_identifier};
+use crate::error::{QueryError, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
-use crate::outline::{missing_name, nested_lists};
+use crate::outline::{missing_name, nested_lists, outline_tables};
 
 /// Converts an error of SQLite.
 pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
@@ -42,14 +42,13 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
             token: None,
             nearest: None,
             hint: Some(hint),
-            tables: Vec::new(),
+            tables: String::new(),
         };
     }
-    let tables = table_columns(catalogue, limits);
     let mut hint = hints::hint(run.query.sql, &message, catalogue);
     // What to write instead of a function of another dialect is no similar name.
     let is_explained = hint.is_some() && message.starts_with("no such function: ");
-    let nearest = if is_explained { None } else { suggest_name(&message, &tables, &used_tables(run)) };
+    let nearest = if is_explained { None } else { suggest_name(&message, run) };
     let message = match message.split(" - should this be").next().unwrap_or_default() {
         "not authorized" => "not authorized: only SELECT is allowed".to_owned(),
         "malformed JSON" => match hints::malformed_json(run) {
@@ -73,6 +72,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     }
     // The message usually contains the token.
     let token = token.filter(|token| !message.contains(token.as_str()));
+    let tables = outline_tables(catalogue, run.given_sql, &message, nearest.as_deref());
     QueryError::Invalid { message, token, nearest, hint, tables }
 }
 
@@ -130,8 +130,15 @@ const SYNONYMS: [(&str, &str); 3] = [
     ("loglevel lvl", "level"),
 ];
 
-/// Suggests an existing name for a missing one, quoted for SQL. `used`: the tables that the statement reads.
-fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Option<String> {
+/// A table and the names of its columns, the most informative first.
+struct TableColumns {
+    name: String,
+    columns: Vec<String>,
+}
+
+/// Suggests an existing name for a missing one, quoted for SQL.
+fn suggest_name(message: &str, run: &QueryRun<'_>) -> Option<String> {
+    let (tables, used) = (table_columns(run.catalogue, run.limits), used_tables(run));
     let missing = |what: &str| missing_name(message, what);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
@@ -159,7 +166,7 @@ fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Opti
     let last = name.rsplit('.').next().unwrap_or(name);
     let own_prefix = |table: &TableColumns| name.strip_prefix(&*table.name)?.strip_prefix('.');
     let name = tables.iter().find_map(own_prefix).unwrap_or(name);
-    let own = tables.split_last().map_or(tables, |(_, own)| own);
+    let own = tables.split_last().map_or(&*tables, |(_, own)| own);
     let nested =
         |column: &&String| column.rsplit_once('.').is_some_and(|(_, leaf)| leaf.eq_ignore_ascii_case(last));
     let exact = own.iter().find_map(|table| {
@@ -186,7 +193,7 @@ fn suggest_name(message: &str, tables: &[TableColumns], used: &[String]) -> Opti
     {
         return Some((*column).to_owned());
     }
-    let near = if read.next().is_some() { used } else { &[] };
+    let near = if read.next().is_some() { &*used } else { &[] };
     let is_near = |table: &&TableColumns| near.is_empty() || near.contains(&table.name);
     let columns = || own.iter().filter(is_near).flat_map(|table| table.columns.iter().map(String::as_str));
     exact.or_else(|| {
@@ -202,12 +209,12 @@ fn is_list_of_values(table: &TableColumns) -> bool {
     has("value") && table.columns.iter().all(|name| matches!(name.as_str(), "value" | "item" | "_key"))
 }
 
-/// Returns the tables with their columns, the most informative first.
-pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumns> {
+/// Returns the tables with their columns.
+fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumns> {
     let deadline = QueryDeadline::new(limits);
     let columns = |table: &crate::table::VirtualTable| {
         let Some(rows) = table.open(&deadline) else {
-            return TableColumns { name: table.name.clone(), columns: Vec::new(), unlisted_field_count: 0 };
+            return TableColumns { name: table.name.clone(), columns: Vec::new() };
         };
         let ranked_names = rows.rows().ranked_columns();
         let mut columns: Vec<(usize, &crate::column::ColumnDef)> = rows
@@ -222,7 +229,6 @@ pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<
         TableColumns {
             name: table.name.clone(),
             columns: columns.into_iter().map(|(_, column)| column.name.clone()).collect(),
-            unlisted_field_count: rows.rows().unlisted_field_count(),
         }
     };
     catalogue.tables.iter().map(|table| columns(table)).collect()

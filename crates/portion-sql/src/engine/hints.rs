@@ -9,7 +9,7 @@ use crate::dialect::{self, ColumnUse, WhereClause};
 use crate::error::quote_identifier;
 
 /// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
-const FORMS: [(&str, &str); 15] = [
+const FORMS: [(&str, &str); 17] = [
     (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
     (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
     (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
@@ -29,6 +29,14 @@ const FORMS: [(&str, &str); 15] = [
     ),
     (" ilike any ( ", "use x REGEXP '(?i)a|b', or several ILIKE with OR"),
     (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
+    (
+        " > all ( select | >= all ( select | > any ( select | >= any ( select | > some ( select ",
+        "compare with one value: x > (SELECT max(y) FROM …) for ALL, min(y) for ANY",
+    ),
+    (
+        " < all ( select | <= all ( select | < any ( select | <= any ( select | < some ( select ",
+        "compare with one value: x < (SELECT min(y) FROM …) for ALL, max(y) for ANY",
+    ),
     (" datename ( ", "use dayname(d) or monthname(d)"),
     (" tablesample ", "use LIMIT, or WHERE _index % 10 = 0"),
     (
@@ -51,9 +59,14 @@ const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_
     jsonb_array_elements_text any";
 
 /// Functions of other dialects without an equal here, and what to write instead.
-const FUNCTIONS: [(&str, &str); 19] = [
+const FUNCTIONS: [(&str, &str); 21] = [
     ("array_subscript", "write tags ->> '$[0]' for the first element of an array, '$[#-1]' for the last"),
     ("split_subscript", "write split_part(x, ',', 1) for the first part, 2 for the second, -1 for the last"),
+    (
+        "array_slice",
+        "number the rows: row_number() OVER (PARTITION BY a ORDER BY b); of a text: substr(x, 1, 3)",
+    ),
+    ("make_date datefromparts", "write dates as texts: d >= '2024-03-01'"),
     ("weekday dayofweek day_of_week", "use EXTRACT(dow FROM d), 0 is Sunday, or dayname(d)"),
     ("dayofyear", "use date_part('doy', d)"),
     ("approx_quantiles", "use quantile(x, 0.25) for each share"),

@@ -2,6 +2,7 @@
 
 mod column_hints;
 mod connection;
+mod element_hints;
 mod empty;
 mod explain;
 mod hints;
@@ -17,6 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::column::{NAMED_TYPE_PREFIX, RECORD_TYPE, REDACTED_TYPE, ROUNDED_TYPE};
 use crate::dialect::CatalogStatement;
 use crate::limits::{QueryDeadline, QueryLimits};
+use crate::outline::outline_tables;
 use crate::query_result::{QueryResult, ResultWriter};
 use crate::records::LEAF_VALUE;
 use crate::usage::StatementUsage;
@@ -88,7 +90,7 @@ impl QueryRun<'_> {
             token: unbound.token,
             nearest: unbound.nearest,
             hint: None,
-            tables: explain::table_columns(self.catalogue, self.limits),
+            tables: outline_tables(self.catalogue, self.given_sql, "", None),
         })?;
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
         match self.collect_rows(&mut statement, &opened.usage) {
@@ -141,14 +143,16 @@ impl QueryRun<'_> {
         // Before the statement is run again.
         let consequence = "a sum or cast counts it as 0, by its first digits, or as NULL";
         let unread = opened.usage.unread.hint("number", consequence);
-        let unread = unread.or_else(|| opened.usage.unread_dates.hint("date", "it is read as NULL"));
+        let unread_dates = opened.usage.unread_dates.hint("date", "it is read as NULL");
         hints::uneven_rows(self)
             .or_else(|| self.tree().and_then(dialect::impossible_condition))
             .or_else(|| opened.usage.mismatch())
             .or_else(|| self.mismatch(opened, prepared))
             .or_else(|| hints::compared_leaves(self, opened, prepared))
-            .or_else(|| column_hints::column_hint(self, renamed))
             .or(unread)
+            .or_else(|| column_hints::column_hint(self, renamed))
+            .or_else(|| element_hints::element_hint(self))
+            .or(unread_dates)
             .or_else(|| column_hints::written_hint(self, renamed))
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_tables(self))
@@ -206,7 +210,7 @@ impl QueryRun<'_> {
     }
 
     fn invalid_error(&self, message: String) -> QueryError {
-        let tables = explain::table_columns(self.catalogue, self.limits);
+        let tables = outline_tables(self.catalogue, self.given_sql, &message, None);
         QueryError::Invalid { message, token: None, nearest: None, hint: None, tables }
     }
 

@@ -10,9 +10,11 @@ use rusqlite::{Error, Statement};
 
 use super::connection::QueryConnection;
 use crate::catalogue::Catalogue;
-use crate::cell::Cell;
+use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
-use crate::dialect::{ComparedType, TableUse, TimeUnit, Tree, is_alias, is_compared_value, word_offsets};
+use crate::dialect::{
+    ComparedType, TableUse, TimeUnit, Tree, is_compared_value, is_used_alias, word_offsets,
+};
 use crate::error::quote_identifier;
 use crate::limits::{QueryDeadline, QueryLimits};
 use crate::records::MAX_DEPTH;
@@ -109,6 +111,8 @@ impl<'a> QueryRun<'a> {
 
 /// Most columns in which a text is looked for that is not in the one of a condition.
 const MAX_TEXT_COLUMNS: usize = 32;
+/// Last words of names that say of what kind the value is.
+const KIND_WORDS: [&str; 5] = ["name", "at", "on", "date", "time"];
 /// Most attempts to read a statement in other dialects.
 const MAX_READINGS: usize = 3;
 
@@ -142,6 +146,11 @@ impl QueryRun<'_> {
                 let column = &table.columns()[at];
                 let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
                 is_unread.then_some(column.form)
+            },
+            mixed: &|table, name| {
+                let (table, at) = self.column_at(table, name)?;
+                let kinds = table.columns()[at].kinds;
+                (kinds.intersects(ValueKinds::INTEGER) && kinds.intersects(ValueKinds::REAL)).then_some(())
             },
         };
         'attempts: for attempt in 0.. {
@@ -206,7 +215,11 @@ impl QueryRun<'_> {
         let named = self.columns_named(name, &[]);
         let mut read =
             self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
+        let is_digits = |(table, at): &(Arc<OpenTable>, usize)| {
+            matches!(time_unit(table, *at), Some(TimeUnit::DateDigits | TimeUnit::TimeDigits))
+        };
         named.iter().any(|(table, at)| is_time(&table.columns()[*at]))
+            || named.iter().any(is_digits)
             || named.is_empty() && read.any(|table| table.columns().iter().any(is_time))
     }
 
@@ -252,8 +265,8 @@ impl QueryRun<'_> {
     }
 
     /// Returns the only column of a table, or of all which the statement reads, that differs from a name in nothing but case and
-    /// separators, or has a path that ends in such a name: `location.latitude` for `latitude`. `table`: what is before the
-    /// name.
+    /// separators, or has a path that ends in such a name: `location.latitude` for `latitude`, else `channelName` for
+    /// `channel`. `table`: what is before the name.
     fn column_meant(&self, table: &str, name: &str) -> Option<String> {
         let uses = self.table_uses();
         let is_table = |used: &&TableUse| used.alias.eq_ignore_ascii_case(table);
@@ -275,12 +288,18 @@ impl QueryRun<'_> {
         }
         // The column of an object that does not exist is not that of another one.
         let may_be_nested = table.is_empty() || named.is_some();
-        let ends_in_name = |column: &&str| equivalent_name(name, column.rsplit('.').next()).is_some();
-        let nested = || {
-            let mut nested = visible.clone().filter(ends_in_name);
-            nested.next().filter(|_| may_be_nested && nested.next().is_none())
+        let only_ending_in = |endings: &[String]| {
+            let ends = |column: &&str| {
+                endings.iter().any(|ending| equivalent_name(ending, column.rsplit('.').next()).is_some())
+            };
+            let mut found = visible.clone().filter(ends);
+            found.next().filter(|_| may_be_nested && found.next().is_none())
         };
-        equivalent_name(name, visible.clone()).or_else(nested).map(str::to_owned)
+        let longer = || only_ending_in(&KIND_WORDS.map(|kind| format!("{name}_{kind}")));
+        equivalent_name(name, visible.clone())
+            .or_else(|| only_ending_in(&[name.to_owned()]))
+            .or_else(longer)
+            .map(str::to_owned)
     }
 
     /// Returns the names of the columns with texts that the caller may see, of the tables which the statement reads.
@@ -306,12 +325,15 @@ impl QueryRun<'_> {
         Ok(statement)
     }
 
+    /// Returns true for a column of a table that the statement reads; of any table if it cannot be parsed.
     fn has_column(&self, name: &str) -> bool {
-        self.catalogue
-            .tables
-            .iter()
-            .filter_map(|table| table.open(&self.deadline))
-            .any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
+        let uses = self.table_uses();
+        let read: Vec<_> = match uses {
+            [] => self.catalogue.tables.iter().collect(),
+            _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
+        };
+        let mut rows = read.into_iter().filter_map(|table| table.open(&self.deadline));
+        rows.any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
     }
 }
 
@@ -418,8 +440,8 @@ pub(crate) fn repair_spelling(
     let given = usize::try_from(*offset).ok();
     let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
     let at = given.or_else(|| find_name(sql, name))?;
-    // Of a column with such an alias, the statement would read other places as the alias.
-    if is_alias(sql, name.rsplit('.').next()?) {
+    // The statement would read other places as the alias.
+    if is_used_alias(sql, name.rsplit('.').next()?) {
         return None;
     }
     // The whole name, or what is after the name or alias of a table.

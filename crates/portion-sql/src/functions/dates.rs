@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_text::column_form::{ColumnForm, code_number, read_time};
+use portion_text::column_form::{ColumnForm, DateOrder, code_number, read_time};
 use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
 use rusqlite::Result;
 use rusqlite::functions::Context;
@@ -22,11 +22,10 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         dates.add(part, 1, move |call| Ok(part_of(part, call.moment(0))))?;
     }
     dates.add("date_trunc datetrunc timestamp_trunc datetime_trunc", 2, truncate)?;
+    dates.add("time_bucket date_bin", -1, bucket)?;
     dates.add("date_part datepart", 2, date_part)?;
-    dates.add("datediff date_diff timestamp_diff datetime_diff", -1, |call| {
-        difference(call, count_boundaries)
-    })?;
-    dates.add("timestampdiff", 3, |call| difference(call, count_units))?;
+    dates.add("datediff date_diff datetime_diff", -1, |call| difference(call, count_boundaries))?;
+    dates.add("timestampdiff timestamp_diff", 3, |call| difference(call, count_units))?;
     dates.add("date_minus", 2, |call| date_sum(call, -1))?;
     dates.add("date_plus", 2, |call| date_sum(call, 1))?;
     dates.add("date_shift date_add adddate", 2, |call| shift_by_text(call, 1))?;
@@ -51,14 +50,18 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         let (value, name) = (call.get_raw(0), text_value(call.get_raw(1)).unwrap_or_default());
         let read = |text: &str| match ComparedType::by_name(&name)? {
             ComparedType::Form(ColumnForm::Time(order)) => {
-                Some(Value::Text(read_time(text.trim(), order)?.write()))
+                Some(Value::Text(time_in(text.trim(), order)?.write()))
             }
             ComparedType::Codes { .. } => {
                 code_number(text).and_then(|code| i64::try_from(code).ok()).map(Value::Integer)
             }
             of => of.number(text).map(number_value),
         };
-        let text = if let ValueRef::Text(_) = value { text_value(value) } else { None };
+        // Of numbers, years are dates.
+        let text = match value {
+            ValueRef::Text(_) | ValueRef::Integer(1_900..=2_100) => text_value(value),
+            _ => None,
+        };
         Ok(text.and_then(|text| read(&text)).unwrap_or_else(|| owned_value(value)))
     })?;
     let name = |names: &[&str], at: i64| names.get(at as usize).map(|name| (*name).to_owned());
@@ -107,11 +110,13 @@ impl DateCall<'_> {
     /// Reads a date; numeric ones in the order of the columns. A text that is no date is NULL, as for `date()`, and is recorded.
     pub(super) fn moment(&self, at: usize) -> Option<Timestamp> {
         let moment = match self.get_raw(at) {
-            ValueRef::Integer(n) => compact_date(&n.to_string()).or_else(|| Timestamp::from_epoch(n as f64)),
+            ValueRef::Integer(n) => {
+                Timestamp::parse_digits(&n.to_string()).or_else(|| Timestamp::from_epoch(n as f64))
+            }
             ValueRef::Real(n) => Timestamp::from_epoch(n),
             ValueRef::Text(bytes) => {
                 let text = std::str::from_utf8(bytes).ok()?.trim();
-                let read = read_time(text, self.usage.date_order()).or_else(|| compact_date(text));
+                let read = time_in(text, self.usage.date_order());
                 if read.is_none() {
                     self.usage.unread_dates.record(text);
                 }
@@ -123,12 +128,16 @@ impl DateCall<'_> {
     }
 }
 
-/// Reads a date of digits from 1900 to 2100: `20240131`. As seconds since 1970, it would be a day of August 1970.
-fn compact_date(text: &str) -> Option<Timestamp> {
-    let is_compact =
-        text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit()) && ("1900".."2101").contains(&&text[..4]);
-    is_compact.then(|| Timestamp::parse(&format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]))).flatten()
+/// Reads a time of any form, digits included.
+fn time_in(text: &str, order: DateOrder) -> Option<Timestamp> {
+    let digits = || text.parse().ok().filter(|n: &u64| *n >= MIN_EPOCH_DIGITS);
+    read_time(text, order)
+        .or_else(|| Timestamp::parse_digits(text))
+        .or_else(|| Timestamp::from_epoch(digits()? as f64))
 }
+
+/// Smallest number in a text that is a time since 1970 in some unit: in 2001.
+const MIN_EPOCH_DIGITS: u64 = 1_000_000_000;
 
 /// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.
 fn date_sum(call: &DateCall<'_>, sign: i64) -> Result<Value> {
@@ -218,6 +227,37 @@ fn truncate(call: &DateCall<'_>) -> Result<Option<String>> {
         _ => return Err(unknown_unit(&unit)),
     };
     Ok(start.map(Timestamp::write))
+}
+
+/// Begin of the intervals of `time_bucket`, a Monday, in seconds since 1970: 2000-01-03.
+const BUCKET_ORIGIN: i64 = 946_857_600;
+
+/// `time_bucket('15 minutes', time)`, or with a third argument at which an interval begins.
+fn bucket(call: &DateCall<'_>) -> Result<Option<String>> {
+    if !(2..=3).contains(&call.len()) {
+        return Err(function_error("time_bucket takes an interval and a time: time_bucket('15 minutes', t)"));
+    }
+    let Some(interval) = text_value(call.get_raw(0)) else { return Ok(None) };
+    let words: Vec<&str> = interval.split_ascii_whitespace().collect();
+    let (count, unit) = match words[..] {
+        [count, unit] => (count.parse::<i64>().ok(), unit_name(unit)),
+        _ => (None, String::new()),
+    };
+    let step = count.zip(unit_seconds(&unit)).and_then(|(count, unit)| count.checked_mul(unit));
+    let step = step.filter(|step| *step > 0).ok_or_else(|| {
+        function_error(format!(
+            "{} is no interval of weeks or less; for others use date_trunc('month', t)",
+            interval.chars().take(40).collect::<String>()
+        ))
+    })?;
+    let origin =
+        if call.len() == 3 { call.moment(2).map(|moment| moment.seconds) } else { Some(BUCKET_ORIGIN) };
+    let start = |moment: Timestamp, origin: i64| {
+        let seconds = moment.seconds.checked_sub((moment.seconds - origin).rem_euclid(step))?;
+        let start = Timestamp { seconds, nanos: 0, is_date: false, ..moment };
+        start.is_in_range().then(|| start.write())
+    };
+    Ok(call.moment(1).zip(origin).and_then(|(moment, origin)| start(moment, origin)))
 }
 
 /// Returns the unit among two arguments, and the index of the other one.

@@ -29,7 +29,7 @@ enum Dialect {
     Postgres,
     /// Of `date_format`: `%M` is the name of a month, as in `MySQL`; without `%` as in Java.
     Java,
-    /// Of `strptime`: `%M` are minutes.
+    /// Of `strptime` and `strftime`: `%M` are minutes.
     Strptime,
 }
 
@@ -55,7 +55,9 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
             Ok(parse_with(&text, &parse_format(&format, dialect)?).map(Timestamp::write))
         })?;
     }
-    for (name, dialect) in [("to_char", Dialect::Postgres), ("date_format", Dialect::Java)] {
+    let writers =
+        [("to_char", Dialect::Postgres), ("date_format", Dialect::Java), ("time_format", Dialect::Strptime)];
+    for (name, dialect) in writers {
         dates.add(name, 2, move |call| write(call, dialect))?;
     }
     Ok(())

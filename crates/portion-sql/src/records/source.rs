@@ -41,6 +41,14 @@ pub(crate) enum RowKind {
     Object,
 }
 
+impl ValueSource {
+    /// Returns the rows of records that were joined to one array.
+    pub(crate) fn joined(records: String) -> Self {
+        let span = Span::new(0, records.len());
+        Self { text: Slice::new(records), span, kind: RowKind::Array }
+    }
+}
+
 impl RowSource for ListSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let ranked_fields = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
@@ -103,8 +111,7 @@ impl RowSource for BlocksSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let records: Vec<&str> = self.0.iter().map(|(text, span)| span.slice(text)).collect();
         let array = format!("[{}]", records.join(","));
-        let span = Span::new(0, array.len());
-        ValueSource { text: Slice::new(array), span, kind: RowKind::Array }.open(deadline)
+        ValueSource::joined(array).open(deadline)
     }
 }
 
@@ -137,8 +144,7 @@ impl RowSource for ListBlocksSource {
             }
         }
         array.push(']');
-        let span = Span::new(0, array.len());
-        ValueSource { text: Slice::new(array), span, kind: RowKind::Array }.open(deadline)
+        ValueSource::joined(array).open(deadline)
     }
 }
 

@@ -204,6 +204,7 @@ impl RowSource for EntriesSource {
                     .filter_map(|entry| entry.time)
                     .for_each(|time| learner.insert(time.slice(&texts.text)));
                 column.form = learner.form();
+                column.set_facts(&learner);
             }
             column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
             column.present_count = match column.name.as_str() {

@@ -1,5 +1,7 @@
 //! Tests statements of other SQL dialects.
 
+use portion_json::scan::quote;
+
 use crate::common::{answer, answer_joined, check};
 
 const TRIPS: &str = r#"[
@@ -35,6 +37,7 @@ fn conditions() {
     ids("at::date = '2025-01-30'::date", "[1]");
     ids("paid::bool", "[1,3]");
     ids("~5 = -6 AND id = 1", "[1]");
+    ids("id = ANY (SELECT id FROM items WHERE paid)", "[1,3]");
 }
 
 #[test]
@@ -68,6 +71,7 @@ fn aggregates() {
     ask("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY \"from\")", "\"2025-01-30\"");
     ask("QUANTILE(price, 1)", "100.0");
     ask("percentile(price, 0)", "10.25");
+    ask("COUNT(DISTINCT (paid, id > 9))", "2");
     ask("MODE(kind)", "\"Rail\"");
     ask("mode() WITHIN GROUP (ORDER BY kind)", "\"Rail\"");
     ask("round(STDDEV(price), 3)", "40.682");
@@ -265,7 +269,7 @@ fn clauses_of_other_dialects() {
     check(
         TRIPS,
         "SELECT kind, paid, COUNT(*) AS n FROM items GROUP BY ALL ORDER BY n DESC, kind, paid LIMIT 2",
-        r#"[{"kind":"Bus","paid":1,"n":1},{"kind":"Rail","paid":0,"n":1}]"#,
+        r#"[{"kind":"Bus","paid":true,"n":1},{"kind":"Rail","paid":false,"n":1}]"#,
     );
     check(TRIPS, "SELECT MAX(price) AS top FROM items GROUP BY ALL", r#"[{"top":100}]"#);
     let dearest = r#"[{"id":3,"kind":"Bus"},{"id":4,"kind":"Rail"},{"id":2,"kind":"rail"}]"#;
@@ -277,6 +281,16 @@ fn clauses_of_other_dialects() {
         check(TRIPS, &sql, dearest);
     }
     check(TRIPS, &format!("SELECT id, {by_price} AS rn FROM items QUALIFY rn = 2"), r#"[{"id":1,"rn":2}]"#);
+    check(
+        TRIPS,
+        "SELECT v.a, i.kind FROM (VALUES (1), (3), (9)) AS v(a) LEFT JOIN items i ON i.id = v.a ORDER BY 1",
+        r#"[{"a":1,"kind":"Rail"},{"a":3,"kind":"Bus"},{"a":9,"kind":null}]"#,
+    );
+    check(
+        TRIPS,
+        "SELECT COUNT(*) AS n, SUM(t.p) AS p FROM (SELECT id, price FROM items) AS t(i, p) WHERE t.i > 2",
+        r#"[{"n":2,"p":130}]"#,
+    );
     check(
         TRIPS,
         "SELECT kind, COUNT(*) AS n FROM items GROUP BY kind QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) = 1",
@@ -291,6 +305,39 @@ fn the_first_row_of_each_group() {
         "SELECT DISTINCT ON (kind) kind, id FROM items ORDER BY kind, price DESC LIMIT 2",
         r#"[{"kind":"Bus","id":3},{"kind":"Rail","id":4}]"#,
     );
+}
+
+#[test]
+fn rows_in_envelopes_and_strings_are_items() {
+    let rows: Vec<String> = (0..60).map(|n| format!("{{\"id\":{n},\"city\":\"c{}\"}}", n % 3)).collect();
+    let list = format!("[{}]", rows.join(","));
+    let members: Vec<String> =
+        rows.iter().enumerate().map(|(at, row)| format!("\"k{at}\":{}", quote(row))).collect();
+    let texts: Vec<String> = (0..120).map(|n| format!("\"C{n}\":\"c{}\"", n % 6)).collect();
+    for (payload, city) in [
+        (format!("{{\"result\":[{{\"page\":1,\"pages\":3}},{list}]}}"), "city"),
+        (format!("[{}]", rows.iter().map(|row| quote(row)).collect::<Vec<_>>().join(",")), "city"),
+        (format!("{{{}}}", members.join(",")), "city"),
+        (format!("{{\"matches\":{{\"Orders\":{{{}}}}}}}", texts.join(",")), "value"),
+    ] {
+        check(&payload, &format!("SELECT COUNT(*) AS n FROM items WHERE {city} = 'c1'"), r#"[{"n":20}]"#);
+    }
+}
+
+#[test]
+fn the_json_of_a_member_equals_its_value() {
+    const NESTED: &str = r#"[{"meta":{"k":"a","n":5}},{"meta":{"k":"b","n":7}},{"meta":{"k":"a","n":9}}]"#;
+    for (condition, count) in [
+        ("meta -> 'k' = 'a'", 2),
+        ("meta -> '$.k' = '\"a\"'", 2),
+        ("'a' <> meta -> 'k'", 1),
+        ("meta -> 'k' IN ('a', 'c')", 2),
+        ("meta -> 'n' > 5", 2),
+        ("meta -> 'n' BETWEEN 6 AND 9", 2),
+    ] {
+        let sql = format!("SELECT COUNT(*) AS n FROM items WHERE {condition}");
+        check(NESTED, &sql, &format!(r#"[{{"n":{count}}}]"#));
+    }
 }
 
 #[test]
@@ -395,6 +442,9 @@ fn forms_without_an_equal_are_answered_with_advice() {
     advice("SELECT split(mail)[0] FROM items", "split_part(x, ',', ");
     advice("SELECT tags[0].name FROM items", "write tags ->> '$[0]' for the first element");
     advice("SELECT tags[0] FROM items", "write tags ->> '$[0]' for the first element");
+    advice("SELECT kind, list(id ORDER BY price DESC)[1:2] FROM items GROUP BY kind", "row_number() OVER");
+    advice("SELECT id FROM items WHERE price > ALL (SELECT price FROM items WHERE paid)", "SELECT max(y)");
+    advice("SELECT id FROM items WHERE \"from\" >= make_date(2025, 2, 1)", "d >= '2024-03-01'");
     advice("SELECT ARRAY_AGG(id ORDER BY price LIMIT 2) FROM items", "ORDER BY … LIMIT 3)");
     advice("SELECT SUBSTRING_INDEX(mail, '@', -1) FROM items", "split_part(x, '.', -1)");
     advice("SELECT id FROM items WHERE kind LIKE ANY ('R%', 'B%')", "REGEXP");
@@ -448,4 +498,41 @@ fn texts_names_and_comments_stay() {
         "SELECT now, top, mode FROM items",
         r#"[{"now":1,"top":2,"mode":3}]"#,
     );
+}
+
+#[test]
+fn formats_and_units_of_other_dialects() {
+    let rows = r#"[{"id":15,"day":"2024-01-05T10:50:00Z","end":"2024-01-05T11:10:00Z","x":"order #15 shipped","n":1234.5}]"#;
+    for (value, expect) in [
+        ("strftime('%B', day)", "\"January\""),
+        ("strftime(day, '%b %y')", "\"Jan 24\""),
+        ("format_date('%A', day)", "\"Friday\""),
+        ("strftime('%Y-%m', day)", "\"2024-01\""),
+        ("FORMAT(day, 'yyyy-MM')", "\"2024-01\""),
+        ("format('{:.2f} of {}', 3.14159, id)", "\"3.14 of 15\""),
+        ("format('{:,d}', 1234567)", "\"1,234,567\""),
+        ("round(n, -2)", "1200.0"),
+        ("CAST(n AS DECIMAL(10, 0))", "1235.0"),
+        ("dayofmonth(day)", "5"),
+        ("time_bucket(INTERVAL '15 minutes', day)", "\"2024-01-05T10:45:00Z\""),
+        ("time_bucket('2000000000000000 hours', day, '2025-01-01')", "null"),
+        ("date_bin('1 week', day, '2024-01-01')", "\"2024-01-01T00:00:00Z\""),
+        ("format(n, 1)", "\"1,234.5\""),
+        ("substring(x, '#([0-9]+)')", "\"15\""),
+        ("substring(x, 7, 3)", "\"#15\""),
+        ("TIMESTAMP_DIFF(end, day, HOUR)", "0"),
+        ("DATE_DIFF('hour', day, end)", "1"),
+        ("DATE_TRUNC(day, MONTH)", "\"2024-01-01\""),
+        ("CASE WHEN id BETWEEN 1 AND 20 THEN \"yes\" ELSE \"no\" END", "\"yes\""),
+    ] {
+        check(rows, &format!("SELECT {value} AS v FROM items"), &format!("[{{\"v\":{expect}}}]"));
+    }
+    check(rows, "SELECT id FROM items WHERE day BETWEEN \"2024-01-01\" AND \"2024-02-01\"", r#"[{"id":15}]"#);
+    check(rows, "FROM items SELECT count(*) AS n", r#"[{"n":1}]"#);
+    for sql in [
+        "SELECT TOP 10 PERCENT id FROM items",
+        "SELECT id FROM items ORDER BY n FETCH FIRST 3 ROWS WITH TIES",
+    ] {
+        assert!(answer(rows, sql, &[]).is_err(), "{sql}");
+    }
 }

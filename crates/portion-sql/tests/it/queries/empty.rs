@@ -17,6 +17,13 @@ fn check(sql: &str, params: &[(&str, &str)], counts: &[(&str, i64)], hints: &[&s
 }
 
 #[test]
+fn the_values_of_a_column_are_told_whose_beginning_is_compared() {
+    let hint = ["\"from\" is one of '2025-01-30', '2025-02-01', '2025-03-31'"];
+    check("SELECT id FROM items WHERE substr(\"from\", 1, 7) = '2024-05'", &[], &[], &hint);
+    check("SELECT id FROM items WHERE left(\"from\", 4) = '2024'", &[], &[], &hint);
+}
+
+#[test]
 fn conditions_are_counted_alone() {
     check(
         "SELECT id FROM items WHERE kind = 'Bus' AND id = 1",

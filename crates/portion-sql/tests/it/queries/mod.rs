@@ -39,7 +39,7 @@ fn rows_and_columns() {
     ask("VALUES (1)", r#"[{"column1":1}]"#);
     ask(
         "SELECT * FROM items WHERE id = 2",
-        r#"[{"id":2,"name":"Bob \"B\"","price.total":7,"price.currency":"USD","active":0,"tags":[],"zip":"01234"}]"#,
+        r#"[{"id":2,"name":"Bob \"B\"","price.total":7,"price.currency":"USD","active":false,"tags":[],"zip":"01234"}]"#,
     );
 }
 
@@ -267,8 +267,25 @@ fn errors_name_the_cause_and_a_suggestion() {
     assert_eq!(error.code().name(), "query_invalid");
     assert_eq!(
         error.advice(),
-        "use one SELECT over these tables (SQLite): items(id, name, \"price.total\", \"price.currency\", zip, \
-         active, tags, note, item, price); leaves(path, key, value, type); fields(table_name, name, kind, present)"
+        "there is: items(name, item object, id integer, price.total number, price.currency, zip, active boolean, \
+         tags array, note, price object); leaves(path, key, value, type)"
+    );
+    // A keyword that is no column is outlined as one that does not exist.
+    let rows = r#"[{"id":1,"guest":{"isReturning":true}}]"#;
+    let error = answer(rows, "SELECT id FROM items WHERE returning = 1", &[]).expect_err("an error");
+    assert!(error.advice().starts_with("there is: items(guest.isReturning boolean, "), "{}", error.advice());
+}
+
+#[test]
+fn a_name_is_read_as_the_column_that_it_ends_beside_an_alias() {
+    let rows = r#"[{"m":1,"fee":{"due":2}},{"m":1,"fee":{"due":3}},{"m":2,"fee":{"due":1}}]"#;
+    let sums = r#"[{"m":2,"due":1},{"m":1,"due":5}]"#;
+    check(rows, "SELECT m, SUM(due) AS due FROM items GROUP BY m ORDER BY due", sums);
+    // Here the name means the alias, or the column.
+    refused(
+        rows,
+        "SELECT due * 2 AS due FROM items WHERE due > 2",
+        "no such column: due; did you mean \"fee.due\"?",
     );
 }
 

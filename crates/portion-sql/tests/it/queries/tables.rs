@@ -204,7 +204,7 @@ fn lines_and_sections() {
     check(
         document,
         "SELECT title, own_text, is_leaf FROM sections",
-        r###"[{"title":"A","own_text":"# A\n\nintro\n\n","is_leaf":0},{"title":"B","own_text":"## B\n\nmore\n\n","is_leaf":1},{"title":"C","own_text":"# C\n\nend\n","is_leaf":1}]"###,
+        r###"[{"title":"A","own_text":"# A\n\nintro\n\n","is_leaf":false},{"title":"B","own_text":"## B\n\nmore\n\n","is_leaf":true},{"title":"C","own_text":"# C\n\nend\n","is_leaf":true}]"###,
     );
 }
 
@@ -597,6 +597,29 @@ fn objects_with_numbered_keys_are_columns() {
 }
 
 #[test]
+fn the_main_list_of_an_object_may_be_a_map_or_several_lists() {
+    let study =
+        |n: usize| format!(r#""{n}":{{"uid":"{n}","source":"J{}","authors":[{{"name":"A"}}]}}"#, n % 2);
+    let studies = |count: usize| (10..10 + count).map(study).collect::<Vec<_>>().join(",");
+    for count in [4, 30] {
+        let text =
+            format!(r#"{{"header":{{"type":"e"}},"result":{{"uids":["10","11"],{}}}}}"#, studies(count));
+        for table in ["items", "items('/result')", "result"] {
+            let sql = format!("SELECT source, count(*) n FROM {table} GROUP BY 1 ORDER BY 1");
+            let half = count / 2;
+            check(&text, &sql, &format!(r#"[{{"source":"J0","n":{half}}},{{"source":"J1","n":{half}}}]"#));
+        }
+        check(&text, "SELECT source FROM items('*/authors') WHERE _key = '10'", r#"[{"source":"J0"}]"#);
+    }
+    let steps = |name: &str| format!(r#""{name}":{{"steps":[{{"run":"a {name}"}},{{"run":"b {name}"}}]}}"#);
+    let jobs = format!(r#"{{"name":"CI","jobs":{{{},{},{}}}}}"#, steps("x"), steps("y"), steps("z"));
+    check(&jobs, "SELECT count(*) n, min(jobs) first FROM items", r#"[{"n":6,"first":"x"}]"#);
+    let rows = (0..40).map(|n| format!(r#"{{"amount":{n}.5}}"#)).collect::<Vec<_>>().join(",");
+    let report = format!(r#"{{"results":[{{"tables":[{{"rows":[{rows}]}}]}}]}}"#);
+    check(&report, "SELECT sum(amount) s FROM items", r#"[{"s":800.0}]"#);
+}
+
+#[test]
 fn values_in_lists_of_records_are_rows() {
     let hosts = r#"{"hosts":[{"id":"a","tags":["x","y"]},{"id":"b","tags":["x"]}]}"#;
     check(
@@ -608,4 +631,13 @@ fn values_in_lists_of_records_are_rows() {
     let error = answer(sarif, "SELECT ruleId FROM items", &[]).expect_err("no column");
     let QueryError::Invalid { hint, .. } = error else { panic!("{error}") };
     assert_eq!(hint.as_deref(), Some("ruleId is a column of items('*/results')"));
+}
+
+#[test]
+fn tables_at_paths_and_leaves_exist_beside_many_lists() {
+    let lists: Vec<String> =
+        (0..150).map(|n| format!(r#""src/{n}.rs":[{{"line":{n}}},{{"line":2}}]"#)).collect();
+    let object = format!("{{{}}}", lists.join(","));
+    check(&object, "SELECT count(*) AS n FROM items('/src~1140.rs')", r#"[{"n":2}]"#);
+    check(&object, "SELECT count(*) AS n FROM leaves", r#"[{"n":300}]"#);
 }

@@ -285,7 +285,11 @@ fn other_spellings_of_columns_are_read_as_them() {
         result("SELECT max(i.PriceTotal) AS most FROM items i"),
         named(r#"[{"most":7}]"#, "PriceTotal is read as price.total")
     );
-    assert!(result("SELECT guest FROM items").is_err());
+    assert_eq!(
+        result("SELECT guest FROM items LIMIT 1"),
+        named(r#"[{"guest":"Ann"}]"#, "guest is read as guestName")
+    );
+    assert!(result("SELECT gues FROM items").is_err());
     let unclear = r#"[{"a_b":1,"aB":2}]"#;
     assert!(answer(unclear, "SELECT \"a-b\" FROM items", &[]).is_err());
     check(unclear, "SELECT ab_ FROM (SELECT 1 AS ab_)", r#"[{"ab_":1}]"#);
@@ -548,14 +552,17 @@ fn texts_and_numbers_that_are_used_as_dates_or_conditions_are_told() {
         ("SELECT max(d) FROM items", "d has dates and text ('open'): use d::date"),
         ("SELECT count(*) FROM items WHERE d >= '2024-01-06'", "d has dates and text ('open'): use d::date"),
         ("SELECT d::date AS d FROM items", "1 text is no date ('open'): it is read as NULL"),
-        ("SELECT count(*) FROM items WHERE b", "b is text, which is neither true nor false: write b = 'yes'"),
+        (
+            "SELECT count(*) FROM items WHERE b",
+            "b is text, which is neither true nor false: compare it with a value such as 'yes', 'no'",
+        ),
         (
             "SELECT sum(CASE WHEN b = true THEN 1 END) FROM items",
-            "b is text, which is neither true nor false: write b = 'yes'",
+            "b is text, which is neither true nor false: compare it with a value such as 'yes', 'no'",
         ),
         (
             "SELECT count(*) FILTER (WHERE NOT b) FROM items",
-            "b is text, which is neither true nor false: write b = 'yes'",
+            "b is text, which is neither true nor false: compare it with a value such as 'yes', 'no'",
         ),
     ] {
         assert_eq!(hints(sql), told, "{sql}");
@@ -604,6 +611,18 @@ fn versions_are_sorted_by_their_parts() {
         hints("SELECT max(v) FROM items").starts_with("v sorts as text ('1.10.1' before '1.9.0'): use CAST(")
     );
     assert_eq!(hints("SELECT w FROM items WHERE w = '3.9'"), "");
+    let hint = |values: &[&str]| {
+        let rows: Vec<String> = values.iter().map(|value| format!(r#"{{"v":"{value}"}}"#)).collect();
+        answer(&format!("[{}]", rows.join(",")), "SELECT max(v) FROM items", &[])
+            .expect("an answer")
+            .type_hints
+            .join("")
+    };
+    let tags =
+        "v sorts as text ('v12.1' before 'v9.2'): use CAST(split_part(ltrim(v, 'v'), '.', 1) AS INTEGER), ";
+    assert!(hint(&["v9.2", "v12.1"]).starts_with(tags));
+    assert_eq!(hint(&["9.2.0", "12.1.0-beta.1"]), "v sorts as text ('12.1.0-beta.1' before '9.2.0')");
+    assert!(hint(&["1.2GB", "15KB", "900MB"]).starts_with("v has values of several units"));
     let one_width = r#"[{"v":"1.2"},{"v":"1.4"},{"v":"1.2.3"}]"#;
     assert!(answer(one_width, "SELECT max(v) FROM items", &[]).expect("an answer").type_hints.is_empty());
 }
@@ -817,6 +836,13 @@ fn texts_of_booleans_are_booleans() {
     );
     check(rows, "SELECT sum(ok) AS n FROM items", r#"[{"n":2}]"#);
     let typed = rows.replace("\"true\"", "true").replace("\"false\"", "false");
+    check(
+        &typed,
+        "SELECT ok, count(*) n FROM items GROUP BY ok ORDER BY n, ok",
+        r#"[{"ok":null,"n":1},{"ok":false,"n":1},{"ok":true,"n":2}]"#,
+    );
+    check(&typed, "SELECT max(ok) a, ok + 1 b FROM items", r#"[{"a":1,"b":2}]"#);
+    check(&typed, "SELECT ok FROM items WHERE id = 1 UNION SELECT 5 ORDER BY 1", r#"[{"ok":1},{"ok":5}]"#);
     for rows in [rows, &typed] {
         for condition in [
             "ok = 'true'",
@@ -968,4 +994,132 @@ fn orders_of_texts_that_are_not_those_of_what_they_mean_are_told() {
         let told = answer(&rows, "SELECT max(t) FROM items", &[]).expect("an answer").type_hints;
         assert_eq!(told, [format!("t sorts as text ('{a}' before '{b}')")]);
     }
+}
+
+#[test]
+fn functions_of_sqlite_read_times_of_all_forms() {
+    // Text of a column, its day and its hour.
+    for (times, day, hour) in [
+        (["2023:12:29 20:17:22", "2023:12:30 01:00:00"], "2023-12-29", "20"),
+        (["29-DEC-23 08.17.22.000000000 PM", "30-DEC-23 01.00.00.000000000 AM"], "2023-12-29", "20"),
+        (["December 29th, 2023", "December 30th, 2023"], "2023-12-29", "00"),
+        (["20231229201722", "20231230010000"], "2023-12-29", "20"),
+        (["1703881042000000000", "1703898000000000000"], "2023-12-29", "20"),
+        (["2005", "2006"], "2005-01-01", "00"),
+    ] {
+        let rows = format!(r#"[{{"id":1,"t":"{}"}},{{"id":2,"t":"{}"}}]"#, times[0], times[1]);
+        let numbers = rows.replace(r#""t":""#, r#""t":"#).replace("\"}", "}");
+        let is_number = times[0].bytes().all(|b| b.is_ascii_digit());
+        for rows in std::iter::once(&rows).chain(is_number.then_some(&numbers)) {
+            check(
+                rows,
+                "SELECT date(t) d, strftime('%H', t) h, year(t) y FROM items WHERE id = 1",
+                &format!(r#"[{{"d":"{day}","h":"{hour}","y":{}}}]"#, &day[..4]),
+            );
+            check(rows, "SELECT id FROM items ORDER BY t DESC LIMIT 1", r#"[{"id":2}]"#);
+        }
+    }
+    let log = "2024-01-30 22:00:00,100 INFO a started\n".repeat(3)
+        + &"2024-01-31 01:00:00,200 ERROR b failed\n".repeat(4);
+    check(
+        &log,
+        "SELECT date(time) d, count(*) n FROM entries GROUP BY 1",
+        r#"[{"d":"2024-01-30","n":3},{"d":"2024-01-31","n":4}]"#,
+    );
+    let closed = r#"[{"id":1,"created":"01/20/2024","closed":null},{"id":2,"created":"02/03/2024","closed":"12/25/2024"}]"#;
+    for condition in [
+        "coalesce(closed, created) >= '2024-06-01'",
+        "coalesce(closed, created) = '12/25/2024'",
+        "date(CASE WHEN closed IS NULL THEN created ELSE closed END) > '2024-06-01'",
+    ] {
+        check(closed, &format!("SELECT id FROM items WHERE {condition}"), r#"[{"id":2}]"#);
+    }
+}
+
+#[test]
+fn members_of_elements_that_are_compared_as_they_are_written_are_told() {
+    let line = |n: usize| {
+        format!(r#"{{"sku":"S{n}","amount":"${n}2.50","qty":"{n}","at":"0{n}/2{n}/2024","ts":170000000{n}}}"#)
+    };
+    let rows = format!(r#"[{{"id":1,"lines":[{},{}],"v":[5,"9999.0"]}}]"#, line(2), line(3));
+    let hints = |what: &str| {
+        let sql = format!("SELECT {what} FROM items, UNNEST(lines) AS l, json_each(v) AS e");
+        answer(&rows, &sql, &[]).expect(&sql).type_hints.join("; ")
+    };
+    let told = |member: &str, what: &str| {
+        format!("l.{member} is compared as it is written: in items('*/lines'), {member} is a {what}")
+    };
+    assert_eq!(hints("sum(l.amount)"), told("amount", "number"));
+    assert_eq!(hints("count(*) FILTER (WHERE l.qty >= '10')"), told("qty", "number"));
+    assert_eq!(hints("count(CASE WHEN l.at >= '2024-02-01' THEN 1 END)"), told("at", "time"));
+    assert_eq!(hints("count(CASE WHEN l.ts >= '2024-02-01' THEN 1 END)"), told("ts", "time"));
+    assert_eq!(hints("max(e.value)"), "e.value has texts: use e.value::numeric");
+    for what in ["l.sku, l.amount", "count(CASE WHEN l.sku >= 'S3' THEN 1 END)", "max(l.ts)"] {
+        assert_eq!(hints(what), "", "{what}");
+    }
+    let tags = r#"[{"id":1,"tags":[{"Key":"env","Value":"prod"}]}]"#;
+    check(tags, "SELECT g.Value AS v FROM items, UNNEST(tags) g WHERE g.Key = 'env'", r#"[{"v":"prod"}]"#);
+}
+
+#[test]
+fn computed_times_are_compared_as_times() {
+    // Days in the order of the ids: 2023-12-30, 2024-03-09, 2025-01-02, 2025-02-10.
+    for days in [
+        ["12/30/2023", "03/09/2024", "01/02/2025", "02/10/2025"],
+        ["30.12.2023", "09.03.2024", "02.01.2025", "10.02.2025"],
+        ["Dec 30, 2023", "Mar 09, 2024", "Jan 02, 2025", "Feb 10, 2025"],
+    ] {
+        let row = |(at, day): (usize, &&str)| {
+            format!(r#"{{"id":{at},"g":"c{}","d":"{day}","m":{{"d":"{day}"}}}}"#, at % 2)
+        };
+        let rows = format!("[{}]", days.iter().enumerate().map(row).collect::<Vec<_>>().join(","));
+        for (sql, expect) in [
+            ("SELECT g, max(d) AS last FROM items GROUP BY g ORDER BY last DESC LIMIT 1", "c1"),
+            ("SELECT g, max(d) FROM items GROUP BY g ORDER BY 2 DESC LIMIT 1", "c1"),
+            (
+                "WITH m AS (SELECT g, max(d) AS last FROM items GROUP BY g) SELECT g FROM m WHERE last >= '2025-02-01'",
+                "c1",
+            ),
+            ("SELECT g FROM items GROUP BY g HAVING max(d) > '2025-02-01'", "c1"),
+            ("SELECT arg_max(g, d) AS g FROM items WHERE id < 3", "c0"),
+            ("SELECT g FROM items ORDER BY CASE WHEN id > 0 THEN d END DESC LIMIT 1", "c1"),
+            ("SELECT g FROM items WHERE coalesce(d, DATE '2020-01-01') > DATE '2025-02-01'", "c1"),
+            ("SELECT g FROM items WHERE greatest(d, '2025-02-01') > '2025-02-01'", "c1"),
+            ("SELECT g FROM items WHERE m ->> 'd' > '2025-02-01'", "c1"),
+            ("SELECT g FROM items WHERE date(json_extract(m, '$.d')) > '2025-02-01'", "c1"),
+        ] {
+            let found = answer(&rows, sql, &[]).expect(sql).json;
+            assert!(
+                found.starts_with(&format!("[{{\"g\":\"{expect}\"")) && !found.contains("},{"),
+                "{sql}: {found}"
+            );
+        }
+        check(&rows, "SELECT max(CASE WHEN id < 3 THEN d END) AS d FROM items", r#"[{"d":"2025-01-02"}]"#);
+    }
+    let digits = r#"[{"id":20240199,"s":20240130,"e":20240205},{"id":20240200,"s":20231230,"e":20240102}]"#;
+    check(digits, "SELECT e - s AS n FROM items", r#"[{"n":6},{"n":3}]"#);
+    check(digits, "SELECT max(id) - min(id) AS n FROM items", r#"[{"n":1}]"#);
+}
+
+#[test]
+fn numbers_with_fractions_are_divided_as_such() {
+    let rows = r#"[{"id":1,"rate":10,"n":7},{"id":2,"rate":12.5,"n":7}]"#;
+    check(
+        rows,
+        "SELECT id, rate / 100 AS r, n / 2 AS h FROM items",
+        r#"[{"id":1,"r":0.1,"h":3},{"id":2,"r":0.125,"h":3}]"#,
+    );
+    check(rows, "SELECT sum(n * rate / 100) AS s FROM items", r#"[{"s":1.575}]"#);
+    let costs = "id,cost\n1,USD -300.00\n2,USD 995.50\n";
+    check(costs, "SELECT sum(cost) AS s FROM items", r#"[{"s":695.5}]"#);
+    let mixed = r#"[{"p":"$5.00"},{"p":"€7.50"}]"#;
+    for sql in [
+        "WITH t AS (SELECT p AS q FROM items) SELECT sum(q) FROM t",
+        "SELECT sum(CASE WHEN p IS NOT NULL THEN p END) FROM items",
+        "SELECT max(abs(coalesce(p, 0))) FROM items",
+    ] {
+        let hints = answer(mixed, sql, &[]).expect(sql).type_hints.join("; ");
+        assert!(hints.contains("several units"), "{sql}: {hints}");
+    }
+    check(r#"[{"id":1,"errors":[]}]"#, "SELECT count(*) AS n FROM items('*/errors')", r#"[{"n":0}]"#);
 }
