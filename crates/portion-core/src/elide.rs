@@ -1,5 +1,6 @@
 //! Shortens long strings to their first sentences, and long lists of strings to their first items, with a mark that gives the number
-//! of missing characters or items and the path to them. Strings stay strings, and lists of strings stay lists of strings.
+//! of missing characters or items and the path to them. Strings stay strings, and lists of strings stay lists of strings. Other lists
+//! are shortened only where nothing else fits.
 
 use portion_json::path::step_from_quoted;
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
@@ -26,19 +27,31 @@ struct LeftOutItems {
 /// Smallest part of a list that is left out. It is longer than the mark; the strings of a shorter one are shortened themselves.
 const MIN_LEFT_OUT_BYTES: usize = 100;
 const MIN_LEFT_OUT_ITEMS: usize = 3;
+/// Levels of containers in which lists other than of strings are shortened.
+const MAX_SHORTENED_DEPTH: usize = 16;
 
 /// Appends the JSON with strings above `above` characters and lists of strings above as many bytes shortened, and returns the number
 /// of these. `pointer` is the pointer of the value, used in the marks. White space between tokens is kept.
 pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -> usize {
+    elide_lists(json, (above, None), pointer, out)
+}
+
+/// Does the same, and shortens each list of more than `max_items` items to these, unless it is nested too deep.
+pub(crate) fn elide_lists(
+    json: &str,
+    (above, max_items): (usize, Option<usize>),
+    pointer: &str,
+    out: &mut String,
+) -> usize {
     let bytes = json.as_bytes();
     let mut frames: Vec<PathFrame> = Vec::new();
     let mut elided = 0;
     let mut done = 0;
     let mut at = 0;
     let mut expects_key = false;
-    let mut left_out: Option<LeftOutItems> = None;
+    let mut left_out: Vec<LeftOutItems> = Vec::new();
     while at < bytes.len() {
-        if let Some(LeftOutItems { count, end, .. }) = left_out.take_if(|items| items.kept_end == at) {
+        if let Some(LeftOutItems { count, end, .. }) = left_out.pop_if(|items| items.kept_end == at) {
             let around = frames.split_last().map_or(&[][..], |(_, around)| around);
             let mark = format!("… [+{count} items, path={}]", pointer_at(json, pointer, around));
             out.extend([&json[done..at], ",", &quote(&mark)]);
@@ -74,7 +87,9 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
             b'[' => {
                 frames.push(PathFrame::Array { index: 0 });
                 expects_key = false;
-                left_out = left_out.or_else(|| LeftOutItems::of_list(json, at, above));
+                // Each level is read whole, so a document of nothing but levels would be read once for each.
+                let max_items = max_items.filter(|_| frames.len() <= MAX_SHORTENED_DEPTH);
+                left_out.extend(LeftOutItems::of_list(json, at, (above, max_items)));
             }
             b'}' | b']' => {
                 frames.pop();
@@ -94,18 +109,21 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
 }
 
 impl LeftOutItems {
-    /// Returns the items that a list of strings leaves out if it is kept to `above` bytes, but at least to one item. Returns `None`
-    /// for other lists, and if that is too little.
-    fn of_list(json: &str, start: usize, above: usize) -> Option<Self> {
+    /// Returns the items that a list of strings leaves out if it is kept to `above` bytes, but at least to one item; any list, if
+    /// it is kept to `max_items`. Returns `None` for other lists, and if that is too little.
+    fn of_list(json: &str, start: usize, (above, max_items): (usize, Option<usize>)) -> Option<Self> {
         let mut reader = JsonReader::resume(json, start);
         reader.enter_array().ok()?;
         let mut items = Self { kept_end: start, count: 0, end: start };
+        let mut read = 0;
         while reader.next_item().ok()? {
-            if reader.peek() != Ok(JsonKind::String) {
+            if max_items.is_none() && reader.peek() != Ok(JsonKind::String) {
                 return None;
             }
             items.end = reader.skip().ok()?.end as usize;
-            let is_kept = items.kept_end == start || items.count == 0 && items.end - start <= above;
+            read += 1;
+            let fits = max_items.map_or(items.end - start <= above, |max| read <= max);
+            let is_kept = items.kept_end == start || items.count == 0 && fits;
             if is_kept {
                 items.kept_end = items.end;
             } else {
@@ -119,7 +137,7 @@ impl LeftOutItems {
 
 /// Returns true for a string, and for a list of strings of which a part is left out where strings are shortened.
 pub(crate) fn is_shortened(json: &str) -> bool {
-    json.starts_with('"') || LeftOutItems::of_list(json, 0, ELISION_LIMITS[0]).is_some()
+    json.starts_with('"') || LeftOutItems::of_list(json, 0, (ELISION_LIMITS[0], None)).is_some()
 }
 
 /// Returns the pointer of the current value.
@@ -177,7 +195,7 @@ fn is_encoded(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::elide;
+    use super::{elide, elide_lists};
 
     /// Compares a JSON text shortened to 40 characters or bytes, and the number of what was shortened in it.
     fn check(json: &str, expect: &str, expected_count: usize) {
@@ -185,6 +203,23 @@ mod tests {
         let count = elide(json, 40, "/rows/3", &mut out);
         assert_eq!((out.as_str(), count), (expect, expected_count), "{json}");
         assert!(portion_json::scan::is_json(&out), "{out}");
+    }
+
+    #[test]
+    fn lists_of_lists_keep_their_first_items() {
+        let ring = format!("[{}]", vec!["[1.25,2.5]"; 40].join(","));
+        let mut out = String::new();
+        let count = elide_lists(&format!("[{ring},{ring}]"), (40, Some(2)), "/c", &mut out);
+        let cut = |at: usize| format!(r#"[[1.25,2.5],[1.25,2.5],"… [+38 items, path=/c/{at}]"]"#);
+        assert_eq!((out, count), (format!("[{},{}]", cut(0), cut(1)), 2));
+        // A document of levels alone is read a few times.
+        let levels = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
+        let mut out = String::new();
+        assert_eq!((elide_lists(&levels, (40, Some(1)), "", &mut out), out), (0, levels));
+        let (mut out, records) =
+            (String::new(), format!("[{}]", vec![r#"{"n":[1,2],"t":"a record"}"#; 40].join(",")));
+        assert_eq!(elide_lists(&records, (40, Some(1)), "", &mut out), 1);
+        assert_eq!(out, r#"[{"n":[1,2],"t":"a record"},"… [+39 items, path=]"]"#);
     }
 
     #[test]

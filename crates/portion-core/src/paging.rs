@@ -1,5 +1,8 @@
 //! Arguments by which tools walk the pages of their results: `page`, `offset`, `limit`, `cursor`, `starting_after`.
 
+use portion_json::containers::{items, members};
+use portion_json::scan::unescape;
+use portion_json::span::Span;
 use portion_text::names;
 
 use crate::cursor::CursorToken;
@@ -9,6 +12,7 @@ const CURSOR_NAMES: &[&str] = &[
     "after",
     "continuation token",
     "cursor",
+    "cursor mark",
     "end cursor",
     "marker",
     "next cursor",
@@ -16,6 +20,7 @@ const CURSOR_NAMES: &[&str] = &[
     "next token",
     "page cursor",
     "page token",
+    "pagination token",
     "start cursor",
     "token",
 ];
@@ -35,6 +40,12 @@ const LIMIT_NAMES: &[&str] = &[
     "take",
     "top",
 ];
+
+/// Relations of a page to others, of which a link object has some.
+pub(crate) const RELATIONS: [&str; 5] = ["next", "prev", "previous", "first", "last"];
+
+/// Maximum bytes of a list of links.
+const MAX_LINKS_BYTES: usize = 4 << 10;
 
 /// What an argument selects from the results of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +126,9 @@ impl PagingRole {
             (Self::Offset, OFFSET_NAMES),
             (Self::Limit, LIMIT_NAMES),
         ];
-        roles.into_iter().find(|(_, names)| names.contains(&words.as_str())).map(|(role, _)| role)
+        let named = roles.into_iter().find(|(_, names)| names.contains(&words.as_str()));
+        // MediaWiki: `gapcontinue`, `cmcontinue`, one for each kind of list.
+        named.map(|(role, _)| role).or_else(|| words.ends_with("continue").then_some(Self::Cursor))
     }
 }
 
@@ -143,6 +156,66 @@ impl PagingArgument {
     pub fn is_given(&self) -> bool {
         matches!(self.value, ArgumentValue::Number(_) | ArgumentValue::Translated(_))
     }
+}
+
+/// Returns true if an object of links to the pages beside this one, whatever its name, has one to the next page. Returns `None`
+/// for another value.
+///
+/// ```
+/// use portion_core::paging::links_to_next;
+/// assert_eq!(links_to_next(r#"{"next":"/a?page=2","last":"/a?page=3"}"#), Some(true));
+/// assert_eq!(links_to_next(r#"{"first":"/a","prev":"/a?page=2"}"#), Some(false));
+/// assert_eq!(links_to_next(r#"{"next":"/a?page=2","id":7}"#), None);
+/// assert_eq!(links_to_next(r#"{"first":"Ada","last":"Lovelace"}"#), None);
+/// ```
+pub fn links_to_next(object: &str) -> Option<bool> {
+    let mut found = None;
+    for member in members(object, Span::new(0, object.len())) {
+        match &*unescape(member.key.slice(object)) {
+            "next" => found = Some(true),
+            "prev" | "previous" => found = found.or(Some(false)),
+            name if RELATIONS.contains(&name) || matches!(name, "self" | "current") => {}
+            _ => return None,
+        }
+    }
+    found
+}
+
+/// A link in a list of links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelatedLink {
+    /// Relation of its target: `next`.
+    pub relation: String,
+    /// The target, a JSON string.
+    pub url: Span,
+    /// The object with the link.
+    pub whole: Span,
+}
+
+/// Returns the links of a list of them, by their relations: `[{"relation": "next", "url": "…"}]`, as FHIR and HAL have it.
+///
+/// ```
+/// use portion_core::paging::related_links;
+/// let list = r#"[{"relation":"self","url":"/a"},{"rel":"next","href":"/b"},{"url":"/c"},7]"#;
+/// let found = related_links(list);
+/// let shown: Vec<_> = found.iter().map(|link| (&*link.relation, link.url.slice(list))).collect();
+/// assert_eq!(shown, [("self", "\"/a\""), ("next", "\"/b\"")]);
+/// ```
+pub fn related_links(list: &str) -> Vec<RelatedLink> {
+    if !list.starts_with('[') || list.len() > MAX_LINKS_BYTES {
+        return Vec::new();
+    }
+    let link = |item: Span| {
+        let value = |names: [&str; 2]| {
+            let mut members = members(list, item);
+            members
+                .find(|member| names.contains(&&*unescape(member.key.slice(list))))
+                .map(|found| found.value)
+        };
+        let (relation, url) = (value(["relation", "rel"])?, value(["url", "href"])?);
+        Some(RelatedLink { relation: unescape(relation.slice(list)), url, whole: item })
+    };
+    items(list, Span::new(0, list.len())).filter_map(link).collect()
 }
 
 /// Returns true if some argument selects a page, so that a result is a page.

@@ -189,6 +189,8 @@ pub struct QueryAnswer {
     /// True if the selected fields are known fields of the queried payload: then an answer that lacks one of them is shown with
     /// all of its columns.
     pub has_known_fields: bool,
+    /// True for a statement that selects all columns or whole records: long strings may be shortened, so that more rows fit.
+    pub selects_all_columns: bool,
 }
 
 /// One part of a result.

@@ -81,15 +81,10 @@ pub fn read_items(text: &str, array: Span) -> Result<Vec<Span>, ScanError> {
     Ok(items)
 }
 
-/// Names of members that hold the columns.
-pub const COLUMN_KEYS: [&str; 8] =
-    ["columns", "fields", "headers", "header", "cols", "column_names", "columnNames", "meta"];
-/// Names of members that hold the rows.
-pub const ROW_KEYS: [&str; 4] = ["rows", "data", "values", "records"];
 /// Maximum columns.
 const MAX_COLUMNS: usize = 4_096;
 
-/// Returns the names of columns in an array: strings, or objects with a `name`. Returns `None` for other arrays.
+/// Returns the names of columns in an array: strings, or objects with a `name` or `ColumnName`. Returns `None` for other arrays.
 ///
 /// ```
 /// use portion_json::containers::column_names;
@@ -103,7 +98,9 @@ pub fn column_names(json: &str) -> Option<Vec<String>> {
         let name = match JsonKind::of_value(item.slice(json)) {
             JsonKind::String => item,
             JsonKind::Object => {
-                members(json, item).find(|member| unescape(member.key.slice(json)) == "name")?.value
+                let is_name =
+                    |key: String| matches!(key.to_ascii_lowercase().as_str(), "name" | "columnname");
+                members(json, item).find(|member| is_name(unescape(member.key.slice(json))))?.value
             }
             _ => return None,
         };

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::path::{unescape_step, write_object_preview};
 use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
+use crate::span::Span;
 
 /// A set of fields of a record, by dotted paths. A path includes everything below it.
 ///
@@ -196,13 +197,10 @@ impl<'s> Projector<'s> {
         }
         let kind = reader.peek().unwrap_or(JsonKind::Null);
         if kind.is_container() && depth > 1 && self.selection.selects_below(path) {
-            let mut inside = reader.clone();
-            let whole = reader.skip().is_ok();
-            return whole
-                && match kind {
-                    JsonKind::Object => self.project_object(&mut inside, path, depth - 1, out),
-                    _ => self.project_array(&mut inside, path, depth - 1, out),
-                };
+            return match kind {
+                JsonKind::Object => self.project_object(reader, path, depth - 1, out),
+                _ => self.project_array(reader, path, depth - 1, out),
+            };
         }
         if reader.skip().is_ok() && !self.omitted.contains(path.as_str()) {
             self.omitted.insert(path.clone());
@@ -228,25 +226,21 @@ impl<'s> Projector<'s> {
                 out.push(',');
             }
             first = false;
-            let mut inside = reader.clone();
             let Ok(kind) = reader.peek() else { break };
-            let Ok(value) = reader.skip() else { break };
+            let (before, start) = (out.len(), reader.at());
             // Items that are not records keep their places, so that indices stay valid.
-            any |= match kind {
-                JsonKind::Object if depth > 1 => {
-                    let before = out.len();
-                    let some = self.project_object(&mut inside, path, depth - 1, out);
-                    if !some {
-                        out.truncate(before);
-                        write_object_preview(reader.text(value), out);
-                    }
-                    some
+            if kind == JsonKind::Object && depth > 1 {
+                let some = self.project_object(reader, path, depth - 1, out);
+                if !some {
+                    out.truncate(before);
+                    write_object_preview(reader.text(Span::new(start, reader.at())), out);
                 }
-                _ => {
-                    minify(reader.text(value), out);
-                    true
-                }
-            };
+                any |= some;
+            } else {
+                let Ok(value) = reader.skip() else { break };
+                minify(reader.text(value), out);
+                any = true;
+            }
         }
         out.push(']');
         // An empty array has all of its items.

@@ -33,6 +33,11 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Returns a tool. `reads`: true if its calls change nothing.
+    pub fn tool(name: impl Into<String>, reads: bool) -> Self {
+        Self { name: name.into(), kind: EndpointKind::Tool, read_only: reads, idempotent: reads }
+    }
+
     /// Returns the endpoint's name for logs and records, without credentials, and shortened because its length is up to the
     /// caller; empty for `None`.
     pub fn log_name(endpoint: Option<&Self>) -> Cow<'_, str> {

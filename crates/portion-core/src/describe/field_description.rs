@@ -94,10 +94,8 @@ pub(super) fn describe_field(
         _ => true,
     } && !is_rare(present, records);
     let gaps = [(field.null_count, "null".to_owned()), (absent, "absent".to_owned())];
-    let gaps = gaps.into_iter().filter(|(count, _)| !is_rare(*count, records));
-    for (count, what) in
-        gaps.chain(field.missing_values()).filter(|(count, _)| *count > 0 && *count < records)
-    {
+    let gaps = gaps.into_iter().chain(field.missing_values());
+    for (count, what) in gaps.filter(|(count, _)| *count > 0 && *count < records) {
         let _ = write!(words, ", {count} {what}");
     }
     FieldDescription { role, description: words, is_telling }

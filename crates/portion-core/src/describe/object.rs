@@ -1,6 +1,5 @@
 //! Outlines an object: types and sizes of its members.
 
-use portion_json::path::{PathSteps, value_below};
 use portion_json::projection::is_path_within;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
@@ -94,13 +93,15 @@ fn describe_lists(
     preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
     let missing = preferences.missing.cloned().unwrap_or_default();
-    let is_named = |lists: &&NestedLists| {
+    // An object that is no list itself is one record, whatever it holds.
+    let is_named = |(_, lists): &(usize, &NestedLists)| {
         lists.byte_count >= MIN_LIST_BYTES
+            && !lists.pattern.is_empty()
             && preferences.strip.is_none_or(|strip| !lists.is_stripped(strip, text.len()))
     };
     let mut facts = Map::new();
     let mut left = tokens;
-    for (at, lists) in lists.iter().filter(is_named).take(MAX_LISTS).enumerate() {
+    for (at, lists) in lists.iter().enumerate().filter(is_named).take(MAX_LISTS) {
         let Some(subject) = list_at(text, object, &lists.pattern) else { continue };
         let Structure::List(list) = &subject.structure else { continue };
         let described = if at < MAX_FACTS_LISTS {
@@ -148,11 +149,7 @@ fn describe_texts(
 
 /// Returns the records at a pattern.
 fn list_at(text: &str, object: Span, pattern: &str) -> Option<IndexedText> {
-    let json = match joined_records(text, object, pattern) {
-        Some(joined) => joined,
-        None => value_below(text, object, PathSteps::parse(pattern))?.slice(text).to_owned(),
-    };
-    Some(IndexedText::from_payload(Slice::new(json)))
+    Some(IndexedText::from_payload(Slice::new(joined_records(text, object, pattern)?)))
 }
 
 /// A described member.

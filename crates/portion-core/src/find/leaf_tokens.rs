@@ -1,6 +1,7 @@
-//! Reads the scalars of JSON with their paths, and finds the first match in a record.
+//! Reads the scalars of JSON with their paths, and finds the matches in a record.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use portion_json::path;
@@ -129,6 +130,23 @@ impl<'a> LeafTokens<'a> {
         self.frames.first().filter(|frame| !frame.is_object).map(|frame| frame.index)
     }
 
+    /// Returns the start of the innermost part of a record that is one of several: the object in an array, or the scalar at
+    /// `start`. A row is one part. `None` for a value in no array.
+    fn element_start(&self, start: u32) -> Option<u32> {
+        let innermost = self.frames.last()?;
+        if !innermost.is_object {
+            return Some(if self.frames.len() > 1 { start } else { innermost.start });
+        }
+        self.frames.windows(2).rev().find(|pair| !pair[0].is_object).map(|pair| pair[1].start)
+    }
+
+    /// Returns the JSON Pointer of that part of a record.
+    fn element_pointer(&self) -> String {
+        let is_scalar =
+            self.frames.len() > 1 && self.frames.last().is_some_and(|innermost| !innermost.is_object);
+        self.pointer(usize::from(!is_scalar))
+    }
+
     /// Returns true if any enclosing container is an array.
     pub(super) fn in_array(&self) -> bool {
         self.array_depth > 0
@@ -213,6 +231,8 @@ pub(super) struct RecordMatch {
     pub column: Option<u32>,
     /// True if the value is in an array.
     pub in_array: bool,
+    /// Pointer from the record to the object or array around the value, if it is in an array.
+    pub container_pointer: String,
     /// The value.
     pub value: Span,
     /// Range of the match in the text of the value.
@@ -221,16 +241,28 @@ pub(super) struct RecordMatch {
     pub is_exact: bool,
 }
 
-/// Returns the first match in a record, or the first exact one.
-pub(super) fn first_match(
+/// The matches in a record.
+#[derive(Debug, Default)]
+pub(super) struct RecordMatches {
+    /// The first of them.
+    pub found: Vec<RecordMatch>,
+    /// Number of those that are not kept.
+    pub further_count: usize,
+}
+
+/// Returns the matches in a record: one for what is in no array, and one for each object or scalar in an array. It is the first
+/// exact one, or the first. `max`: matches that are kept.
+pub(super) fn record_matches(
     text: &str,
     record: Span,
     matcher: &mut Matcher,
-    candidates: &mut Candidates,
+    (candidates, max): (&mut Candidates, usize),
     fuel: &mut Fuel<'_>,
-) -> Result<Option<RecordMatch>, FindError> {
+) -> Result<RecordMatches, FindError> {
     let mut leaves = LeafTokens::new(text, record, &[]);
-    let mut first: Option<RecordMatch> = None;
+    let RecordMatches { mut found, mut further_count } = RecordMatches::default();
+    let mut by_element: HashMap<Option<u32>, usize> = HashMap::new();
+    let mut last_further = None;
     while let Some(token) = leaves.next() {
         let Token::Value(value) = token else { continue };
         let Some(next) = candidates.next_from(text, value.start as usize, fuel)? else { break };
@@ -240,23 +272,37 @@ pub(super) fn first_match(
             }
             continue;
         }
-        let content = value_text(value.slice(text));
-        let Some(found) = matcher.find(&content, 0, fuel)? else { continue };
-        let exact = matcher.matches_whole(&content);
-        if exact || first.is_none() {
-            first = Some(RecordMatch {
-                field_path: leaves.field_path(),
-                column: leaves.outermost_index(),
-                in_array: leaves.in_array(),
-                value,
-                match_range: found,
-                is_exact: exact,
-            });
+        let element = leaves.element_start(value.start);
+        let known = by_element.get(&element).copied();
+        if known.is_some_and(|at| found[at].is_exact) || last_further == Some(element) {
+            continue;
         }
-        if exact {
-            break;
+        let content = value_text(value.slice(text));
+        let Some(match_range) = matcher.find(&content, 0, fuel)? else { continue };
+        let is_exact = matcher.matches_whole(&content);
+        if known.is_none() && found.len() >= max {
+            (further_count, last_further) = (further_count + 1, Some(element));
+            continue;
+        }
+        if known.is_some() && !is_exact {
+            continue;
+        }
+        let new = RecordMatch {
+            field_path: leaves.field_path(),
+            column: leaves.outermost_index(),
+            in_array: leaves.in_array(),
+            container_pointer: if leaves.in_array() { leaves.element_pointer() } else { String::new() },
+            value,
+            match_range,
+            is_exact,
+        };
+        if let Some(at) = known {
+            found[at] = new;
+        } else {
+            by_element.insert(element, found.len());
+            found.push(new);
         }
     }
     fuel.burn(leaves.at().saturating_sub(record.start as usize) / 2 + 16)?;
-    Ok(first)
+    Ok(RecordMatches { found, further_count })
 }

@@ -101,9 +101,10 @@ pub struct SearchResult {
     ///
     /// In text: `{"path"?,"name"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`. Lines count from 1, `path` is
     /// present if there are several texts, and `byte` if the line was cut. In a list, one object per
-    /// record: `{"path","in"?,"text"?,"item"?,"within"?}`, where `in` is the field and `within` is the nested
-    /// object in the record that contains it. In other JSON, one object per value: `{"path","text","item"?,"of"?}`, where `of`
-    /// has the identity fields of the records around that of the value, the outermost first.
+    /// record, and for each element of a list in it: `{"path","in"?,"text"?,"item"?,"within"?}`, where `in` is the field and
+    /// `within` is the nested object in the record that contains it. In other JSON, one object per value:
+    /// `{"path","text","item"?,"of"?}`, where `of` has the identity fields of the records around that of the value, the
+    /// outermost first.
     /// For a member name: `{"path","in"?,"text" or "holds","count"?}`.
     pub items_json: String,
     /// Number of matches, listed or not: lines, records, values or names.
@@ -168,6 +169,20 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     }
     let mut result = scope.find(&pattern, &mut fuel)?;
     if result.match_count == 0 {
+        // The text around JSON is in no subject.
+        let originals = original_texts(snapshot, &subjects);
+        let targets = originals
+            .iter()
+            .map(|(path, text)| SearchTarget::new(path, text, false, &show, ask.context_lines))
+            .collect();
+        let bytes = originals.iter().map(|(_, original)| original.text.len()).sum();
+        let mut fuel = Fuel::for_bytes(bytes).with_stop_flag(ask.stop_flag);
+        let found = SearchScope { targets, ..scope }.find(&pattern, &mut fuel)?;
+        if found.match_count > 0 {
+            let hint = "this is the original text around the JSON: raw=true returns it".into();
+            let extra_meta = found.extra_meta.into_iter().chain([("hint".to_owned(), hint)]).collect();
+            return Ok(SearchResult { extra_meta, ..found });
+        }
         let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view }, ask.read_call);
         let has_lines = subjects.iter().any(|(_, subject)| matches!(subject.structure, Structure::Text(_)));
         let crosses_lines = || {
@@ -185,6 +200,18 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
         }
     }
     Ok(result)
+}
+
+/// Returns the texts in which the JSON of subjects was found, with the paths of the subjects.
+fn original_texts(snapshot: &Snapshot, subjects: &[(String, &IndexedText)]) -> Vec<(String, IndexedText)> {
+    let parts = snapshot.parts_at(subjects.iter().map(|(path, _)| path.as_str()));
+    let original = |((path, subject), part): (&(String, &IndexedText), Option<&Part>)| {
+        let origin = part?.json_origin.as_ref()?;
+        let is_whole = part?.indexed_text()?.text.len() == subject.text.len();
+        origin.original_text(subject.span()).filter(|_| is_whole)?;
+        Some((path.clone(), IndexedText::from_text(origin.text.clone())))
+    };
+    subjects.iter().zip(parts).filter_map(original).collect()
 }
 
 /// The names in the subjects of a search.

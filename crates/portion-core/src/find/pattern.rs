@@ -58,11 +58,13 @@ impl<'a> Pattern<'a> {
     /// Returns a matcher for the regular expression between slashes, if there are slashes.
     pub(super) fn regex(&self) -> Option<Result<Matcher, FindError>> {
         let (inside, flags) = self.text.trim().strip_prefix('/')?.rsplit_once('/')?;
-        let known = |c: char| matches!(c, 'i' | 'g' | 'm' | 'u');
+        let known = |c: char| matches!(c, 'i' | 'g' | 'm' | 's' | 'u' | 'x' | 'y');
         if inside.is_empty() || flags.len() > 4 || !flags.chars().all(known) {
             return None;
         }
-        let engine = RegexEngine::new(inside, flags.contains('i'));
+        let own: String = flags.chars().filter(|c| matches!(c, 's' | 'x')).collect();
+        let written = if own.is_empty() { inside.to_owned() } else { format!("(?{own}){inside}") };
+        let engine = RegexEngine::new(&written, flags.contains('i'));
         Some(engine.map(|engine| Matcher::Regex(Box::new(engine), None)))
     }
 

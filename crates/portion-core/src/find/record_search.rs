@@ -10,7 +10,7 @@ use portion_json::span::Span;
 use super::candidates::{Candidates, NextPositions};
 use super::error::Fuel;
 use super::hits::{Hits, JsonObjectWriter as Written};
-use super::leaf_tokens::{RecordMatch, first_match, value_text};
+use super::leaf_tokens::{RecordMatch, record_matches, value_text};
 use super::pattern::Matcher;
 use super::{FindError, context};
 use crate::snapshot::{FieldRank, Layout, List, ListItem, ListProfile, cell_spans, with_key_field};
@@ -72,9 +72,14 @@ impl<'a> RecordSearch<'a> {
     ) -> Result<(), FindError> {
         let mut candidates = Candidates::with_positions(matcher, nearest);
         self.for_each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
-            if let Some(hit) = first_match(self.text, item.value, matcher, candidates, fuel)? {
-                hits.add_record(hit.is_exact, |is_whole| self.match_item(&item, &hit, is_whole));
+            let max = hits.remaining_capacity().max(1);
+            let in_record = record_matches(self.text, item.value, matcher, (candidates, max), fuel)?;
+            let has_several = in_record.found.len() + in_record.further_count > 1;
+            for hit in &in_record.found {
+                let element = has_several.then_some(&*hit.container_pointer);
+                hits.add_record(hit.is_exact, |is_whole| self.match_item(&item, hit, is_whole, element));
             }
+            hits.add_all(in_record.further_count, Vec::new());
             Ok(())
         })
     }
@@ -130,17 +135,23 @@ impl<'a> RecordSearch<'a> {
     }
 
     /// Returns the result item of a match in a record. `is_whole`: a short record is shown with all of its fields, if the caller
-    /// names none.
-    pub(super) fn match_item(&self, item: &ListItem, hit: &RecordMatch, is_whole: bool) -> String {
+    /// names none. `element`: pointer to the part of the record that is shown instead, if it has several matches.
+    pub(super) fn match_item(
+        &self,
+        item: &ListItem,
+        hit: &RecordMatch,
+        is_whole: bool,
+        element: Option<&str>,
+    ) -> String {
         let (field, value) = (self.field_path(hit), hit.value.slice(self.text));
         let mut written = Written::default();
-        written.add_text("path", &self.path_to(item));
+        written.add_text("path", &format!("{}{}", self.path_to(item), element.unwrap_or_default()));
         if !field.is_empty() {
             written.add_text("in", &field);
         }
         let table = matches!(self.list.layout, Layout::Table { .. });
         let alone = if table { hit.field_path.is_empty() } else { !hit.in_array };
-        let is_whole = is_whole && item.value.len() <= MAX_WHOLE_RECORD_BYTES;
+        let is_whole = is_whole && element.is_none() && item.value.len() <= MAX_WHOLE_RECORD_BYTES;
         let shown_fields = match self.shown_fields {
             ShownFields::Identity if is_whole => &ShownFields::All,
             other => other,

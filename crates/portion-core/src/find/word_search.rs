@@ -54,9 +54,10 @@ fn match_item(scope: &SearchScope<'_>, unit: &SearchUnit) -> String {
             target.place(),
             target.has_byte_offsets,
         ),
-        (UnitLocation::Record(item, hit), _) => {
-            target.records.as_ref().map_or_else(String::new, |records| records.match_item(item, hit, false))
-        }
+        (UnitLocation::Record(item, hit), _) => target
+            .records
+            .as_ref()
+            .map_or_else(String::new, |records| records.match_item(item, hit, false, None)),
         (UnitLocation::Value(item), _) => item.clone(),
         (UnitLocation::Passage(..), _) => String::new(),
     }
@@ -211,6 +212,7 @@ impl<'a> WordSearch<'a> {
             let hit = RecordMatch {
                 field_path: leaves.field_path(),
                 column: leaves.outermost_index(),
+                container_pointer: String::new(),
                 in_array: leaves.in_array(),
                 value,
                 match_range: first,

@@ -109,6 +109,8 @@ pub(super) enum Detail {
     Minimal,
 }
 
+/// Tokens of the notice of an answer.
+const NOTICE_TOKENS: usize = 100;
 /// Wire bytes per notice byte: the notice is sent once as an escaped text and once in `_meta`.
 pub(super) const NOTICE_COPIES: usize = 3;
 
@@ -147,6 +149,25 @@ impl ReplyLimits {
             return Self { tokens: if shows_two { tokens / 2 } else { tokens }, bytes: bytes / 2 };
         }
         Self { tokens: request.token_budget.min(policy.hard_cap), bytes }
+    }
+
+    /// Returns limits up to a quarter larger if that shows all rows of an answer to a query: a page with the last few would cost
+    /// another call.
+    pub(super) fn or_whole_answer(
+        self,
+        snapshot: &Snapshot,
+        request: &ResolvedRequest,
+        policy: &Policy,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let is_aimed = request.token_budget == policy.reply_target && !request.has_explicit_size;
+        let tokens = (self.tokens + self.tokens / 4).min(policy.hard_cap);
+        let fits = |part: usize| {
+            let text = snapshot.parts()[part].text();
+            counter.count_within(text, tokens.saturating_sub(NOTICE_TOKENS)).is_some()
+        };
+        let is_whole = is_aimed && snapshot.answer().is_some() && snapshot.main_part().is_some_and(fits);
+        if is_whole { Self { tokens, ..self } } else { self }
     }
 
     /// Estimates the budget that a notice leaves. A notice takes a fixed part, the description, and lists of

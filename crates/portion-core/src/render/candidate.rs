@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::budget::{Detail, RemainingBudget, ReplyLimits};
 use super::cost_estimate::CostEstimate;
+use super::envelope;
 use super::notice::{Notice, NoticeText};
 use super::pass_through::shows_part;
 use super::portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
 use super::structured::{Placement, StructuredForm};
 use super::walk::{PartWalk, ReplyContent};
-use super::{envelope, structured};
 use crate::cursor::{CursorToken, Position};
 use crate::policy::StructuredMode;
 use crate::snapshot::Part;
@@ -219,11 +219,12 @@ impl<'a> Forms<'a> {
         let digits = walk.cx.counter.count(LONG_FIGURE);
         // Duplicate forms share one notice, which reports the cost of the more expensive.
         let duplicate = self.structured.as_ref().filter(|form| form.separate_content().is_none());
+        let writer = duplicate.map(|form| form.writer(walk, &self.text, notice.next_cursor.is_some()));
         let (text, (structured, envelope), stated, counted) = notice.stating_cost(
             detail,
             (costs.content_tokens(), digits),
             |text| {
-                let structured = duplicate.map(|form| structured::merge_notice(walk, form, &self.text, text));
+                let structured = writer.as_ref().map(|write| write(text));
                 (structured, self.envelope.map(|_| envelope::wrap(notice.rendering, &text.object, style)))
             },
             |text, (structured, envelope)| {
@@ -234,9 +235,9 @@ impl<'a> Forms<'a> {
         let Some((form, own)) = self.structured.as_ref().zip(own_notice) else {
             return WrittenForms { notice: text, structured, envelope, stated, counted };
         };
-        let merged = |text: &NoticeText| structured::merge_notice(walk, form, &self.text, text);
+        let write = form.writer(walk, &self.text, own.next_cursor.is_some());
         let (_, structured, own_stated, own_counted) =
-            own.stating_cost(detail, (0, digits), merged, |_, json| costs.structured_tokens(json));
+            own.stating_cost(detail, (0, digits), write, |_, json| costs.structured_tokens(json));
         WrittenForms {
             notice: text,
             structured: Some(structured),

@@ -59,7 +59,7 @@ pub(crate) use pass_through::{needs_no_notice, passes_through};
 pub use portion::{Piece, PieceBody, Plan, Portion, PortionKind, StageName};
 pub use query_tables::MAX_LEAVES_BYTES;
 pub use structured::nested_notice_key;
-pub use upstream_paging::{UpstreamRest, upstream_rest};
+pub use upstream_paging::{UpstreamRest, upstream_rest, words_beside};
 
 use page::Measured;
 

@@ -44,25 +44,24 @@ pub(super) fn pass_through_cost(
     let policy = cx.policy;
     let parts = snapshot.parts().iter().enumerate();
     let counted: Vec<(usize, &Part)> = parts.filter(|(at, _)| !is_exempt(snapshot, *at, policy)).collect();
-    let mut bytes = ENVELOPE_BYTES + snapshot.frame();
-    for (_, part) in &counted {
-        bytes += part_wire_bytes(part, policy.hard_byte_limit);
-        if bytes > policy.hard_byte_limit {
-            return None;
-        }
-    }
     let all = counted.len() == snapshot.parts().len();
     // A model that is shown both forms reads both. Where there is no `structuredContent`, nothing repeats a text.
     let apart = snapshot.structured_part();
     let is_shown_both = policy.render_options.structured == StructuredMode::InPlaceOfText;
     let is_repeated = |part: &Part| apart.is_none() && part.duplicate.is_some();
     let (structured, content): (Vec<_>, Vec<_>) = counted
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|(_, part)| !is_repeated(part))
         .partition(|(at, _)| Some(*at) == apart && !is_shown_both);
     let max = max_pass_through_tokens(snapshot, policy);
     let tokens = form_cost(&content, max, cx, measured)?.max(form_cost(&structured, max, cx, measured)?);
-    Some(PassThroughCost { tokens: all.then_some(tokens) })
+    let mut bytes = ENVELOPE_BYTES + snapshot.frame();
+    let mut is_within = |(_, part): &(usize, &Part)| {
+        bytes += part_wire_bytes(part, policy.hard_byte_limit);
+        bytes <= policy.hard_byte_limit
+    };
+    counted.iter().all(&mut is_within).then_some(PassThroughCost { tokens: all.then_some(tokens) })
 }
 
 /// Returns true if a payload passes whole.

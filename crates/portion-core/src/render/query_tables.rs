@@ -128,11 +128,12 @@ impl QueryTables {
         }
     }
 
-    /// Returns the tables of an object that is about one table.
-    pub(super) fn of_named_rows(table: &NamedTable) -> Self {
+    /// Returns the tables of an object that is about one table, or of several such tables, which a query joins.
+    pub(super) fn of_named_rows(table: &NamedTable, table_count: usize) -> Self {
         let note = Some(&table.pointer).filter(|pointer| pointer.len() <= MAX_PATH_BYTES);
+        let several = if table_count > 1 { format!("{table_count} like ") } else { String::new() };
         let items = QueryTable {
-            note: note.map(|pointer| format!("= {pointer}")),
+            note: note.map(|pointer| format!("= {several}{pointer}")),
             ..QueryTable::new("items", column_list(&table.rows.names, MAX_COLUMN_CHARS))
         };
         Self { tables: vec![items, QueryTable::new("leaves", LEAVES)], is_text: false, path: None }

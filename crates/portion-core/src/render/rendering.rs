@@ -51,6 +51,8 @@ pub(super) struct RenderTarget<'a> {
     /// True if this is an answer: each item holds what was asked for, so fewer items are served, each of them
     /// whole.
     pub is_answer: bool,
+    /// True for an answer with all columns, of which no one was asked for.
+    pub selects_all_columns: bool,
     /// Order in which a list is shown, if not its own.
     pub order: Option<&'a SortOrder>,
     /// Paging arguments of the tool that was called.

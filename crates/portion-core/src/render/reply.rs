@@ -28,6 +28,7 @@ pub(super) fn render(
     measured: &Measured,
 ) -> Portion {
     let limits = ReplyLimits::for_reply(snapshot, request, cx.policy, fresh);
+    let limits = limits.or_whole_answer(snapshot, request, cx.policy, cx.counter);
     // Descriptions do not cover media, so they are sized by the rest.
     let media = request.media_tokens;
     let tokens = cx.policy.description_tokens(limits.tokens.saturating_sub(media));
@@ -37,7 +38,7 @@ pub(super) fn render(
     let walk = PartWalk::new(snapshot, request, cx, fresh, measured).with_unshown(unshown.told.as_ref());
     let walk = PartWalk { description, block_tables: tables.as_ref(), ..walk };
     let charged = walk.with_unshown(unshown.charged.as_ref());
-    let mut all = Attempts::new(&charged, limits).written_by(&walk);
+    let mut all = Attempts::new(&charged, &walk, limits);
     let size = notice_size(request, cx, fresh);
     let facts = description.map_or((0, 0), |facts| (facts.tokens, NOTICE_COPIES * facts.bytes));
     for (detail, attempts) in ATTEMPTS {
@@ -57,7 +58,7 @@ pub(super) fn render(
     }
     // The smallest budgets hold the shortest notice only if its cursors are charged what they really cost.
     let walk = PartWalk { charges_cursors: false, ..walk };
-    let mut all = Attempts::new(&walk, limits);
+    let mut all = Attempts::new(&walk, &walk, limits);
     let room = limits.budget_without_notice(Detail::Minimal, size, facts, cx.counter, media);
     let none = ReplyLimits { tokens: 0, bytes: 0 };
     all.largest(Detail::Minimal, room, none, 16).unwrap_or_else(|| all.cheapest())
@@ -116,14 +117,9 @@ pub(super) struct Attempts<'w, 'a> {
 }
 
 impl<'w, 'a> Attempts<'w, 'a> {
-    /// Creates a value without attempts.
-    pub(super) fn new(walk: &'w PartWalk<'a>, limits: ReplyLimits) -> Self {
-        Self { walk, final_walk: walk, limits, cheapest: None }
-    }
-
-    /// Returns the same attempts, the reply of which is written by another walk, whose notice costs at most as much.
-    pub(super) fn written_by(self, final_walk: &'w PartWalk<'a>) -> Self {
-        Self { final_walk, ..self }
+    /// Creates a value without attempts. The notice of the final walk costs at most as much as that of the other.
+    pub(super) fn new(walk: &'w PartWalk<'a>, final_walk: &'w PartWalk<'a>, limits: ReplyLimits) -> Self {
+        Self { walk, final_walk, limits, cheapest: None }
     }
 
     /// Renders the largest reply that fits, with a budget of at least `min`. Returns `None` if none of
@@ -367,7 +363,7 @@ mod tests {
         let all = RemainingBudget { counter, tokens: limits.tokens, bytes: limits.bytes };
         for first in [usual, all] {
             let none = ReplyLimits { tokens: 0, bytes: 0 };
-            let found = Attempts::new(&walk, limits).largest(Detail::Full, first, none, 8);
+            let found = Attempts::new(&walk, &walk, limits).largest(Detail::Full, first, none, 8);
             let found = found.expect("something fits");
             let served = found.served_count.expect("a page");
             // Other budgets show other fields of more or fewer records.

@@ -1,10 +1,12 @@
 //! Builds `structuredContent`: the same view for programs, and for clients that show a model nothing else.
 
-use portion_json::containers::items;
+use std::borrow::Cow;
+
+use portion_json::containers::{Member, items, members};
 use portion_json::path::{key_matches, value_at};
-use portion_json::scan::{JsonKind, JsonReader, minified, quote};
+use portion_json::scan::{JsonKind, minified, quote};
 use portion_json::span::Span;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::envelope;
 use super::notice::{NoticeText, nest_under_meta};
@@ -95,66 +97,85 @@ impl<'a> StructuredForm<'a> {
 /// Keys of a merged notice, in camel case.
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
-/// Returns the whole `structuredContent` of a reply, minified: an object with the notice merged in, or a bare
-/// value.
+/// Writes `structuredContent` with a notice.
 ///
 /// It is written into the message as JSON, not as a string. White space of the source text, line breaks above
-/// all, would end up raw in the message.
-pub(super) fn merge_notice(
-    walk: &PartWalk<'_>,
-    form: &StructuredForm<'_>,
-    text: &ReplyContent<'_>,
-    notice_text: &NoticeText,
-) -> String {
-    minified(&merge_unminified(walk, form, text, notice_text))
+/// all, would end up raw in the message, so it is minified.
+pub(super) type NoticeWriter<'f> = Box<dyn Fn(&NoticeText) -> String + 'f>;
+
+impl StructuredForm<'_> {
+    /// Returns a writer of the content of a reply. `leads_on`: true if the notice has a cursor to the next page.
+    pub(super) fn writer<'f>(
+        &'f self,
+        walk: &PartWalk<'_>,
+        text: &'f ReplyContent<'_>,
+        leads_on: bool,
+    ) -> NoticeWriter<'f> {
+        let style = walk.cx.policy.render_options.metadata_style;
+        let (content, shape) = match self {
+            Self::BareValue(value, _) => return Box::new(|_| minified(value)),
+            Self::OwnPart(own, shape) | Self::TextVariant(own, shape) => (&**own, *shape),
+            Self::SameAsText(shape) => (text, *shape),
+        };
+        let of = |object: &str, is_taken| object_writer(object, style, is_taken, false);
+        let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED_CONTENT);
+        let is_taken =
+            part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
+        if let (Placement::Blocks(span), Some(part), false) = (shape, part, walk.uses_envelope()) {
+            return of(&blocks_with(part.text(), span, &content.pieces), is_taken);
+        }
+        let Some(shaped) = &content.notice_part else { return of("{}", is_taken) };
+        let rendering = &shaped.rendering;
+        if walk.uses_envelope() {
+            return Box::new(move |notice| minified(&envelope::wrap(rendering, &notice.object, style)));
+        }
+        let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !rendering.is_json;
+        let value = if as_string { Cow::Owned(quote(&rendering.body)) } else { (&*rendering.body).into() };
+        let in_shape = rendering.kind != PortionKind::Raw;
+        match shape {
+            Placement::UnderKey { key, .. } if in_shape => of(&format!("{{{key}:{value}}}"), is_taken),
+            Placement::Root if in_shape && rendering.is_json => match JsonKind::of_value(&value) {
+                JsonKind::Object => {
+                    let rest = without_inner_notice(&value).filter(|_| leads_on);
+                    of(rest.as_deref().unwrap_or(&value), is_taken && rest.is_none())
+                }
+                _ => of(&format!("{{\"items\":{value}}}"), is_taken),
+            },
+            _ => object_writer(&format!("{{\"value\":{value}}}"), style, false, true),
+        }
+    }
 }
 
-fn merge_unminified(
-    walk: &PartWalk<'_>,
-    form: &StructuredForm<'_>,
-    text: &ReplyContent<'_>,
-    notice_text: &NoticeText,
-) -> String {
-    let style = walk.cx.policy.render_options.metadata_style;
-    let notice = &nest_under_meta(&notice_text.object, style);
-    let (content, shape) = match form {
-        StructuredForm::BareValue(value, _) => return value.clone(),
-        StructuredForm::OwnPart(own, shape) | StructuredForm::TextVariant(own, shape) => (&**own, *shape),
-        StructuredForm::SameAsText(shape) => (text, *shape),
-    };
-    let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED_CONTENT);
-    let taken =
-        part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
-    if let (Placement::Blocks(span), Some(part), false) = (shape, part, walk.uses_envelope()) {
-        let object = blocks_with(part.text(), span, &content.pieces);
-        return with_notice(&object, notice, style, taken);
-    }
-    let Some(shaped) = &content.notice_part else { return with_notice("{}", notice, style, taken) };
-    let rendering = &shaped.rendering;
-    if walk.uses_envelope() {
-        return envelope::wrap(rendering, &notice_text.object, style);
-    }
-    let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !rendering.is_json;
-    let value = if as_string { quote(&rendering.body) } else { rendering.body.clone() };
-    let in_shape = rendering.kind != PortionKind::Raw;
-    match shape {
-        Placement::UnderKey { key, .. } if in_shape => {
-            with_notice(&format!("{{{key}:{value}}}"), notice, style, taken)
+/// Returns a writer of an object with the notice's members: cursor and total before its own, because programs read them first
+/// and clients cut the end, the facts after its own. If any of their keys is taken, the notice is under one key, which comes
+/// first.
+///
+/// `is_taken`: the payload has such a key, even if the object does not show it. `is_nested`: the object is under `portion`.
+fn object_writer(
+    object: &str,
+    style: MetadataStyle,
+    is_taken: bool,
+    is_nested: bool,
+) -> NoticeWriter<'static> {
+    let object = minified(object);
+    let names = NOTICE_KEYS.map(|name| style.key(name));
+    let is_name = |member: Member| names.iter().any(|name| key_matches(&object, member.key, name));
+    let is_taken = is_taken || members(&object, Span::new(0, object.len())).any(is_name);
+    let notice_key = is_taken.then(|| nested_notice_key(&object));
+    let own = object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().to_owned();
+    Box::new(move |notice| {
+        let notice = nest_under_meta(&notice.object, style);
+        let mut members = Vec::with_capacity(notice.len() + 1);
+        if let Some(key) = &notice_key {
+            members.extend([format!("\"{key}\":{}", Value::Object(notice)), own.clone()]);
+        } else {
+            members.extend(notice.iter().map(|(key, value)| format!("{}:{value}", quote(key))));
+            members.insert(notice.keys().take_while(|key| *key != NOTICE_KEYS[2]).count(), own.clone());
         }
-        Placement::Root if in_shape && rendering.is_json => match JsonKind::of_value(&value) {
-            JsonKind::Object => match without_inner_notice(&value)
-                .filter(|_| notice_text.object.contains_key(&style.key(NOTICE_KEYS[0])))
-            {
-                Some(value) => with_notice(&value, notice, style, false),
-                None => with_notice(value.trim(), notice, style, taken),
-            },
-            _ => with_notice(&format!("{{\"items\":{value}}}"), notice, style, taken),
-        },
-        _ => {
-            let inner = with_notice(&format!("{{\"value\":{value}}}"), notice, style, false);
-            format!("{{\"portion\":{inner}}}")
-        }
-    }
+        members.retain(|member| !member.is_empty());
+        let object = format!("{{{}}}", members.join(","));
+        if is_nested { format!("{{\"portion\":{object}}}") } else { object }
+    })
 }
 
 /// Returns `structuredContent` with the content blocks at a span reduced to these pieces. An array becomes an object, which has
@@ -187,53 +208,26 @@ fn blocks_with(json: &str, span: Span, pieces: &[Piece]) -> String {
     }
 }
 
-/// Returns an object with the notice's members: cursor and total before its own, because programs read them first and
-/// clients cut the end, the facts after its own. If any of their keys is taken, the notice is under one key, which comes first.
-///
-/// `taken`: the payload has such a key, even if the object does not show it.
-fn with_notice(object: &str, notice: &Map<String, Value>, style: MetadataStyle, taken: bool) -> String {
-    let has_key = |object: &str, name: &str| value_at(object, Span::new(0, object.len()), name).is_some();
-    let own = object.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
-    let mut members = Vec::with_capacity(notice.len() + 1);
-    if taken || NOTICE_KEYS.iter().any(|name| has_key(object, &style.key(name))) {
-        members.push(format!("\"{}\":{}", nested_notice_key(object), Value::Object(notice.clone())));
-        members.push(own.trim().to_owned());
-    } else {
-        members.extend(notice.iter().map(|(key, value)| format!("{}:{value}", quote(key))));
-        members.insert(notice.keys().take_while(|key| *key != NOTICE_KEYS[2]).count(), own.trim().to_owned());
-    }
-    members.retain(|member| !member.is_empty());
-    format!("{{{}}}", members.join(","))
-}
-
 /// Returns an object without the members of the notice of another Portion behind this one, or `None` if it has no such
 /// notice.
 ///
 /// A program that reads `nextCursor` must get the cursor of this page first, also where the inner page is the last one of its
 /// list. On the last page of this reply the inner notice stays, and leads on.
 fn without_inner_notice(object: &str) -> Option<String> {
-    let mut reader = JsonReader::new(object);
-    reader.enter_object().ok()?;
-    let (mut members, mut has_meta) = (Vec::new(), false);
-    while let Some(key) = reader.next_key().ok()? {
-        let value = reader.skip().ok()?;
-        let is = |name: &str| {
-            [MetadataStyle::Camel, MetadataStyle::Snake]
-                .iter()
-                .any(|style| key_matches(object, key, &style.key(name)))
-        };
-        if is(NOTICE_KEYS[2]) {
-            let meta = value.slice(object);
-            let has = |name: &str| value_at(object, value, name).is_some();
-            has_meta = JsonKind::of_value(meta) == JsonKind::Object
-                && has("kind")
-                && has("cursor")
-                && (has("estimatedTokens") || has("estimated_tokens"));
-        } else if !is(NOTICE_KEYS[0]) && !is(NOTICE_KEYS[1]) {
-            members.push(format!("{}:{}", key.slice(object), value.slice(object)));
-        }
-    }
-    has_meta.then(|| format!("{{{}}}", members.join(",")))
+    let own: Vec<Member> = members(object, Span::new(0, object.len())).collect();
+    let styles = [MetadataStyle::Camel, MetadataStyle::Snake];
+    let is = |member: &&Member, name: &str| {
+        styles.iter().any(|style| key_matches(object, member.key, &style.key(name)))
+    };
+    let meta = own.iter().rfind(|member| is(member, NOTICE_KEYS[2]))?.value;
+    let has = |name: &str| value_at(object, meta, name).is_some();
+    let is_notice = JsonKind::of_value(meta.slice(object)) == JsonKind::Object
+        && has("kind")
+        && has("cursor")
+        && (has("estimatedTokens") || has("estimated_tokens"));
+    let others = own.iter().filter(|member| !NOTICE_KEYS.iter().any(|name| is(member, name)));
+    let others = others.map(|member| member.span().slice(object)).collect::<Vec<_>>();
+    is_notice.then(|| format!("{{{}}}", others.join(",")))
 }
 
 /// Returns true if an object has a key that the notice needs.

@@ -20,18 +20,20 @@ use super::portion::PortionKind;
 use super::query_tables::{QueryTables, record_lists, value_lists};
 use super::rendering::{NoticeExtra, RenderTarget, Rendering, StrippedFields, max_name_chars};
 use crate::cursor::PartOffset;
-use crate::elide::{ELISION_LIMITS, elide, is_shortened};
+use crate::elide::{ELISION_LIMITS, elide, elide_lists, is_shortened};
 use crate::noise::NoiseFields;
 use crate::policy::RenderOptions;
 use crate::snapshot::{
-    ColumnArrays, Field, FieldRank, IndexedText, ListProfile, Member, ObjectIndex, Slice, Structure,
-    main_table, text_in_member, visit_fields,
+    ColumnArrays, Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, main_table,
+    tables_alike, text_in_member, visit_fields,
 };
 use crate::view::{
     CustomSection, NestedObject, RequestedFields, Section, SectionScope, core_object, custom_sections,
     sections,
 };
 
+/// Items that each list keeps in a record that is little but lists, in the order of attempts.
+const MAX_SHOWN_ITEMS: [usize; 5] = [50, 20, 8, 3, 1];
 /// Limits for answers, where a string often is the whole content.
 const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 /// Estimated cost of a shortened string, in tokens.
@@ -160,15 +162,13 @@ fn render_summary(
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
         fit_record(text, target.pointer, aim, room, &target.policy.render_options)?;
     let NestedObject { pointer, members: core, .. } = core_object(text, members);
-    let columns = if pointer.is_empty() { Columns::detect(text, members) } else { None };
-    let first_items =
-        columns.as_ref().and_then(|columns| columns.with_first_items(&body, &room.with_max_tokens(aim)));
-    let mut rendering = Rendering::new(PortionKind::Summary, first_items.unwrap_or(body));
+    let columns = if pointer.is_empty() { column_names(text, members) } else { None };
+    let mut rendering = Rendering::new(PortionKind::Summary, body);
     rendering.is_json = true;
     let shown = shown_field_names(&rendering.body, &pointer);
     let tables = || {
         if let Some(columns) = &columns {
-            return QueryTables::of_columns(&columns.names());
+            return QueryTables::of_columns(columns);
         }
         let member =
             text_in_member(text, members).and_then(|(path, inner)| QueryTables::of_member(path, &inner));
@@ -176,7 +176,8 @@ fn render_summary(
             return tables;
         }
         if let Some(table) = main_table(text, members.span) {
-            return QueryTables::of_named_rows(&table);
+            let table_count = tables_alike(text, members.span, &table).len();
+            return QueryTables::of_named_rows(&table, table_count);
         }
         let records = record_lists(text, members);
         let columns = if records.is_empty() { ColumnArrays::find_in(text, "", members) } else { Vec::new() };
@@ -295,7 +296,8 @@ pub(super) fn fit_record(
     if JsonKind::of_value(text) != JsonKind::Object {
         let mut written = String::new();
         minify(text, &mut written);
-        let fitted = elide_to_fit(&written, pointer, room);
+        let fitted =
+            elide_to_fit(&written, pointer, room).or_else(|| keep_first_items(&written, pointer, room));
         return fitted.map(|(body, elided)| FittedRecord {
             body,
             omitted_fields: OmittedFields::new(),
@@ -325,8 +327,17 @@ pub(super) fn fit_record(
         let keep = choose_fields(&first, &rest, &costs, spend);
         let (mut written, mut left_out) = (String::new(), OmittedFields::new());
         keep.project_for_display(text, &mut written, &mut left_out);
-        if let Some((body, elided)) = elide_to_fit(&written, pointer, &room.with_max_tokens(aim.max(spend))) {
-            return Some(FittedRecord { body, omitted_fields: left_out, elided_count: elided });
+        if let Some(mut fitted) = elide_to_fit(&written, pointer, &room.with_max_tokens(aim.max(spend))) {
+            // Of an object that is little but lists, their first items say more.
+            let is_sparse = first.is_empty() && room.with_max_tokens(aim / 4).fits(&fitted.0);
+            if is_sparse && !left_out.is_empty() {
+                written.clear();
+                minify(text, &mut written);
+                let sample = keep_first_items(&written, pointer, &room.with_max_tokens(aim / 2));
+                fitted = sample.unwrap_or(fitted);
+            }
+            let (body, elided_count) = fitted;
+            return Some(FittedRecord { body, omitted_fields: left_out, elided_count });
         }
         if spend == 0 {
             return None;
@@ -364,6 +375,15 @@ fn elide_to_fit(json: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option
         }
     }
     shortened
+}
+
+/// Returns the text with each list shortened to as many items as fit, and the number of what was shortened.
+fn keep_first_items(json: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option<(String, usize)> {
+    MAX_SHOWN_ITEMS.into_iter().find_map(|max| {
+        let mut out = String::new();
+        let elided = elide_lists(json, (ELISION_LIMITS[0], Some(max)), pointer, &mut out);
+        room.fits(&out).then_some((out, elided))
+    })
 }
 
 /// Returns the fields of a record by rank, with paths from its root, and the dotted path of its core object.
@@ -436,89 +456,32 @@ fn field_costs(
     costs
 }
 
-/// Numbers of items that are shown, in the order of attempts.
-const SHOWN_ITEMS: [usize; 4] = [10, 5, 3, 1];
-
-/// The arrays of an object that are the columns of a table.
-pub(super) struct Columns<'a> {
-    text: &'a str,
-    members: &'a [Member],
-    /// The members that are columns, with their first items.
-    arrays: Vec<(Member, Vec<Span>)>,
-}
-
-impl<'a> Columns<'a> {
-    /// Detects the columns of an object: most of it are arrays of equal length of strings, numbers and the like.
-    pub(super) fn detect(text: &'a str, object: &'a ObjectIndex) -> Option<Self> {
-        let is_whole = object.listed.len() == object.len();
-        let table = ColumnArrays::detect(text, &object.listed).filter(|_| is_whole)?;
-        let bytes: usize = table.columns.iter().map(|column| column.value.len()).sum();
-        if bytes * 4 < object.span.len() * 3 {
-            return None;
-        }
-        let first_items = |column: &Member| ColumnArrays::items(text, column, SHOWN_ITEMS[0]);
-        let arrays = table.columns.iter().map(|column| (*column, first_items(column))).collect();
-        Some(Self { text, members: &object.listed, arrays })
-    }
-
-    /// Returns a summary of the object with as many of the first items as fit of each array that it leaves out.
-    pub(super) fn with_first_items(&self, summary: &str, room: &RemainingBudget<'_>) -> Option<String> {
-        let shown = ObjectIndex::parse(&mut JsonReader::new(summary)).ok()?;
-        SHOWN_ITEMS.iter().map(|count| self.written(summary, &shown, *count)).find(|body| room.fits(body))
-    }
-
-    /// Returns the names of the columns.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.arrays.iter().map(|(member, _)| unescape(member.key.slice(self.text))).collect()
-    }
-
-    fn written(&self, summary: &str, shown: &ObjectIndex, count: usize) -> String {
-        let mut members = Vec::new();
-        for member in self.members {
-            let key = member.key.slice(self.text);
-            if let Some(own) = shown.get(summary, &unescape(key)) {
-                members.push(format!("{key}:{}", own.value.slice(summary)));
-            } else if let Some((_, items)) = self.arrays.iter().find(|(array, _)| array.key == member.key) {
-                let items: Vec<&str> = items.iter().take(count).map(|item| item.slice(self.text)).collect();
-                members.push(format!("{key}:[{}]", items.join(",")));
-            }
-        }
-        format!("{{{}}}", members.join(","))
-    }
+/// Returns the names of the arrays of an object that are the columns of a table: most of it are arrays of equal length of
+/// strings, numbers and the like.
+fn column_names(text: &str, object: &ObjectIndex) -> Option<Vec<String>> {
+    let is_whole = object.listed.len() == object.len();
+    let table = ColumnArrays::detect(text, &object.listed).filter(|_| is_whole)?;
+    let bytes: usize = table.columns.iter().map(|column| column.value.len()).sum();
+    let is_most = bytes * 4 >= object.span.len() * 3;
+    is_most.then(|| table.columns.iter().map(|column| unescape(column.key.slice(text))).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use portion_json::scan::JsonReader;
 
-    use super::Columns;
+    use super::column_names;
     use crate::snapshot::ObjectIndex;
 
-    /// Compares a summary of an object, completed by the first three items of each array, and the names of the columns; nothing
-    /// if it has no columns.
-    fn check(text: &str, summary: &str, expect: &str, names: &[&str]) {
-        let parse = |text: &str| ObjectIndex::parse(&mut JsonReader::new(text)).expect("an object");
-        let (object, shown) = (parse(text), parse(summary));
-        let columns = Columns::detect(text, &object);
-        let written = columns.as_ref().map_or(String::new(), |columns| columns.written(summary, &shown, 3));
-        assert_eq!(written, expect, "{text}");
-        assert_eq!(columns.map_or_else(Vec::new, |columns| columns.names()), names, "{text}");
+    fn check(text: &str, names: &[&str]) {
+        let object = ObjectIndex::parse(&mut JsonReader::new(text)).expect("an object");
+        assert_eq!(column_names(text, &object).unwrap_or_default(), names, "{text}");
     }
 
     #[test]
-    fn the_first_items_of_columns_are_shown() {
-        let columns = r#"{"id": [1, 2, 3, 4, 5, 6, 7, 8], "at/b": ["a", "b", null, "d", "e", "f", "a longer one", "a longer one of them, by far"], "unit": 1}"#;
+    fn arrays_of_one_length_are_columns() {
         check(
-            columns,
-            r#"{"unit":1,"…":"[+99 chars]"}"#,
-            r#"{"id":[1,2,3],"at/b":["a","b",null],"unit":1}"#,
-            &["id", "at/b"],
-        );
-        // An array that the summary shows stays whole.
-        check(
-            columns,
-            r#"{"id":[1,2,3,4,5,6,7,8],"…":"[+99 chars]"}"#,
-            r#"{"id":[1,2,3,4,5,6,7,8],"at/b":["a","b",null]}"#,
+            r#"{"id": [1, 2, 3, 4, 5, 6, 7, 8], "at/b": ["a", "b", null, "d", "e", "f", "a longer one", "a longer one of them, by far"], "unit": 1}"#,
             &["id", "at/b"],
         );
         for other in [
@@ -529,7 +492,7 @@ mod tests {
             r#"{"id":[1,2,3,4],"n":[1,2,3,4],"text":"long long long long long"}"#,
             "{}",
         ] {
-            check(other, "{}", "", &[]);
+            check(other, &[]);
         }
     }
 }

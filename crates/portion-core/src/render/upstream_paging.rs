@@ -1,5 +1,8 @@
 //! Reports that a list is one page of the upstream's own paging, and writes the call of the upstream's next page.
 
+use portion_json::scan::{JsonKind, unescape};
+use portion_text::chunk::TextKind;
+
 use super::context::FollowUpCall;
 use super::rendering::{RenderTarget, Rendering};
 use super::walk::{PartWalk, ReplyContent};
@@ -43,6 +46,47 @@ pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
         (is_full && may_go_on()).then_some(UpstreamRest::Unknown)
     };
     snapshot.parts().iter().filter_map(Part::indexed_text).find_map(rest)
+}
+
+/// Maximum bytes of the words beside data that are repeated.
+const MAX_WORDS_BYTES: usize = 200;
+
+/// Returns the words around the data of a result that have numbers, because they may say that it is a page: those around JSON, the
+/// first line above a table or a log, short texts beside other blocks, and sentences beside a list.
+///
+/// `[Showing rows 1-1000 of 2501 total]`
+pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    for part in snapshot.parts() {
+        // What repeats a text has its words.
+        let Some(subject) = part.indexed_text().filter(|_| part.duplicate.is_none()) else { continue };
+        if let Some(origin) = &part.json_origin {
+            let around = origin.description.split('`').skip(1).step_by(2);
+            found.extend(around.map(str::to_owned));
+        }
+        match &subject.structure {
+            Structure::List(list) => {
+                let texts = list.enclosing_objects.iter().flat_map(|object| &object.members);
+                let texts = texts.filter(|member| member.kind == JsonKind::String);
+                let texts = texts.map(|member| unescape(member.value.slice(&subject.text)));
+                found.extend(texts.filter(|text| text.matches(' ').count() > 1));
+            }
+            Structure::Text(_) if snapshot.parts().len() > 1 && subject.text.len() <= MAX_WORDS_BYTES => {
+                found.push(subject.text.to_string());
+            }
+            Structure::Text(index) if matches!(index.chunker.kind(), TextKind::Log | TextKind::Table) => {
+                let mut lines = subject.text.lines().map(str::trim);
+                let first = lines.next().unwrap_or_default().to_owned();
+                found.extend(lines.next().is_some_and(str::is_empty).then_some(first));
+            }
+            Structure::Text(_) | Structure::Object(_) => {}
+        }
+    }
+    let has_number =
+        |words: &String| words.contains(|c: char| c.is_ascii_digit()) && words.contains(char::is_alphabetic);
+    found.retain(|words| words.len() <= MAX_WORDS_BYTES && has_number(words));
+    let words = found.join("; ");
+    (!words.is_empty() && words.len() <= 2 * MAX_WORDS_BYTES).then_some(words)
 }
 
 /// Returns the total of which a list is a page, as stated by the payload, or else by the transport.

@@ -25,6 +25,8 @@ use super::upstream_page::{holds_page_facts, is_page_fact};
 const MAX_LEVELS: usize = 10;
 /// Minimum members for an object of similar objects to be a map.
 const MIN_MAP_MEMBERS: usize = 8;
+/// Most members of one kind, all texts or all numbers, that a record has.
+const MAX_FIELDS: usize = 100;
 /// Maximum bytes of a page without items.
 const MAX_EMPTY_PAGE_BYTES: usize = 4096;
 /// Names of members that identify the object around them.
@@ -212,9 +214,11 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<usize> {
 }
 
 /// Finds the list of a page without items: the only array of an object that states facts about a page, or nothing, and little
-/// else; or an array that is named as lists are, in an object that is no record.
+/// else unless it counts 0 items; or an array that is named as lists are, in an object that is no record.
 fn empty_page(text: &str, members: &ObjectIndex) -> Option<usize> {
-    if members.span.len() > MAX_EMPTY_PAGE_BYTES || has_identity(text, members) {
+    let is_zero = |member: &Member| member.value.slice(text) == "0" && is_page_fact(text, member);
+    let may_be_large = || members.listed.iter().any(is_zero);
+    if has_identity(text, members) || members.span.len() > MAX_EMPTY_PAGE_BYTES && !may_be_large() {
         return None;
     }
     let is_array = |member: &Member| member.kind == JsonKind::Array;
@@ -241,10 +245,12 @@ pub(crate) fn has_identity(text: &str, members: &ObjectIndex) -> bool {
     })
 }
 
-/// Returns true if an object is a map: it has too many members for a record, or similar objects under its
-/// keys.
+/// Returns true if an object is a map: it has too many members for a record, more than a hundred that are all texts or all
+/// numbers, or similar objects under its keys.
 fn is_map(text: &str, members: &ObjectIndex) -> bool {
-    if members.len() > ObjectIndex::MAX_LISTED {
+    let kinds = || members.listed.iter().map(|member| member.kind);
+    let are_alike = || kinds().all(|kind| !kind.is_container() && Some(kind) == kinds().next());
+    if members.len() > ObjectIndex::MAX_LISTED || members.len() > MAX_FIELDS && are_alike() {
         return true;
     }
     if members.len() < MIN_MAP_MEMBERS || members.listed.iter().any(|member| member.kind != JsonKind::Object)
@@ -281,14 +287,17 @@ const LIST_PERCENT: usize = 90;
 /// Objects inside a group that are searched for lists: maps of lists.
 const MAX_DEPTH: usize = 2;
 
-/// Returns true if a member is an array of a few groups and nothing else. The only item of a list by name is a record.
+/// Returns true if a member is an array of a few groups and nothing else. The only item of a list by name is a record,
+/// unless it has no scalars.
 pub(super) fn holds_groups(text: &str, member: &Member) -> bool {
     let groups: Vec<Span> = items(text, member.value).take(MAX_GROUPS + 1).collect();
     let is_sole = groups.len() == 1;
+    let has_scalar =
+        |group: &Span| members(text, *group).any(|member| container_bytes(text, member.value) == 0);
     let is_named_list = || LIST_NAMES.iter().any(|name| key_matches(text, member.key, name));
     if groups.len() > MAX_GROUPS
         || groups.iter().any(|group| is_record(text, *group))
-        || is_sole && is_named_list()
+        || is_sole && is_named_list() && groups.iter().any(has_scalar)
     {
         return false;
     }
@@ -428,6 +437,8 @@ mod tests {
         };
         let days: Vec<String> = (24..28).map(day).collect();
         check_groups(&format!("{{\"schedule\":{{\"days\":[{}]}}}}", days.join(",")), None);
+        // The only item of a list has the records, and nothing of its own.
+        check_groups(&format!("{{\"results\":[{{\"tables\":[{{\"rows\":[{talks}]}}]}}]}}"), None);
     }
 
     #[test]
@@ -436,7 +447,7 @@ mod tests {
         let order = |n: usize| format!("{{\"order_id\":{n},\"lines\":[{lines}]}}");
         check_groups(&format!("{{\"orders\":[{},{}]}}", order(1), order(2)), Some("/orders"));
         check_groups(&format!("{{\"orders\":[{}]}}", order(1)), Some("/orders"));
-        check_groups(&format!("{{\"items\":[{{\"lines\":[{lines}]}}]}}"), Some("/items"));
+        check_groups(&format!("{{\"items\":[{{\"state\":\"open\",\"lines\":[{lines}]}}]}}"), Some("/items"));
         let plain = |n: usize| {
             format!(
                 "{{\"date\":\"2024-12-{n}\",\"note\":\"a longer text about this day\",\"tags\":[{{\"t\":1}}]}}"

@@ -40,9 +40,11 @@ pub(crate) use line_index::{ItemsTable, TableSource, TextTables, column_list};
 pub(crate) use list::cell_spans;
 pub use list::{EnclosingObject, Layout, List, ListFacts, ListItem, OrderedList, with_key_field};
 pub(crate) use list_detection::{LIST_NAMES, has_identity, sole_object};
-pub use named_rows::{NamedRows, NamedTable, header_row, joined_rows, main_table, named_tables};
+pub use named_rows::{
+    NamedRows, NamedTable, header_row, joined_rows, main_table, named_tables, tables_alike,
+};
 pub(crate) use nested_lists::MIN_LIST_BYTES;
-pub use nested_lists::{NestedLists, joined_records, main_lists};
+pub use nested_lists::{NestedLists, holds_records, joined_records, main_lists};
 pub use object::{Member, ObjectIndex};
 pub use profile::{Field, FieldRank, ListProfile, visit_fields};
 pub(crate) use profile::{FieldType, MAX_FIELD_DEPTH, field_names};
@@ -50,7 +52,7 @@ pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub use table_layouts::{ColumnArrays, RecordBlock, list_blocks, record_blocks};
 pub use upstream_page::UpstreamPage;
-pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_page_object, is_total, related_links};
+pub(crate) use upstream_page::{PageRole, ZERO_BASED_NAMES, is_number_name, is_total, leads_inside};
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -167,10 +169,11 @@ pub fn capture(payload: Payload) -> Snapshot {
         let inside = (looks_inside && !is_answer && !known)
             .then(|| embedded_json::find(&text, &subject.structure))
             .flatten()
-            // Other programs than models read the array in the body of a response by its form.
+            // Other programs than models read the body of a response by its form.
             .or_else(|| {
-                embedded_json::find_beside_page(&text, &subject.structure)
-                    .filter(|_| is_block && !is_answer && !known)
+                let form = Some(&subject.structure).filter(|_| is_block && !is_answer && !known)?;
+                embedded_json::find_beside_page(&text, form)
+                    .or_else(|| embedded_json::find_in_strings(&text, form))
             });
         let (subject, origin) = inside.map_or((subject, None), |(subject, origin)| (subject, Some(origin)));
         json |= subject.is_json();
@@ -184,12 +187,18 @@ pub fn capture(payload: Payload) -> Snapshot {
         let atomic = |json, binary, aside| (PartBody::Atomic { json: Slice::new(json), binary, aside }, None);
         let (body, origin) = match content {
             Content::Text(text) => read(Slice::new(text), true, block_place(&block.address).is_some()),
-            // Programs read this JSON by its schema, so a string in it stays a string.
-            Content::Structured(text) => read(Slice::new(text), false, false),
+            // Programs read this JSON by its schema, so a string in it stays a string. What repeats a text shares its index.
+            Content::Structured(text) => {
+                let is_same = |body: &PartBody| matches!(body, PartBody::Indexed(own) if *own.text == *text);
+                let known = parts.iter().find(|part| part.json_origin.is_none() && is_same(&part.body));
+                let body = known.map(|part| (part.body.clone(), None));
+                body.unwrap_or_else(|| read(Slice::new(text), false, false))
+            }
             Content::Atomic { json, binary } => atomic(json, binary, false),
             Content::Extra(json) => atomic(json, None, true),
         };
-        let (address, label) = (block.address, block.label);
+        let (address, mut label) = (block.address, block.label);
+        redacted::redact_about(payload.redaction_rules.as_deref(), &mut label.source);
         parts.push(Part { address, body, duplicate: None, label, json_origin: origin, item_blocks: false });
     }
     if let Some(at) = parts.iter().position(|part| part.address == STRUCTURED_CONTENT) {
@@ -232,7 +241,10 @@ pub fn capture(payload: Payload) -> Snapshot {
         paging_arguments: paging,
         transport_page: transport_page
             .map(|page| Box::new(redacted::redact_next(redaction_rules.as_deref(), *page))),
-        upstream_list: upstream_list.map(|list| redacted::redact_reason(redaction_rules.as_deref(), *list)),
+        upstream_list: upstream_list.map(|mut list| {
+            redacted::redact_about(redaction_rules.as_deref(), &mut list.stop_reason);
+            *list
+        }),
         missing_codes,
         derived: DerivedData::default(),
     }

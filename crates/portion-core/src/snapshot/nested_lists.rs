@@ -44,6 +44,9 @@ const MIN_LISTS: usize = 3;
 const MIN_INNER_PERCENT: usize = 60;
 /// Members of a map that are compared.
 const SAMPLED_MEMBERS: usize = 16;
+/// Levels of containers in which lists are joined. Each is read whole, so a document of nothing but levels would be read once
+/// for each.
+const MAX_JOINED_DEPTH: usize = 128;
 /// Longest table of joined lists, in bytes.
 const MAX_JOINED_BYTES: usize = 64 << 20;
 
@@ -61,7 +64,7 @@ fn nested_lists(text: &str, value: Span) -> Vec<NestedLists> {
                 found.push(NestedLists { pattern: pattern.clone(), record_count: 0, byte_count: 0 });
             }
             if let Some(lists) = found.get_mut(at) {
-                lists.record_count += container.len();
+                lists.record_count += container.objects(text).count();
                 lists.byte_count += value.len();
             }
         }
@@ -96,17 +99,21 @@ pub fn main_lists(text: &str, value: Span) -> Vec<NestedLists> {
     all.iter().filter(|lists| !has_better(lists)).cloned().collect()
 }
 
-/// Returns the records of all lists at a pattern as one JSON array; `None` if there are none, or if it has no step `*`. A value in
-/// a list without objects is the member `value` of a record.
+/// Returns true for an array of objects, or a map of objects of which half have a key in common.
+pub fn holds_records(text: &str, value: Span) -> bool {
+    Container::read(text, value).holds_records(text)
+}
+
+/// Returns the records of all lists at a pattern as one JSON array; `None` if there are no lists. A value in a list without objects is
+/// the member `value` of a record.
 ///
-/// Each record begins with what is above it: for each step `*`, the key, or the index with the scalars of that item. A pattern
-/// that begins with `*/` stands for lists at any depth.
+/// Each record begins with what is above it: for each step `*`, the key, or the index with the scalars of that item and its
+/// objects of scalars; of several with one name, the innermost. A pattern that begins with `*/` stands for lists at any depth down
+/// to 128 levels, beyond which parsers of JSON do not go either.
 pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> {
     let steps: Vec<String> = pattern.split('/').map(unescape_step).collect();
     // The first step is empty, or `*` for any depth.
-    let is_pattern =
-        pattern.starts_with("*/") || pattern.starts_with('/') && steps.iter().any(|step| step == "*");
-    if !is_pattern {
+    if !steps[0].is_empty() && !pattern.starts_with("*/") {
         return None;
     }
     let mut out = String::from("[");
@@ -117,10 +124,12 @@ pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> 
         name: "list".to_owned(),
         above: Vec::new(),
     }];
+    let mut is_found = false;
     while let Some(place) = open.pop() {
         let container = Container::read(text, place.value);
         let Some(step) = steps.get(place.step) else {
             if container.is_list(text) || container.holds_values(text) {
+                is_found = true;
                 container.write_records(text, &place.above, &mut out);
             }
             if out.len() > MAX_JOINED_BYTES {
@@ -139,7 +148,7 @@ pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> 
         for at in (0..container.len()).rev() {
             if is_any_depth {
                 let is_container = JsonKind::of_value(container.value(at).slice(text)).is_container();
-                if place.depth < MAX_DEPTH && is_container {
+                if place.depth < MAX_JOINED_DEPTH && is_container {
                     // Only what is alike needs to be told apart.
                     open.push(Place { step: 0, ..inner(at, is_alike) });
                 }
@@ -152,7 +161,7 @@ pub fn joined_records(text: &str, value: Span, pattern: &str) -> Option<String> 
         }
     }
     out.push(']');
-    (out.len() > 2).then_some(out)
+    is_found.then_some(out)
 }
 
 /// A value on the way to lists.
@@ -173,7 +182,10 @@ impl Place {
     /// Returns the place of a child, one step further. Its records have the label, if there is one.
     fn inner(&self, value: Span, name: String, label: Option<String>) -> Self {
         let mut above = self.above.clone();
-        above.extend(label.map(|label| (self.name.clone(), label)));
+        if let Some(label) = label {
+            above.retain(|(name, _)| *name != self.name);
+            above.push((self.name.clone(), label));
+        }
         Self { value, depth: self.depth + 1, step: self.step + 1, name, above }
     }
 }
@@ -220,16 +232,23 @@ impl Container {
         (0..self.len()).map(|at| self.value(at))
     }
 
-    /// Returns true if all children are objects.
+    fn objects<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Span> + 'a {
+        self.values().filter(|value| JsonKind::of_value(value.slice(text)) == JsonKind::Object)
+    }
+
+    /// Returns true if all children are objects. Beside those of a map may be one array, which often has its keys.
     fn is_list(&self, text: &str) -> bool {
-        let is_object = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Object;
-        self.len() > 0 && self.values().all(is_object)
+        let objects = self.objects(text).count();
+        let is_array = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Array;
+        let has_array = matches!(self, Self::Object(_))
+            && objects >= MIN_LISTS
+            && self.values().filter(|value| is_array(*value)).count() == 1;
+        objects > 0 && objects + usize::from(has_array) == self.len()
     }
 
     /// Returns true for an array without objects.
     fn holds_values(&self, text: &str) -> bool {
-        let is_object = |value: Span| JsonKind::of_value(value.slice(text)) == JsonKind::Object;
-        matches!(self, Self::Array(_)) && !self.values().any(is_object)
+        matches!(self, Self::Array(_)) && self.objects(text).next().is_none()
     }
 
     /// Returns true for an array of objects, or a map of objects of which half have a key in common.
@@ -257,19 +276,24 @@ impl Container {
         }
     }
 
-    /// Returns what names a child in its records, as JSON: a key, or an index with the scalars of the child.
+    /// Returns what names a child in its records, as JSON: a key, or an index with the scalars of the child and its objects of
+    /// scalars.
     fn label(&self, text: &str, at: usize) -> String {
         let (own, name) = match self {
             Self::Object(members) => ("_key", members[at].key.slice(text).to_owned()),
             Self::Array(_) => ("_index", at.to_string()),
         };
         let is_scalar = |member: &Member| !JsonKind::of_value(member.value.slice(text)).is_container();
-        let scalars: Vec<Member> = members(text, self.value(at)).filter(is_scalar).collect();
-        if scalars.is_empty() {
+        let is_flat = |member: &Member| {
+            let mut inside = members(text, member.value).peekable();
+            is_scalar(member) || inside.peek().is_some() && inside.all(|member| is_scalar(&member))
+        };
+        let flat: Vec<Member> = members(text, self.value(at)).filter(is_flat).collect();
+        if flat.is_empty() {
             return name;
         }
         let mut out = format!("{{\"{own}\":{name}");
-        for member in scalars {
+        for member in flat {
             let _ = write!(out, ",{}", member.span().slice(text));
         }
         out.push('}');
@@ -280,6 +304,9 @@ impl Container {
     fn write_records(&self, text: &str, above: &[(String, String)], out: &mut String) {
         for (at, value) in self.values().enumerate() {
             let is_object = JsonKind::of_value(value.slice(text)) == JsonKind::Object;
+            if !is_object && matches!(self, Self::Object(_)) {
+                continue;
+            }
             let mut own: Vec<String> =
                 members(text, value).map(|member| unescape(member.key.slice(text))).collect();
             own.extend((!is_object).then(|| "value".to_owned()));
@@ -307,6 +334,7 @@ impl Container {
 
 #[cfg(test)]
 mod tests {
+    use portion_json::containers::items;
     use portion_json::scan::is_json;
     use portion_json::span::Span;
 
@@ -367,7 +395,13 @@ mod tests {
         );
         assert_eq!(joined("/days/*/rooms/A").map(|json| json.matches("\"id\"").count()), Some(4));
         assert_eq!(joined("/days/0/rooms/*").map(|json| json.matches("\"id\"").count()), Some(4));
-        assert_eq!(joined("/days"), None);
+        assert_eq!(joined("/days").map(|json| json.matches("\"date\"").count()), Some(2));
+        // The map of an API has its keys beside its records.
+        let map = r#"{"result":{"uids":["7","8","9"],"7":{"id":"a"},"8":{"id":"b"},"9":{"id":"c"}}}"#;
+        let records = r#"[{"_key":"7","id":"a"},{"_key":"8","id":"b"},{"_key":"9","id":"c"}]"#;
+        assert_eq!(joined_records(map, all(map), "/result").as_deref(), Some(records));
+        assert_eq!(main_lists(map, all(map))[0].record_count, 3);
+        assert_eq!(main_lists(&map.replace("[\"7\",\"8\",\"9\"]", "7"), all(map)).len(), 0);
         let tags = r#"{"hosts":[{"id":"a","tags":["x","y"]},{"id":"b","tags":[]},{"id":"c","tags":["z"]}]}"#;
         assert_eq!(
             joined_records(tags, all(tags), "*/tags").as_deref(),
@@ -377,6 +411,21 @@ mod tests {
             )),
         );
         assert_eq!(joined("/none/*"), None);
+        let deep =
+            (0..20).fold("[]".to_owned(), |inner, n| format!(r#"[{{"n":{n},"kids":{inner}}},{{"n":-{n}}}]"#));
+        let tree = format!(r#"{{"kids":{deep}}}"#);
+        let nodes = joined_records(&tree, all(&tree), "*/kids").expect("records");
+        assert_eq!(items(&nodes, all(&nodes)).count(), 40);
+        let levels = format!("{}1{}", "[".repeat(200_000), "]".repeat(200_000));
+        assert_eq!(joined_records(&levels, all(&levels), "*/kids"), None);
+        let series = r#"{"result":[{"metric":{"pod":"a"},"values":[[1,"2"]]},{"metric":{"pod":"b"},"values":[[1,"3"]]}]}"#;
+        assert_eq!(
+            joined_records(series, all(series), "*/values").as_deref(),
+            Some(concat!(
+                r#"[{"result":{"_index":0,"metric":{"pod":"a"}},"value":[1,"2"]},"#,
+                r#"{"result":{"_index":1,"metric":{"pod":"b"}},"value":[1,"3"]}]"#
+            )),
+        );
         let talks =
             r#"{"a":{"talks":[{"id":1}]},"b":[{"n":"x","talks":[{"id":2},{}]},{"n":"y","talks":[]}]}"#;
         assert_eq!(

@@ -6,7 +6,7 @@ use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
 
 use crate::base64_text::{Base64Text, decode_text};
-use crate::payload::{BinaryInfo, Content, NextPage, Redact, TransportPage, UpstreamList};
+use crate::payload::{BinaryInfo, Content, NextPage, Redact, TransportPage};
 
 /// Redacts a part and adds the names of the redacted fields to `redacted_fields`, each once.
 pub(super) fn redact_content(
@@ -31,14 +31,14 @@ pub(super) fn redact_content(
     content
 }
 
-/// Redacts the reason for which a list is not complete: it may repeat an error of the upstream.
-pub(super) fn redact_reason(redact: Option<&dyn Redact>, mut list: UpstreamList) -> UpstreamList {
-    if let (Some(redact), Some(reason)) = (redact, &mut list.stop_reason)
-        && let Some((without, _)) = redact.redact(reason)
+/// Redacts a text about the payload: the URI of a resource, and the reason for which a list is not complete, which may repeat an
+/// error of the upstream.
+pub(super) fn redact_about(redact: Option<&dyn Redact>, text: &mut Option<String>) {
+    if let (Some(redact), Some(text)) = (redact, text)
+        && let Some((without, _)) = redact.redact(text)
     {
-        *reason = without;
+        *text = without;
     }
-    list
 }
 
 /// Redacts the upstream's next page: a URL or a call may contain a credential.

@@ -5,13 +5,14 @@
 //! known names near the list count, and only if they indicate that there is more; the items are never
 //! searched.
 
-use portion_json::containers::{items, members};
+use portion_json::containers::members;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::names;
 
 use super::list::List;
 use super::object::{Member, ObjectIndex};
+use crate::paging::{links_to_next, related_links};
 
 /// Names of a total that have no other meaning, as words.
 const TOTAL_NAMES: &[&str] = &[
@@ -80,6 +81,7 @@ const NEXT_NAMES: &[&str] = &[
     "after id",
     "continuation",
     "continuation token",
+    "continue",
     "cursor",
     "cursor next",
     "end cursor",
@@ -95,11 +97,13 @@ const NEXT_NAMES: &[&str] = &[
     "next page",
     "next page token",
     "next page url",
+    "next range",
     "next records url",
     "next token",
     "next uri",
     "next url",
     "odata next link",
+    "page token",
 ];
 /// Names of the number of this page, of the number of pages, of the offset of this page, and of its
 /// maximum size.
@@ -125,8 +129,9 @@ const ODATA_START: &str = "\"@odata.";
 /// object.
 const MAX_DEPTH: usize = 6;
 const MAX_MEMBERS: usize = 64;
-/// Maximum bytes of a list of links.
-const MAX_LINKS_BYTES: usize = 4 << 10;
+/// Fewest items of a list whose length alone shows that it is a page, and the numbers of which sizes of pages are multiples.
+const MIN_ROUND_PAGE: u64 = 20;
+const PAGE_SIZE_FACTORS: [u64; 2] = [10, 25];
 /// Maximum characters shown of the value that leads to the next page.
 const MAX_SHOWN_CHARS: usize = 200;
 
@@ -187,12 +192,19 @@ impl PageRole {
             JsonKind::Number if is(REMAINING_NAMES) => Self::Remaining,
             JsonKind::Number if is(SERVED_NAMES) => Self::Served,
             JsonKind::Bool | JsonKind::Array => return None,
+            // Airtable continues by an offset that is no number.
+            JsonKind::String if name == "offset" => Self::Next,
             _ if is(NEXT_NAMES) => Self::Next,
             _ if is_like_next(&["previous", "prev"]) => Self::Previous,
             _ if is_like_next(&["first"]) => Self::First,
             _ if is_like_next(&["last"]) => Self::Last,
             _ => return None,
         })
+    }
+
+    /// Returns true for a member that leads to a page.
+    pub(crate) fn is_link(self) -> bool {
+        matches!(self, Self::Next | Self::Previous | Self::First | Self::Last)
     }
 
     /// Returns true if a member of this role stands beside no list that is not paged.
@@ -206,27 +218,32 @@ pub(crate) fn is_page_object(name: &str) -> bool {
     PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
 }
 
+/// Returns true for the name of a member that leads to a page by a number, as words.
+pub(crate) fn is_number_name(name: &str) -> bool {
+    let has = |words: &[&str]| name.split(' ').any(|word| words.contains(&word));
+    has(&["page", "offset"]) && !has(&["url", "link", "href", "token"])
+}
+
 /// Returns true for the name of a total, as words, that has no other meaning.
 pub(crate) fn is_total(name: &str) -> bool {
     TOTAL_NAMES.binary_search(&name).is_ok()
 }
 
-/// Returns the links of a list of them, by their relations: `[{"relation": "next", "url": "…"}]`, as FHIR and HAL have it.
-pub(crate) fn related_links(list: &str) -> Vec<(String, Span)> {
-    if !list.starts_with('[') || list.len() > MAX_LINKS_BYTES {
-        return Vec::new();
-    }
-    let link = |item: Span| {
-        let value = |names: [&str; 2]| {
-            let mut members = members(list, item);
-            members
-                .find(|member| names.contains(&&*unescape(member.key.slice(list))))
-                .map(|found| found.value)
-        };
-        let (relation, url) = (value(["relation", "rel"])?, value(["url", "href"])?);
-        Some((unescape(relation.slice(list)), url))
+/// Returns true for an object that leads to other pages: by its name, by what it links to, or because it counts them and has the
+/// number of one.
+pub(crate) fn leads_inside(name: &str, object: &str) -> bool {
+    let roles = || {
+        let listed = members(object, Span::new(0, object.len())).take(MAX_MEMBERS);
+        listed.filter_map(|member| {
+            let name = names::split_name(&unescape(member.key.slice(object))).join(" ");
+            PageRole::of(&name, JsonKind::of_value(member.value.slice(object)))
+        })
     };
-    items(list, Span::new(0, list.len())).filter_map(link).collect()
+    object.starts_with('{')
+        && (is_page_object(name)
+            || links_to_next(object).is_some()
+            || roles().any(|role| role == PageRole::PageCount)
+                && roles().any(|role| matches!(role, PageRole::Next | PageRole::Page)))
 }
 
 /// Returns true for a page of other items beside the list: an object with a list of its own name, as `hits.hits` beside aggregations.
@@ -305,6 +322,8 @@ struct PageFields {
     limit: Option<u64>,
     /// Number of items after this page.
     remaining: Option<u64>,
+    /// True if a member says that something is done: the list, where another member has its total.
+    is_done: bool,
     /// True if a member exists that only pages have, whatever its value.
     has_page_marker: bool,
     /// True if the call shows that the list is a page.
@@ -330,7 +349,7 @@ impl List {
             beside.map(|(_, member)| member).take(4 * MAX_MEMBERS)
         };
         let inside = |member: &Member| {
-            let reads = member.kind == JsonKind::Object && is_page_object(&words_of(text, member));
+            let reads = leads_inside(&words_of(text, member), member.value.slice(text));
             let mut reader = JsonReader::resume(text, member.value.start as usize);
             let object = if reads { ObjectIndex::parse(&mut reader).ok() } else { None };
             object.filter(|object| object.len() <= MAX_MEMBERS).map(|object| object.listed)
@@ -339,18 +358,22 @@ impl List {
         let ends = |member: &Member| match role(member) {
             Some(PageRole::IsLast) => member.value.slice(text) == "true",
             Some(PageRole::HasNext) => member.value.slice(text) == "false",
+            // A number of a page cannot lead to a part of one.
+            Some(PageRole::Next) => member.kind == JsonKind::Null && is_number_name(&words_of(text, member)),
             _ => {
                 let name = words_of(text, member);
                 let has_links = || match member.kind {
                     JsonKind::Object => true,
                     _ => !related_links(member.value.slice(text)).is_empty(),
                 };
-                END_NAMES.contains(&&*name) || LINK_OBJECT_NAMES.contains(&&*name) && has_links()
+                END_NAMES.contains(&&*name)
+                    || LINK_OBJECT_NAMES.contains(&&*name) && has_links()
+                    || links_to_next(member.value.slice(text)) == Some(false)
             }
         };
         let leads = |member: &Member| {
-            role(member) == Some(PageRole::Next)
-                || related_links(member.value.slice(text)).iter().any(|(relation, _)| relation == "next")
+            role(member) == Some(PageRole::Next) && !ends(member)
+                || related_links(member.value.slice(text)).iter().any(|link| link.relation == "next")
         };
         let all = |test: &dyn Fn(&Member) -> bool| {
             members().any(|member| test(member) || inside(member).is_some_and(|inner| inner.iter().any(test)))
@@ -386,11 +409,11 @@ impl PageFields {
         let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
         let value = member.value.slice(text);
         match member.kind {
-            JsonKind::Object if path.len() < MAX_DEPTH && is(PAGE_OBJECT_NAMES) => {
+            JsonKind::Object if path.len() < MAX_DEPTH && leads_inside(&name, value) => {
                 self.read_object(text, member, path, key);
             }
-            // DynamoDB names the last key of a page as an object, if there are more.
-            JsonKind::Object if name == "last evaluated key" && value.len() > "{}".len() => {
+            // DynamoDB names the last key of a page as an object, and MediaWiki the arguments of the next page, if there are more.
+            JsonKind::Object if is(NEXT_NAMES) && value.len() > "{}".len() => {
                 self.record_next(path, &key, value);
             }
             JsonKind::Number => {
@@ -418,10 +441,11 @@ impl PageFields {
                 self.has_more = self.has_more.or_else(|| unescape(value).to_lowercase().parse().ok());
             }
             JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
+            JsonKind::Bool if is(MAYBE_NO_MORE_NAMES) => self.is_done |= value == "true",
             JsonKind::Array => {
-                let next = related_links(value).into_iter().find(|(relation, _)| relation == "next");
-                if let Some((_, url)) = next {
-                    self.record_next(path, &key, &unescape(url.slice(value)));
+                let next = related_links(value).into_iter().find(|link| link.relation == "next");
+                if let Some(next) = next {
+                    self.record_next(path, &key, &unescape(next.url.slice(value)));
                 }
             }
             JsonKind::String => {
@@ -432,11 +456,7 @@ impl PageFields {
                 }
                 let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
-                // Kubernetes continues by `metadata.continue`, Airtable by an offset that is no number, BigQuery by `pageToken`.
-                let of_next = of_next
-                    || in_page_object && name == "continue"
-                    || name == "offset" && content.parse::<u64>().is_err()
-                    || name == "page token";
+                let of_next = of_next || name == "offset" && content.parse::<u64>().is_err();
                 if (is(NEXT_NAMES) || of_next) && !content.trim().is_empty() {
                     self.record_next(path, &key, &content);
                 }
@@ -492,6 +512,7 @@ impl PageFields {
 
     /// Computes the next page from the fields; `items` is the length of the list.
     fn into_page(mut self, items: u64) -> Option<UpstreamPage> {
+        self.has_more = self.has_more.or((self.is_done && !self.totals.is_empty()).then_some(false));
         if self.page_number.is_none() && (self.has_more.is_some() || self.page_count.is_some()) {
             self.page_number = self.plain_number;
             self.is_zero_based |= self.page_number.is_some();
@@ -504,7 +525,9 @@ impl PageFields {
             || self.page_count.is_some()
             || self.has_more.is_some()
             || self.remaining.is_some()
-            || self.next_member.is_some();
+            || self.next_member.is_some()
+            || items >= MIN_ROUND_PAGE
+                && PAGE_SIZE_FACTORS.iter().any(|factor| items.is_multiple_of(*factor));
         let remaining = self.remaining.filter(|remaining| *remaining > 0);
         let computed = remaining.map(|remaining| items.saturating_add(remaining));
         let totals =
@@ -546,20 +569,6 @@ impl PageFields {
 
 #[cfg(test)]
 mod tests {
-    use portion_json::span::Span;
-
-    use super::related_links;
-
-    #[test]
-    fn links_of_a_list_are_found_by_their_relations() {
-        let list = r#"[{"relation":"self","url":"/a"},{"rel":"next","href":"/b"},{"url":"/c"},7]"#;
-        let found: Vec<_> = related_links(list).into_iter().collect();
-        let shown: Vec<_> =
-            found.iter().map(|(name, url): &(String, Span)| (name.as_str(), url.slice(list))).collect();
-        assert_eq!(shown, [("self", "\"/a\""), ("next", "\"/b\"")]);
-        assert!(related_links(r#"{"rel":"next","url":"/b"}"#).is_empty());
-    }
-
     #[test]
     fn names_are_sorted() {
         let tables = [

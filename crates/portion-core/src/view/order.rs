@@ -55,7 +55,8 @@ pub(super) fn sort_order(
         if is_redacted_field(redacted_paths, &field) {
             return Err(fail("that field is redacted".to_owned()));
         }
-        let near = closest_name(&field, list.profile.fields.iter().map(|field| field.path.as_str()));
+        let others = list.profile.fields.iter().map(|field| field.path.as_str());
+        let near = closest_name(&field, others.filter(|name| *name != field));
         let hint = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
         return Err(fail(format!("no item has a plain value in that field{hint}")));
     }
@@ -128,13 +129,14 @@ fn is_word_of(word: &str, names: [&str; 2]) -> bool {
 /// Orders texts as SQL does: numbers and times by what they mean, where all texts have one form.
 fn order_by_form(keys: &mut [(SortKey, u32)]) {
     let mut learner = FormLearner::default();
-    let (mut has_numbers, mut has_texts) = (false, false);
+    let (mut has_numbers, mut has_texts, mut are_integers) = (false, false, true);
     for (key, _) in keys.iter() {
         match key {
             SortKey::Number(_) => has_numbers = true,
             SortKey::Text(text) => {
                 learner.insert(text);
                 has_texts = true;
+                are_integers &= is_integer(text);
             }
             SortKey::Missing => {}
         }
@@ -143,6 +145,8 @@ fn order_by_form(keys: &mut [(SortKey, u32)]) {
     for (key, _) in keys.iter_mut() {
         let SortKey::Text(text) = key else { continue };
         let meant = match form {
+            // Those that are too long for SQL.
+            ColumnForm::Text if are_integers => Some(ParsedNumber::parse(text)),
             ColumnForm::Text => continue,
             ColumnForm::Number => Some(ParsedNumber::parse(text)).filter(|_| plain_number(text).is_some()),
             ColumnForm::Time(order) => read_time(text, order)
@@ -155,6 +159,10 @@ fn order_by_form(keys: &mut [(SortKey, u32)]) {
             None => {}
         }
     }
+}
+
+fn is_integer(text: &str) -> bool {
+    text == "0" || !text.starts_with('0') && !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn sort_key(text: &str, list: &List, item: &ListItem, field: &str, column: Option<usize>) -> SortKey {

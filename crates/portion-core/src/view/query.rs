@@ -127,7 +127,8 @@ pub fn is_statement(query: &str) -> bool {
         "values" => text.contains('('),
         "with" => has_word("as") && text.to_ascii_lowercase().contains("select"),
         "show" => ["tables", "columns"].iter().any(|what| second.eq_ignore_ascii_case(what)),
-        "describe" | "desc" | "pragma" => is_single_name,
+        "describe" | "desc" | "pragma" | "summarize" => is_single_name,
+        "from" => text.split_whitespace().nth(2).is_some_and(|third| third.eq_ignore_ascii_case("select")),
         // A text of a log may begin so, but not name the table.
         "alter" | "delete" | "drop" | "insert" | "update" => has_word("items"),
         "explain" => ["select", "with", "query"].iter().any(|what| second.eq_ignore_ascii_case(what)),
@@ -232,6 +233,8 @@ mod tests {
             "show tables",
             "SHOW TABLES;",
             "DESCRIBE items",
+            "SUMMARIZE items",
+            "FROM items SELECT count(*)",
             "explain query plan select 1",
             "PRAGMA table_info(items)",
         ] {
@@ -244,6 +247,7 @@ mod tests {
             "with love",
             "show me errors",
             "describe the outage in detail",
+            "from the desk of Ann",
             "values",
             "explain yourself",
             "/SELECT/",

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use super::text_description::{TextDescription, truncated_line};
 
 /// Counts of a few kinds, in the order of first occurrence.
@@ -41,7 +43,7 @@ impl<'a> SmallCounter<'a> {
 /// Counts of many kinds. Kinds beyond the limit are not counted.
 #[derive(Default)]
 pub(super) struct LargeCounter {
-    counts: HashMap<Box<[u8]>, (usize, usize)>,
+    counts: HashMap<Box<[u8]>, (usize, usize), FixedState>,
     mask_buffer: Vec<u8>,
 }
 
@@ -108,10 +110,9 @@ fn mask_numbers(message: &str, masked: &mut Vec<u8>) {
     // Start of the current word, and true once a digit occurred in it.
     let (mut word, mut is_number) = (0, false);
     for b in near.as_bytes() {
-        if !(b.is_ascii_alphanumeric()
-            || !b.is_ascii()
-            || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b'+'))
-        {
+        // The signs of times, paths and numbers are around the digits.
+        let is_in_word = matches!(b, b'+' | b'-'..=b':' | b'A'..=b'Z' | b'_' | b'a'..=b'z' | 0x80..);
+        if !is_in_word {
             // Runs of spaces collapse, because the padding of columns depends on the width of their numbers.
             if *b != b' ' || masked.last() != Some(&b' ') {
                 masked.push(*b);

@@ -179,7 +179,9 @@ fn sorts_as_text(time: &str, like: &str) -> bool {
         time.len() == like.len() && time.bytes().zip(like.bytes()).all(|(a, b)| digits(a) == digits(b))
     };
     let named = time.bytes().any(|b| b.is_ascii_alphabetic() && !matches!(b, b'T' | b'Z'));
-    !named && (years(time) && years(like) || same())
+    // Times of day begin anew at midnight.
+    let is_clock = time.as_bytes().get(2) == Some(&b':');
+    !named && !is_clock && (years(time) && years(like) || same())
 }
 
 /// Describes as many of the counts as fit.

@@ -102,9 +102,9 @@ pub(super) fn find_in_log<'a>(text: &'a str, first_by_level: &[(&'a str, usize)]
         .collect();
     let max = found.iter().filter_map(|found| LogLevel::from_word(found.word)).max();
     let words = if first_by_level.is_empty() { ALL_WORDS } else { PROBLEM_WORDS };
-    let is_told =
-        |found: &SeverityWord<'_>| LogLevel::from_word(found.word).is_none_or(|level| Some(level) > max);
-    found.extend(find(text, words).into_iter().filter(is_told));
+    let is_told = |word: &&str| LogLevel::from_word(word).is_none_or(|level| Some(level) > max);
+    let words: Vec<&str> = words.iter().copied().filter(is_told).collect();
+    found.extend(find(text, &words));
     let severity = |found: &SeverityWord<'_>| LogLevel::from_word(found.word).unwrap_or(LogLevel::Error);
     found.sort_by_key(|found| std::cmp::Reverse(severity(found)));
     found

@@ -1,7 +1,8 @@
 //! Rewrites the members beside a list that say which page of it the upstream sent: they say which page is served.
 //!
 //! A member is one of these by its name and the type of its value, which it keeps; without a next page, what leads to it is
-//! null. Members with the name of a number (`limit`, `from`) count only where another member shows that the list is paged.
+//! null, or left out as HAL has it. Members with the name of a number (`limit`, `from`) count only where another member shows
+//! that the list is paged.
 
 use std::collections::HashMap;
 
@@ -10,13 +11,13 @@ use portion_json::span::Span;
 use portion_text::names;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
-use crate::paging::PagingRole;
+use crate::paging::{PagingRole, RELATIONS, related_links};
 use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::{
-    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_page_object, is_total,
-    related_links,
+    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_number_name, is_total,
+    leads_inside,
 };
 
 /// Largest object, in bytes, that is searched for such members.
@@ -76,6 +77,8 @@ struct PagingMember {
     place: (usize, usize),
     /// Its value.
     value: Span,
+    /// The value with its name, or the item of a list of links.
+    whole: Span,
     /// The links in its value, if that is an object.
     links: Vec<Span>,
     /// True in an object with facts about the page.
@@ -121,7 +124,7 @@ pub(in crate::render) fn rewritten_members(
 pub(in crate::render) fn leads_to_page(rows: OrderedList<'_>, member: &Member) -> bool {
     let mut found = Vec::new();
     find_members(rows, member, (0, 0), 0, &mut found);
-    found.iter().any(|member| matches!(member.role, PageRole::Next | PageRole::Previous))
+    found.iter().any(|member| member.role.is_link())
 }
 
 /// Returns the member that leads to the next page, with a comma before it, where the upstream has left it out at the end of its
@@ -151,13 +154,18 @@ pub(in crate::render) fn rewritten_text(rows: OrderedList<'_>, page: &ServedPage
 fn spliced(text: &str, whole: Span, mut edits: Vec<(Span, String)>) -> String {
     edits.sort_unstable_by_key(|(span, _)| span.start);
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    let keep = |kept: &str, out: &mut String| {
+        // What stood before a comma may be left out.
+        let is_first = out.trim_end().ends_with(['{', '[']);
+        out.push_str(if is_first { kept.trim_start().strip_prefix(',').unwrap_or(kept) } else { kept });
+    };
     for (span, json) in edits {
         let (start, end) = ((span.start - whole.start) as usize, (span.end - whole.start) as usize);
-        out.push_str(&text[at..start]);
+        keep(&text[at..start.max(at)], &mut out);
         out.push_str(&json);
         at = end;
     }
-    out.push_str(&text[at..]);
+    keep(&text[at..], &mut out);
     out
 }
 
@@ -170,17 +178,13 @@ fn find_members(
     found: &mut Vec<PagingMember>,
 ) {
     let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
-    let is_number = |text: &str| unescape(text).parse::<u64>().is_ok();
-    let role = match PageRole::of(&name, member.kind) {
+    // Some APIs write numbers as strings.
+    let is_number = member.kind == JsonKind::String
+        && member.value.len() <= MAX_NUMBER_BYTES
+        && unescape(rows.slice(member.value)).parse::<u64>().is_ok();
+    let role = match PageRole::of(&name, if is_number { JsonKind::Number } else { member.kind }) {
         None if depth > 0 && name == "after" => Some(PageRole::Next),
         None if depth > 0 && name == "before" => Some(PageRole::Previous),
-        // Some APIs write numbers as strings.
-        None if member.kind == JsonKind::String
-            && member.value.len() <= MAX_NUMBER_BYTES
-            && is_number(rows.slice(member.value)) =>
-        {
-            PageRole::of(&name, JsonKind::Number)
-        }
         role => role,
     };
     let inner = || {
@@ -198,23 +202,32 @@ fn find_members(
         members.unwrap_or_default().into_iter().map(place).collect::<Vec<_>>()
     };
     if member.kind == JsonKind::Array && member.value.len() <= MAX_OBJECT_BYTES {
-        for (relation, link) in related_links(rows.slice(member.value)) {
-            let link = link.shifted_by(member.value.start as usize);
-            if let Some(role) = PageRole::of(&relation, JsonKind::String) {
-                let (name, links) = (relation, vec![link]);
-                found.push(PagingMember { role, name, place, value: link, links, is_inside: true });
+        for link in related_links(rows.slice(member.value)) {
+            let [value, whole] =
+                [link.url, link.whole].map(|span| span.shifted_by(member.value.start as usize));
+            if let Some(role) = PageRole::of(&link.relation, JsonKind::String) {
+                let (name, links) = (link.relation, vec![value]);
+                found.push(PagingMember { role, name, place, value, whole, links, is_inside: true });
             }
         }
     }
     if let Some(role) = role {
-        let names_link = |inner: &&Member| LINK_NAMES.contains(&&*unescape(rows.slice(inner.key)));
-        let links: Vec<Span> = inner().iter().filter(names_link).map(|link| link.value).collect();
+        // The arguments of the next page, whatever their names: `{"continue": {"gapcontinue": "…", "continue": "…"}}`.
+        let is_link = |inner: &&Member| match inner.kind {
+            JsonKind::Object | JsonKind::Array => false,
+            _ => name == "continue" || LINK_NAMES.contains(&&*unescape(rows.slice(inner.key))),
+        };
+        let links: Vec<Span> = inner().iter().filter(is_link).map(|link| link.value).collect();
         if member.kind != JsonKind::Object || !links.is_empty() {
-            let value = member.value;
-            return found.push(PagingMember { role, name, place, value, links, is_inside: depth > 0 });
+            let (value, is_inside) = (member.value, depth > 0);
+            let whole = Span { start: member.key.start, end: value.end };
+            return found.push(PagingMember { role, name, place, value, whole, links, is_inside });
         }
     }
-    if depth < MAX_DEPTH && is_page_object(&name) {
+    if depth < MAX_DEPTH
+        && member.value.len() <= MAX_OBJECT_BYTES
+        && leads_inside(&name, rows.slice(member.value))
+    {
         inner().iter().for_each(|member| find_members(rows, member, place, depth + 1, found));
     }
 }
@@ -269,10 +282,9 @@ impl<'a> ServedPage<'a> {
         all: &[PagingMember],
     ) -> Vec<(Span, String)> {
         let own = rows.slice(member.value);
-        let is_link =
-            matches!(member.role, PageRole::Next | PageRole::Previous | PageRole::First | PageRole::Last);
+        let is_link = member.role.is_link();
         if is_link && !member.is_number(own) {
-            return self.links_of(rows, member);
+            return self.links_of(rows, member, all);
         }
         let value = if is_link {
             self.number_of_link(member, own, all)
@@ -367,7 +379,12 @@ impl<'a> ServedPage<'a> {
     }
 
     /// Returns the links of a member to another page, in the form of its own ones.
-    fn links_of(&self, rows: OrderedList<'_>, member: &PagingMember) -> Vec<(Span, String)> {
+    fn links_of(
+        &self,
+        rows: OrderedList<'_>,
+        member: &PagingMember,
+        all: &[PagingMember],
+    ) -> Vec<(Span, String)> {
         // The items before a list that was fetched from an offset are on the API's own pages.
         let leads_before = matches!(member.role, PageRole::Previous | PageRole::First)
             && self.first > self.item as u64
@@ -381,7 +398,14 @@ impl<'a> ServedPage<'a> {
             Some((span, quote(&link)))
         };
         let links: Option<Vec<_>> = spans.into_iter().map(link).collect();
-        let nothing = || (member.value, "null".to_owned());
+        let nothing = || {
+            if !member.is_left_out(rows, all) {
+                return (member.value, "null".to_owned());
+            }
+            let before = rows.text[..member.whole.start as usize].trim_end();
+            let comma = if before.ends_with(',') { before.len() - 1 } else { before.len() };
+            (Span { start: comma as u32, ..member.whole }, String::new())
+        };
         links.unwrap_or_else(|| if self.is_whole_list { vec![nothing()] } else { Vec::new() })
     }
 
@@ -446,11 +470,18 @@ impl PagingMember {
     fn is_number(&self, value: &str) -> bool {
         match JsonKind::of_value(value) {
             JsonKind::Number => !self.has_word(&CURSOR_WORDS),
-            JsonKind::Null => {
-                self.has_word(&["page", "offset"]) && !self.has_word(&["url", "link", "href", "token"])
-            }
+            JsonKind::Null => is_number_name(&self.name),
             _ => false,
         }
+    }
+
+    /// Returns true for a link beside others, none of which is null, by its relation: the API leaves out what leads nowhere.
+    fn is_left_out(&self, rows: OrderedList<'_>, all: &[PagingMember]) -> bool {
+        let beside = || all.iter().filter(|other| other.place == self.place && other.role.is_link());
+        self.is_inside
+            && RELATIONS.contains(&&*self.name)
+            && (!self.links.is_empty() || beside().count() > 1)
+            && beside().all(|other| rows.slice(other.value) != "null")
     }
 
     /// Returns the form of a link. One that is null is a URL if its name does not say otherwise.

@@ -62,7 +62,8 @@ pub(super) struct Cell {
     is_string: bool,
     /// True if it ends in a space, which may share a token with what follows.
     ends_in_space: bool,
-    bytes: usize,
+    /// Its place in the record.
+    span: Span,
 }
 
 /// Costs of one record.
@@ -73,6 +74,8 @@ pub(super) struct RecordCost {
     /// Cost of its key in a map.
     pub key: Cost,
     pub cells: Rc<Vec<Cell>>,
+    /// The record, minified and without noise.
+    value: Rc<String>,
 }
 
 /// Costs of records, by field.
@@ -169,68 +172,74 @@ impl RecordCosts {
         self.name_costs.extend(new.collect::<Vec<_>>());
     }
 
-    /// Returns what a record costs with these fields, by index.
-    pub(super) fn of_record(&self, record: &RecordCost, keeps: &[bool]) -> Cost {
-        let mut sum = record.base;
+    /// Adds what a record costs with the fields of no place, of the first place, and so on. `places`: the place of each field.
+    pub(super) fn add_record(&self, record: &RecordCost, places: &[usize], totals: &mut [Cost]) {
+        let mut steps = vec![Cost::default(); totals.len()];
+        let mut add = |place: usize, cost| {
+            if let Some(step) = steps.get_mut(place.saturating_add(1)) {
+                *step += cost;
+            }
+        };
         // The start of a container is written with the first value in it that is kept.
-        let (mut opening, mut opened) = (Cost::default(), 0);
-        let (mut left_out, mut is_empty) = (Cost::default(), true);
+        let (mut opening, mut opened, mut first) = (Cost::default(), 0, usize::MAX);
+        let (mut sum, mut left_out, mut least) = (record.base, Cost::default(), usize::MAX);
         for cell in record.cells.iter() {
             let Some(field) = cell.field else {
-                (sum, is_empty) = (sum.plus(cell.named), false);
+                (sum, least) = (sum.plus(cell.named), 0);
                 continue;
             };
             let container = self.fields.get(field).map_or(0, |field| field.container);
             if container != opened || cell.opening != Cost::default() {
-                (opening, opened) = (cell.opening, container);
+                add(first, opening);
+                (opening, opened, first) = (cell.opening, container, usize::MAX);
             }
-            if keeps.get(field) == Some(&true) {
-                sum += cell.named;
-                sum += std::mem::take(&mut opening);
-                is_empty = false;
-            } else {
-                left_out += cell.named.plus(cell.opening);
-            }
+            let place = places.get(field).copied().unwrap_or(usize::MAX);
+            add(place, cell.named);
+            (first, least) = (first.min(place), least.min(place.saturating_add(1)));
+            left_out += cell.named.plus(cell.opening);
         }
+        add(first, opening);
         // Without a field that is kept, a preview of the record is written.
-        if is_empty { sum.plus(left_out.at_most(MAX_PREVIEW)) } else { sum }
+        let preview = left_out.at_most(MAX_PREVIEW);
+        for (count, (total, step)) in totals.iter_mut().zip(steps).enumerate() {
+            sum += step;
+            *total += if count < least { sum.plus(preview) } else { sum };
+        }
     }
 
-    /// Returns the costs of a measured record with strings above `above` characters shortened. `outer`: the pointer to the list.
+    /// Returns the costs of a measured record with strings above `above` characters shortened. `pointer`: the pointer to it.
     pub(super) fn elided(
         &self,
-        (record, item): (&RecordCost, &ListItem),
-        rows: OrderedList<'_>,
-        noise: &NoiseFields,
-        (above, outer): (usize, &str),
+        record: &RecordCost,
+        above: usize,
+        pointer: impl Fn() -> String,
         counter: &dyn TokenCounter,
     ) -> RecordCost {
         let mut record = record.clone();
-        if record.cells.iter().all(|cell| cell.bytes <= above + 2) {
+        let is_long = |cell: &Cell| cell.span.len() > above + 2;
+        if !record.cells.iter().any(is_long) {
             return record;
         }
-        let pointer = format!("{outer}{}", rows.pointer_to(item));
-        let (value, mut cells) = (lean_value(rows, item, noise), Rc::make_mut(&mut record.cells).iter_mut());
-        visit_values(rows, &value, &mut |path, _, span| {
-            let Some(cell) = cells.next().filter(|cell| cell.bytes > above + 2) else { return };
-            let mut short = String::new();
-            let pointer = format!("{pointer}/{}", path.replace('.', "/"));
-            if elide(span.slice(&value), above, &pointer, &mut short) > 0 {
+        let pointer = pointer();
+        for cell in Rc::make_mut(&mut record.cells).iter_mut().filter(|cell| is_long(cell)) {
+            let path = cell.field.map_or("", |field| &self.fields[field].path);
+            let (mut short, pointer) = (String::new(), format!("{pointer}/{}", path.replace('.', "/")));
+            if elide(cell.span.slice(&record.value), above, &pointer, &mut short) > 0 {
                 let bare = Cost::of(&short, counter).plus(self.separator);
                 cell.named = cell.named.minus(cell.bare).plus(bare);
                 cell.bare = bare;
             }
-        });
+        }
         record
     }
 
     /// Adds a record. Its costs are set when all texts are counted.
     fn add(&mut self, rows: OrderedList<'_>, item: &ListItem, noise: &NoiseFields, text: &mut MeasuredText) {
-        text.push(",");
+        text.text.push(',');
         if let Some(key) = item.key {
-            text.push(rows.slice(key));
+            text.text.push_str(rows.slice(key));
             text.end_part(0, 0);
-            text.push(":");
+            text.text.push(':');
         }
         let value = lean_value(rows, item, noise);
         self.next_field = 0;
@@ -251,7 +260,7 @@ impl RecordCosts {
             text.end_part(key_start - added, 0);
             text.end_part(start - added, 0);
             if end - start > MAX_COUNTED_BYTES {
-                text.push(value.get(added..start).unwrap_or_default());
+                text.text.push_str(value.get(added..start).unwrap_or_default());
                 text.push_value(value.get(start..end).unwrap_or_default());
                 added = end;
             } else {
@@ -267,17 +276,16 @@ impl RecordCosts {
             let bare = Cost { tokens: 0, bytes: escaped_len(value) as u64 + 1 };
             // A name has two quotes. One with other escapes is rare, and costs a little more.
             let named = Cost { tokens: 0, bytes: bare.bytes + name.len() as u64 + 2 };
-            let (hash, bytes) = (HASHER.hash_one(value), value.len());
-            let is_null = value == "null";
+            let (hash, is_null) = (HASHER.hash_one(value), value == "null");
             let ends_in_space = is_string && last == Some(b' ');
-            cells.push(Cell { field, named, bare, opening, hash, is_null, is_string, ends_in_space, bytes });
+            cells.push(Cell { field, named, bare, opening, hash, is_null, is_string, ends_in_space, span });
         });
-        text.push(value.get(added..written).unwrap_or_default());
+        text.text.push_str(value.get(added..written).unwrap_or_default());
         text.push_value(value.get(written..).unwrap_or_default());
         let key = item.key.map_or(0, |key| escaped_len(rows.slice(key)) as u64 + 2);
         let around = if cells.is_empty() { escaped_len(&value) as u64 } else { 2 };
-        let base = Cost { tokens: 0, bytes: around + key + 1 };
-        self.records.push(RecordCost { base, key: Cost { tokens: 0, bytes: key }, cells: Rc::new(cells) });
+        let (base, key) = (Cost { tokens: 0, bytes: around + key + 1 }, Cost { tokens: 0, bytes: key });
+        self.records.push(RecordCost { base, key, cells: Rc::new(cells), value: Rc::new(value) });
     }
 
     /// Counts what was measured, and sets the costs of the records from the one at `first`.
@@ -357,10 +365,6 @@ struct MeasuredText {
 }
 
 impl MeasuredText {
-    fn push(&mut self, text: &str) {
-        self.text.push_str(text);
-    }
-
     /// Ends a part. `ahead`: bytes of it and of the parts before it that are added later.
     fn end_part(&mut self, ahead: usize, uncounted: usize) {
         self.ends.push(self.text.len() + ahead);
@@ -369,7 +373,7 @@ impl MeasuredText {
 
     fn push_value(&mut self, value: &str) {
         let counted = &value[..value.floor_char_boundary(MAX_COUNTED_BYTES)];
-        self.push(counted);
+        self.text.push_str(counted);
         self.end_part(0, value.len() - counted.len());
     }
 }

@@ -166,7 +166,7 @@ fn may_be_text(field: &Field, values: &FieldValues<'_>) -> bool {
         || field.rank == FieldRank::Container && first().trim_start_matches('[').starts_with(['"', '{'])
 }
 
-/// Returns the fields that hold what a record says. A long text does not if records have names of their own.
+/// Returns the fields that hold what a record says. If records have names of their own, long texts and lists in them do not.
 fn contents<'a>(fields: &[&'a Field], values: &FieldValues<'_>, records: usize) -> Vec<&'a Field> {
     let distinct = |field: &Field| {
         values.get(&field.path).map_or(0, |values| values.iter().collect::<HashSet<_>>().len())
@@ -178,12 +178,15 @@ fn contents<'a>(fields: &[&'a Field], values: &FieldValues<'_>, records: usize) 
         let name = field_names::last_step(&field.path).to_lowercase();
         CONTENT_NAMES.iter().position(|content| name == *content)
     };
-    let may_be = |field: &&Field| {
+    // Lists in the records have several values a record.
+    let is_listed = |field: &Field| values.get(&field.path).is_some_and(|values| values.len() > records);
+    let may_be = |(_, field): &(usize, &Field)| {
         let is_plain = field.rank < FieldRank::Container && field.rank > FieldRank::Status;
-        is_plain && distinct(field) > 1 && !(is_named && field.rank == FieldRank::LongText)
+        let is_aside = is_named && (field.rank == FieldRank::LongText || is_listed(field));
+        is_plain && distinct(field) > 1 && !is_aside
     };
-    let mut found: Vec<(usize, &Field)> =
-        fields.iter().copied().filter(may_be).filter_map(|field| Some((place(field)?, field))).collect();
+    let named = fields.iter().copied().filter_map(|field| Some((place(field)?, field)));
+    let mut found: Vec<(usize, &Field)> = named.filter(may_be).collect();
     found.sort_by_key(|(place, field)| (field.path.matches('.').count(), *place));
     found.into_iter().map(|(_, field)| field).collect()
 }

@@ -39,12 +39,12 @@ pub(super) struct ListStart {
 pub(super) struct MeasuredList {
     pub order: OnceCell<FieldOrder>,
     pub records: RefCell<MeasuredRecords>,
-    /// Sums of the costs of the first records: of none, of one, and so on.
-    pub sums: RefCell<HashMap<SumKey, Vec<Cost>>>,
+    /// Sums of the costs of the first records, of none, of one, and so on: with no field of a selection, with one, and so on.
+    pub sums: RefCell<HashMap<SumKey, Vec<Vec<Cost>>>>,
 }
 
-/// Key of sums by what is shown of records: the number of ranked fields, or the requested fields, and the index of the elision limit.
-pub(super) type SumKey = (Option<usize>, Option<FieldSelection>, usize);
+/// Key of sums by what is shown of records: the requested fields, or the ranked ones, and the index of the elision limit.
+pub(super) type SumKey = (Option<Option<FieldSelection>>, usize);
 
 /// The records that were measured so far.
 pub(super) struct MeasuredRecords {

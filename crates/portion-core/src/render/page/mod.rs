@@ -273,6 +273,10 @@ fn page_sizes(target: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes 
     let selected = ranked.filter(|first| from < *first && target.required_count.is_none());
     let chosen = selected.map_or(list.len(), |first| first.min(list.len()));
     let there = chosen.saturating_sub(from);
+    // The last rows of an answer are worth no further call.
+    let is_short =
+        target.is_answer && target.view.limit.is_none() && fixed.is_none() && there <= size + size / 4;
+    let size = if is_short { size.max(there) } else { size };
     PageSizes {
         page_size: size,
         wanted_count: target.wanted_count.map_or(size, |count| count as usize).min(there),

@@ -3,6 +3,7 @@
 //! A page keeps its size while the main fields fit: what identifies a record and what it is about. More fields follow. Where they
 //! do not fit, a page whose size nobody named shows at least [`MIN_RECORDS`] records, then more fields of these, then more records.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, Ref};
 use std::ops::Range;
 use std::rc::Rc;
@@ -10,7 +11,7 @@ use std::rc::Rc;
 use portion_json::projection::{FieldSelection, is_path_within};
 use portion_json::scan::JsonKind;
 
-use super::costs::Cost;
+use super::costs::{Cost, CostedField};
 use super::field_order::FieldOrder;
 use super::measured::{ListStart, MeasuredList, MeasuredRecords};
 use super::table::TableCosts;
@@ -132,7 +133,8 @@ impl<'a> Planner<'a> {
     fn choose(&self, as_table: bool) -> Option<Choice> {
         let page = self.page;
         let wanted = page.wanted_count;
-        let is_whole = page.is_ranked() || page.target.is_answer || page.is_unabridged;
+        let is_asked_for = page.target.is_answer && !page.target.selects_all_columns;
+        let is_whole = page.is_ranked() || is_asked_for || page.is_unabridged;
         let may_elide = page.target.view.field_selection != RequestedFields::All && !is_whole;
         let elisions = if may_elide { 0..=ELISION_LIMITS.len() } else { 0..=0 };
         let all = |elision, item_count| Choice { field_count: None, elision, item_count };
@@ -253,28 +255,29 @@ impl<'a> Planner<'a> {
     /// Returns what the records of a choice cost with their wrapper. `stops`: true to end as soon as that exceeds the budget.
     fn records_cost(&self, choice: Choice, stops: bool) -> Cost {
         let wrapper = self.wrapper_cost(choice);
-        let kept = self.requested.kept_fields.as_ref().filter(|_| choice.field_count.is_none()).cloned();
+        let (count, max) = choice.field_count.map_or((1, 1), |count| (count, self.order().paths.len()));
         let mut sums = self.list.sums.borrow_mut();
-        let totals =
-            sums.entry((choice.field_count, kept, choice.elision)).or_insert_with(|| vec![Cost::default()]);
+        let requested = choice.field_count.is_none().then(|| self.requested.kept_fields.clone());
+        let key = (requested, choice.elision);
+        let totals = sums.entry(key).or_insert_with(|| vec![vec![Cost::default(); max + 1]]);
         loop {
             let known = choice.item_count.min(totals.len() - 1);
-            let sum = wrapper.plus(totals[known]);
+            let sum = wrapper.plus(totals[known][count]);
             if known == choice.item_count || stops && !sum.is_within(&self.room) {
                 return sum;
             }
             let next = ((known / BATCH + 1) * BATCH).min(choice.item_count);
             let measured = self.measured(Choice { item_count: next, ..choice });
-            let keeps = self.keeps(choice, &measured);
             let records = measured.records(choice.elision, next);
             if records.len() < next {
                 return Cost::IMPOSSIBLE;
             }
-            let mut total = totals[known];
-            totals.extend(records[known..].iter().map(|record| {
-                total += measured.costs.of_record(record, &keeps);
-                total
-            }));
+            let places = self.places(choice, &measured);
+            for record in &records[known..] {
+                let mut total = totals[totals.len() - 1].clone();
+                measured.costs.add_record(record, &places, &mut total);
+                totals.push(total);
+            }
         }
     }
 
@@ -302,9 +305,9 @@ impl<'a> Planner<'a> {
             }
             if let Some(at) = choice.elision.checked_sub(1) {
                 let known = elided[at].len();
-                for of in costs.records.iter().zip(items.iter()).skip(known) {
-                    let limit = (ELISION_LIMITS[at], page.target.pointer);
-                    elided[at].push(costs.elided(of, page.rows, &page.noise, limit, counter));
+                for (record, item) in costs.records.iter().zip(items.iter()).skip(known) {
+                    let pointer = || format!("{}{}", page.target.pointer, page.rows.pointer_to(item));
+                    elided[at].push(costs.elided(record, ELISION_LIMITS[at], pointer, counter));
                 }
             }
         }
@@ -331,13 +334,20 @@ impl<'a> Planner<'a> {
 
     /// Returns, for each field that occurs, true if a choice keeps it.
     fn keeps(&self, choice: Choice, measured: &MeasuredRecords) -> Vec<bool> {
-        if let Some(count) = choice.field_count {
-            return measured.places.iter().map(|place| *place < count).collect();
+        let count = choice.field_count.unwrap_or(1);
+        self.places(choice, measured).iter().map(|place| *place < count).collect()
+    }
+
+    /// Returns the place of each field that occurs in the order of the fields. Requested fields have the first place.
+    fn places<'m>(&self, choice: Choice, measured: &'m MeasuredRecords) -> Cow<'m, [usize]> {
+        if choice.field_count.is_some() {
+            return Cow::Borrowed(&measured.places);
         }
         let kept = self.requested.kept_fields.as_ref();
         let is_kept =
             |path: &str| !self.page.noise.contains(path) && kept.is_none_or(|kept| selects(kept, path));
-        measured.costs.fields.iter().map(|field| is_kept(&field.path)).collect()
+        let place = |field: &CostedField| if is_kept(&field.path) { 0 } else { usize::MAX };
+        measured.costs.fields.iter().map(place).collect()
     }
 
     fn selection(&self, count: usize) -> FieldSelection {

@@ -171,6 +171,7 @@ impl<'a> PartWalk<'a> {
             allows_table: self.allows_tables,
             allows_sample: true,
             is_answer: self.snapshot.answer().is_some(),
+            selects_all_columns: self.snapshot.answer().is_some_and(|answer| answer.selects_all_columns),
             order: self.request.view.order.as_ref().filter(|order| usize::from(order.part) == part),
             paging_arguments: self.snapshot.paging(),
             read_call: self.cx.read_call,

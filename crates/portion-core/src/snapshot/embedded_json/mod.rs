@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use portion_json::containers::items;
 use portion_json::path::step_from_quoted;
-use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_json::scan::{JsonKind, JsonReader, is_json, quote, unescape};
 use portion_json::span::Span;
 use portion_text::notation;
 use portion_text::notation::FoundData;
@@ -119,15 +119,18 @@ fn find_once(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)
     }
 }
 
-/// Finds the list in an array of facts about a page and its records: `[{"page":1,"pages":3},[{…},{…}]]`. It is read as an
-/// object with both.
+/// Finds the list in an array of facts about a page and its records, in any order: `[{"page":1,"pages":3},[{…},{…}]]`. It is read
+/// as an object with both.
 pub(super) fn find_beside_page(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
     let Structure::List(list) = form else { return None };
-    if list.len() != 2 || list.span.len() != text.trim().len() {
+    // Servers put an array into an object, as its only member.
+    if list.len() != 2 || list.enclosing_objects.iter().any(|object| object.members.len() > 1) {
         return None;
     }
     let mut values = list.iter_from(text, 0).map(|item| item.value);
-    let (page, records) = (values.next()?, values.next()?);
+    let (first, second) = (values.next()?, values.next()?);
+    let is_list = JsonKind::of_value(first.slice(text)) == JsonKind::Array;
+    let (page, records) = if is_list { (second, first) } else { (first, second) };
     let facts = ObjectIndex::parse(&mut JsonReader::resume(text, page.start as usize)).ok()?;
     let is_page = facts.listed.iter().all(|member| !member.kind.is_container())
         && facts.listed.iter().any(|member| is_page_fact(text, member))
@@ -273,6 +276,26 @@ fn whole_string(text: &str) -> Option<Span> {
     let value = if reader.peek() == Ok(JsonKind::String) { reader.skip().ok()? } else { return None };
     reader.expect_end().ok()?;
     Some(value)
+}
+
+/// Reads the strings of a list, or of the members of an object, as the objects that each of them holds.
+pub(super) fn find_in_strings(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
+    let values: &mut dyn Iterator<Item = Span> = match form {
+        Structure::List(list) => &mut list.iter_from(text, 0).map(|item| item.value),
+        Structure::Object(members) => &mut members.listed.iter().map(|member| member.value),
+        Structure::Text(_) => return None,
+    };
+    let (mut json, mut at) = (String::new(), 0);
+    for value in values {
+        value.slice(text).starts_with("\"{").then_some(())?;
+        let object = Some(unescape(value.slice(text))).filter(|object| is_json(object))?;
+        json.extend([&text[at..value.start as usize], &object]);
+        at = value.end as usize;
+    }
+    json.push_str(&text[at..]);
+    let subject = Some(json).filter(|_| at > 0).map(|json| IndexedText::from_payload(Slice::new(json)))?;
+    let description = format!("objects in strings{RAW_HINT}");
+    Some((subject, JsonOrigin::rewritten(text, description, "objects in strings".to_owned())))
 }
 
 /// Finds JSON in a string that makes up most of an object, or of an object nested in it.

@@ -36,7 +36,7 @@ use super::{Slice, Snapshot, Structure};
 use crate::codec::{ByteReader, ByteWriter, DecodeError};
 
 /// Version of the encoding.
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 /// Largest valid number of index pieces: those of a text of 4 GiB with an offset for each byte.
 const MAX_INDEX_PIECES: u32 = u32::MAX / OFFSETS_PER_PIECE as u32;
 

@@ -32,6 +32,7 @@ pub(super) fn write_snapshot(
         out.uint(answer.word_match_count);
         out.text(&serde_json::to_string(&answer.extra_meta).unwrap_or_else(|_| "{}".to_owned()));
         out.flag(answer.has_known_fields);
+        out.flag(answer.selects_all_columns);
     });
     out.texts(snapshot.redacted_fields.iter().map(String::as_str));
     out.flag(snapshot.is_list_path_missing);
@@ -85,6 +86,7 @@ pub(super) fn read_snapshot(
                 extra_meta: serde_json::from_str(&input.text()?)
                     .map_err(|_| DecodeError::Invalid("facts about an answer"))?,
                 has_known_fields: input.flag()?,
+                selects_all_columns: input.flag()?,
             })
         })?,
         redacted_fields: input.texts()?,

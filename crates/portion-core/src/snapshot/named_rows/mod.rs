@@ -7,7 +7,7 @@
 mod first_row;
 mod tables;
 
-pub use tables::{NamedTable, joined_rows, main_table, named_tables};
+pub use tables::{NamedTable, joined_rows, main_table, named_tables, tables_alike};
 
 use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, unescape};

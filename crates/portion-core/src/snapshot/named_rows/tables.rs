@@ -82,6 +82,12 @@ pub fn main_table(text: &str, value: Span) -> Option<NamedTable> {
     (main.is_outermost || main.len() >= largest).then_some(main)
 }
 
+/// Returns the tables of a value, each in an object of an array, that have the same columns as its main table.
+pub fn tables_alike(text: &str, value: Span, main: &NamedTable) -> Vec<NamedTable> {
+    let is_alike = |other: &NamedTable| other.group.is_some() && other.rows.names == main.rows.names;
+    named_tables(text, value).into_iter().filter(is_alike).collect()
+}
+
 /// Returns the rows of tables with the same columns as records in one JSON array; `None` if they are too long. Each begins with
 /// what stands beside its table, other than arrays.
 pub fn joined_rows(text: &str, tables: &[NamedTable]) -> Option<String> {

@@ -4,7 +4,7 @@ pub(crate) mod field_names;
 mod field_ranking;
 mod vocabulary;
 
-use portion_json::scan::{JsonKind, JsonReader};
+use portion_json::scan::{JsonKind, JsonReader, ScanError};
 use portion_json::span::Span;
 
 use super::list::{Layout, List, cell_spans};
@@ -156,13 +156,15 @@ const PATH_BYTES: usize = 64;
 pub fn visit_fields(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = JsonReader::new(record);
     if reader.peek() == Ok(JsonKind::Object) {
-        let mut walk = FieldVisitor { path: String::with_capacity(PATH_BYTES), visited: 0, visit };
-        walk.visit_object(&mut reader, MAX_FIELD_DEPTH);
+        let mut walk = FieldVisitor { record, path: String::with_capacity(PATH_BYTES), visited: 0, visit };
+        // The record was validated at capture.
+        let _ = walk.visit_object(&mut reader, MAX_FIELD_DEPTH);
     }
 }
 
 /// A walk over the fields of a record.
 struct FieldVisitor<'a> {
+    record: &'a str,
     path: String,
     visited: usize,
     visit: &'a mut dyn FnMut(&str, Span, Span),
@@ -170,48 +172,45 @@ struct FieldVisitor<'a> {
 
 impl FieldVisitor<'_> {
     /// Visits the fields of an object; recursion is bounded by `depth`.
-    fn visit_object(&mut self, reader: &mut JsonReader<'_>, depth: usize) {
-        if reader.enter_object().is_err() {
-            return;
-        }
-        while let Ok(Some(key)) = reader.next_key() {
+    fn visit_object(&mut self, reader: &mut JsonReader<'_>, depth: usize) -> Result<(), ScanError> {
+        reader.enter_object()?;
+        while let Some(key) = reader.next_key()? {
             let before = self.path.len();
             if before > 0 {
                 self.path.push('.');
             }
             portion_json::scan::unescape_into(reader.text(key), &mut self.path);
-            let Ok(kind) = reader.peek() else { return };
-            let mut inside = reader.clone();
-            let Ok(value) = reader.skip() else { return };
-            let open = depth > 1 && self.visited < MAX_NESTED_FIELDS && reader.text(value).len() > 2;
+            let kind = reader.peek()?;
+            let open = depth > 1 && self.visited < MAX_NESTED_FIELDS;
+            // An empty object is a value.
+            let has_members = || self.record.as_bytes().get(reader.at() + 1) != Some(&b'}');
             match kind {
-                JsonKind::Object if open => self.visit_object(&mut inside, depth - 1),
-                JsonKind::Array if open && holds_records(&inside) => self.visit_array(&mut inside, depth - 1),
+                JsonKind::Object if open && has_members() => self.visit_object(reader, depth - 1)?,
+                JsonKind::Array if open && holds_records(reader) => self.visit_array(reader, depth - 1)?,
                 _ => {
+                    let value = reader.skip()?;
                     self.visited += 1;
                     (self.visit)(&self.path, key, value);
                 }
             }
             self.path.truncate(before);
         }
+        Ok(())
     }
 
-    fn visit_array(&mut self, reader: &mut JsonReader<'_>, depth: usize) {
-        if reader.enter_array().is_err() {
-            return;
-        }
-        while reader.next_item() == Ok(true) {
-            let Ok(kind) = reader.peek() else { return };
-            let mut inside = reader.clone();
-            let Ok(value) = reader.skip() else { return };
-            if kind == JsonKind::Object && self.visited < MAX_NESTED_FIELDS {
-                self.visit_object(&mut inside, depth);
+    fn visit_array(&mut self, reader: &mut JsonReader<'_>, depth: usize) -> Result<(), ScanError> {
+        reader.enter_array()?;
+        while reader.next_item()? {
+            if reader.peek()? == JsonKind::Object && self.visited < MAX_NESTED_FIELDS {
+                self.visit_object(reader, depth)?;
             } else {
                 // An item that has no fields is a value of the array.
+                let value = reader.skip()?;
                 self.visited += 1;
                 (self.visit)(&self.path, Span { end: value.start, ..value }, value);
             }
         }
+        Ok(())
     }
 }
 

@@ -200,3 +200,36 @@ fn hints_name_what_exists() {
     assert!(found.extra_meta["hint"].as_str().is_some_and(|hint| hint.ends_with("\"status\" = 'new'")));
     assert_eq!((found.items_json.as_str(), found.word_match_count), ("[]", 0));
 }
+
+#[test]
+fn each_element_of_a_list_in_a_record_is_a_match() {
+    let files = r#"[{"file":"a","messages":[{"rule":"eq","n":1},{"rule":"eq","n":2},{"rule":"no","n":3}]},
+        {"file":"b","messages":[{"rule":"eq","n":4}]}]"#;
+    let found = ask(files, &SearchQuery::new("eq")).expect("matches");
+    assert!(found.match_count == 3 && found.items_json.contains(r#""path":"/0/messages/1""#), "{found:?}");
+    let streams = r#"{"result":[{"app":"web","values":[["1","status=500 a"],["2","ok"],["3","status=500 b"]]},
+        {"app":"db","values":[["4","status=500 c"]]}]}"#;
+    let lines = ask(streams, &SearchQuery::new("status=500")).expect("matches");
+    assert!(lines.match_count == 3 && lines.items_json.contains("status=500 b"), "{lines:?}");
+    // Few of many are listed, and all are counted.
+    let many = format!(r#"[{{"id":1,"rows":[{}]}}]"#, vec![r#"{"t":"eq"}"#; 50].join(","));
+    let few = ask(&many, &SearchQuery { max_items: 7, ..SearchQuery::new("eq") }).expect("matches");
+    assert_eq!((few.match_count, few.items_json.matches("\"path\"").count()), (50, 7), "{few:?}");
+    let tags = r#"[{"id":1,"tags":["red","blue","dark red"]},{"id":2,"tags":["blue"]}]"#;
+    let found = ask(tags, &SearchQuery::new("red")).expect("matches");
+    assert!(found.match_count == 2 && found.items_json.contains(r#""path":"/0/tags/2""#), "{found:?}");
+}
+
+#[test]
+fn the_text_around_json_is_searched_if_the_json_has_no_match() {
+    let rows: Vec<String> = (0..40).map(|n| format!("{{\"id\":{n},\"name\":\"n{n}\"}}")).collect();
+    let text = format!("Here are the rows:\n[{}]\n\nNote: the rows were truncated at 40.\n", rows.join(","));
+    let found = ask(&text, &SearchQuery::new("truncated")).expect("a match");
+    assert!(
+        found.match_count == 1
+            && found.extra_meta["hint"].as_str().is_some_and(|hint| hint.contains("raw=true")),
+        "{found:?}"
+    );
+    assert_eq!(ask(&text, &SearchQuery::new("n7")).expect("a match").match_count, 1);
+    assert_eq!(ask(&text, &SearchQuery::new("nowhere")).expect("nothing").match_count, 0);
+}

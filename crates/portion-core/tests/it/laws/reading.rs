@@ -113,6 +113,9 @@ fn json_in_text_is_read() {
     let words = format!("{{\"data\": {}, \"status\": \"ok\"}}", quote(&format!("Found:\n{}", list("NaN"))));
     check(&words, "data.7", &item("null"), "JSON in the string at /data; 120 NaN");
     check(&quote(&plain), "/7", &seven, "JSON in a JSON string");
+    let record = |n: usize| format!("{{\"id\": {n}, \"name\": \"School {n}\", \"score\": 1.50}}");
+    let strings = (0..ITEMS).map(|n| quote(&record(n))).collect::<Vec<_>>();
+    check(&format!("[{}]", strings.join(", ")), "/7", &record(7), "objects in strings");
 }
 
 #[test]

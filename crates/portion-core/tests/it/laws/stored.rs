@@ -136,7 +136,13 @@ fn an_item_larger_than_a_block_is_cut() {
 fn facts_about_answers_and_redaction_are_kept() {
     let mut extra_meta = serde_json::Map::new();
     extra_meta.insert("cut".into(), "more".into());
-    let answer = QueryAnswer { match_count: 3, word_match_count: 1, extra_meta, has_known_fields: true };
+    let answer = QueryAnswer {
+        match_count: 3,
+        word_match_count: 1,
+        extra_meta,
+        has_known_fields: true,
+        selects_all_columns: true,
+    };
     let paging = |value, default| PagingArgument { value, default, ..PagingArgument::new("page") };
     let paging = [
         PagingArgument::new("cursor"),

@@ -1,7 +1,7 @@
 //! Tests which lists are recognised as retrieval results, and which keep their order.
 
 use portion_core::payload::{Block, Content, Payload, QueryAnswer};
-use portion_core::policy::{OrderStrategy, Policy};
+use portion_core::policy::{OrderStrategy, Policy, RowStyle};
 use portion_core::snapshot::capture;
 
 use super::material::{self, call, snapshot};
@@ -82,6 +82,41 @@ fn a_list_that_passes_as_received_keeps_its_order() {
     // Less than the whole is the best of it.
     let reply = call(&snapshot, &[("maxTokens", "600")], &policy).expect("asked for");
     assert!(reply.text().starts_with("[{\"id\":8,"), "{}", reply.text());
+}
+
+/// No column of `SELECT *` was asked for.
+#[test]
+fn answers_with_all_columns_shorten_long_strings_before_rows_are_left_out() {
+    let row = |n: usize| format!(r#"{{"id":{n},"body":"{}"}}"#, "some words ".repeat(600));
+    let shown = |selects_all_columns: bool| {
+        let text = format!("[{}]", (0..5).map(row).collect::<Vec<_>>().join(","));
+        let block = Block::new("/content/0/text", Content::Text(text));
+        let answer = QueryAnswer { match_count: 5, selects_all_columns, ..QueryAnswer::default() };
+        let payload = Payload { blocks: vec![block], query_answer: Some(answer), ..Payload::default() };
+        let reply = call(&capture(payload), &[], &Policy::default()).expect("large");
+        reply.text().matches("\"id\":").count()
+    };
+    assert!(shown(true) == 5 && (1..5).contains(&shown(false)), "{} {}", shown(true), shown(false));
+}
+
+/// A page with the last few rows would cost another call.
+#[test]
+fn an_answer_takes_a_quarter_more_if_that_shows_all_rows() {
+    let shown = |count: usize, words: usize, controls: &[(&str, &str)]| {
+        let row = |n: usize| format!(r#"{{"id":{n},"note":"{}"}}"#, "several words ".repeat(words));
+        let text = format!("[{}]", (0..count).map(row).collect::<Vec<_>>().join(","));
+        let block = Block::new("/content/0/text", Content::Text(text));
+        let answer = QueryAnswer { match_count: count, ..QueryAnswer::default() };
+        let payload = Payload { blocks: vec![block], query_answer: Some(answer), ..Payload::default() };
+        let policy = Policy { rows: RowStyle::Objects, ..Policy::default() };
+        let reply = call(&capture(payload), controls, &policy).expect("large");
+        reply.text().matches("\"id\":").count()
+    };
+    // By the number of rows, and by their tokens: about 200 each, of 4,000.
+    assert_eq!([62, 63].map(|count| shown(count, 1, &[])), [62, 50]);
+    assert_eq!(shown(62, 1, &[("limit", "50")]), 50);
+    assert_eq!(shown(22, 45, &[]), 22);
+    assert!((15..20).contains(&shown(30, 45, &[])) && shown(22, 45, &[("maxTokens", "4000")]) < 20);
 }
 
 /// The order of the rows of an answer is that of its query.

@@ -7,20 +7,25 @@ use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
 use serde_json::{Value, json};
 
-/// Checks the names of the fields in the first record of the first page, under the default policy.
-#[track_caller]
-fn check(record: impl Fn(usize) -> Value, expect: &[&str]) {
-    let records: Vec<Value> = (0..300).map(record).collect();
-    let text = Value::from(records).to_string();
+/// Returns the content of the first reply, under the default policy.
+fn first_content(text: String) -> Value {
     let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
     let snapshot = capture(Payload { blocks, ..Payload::default() });
     let policy = Policy::default();
     let resolved = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
     let FirstReply::Portion(portion) = super::reply(&snapshot, &resolved, &policy) else {
-        panic!("the list passes untouched")
+        panic!("it passes untouched")
     };
-    let page: Vec<Value> = serde_json::from_str(portion.pieces()[0].body.as_str()).expect("a list");
-    assert!(page.len() >= 10, "{} records", page.len());
+    serde_json::from_str(portion.pieces()[0].body.as_str()).expect("JSON")
+}
+
+/// Checks the names of the fields in the first record of the first page, under the default policy.
+#[track_caller]
+fn check(record: impl Fn(usize) -> Value, expect: &[&str]) {
+    let records: Vec<Value> = (0..300).map(record).collect();
+    let page = first_content(Value::from(records).to_string());
+    let count = page.as_array().expect("a list").len();
+    assert!(count >= 10, "{count} records");
     let names: Vec<&str> = page[0].as_object().expect("a record").keys().map(String::as_str).collect();
     assert_eq!(names, expect);
 }
@@ -87,4 +92,20 @@ fn a_sample_has_a_whole_record_even_if_that_exceeds_its_share() {
     };
     let page: Value = serde_json::from_str(portion.pieces()[0].body.as_str()).expect("JSON");
     assert!(page["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{page}");
+}
+
+#[test]
+fn an_object_of_lists_shows_the_first_items_of_each() {
+    let series = |from: f64| (0..400).map(|n| json!([n, from + f64::from(n)])).collect::<Vec<_>>();
+    let shown =
+        first_content(json!({"prices": series(0.5), "volumes": series(7.5), "days": 400}).to_string());
+    for (name, from) in [("prices", 0.5), ("volumes", 7.5)] {
+        let list = shown[name].as_array().expect("a list");
+        let (mark, items) = list.split_last().expect("items");
+        assert!(items.len() >= 3 && items[..3] == series(from)[..3], "{shown}");
+        assert_eq!(*mark, format!("… [+{} items, path=/{name}]", 400 - items.len()));
+    }
+    let rows: Vec<Value> = (0..300).map(|n| json!({"region": "N", "amount": n})).collect();
+    let report = json!({"results": [{"tables": [{"rows": rows}]}]});
+    assert_eq!(first_content(report.to_string())["results"][0]["tables"][0]["rows"][0]["amount"], 0);
 }

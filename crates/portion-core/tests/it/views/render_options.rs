@@ -75,6 +75,13 @@ fn a_default_order_applies() {
 }
 
 #[test]
+fn integers_in_texts_are_sorted_as_numbers_however_long() {
+    let wei = r#"[{"v":"99000000000000000"},{"v":"4945000000000000000000"},{"v":"0"}]"#;
+    let sorted = r#"[{"v":"4945000000000000000000"},{"v":"99000000000000000"},{"v":"0"}]"#;
+    check(wei, &RenderOptions::default(), &[("sort", "\"v desc\""), ("limit", "3")], sorted);
+}
+
+#[test]
 fn a_default_order_replaces_ranking() {
     let chunk = |i: usize| format!("{{\"score\":0.{i},\"text\":\"{}\"}}", "some words ".repeat(60 - i));
     let chunks: Vec<String> = (1..=9).map(chunk).collect();

@@ -98,7 +98,9 @@ fn a_list_of_all_pages_has_pages_of_its_own() {
     let nested = r#"{"items":[$],"paging":{"next":{"after":"x","link":"https://api.example/?after=x"}},"nextPageToken":"x"}"#;
     let expect = json!({"paging": {"next": {"after": "@20", "link": link(20)}}, "nextPageToken": "@20"});
     check(nested, 500, 0, HTTP, expect);
-    check(nested, 500, 480, HTTP, json!({"paging": {"next": null}, "nextPageToken": null}));
+    check(nested, 500, 480, HTTP, json!({"paging": {}, "nextPageToken": null}));
+    let continued = r#"{"items":[$],"continue":{"gapcontinue":"100","continue":"-||"}}"#;
+    check(continued, 500, 0, HTTP, json!({"continue": {"gapcontinue": "@20", "continue": "@20"}}));
 }
 
 #[test]

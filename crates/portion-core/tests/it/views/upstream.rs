@@ -7,7 +7,7 @@ use portion_core::paging::{ArgumentValue, PagingArgument};
 use portion_core::payload::{Block, Content, NextPage, Payload, TransportPage, UpstreamList};
 use portion_core::policy::{MetadataMode, Policy, RenderOptions};
 use portion_core::redact::RedactionRules;
-use portion_core::render::{Context, FirstReply, first_reply};
+use portion_core::render::{Context, FirstReply, UpstreamRest, first_reply, upstream_rest};
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
@@ -304,6 +304,19 @@ fn payloads_that_are_not_pages() {
     // A sum of money.
     check(r#"{"items":[$],"total":4200}"#, "limit", "- -");
     check(r#"{"items":[$],"total":4200}"#, "", "- -");
+}
+
+#[test]
+fn a_list_of_a_round_length_beside_a_larger_total_is_a_page() {
+    let told = |count: usize| {
+        let items = (0..count).map(|n| format!(r#"{{"id":{n}}}"#)).collect::<Vec<_>>().join(",");
+        let text = format!(r#"{{"total":900,"items":[{items}]}}"#);
+        let block = Block::new("/content/0/text", Content::Text(text));
+        let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
+        upstream_rest(&snapshot)
+    };
+    assert_eq!([20, 25, 30, 200].map(told), [Some(UpstreamRest::Total(900)); 4]);
+    assert_eq!([3, 10, 23, 33].map(told), [None; 4]);
 }
 
 #[test]
