@@ -6,13 +6,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
-use portion_policy::access::{AccessPolicy, TokenHash};
+use portion_policy::access::{AccessPolicy, JwtPolicy, TokenHash};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
 use crate::Identity;
-use crate::jwt::{EncodedToken, JwtError, JwtVerifier};
+use crate::jwt::{self, EncodedToken, JwtError};
 use crate::key_source::{FetchKeys, KeySource};
 use crate::resource::ResourceMetadata;
 
@@ -36,7 +36,7 @@ enum Method {
     /// Credentials are not checked here.
     Unchecked,
     Bearer(Vec<TokenHash>),
-    Jwt(Box<JwtVerifier>, KeySource),
+    Jwt(JwtPolicy, KeySource),
 }
 
 impl Authenticator {
@@ -56,7 +56,7 @@ impl Authenticator {
             AccessPolicy::Bearer(tokens) => Method::Bearer(tokens),
             AccessPolicy::Jwt(policy) => {
                 let keys = KeySource::new(fetch_keys(&policy.jwks_url)?);
-                Method::Jwt(Box::new(JwtVerifier::new(policy)), keys)
+                Method::Jwt(policy, keys)
             }
         };
         Ok(Self { method, metadata: Some(metadata) })
@@ -115,12 +115,14 @@ impl Authenticator {
                 let name = name_of(tokens, &given).ok_or(Denial::UnknownToken)?;
                 Ok(Some(Identity::Token { name: name.into() }))
             }
-            Method::Jwt(verifier, keys) => {
+            Method::Jwt(policy, keys) => {
                 let token = EncodedToken::parse(bearer_token(headers)?).ok_or(JwtError::Malformed)?;
-                let keys =
-                    keys.keys_for(token.key_id(), Instant::now()).await.ok_or(Denial::KeysUnavailable)?;
+                let keys = keys
+                    .keys_for(token.key_id.as_deref(), Instant::now())
+                    .await
+                    .ok_or(Denial::KeysUnavailable)?;
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-                Ok(Some(verifier.verify(&token, &keys, now)?))
+                Ok(Some(jwt::verify(policy, &token, &keys, now)?))
             }
         }
     }

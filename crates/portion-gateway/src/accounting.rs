@@ -20,7 +20,6 @@ use portion_core::snapshot::{Part, Snapshot, Structure};
 use portion_core::view::Request;
 use portion_policy::endpoint::Endpoint;
 
-use crate::accuracy::AccuracyStats;
 use crate::accuracy::recount::{CountableReply, EstimateSource, RecountJob};
 use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
 use crate::call::{Caller, Fault};
@@ -144,28 +143,15 @@ impl ReplyOutcome {
 
 impl Accounting {
     pub(crate) fn new(observer: Arc<dyn Observer>, clock: Clock) -> Self {
-        let mut process = [0; 8];
         // Without randomness, request ids of several processes may collide in the records.
-        let _ = getrandom::fill(&mut process);
-        let (process, requests) = (u64::from_ne_bytes(process), AtomicU64::new(0));
         Self {
             observer,
             deferred_worker: DeferredWorker::new("portion-beside", QUEUE),
             accuracy_tracker: Arc::default(),
             clock,
-            process_tag: process,
-            next_request: requests,
+            process_tag: getrandom::u64().unwrap_or_default(),
+            next_request: AtomicU64::new(0),
         }
-    }
-
-    /// Waits at most `limit` until all pending records are emitted. Returns true if they are.
-    pub(crate) fn flush(&self, limit: Duration) -> bool {
-        self.deferred_worker.flush(limit)
-    }
-
-    /// Returns the accuracy of recent counts.
-    pub(crate) fn accuracy_stats(&self) -> AccuracyStats {
-        self.accuracy_tracker.stats()
     }
 
     /// Returns the time since `since`.
@@ -260,28 +246,13 @@ impl Accounting {
 
     /// Builds the record of a request.
     pub(crate) fn build_record(&self, account: RequestInfo<'_>, result: ReplyOutcome) -> RequestServed {
-        let RequestInfo {
-            caller,
-            endpoint,
-            is_follow_up: follow_up,
-            is_upstream_error: failed,
-            origin_snapshot: origin,
-            started_at: begun,
-            ..
-        } = account;
-        let (latency, overhead) = (self.elapsed_since(caller.received_at), self.elapsed_since(begun));
-        let ReplyOutcome {
-            outcome,
-            error,
-            tokens,
-            response_bytes: bytes,
-            original_bytes,
-            item_count: items,
-            payload_shape: payload,
-            stages,
-            capped_outcome,
-            shadow,
-        } = result;
+        let RequestInfo { caller, endpoint, is_follow_up: follow_up, .. } = account;
+        let (latency, overhead) =
+            (self.elapsed_since(caller.received_at), self.elapsed_since(account.started_at));
+        let ReplyOutcome { outcome, tokens, payload_shape: payload, .. } = result;
+        let items = result.item_count.or(payload.item_count.filter(|_| outcome.is_payload()));
+        let extrapolated =
+            |tokens| extrapolate_original_tokens(tokens, result.response_bytes, result.original_bytes);
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (kind, name) = endpoint_kind_and_name(endpoint);
         RequestServed {
@@ -292,31 +263,31 @@ impl Accounting {
             kind,
             outcome,
             // If a fault replaces the upstream's error, the record has the fault's code.
-            error: error.or(failed.then_some(ServedError::Upstream)),
+            error: result.error.or(account.is_upstream_error.then_some(ServedError::Upstream)),
             follow_up,
             arguments: caller.argument_names.clone(),
-            origin: origin.map(|id| id.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))),
+            origin: account
+                .origin_snapshot
+                .map(|id| id.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))),
             trace: caller.trace,
             counter: caller.effective_policy.counter.name(),
             estimated_tokens: tokens.map(|tokens| tokens as u64),
             actual_tokens: None,
             // The payload of a follow-up was counted when it was captured.
-            original_tokens: tokens
-                .filter(|_| !follow_up)
-                .and_then(|tokens| extrapolate_original_tokens(tokens, bytes, original_bytes)),
-            response_bytes: bytes as u64,
-            original_bytes: original_bytes as u64,
-            items: items.or(payload.item_count.filter(|_| outcome.is_payload())).map(|items| items as u64),
+            original_tokens: tokens.filter(|_| !follow_up).and_then(extrapolated),
+            response_bytes: result.response_bytes as u64,
+            original_bytes: result.original_bytes as u64,
+            items: items.map(|items| items as u64),
             budget: Some(caller.effective_policy.policy.token_budget_threshold as u64),
             form: payload.form,
             total_items: payload.item_count.map(|items| items as u64),
             latency,
             overhead,
-            stages,
-            capped_outcome,
+            stages: result.stages,
+            capped_outcome: result.capped_outcome,
             arm: caller.shaping_mode.arm,
-            shadow,
-            session: caller.session.key(),
+            shadow: result.shadow,
+            session: caller.session.key,
             client: caller.session.client_name(),
             config: caller.rule.version(),
         }

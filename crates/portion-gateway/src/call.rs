@@ -14,23 +14,24 @@ use portion_core::redact::RedactionRules;
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
 use portion_policy::client::{ClientProfile, ShownForm};
-use portion_policy::endpoint::Endpoint;
+use portion_policy::endpoint::{Endpoint, EndpointKind};
 use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
+use sha2::{Digest as _, Sha256};
 
 use crate::effective_policy::EffectivePolicy;
-pub use crate::fault::Fault;
 use crate::paged_call::{PageSource, PagedCall};
 use crate::query_limiter::CancelFlag;
-pub use crate::reuse_key::ReuseKey;
 use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
 use crate::session::ClientSession;
+
+pub use crate::fault::Fault;
 pub use crate::snapshot_query::SnapshotQuery;
 
 /// Largest size of arguments that an error repeats.
-const MAX_REPEATABLE_BYTES: usize = 240;
+const MAX_REPEATABLE_BYTES: usize = 1000;
 
 /// A call with the payload that the upstream returned.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Call {
     /// Caller of the reply.
     pub caller: Caller,
@@ -44,8 +45,15 @@ pub struct Call {
     pub reuse: Option<ReuseKey>,
 }
 
+impl Call {
+    /// Returns a call without controls, whose payload answers no later call.
+    pub fn new(caller: Caller, endpoint: Endpoint, payload: Payload) -> Self {
+        Self { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None }
+    }
+}
+
 /// Recipient of a reply, with the policy that applies to it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Caller {
     /// Scope of its cursors.
     pub scope: Scope,
@@ -279,5 +287,56 @@ impl Caller {
     pub(crate) fn session_tokens_left(&self) -> Option<(usize, usize)> {
         let budget = self.rule.config().session_budget?;
         Some((budget.saturating_sub(self.session.served_tokens()), budget))
+    }
+}
+
+/// Equal for calls to the same endpoint with the same arguments, apart from controls.
+///
+/// Independent of the caller: a store keeps one index of reuse keys per scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReuseKey([u8; 16]);
+
+impl ReuseKey {
+    /// Returns the bytes of the key.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// Creates the key of a call. `arguments` are canonical: keys sorted, minified, without controls.
+    pub fn new(endpoint: &Endpoint, arguments: &str) -> Self {
+        let Endpoint { name, kind, .. } = endpoint;
+        let kind = match kind {
+            EndpointKind::Tool => 0,
+            EndpointKind::Resource => 1,
+            EndpointKind::Prompt => 2,
+        };
+        let mut hash = Sha256::new();
+        hash.update([kind]);
+        // The length separates the name from the arguments.
+        hash.update((name.len() as u64).to_be_bytes());
+        hash.update(name);
+        hash.update(arguments);
+        let digest = hash.finalize();
+        Self(std::array::from_fn(|i| digest[i]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_policy::endpoint::{Endpoint, EndpointKind};
+
+    use super::ReuseKey;
+
+    #[test]
+    fn keys_differ_between_calls() {
+        let key = |kind, name: &str, arguments: &str| {
+            let endpoint = Endpoint { name: name.into(), kind, read_only: true, idempotent: true };
+            ReuseKey::new(&endpoint, arguments)
+        };
+        let one = key(EndpointKind::Tool, "list", "{\"a\":1}");
+        assert_eq!(one, key(EndpointKind::Tool, "list", "{\"a\":1}"));
+        assert_ne!(one, key(EndpointKind::Resource, "list", "{\"a\":1}"));
+        assert_ne!(one, key(EndpointKind::Tool, "list{", "\"a\":1}"));
+        assert_ne!(one, key(EndpointKind::Tool, "list", "{\"a\":2}"));
     }
 }

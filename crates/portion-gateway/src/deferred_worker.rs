@@ -4,9 +4,10 @@
 //! caller's thread, but not thoroughly, so that no record is lost. At shutdown pending jobs are waited for, but not long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_net::worker::{Worker, WorkerOptions, for_each};
 use tracing::dispatcher::{self, Dispatch};
 
@@ -101,13 +102,13 @@ impl DeferredWorker {
         work: impl FnOnce(bool) + Send + 'static,
     ) {
         let Some(worker) = self.worker() else { return work(false) };
-        if !lock(&self.limits).try_admit(priority, bytes) {
+        if !self.limits.lock().try_admit(priority, bytes) {
             return work(false);
         }
         let log_dispatch = dispatcher::get_default(Dispatch::clone);
         let job = DeferredJob { work: Box::new(work), priority, bytes, log_dispatch };
         if let Err(job) = worker.submit(job) {
-            lock(&self.limits).finish(bytes, Duration::ZERO);
+            self.limits.lock().finish(bytes, Duration::ZERO);
             (job.work)(false);
         }
     }
@@ -119,9 +120,9 @@ impl DeferredWorker {
         if worker.flush(thorough) {
             return true;
         }
-        lock(&self.limits).is_hurried = true;
+        self.limits.lock().is_hurried = true;
         let is_done = worker.flush(limit.saturating_sub(thorough));
-        lock(&self.limits).is_hurried = false;
+        self.limits.lock().is_hurried = false;
         is_done
     }
 
@@ -138,14 +139,14 @@ impl DeferredWorker {
 }
 
 fn run_job(limits: &Mutex<JobLimits>, DeferredJob { work, priority, bytes, log_dispatch }: DeferredJob) {
-    let thorough = !lock(limits).is_hurried;
+    let thorough = !limits.lock().is_hurried;
     let begun = Instant::now();
     let worked = AssertUnwindSafe(|| dispatcher::with_default(&log_dispatch, || work(thorough)));
     if catch_unwind(worked).is_err() {
         tracing::error!("deferred work panicked");
     }
     let spent = if priority == JobPriority::BestEffort { begun.elapsed() } else { Duration::ZERO };
-    lock(limits).finish(bytes, spent);
+    limits.lock().finish(bytes, spent);
 }
 
 impl JobLimits {
@@ -178,10 +179,6 @@ impl JobLimits {
         self.time_spent = self.time_spent.saturating_sub(since.mul_f64(CPU_SHARE));
         self.time_spent
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

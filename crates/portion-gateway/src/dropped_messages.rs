@@ -3,8 +3,9 @@
 //! A log line names the reason and the size, never the content.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Largest number of log lines of one kind per [`LOG_WINDOW`]; further ones are only counted.
 const MAX_LINES_PER_WINDOW: u32 = 5;
@@ -86,7 +87,7 @@ struct LogWindow {
 impl LogRateLimit {
     /// Returns the number of lines suppressed since the last one if a line may be logged now, else `None`.
     pub fn acquire(&self, now: Instant) -> Option<u64> {
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = self.0.lock();
         if window.started_at.is_none_or(|begun| now.saturating_duration_since(begun) >= LOG_WINDOW) {
             (window.started_at, window.logged_count) = (Some(now), 0);
         }

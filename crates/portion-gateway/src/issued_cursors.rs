@@ -4,8 +4,8 @@
 //! and session all callers share a scope, and a cursor is a bearer secret: there nothing is recorded.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use portion_core::cursor::{CursorToken, MAX_CURSOR_CHARS, Scope};
 use portion_text::names::closest_within;
 
@@ -41,7 +41,7 @@ impl IssuedCursors {
         if !caller.owns_scope {
             return;
         }
-        let mut issued = self.lock();
+        let mut issued = self.0.lock();
         issued.tick += 1;
         let tick = issued.tick;
         if issued.by_scope.len() >= MAX_SCOPES && !issued.by_scope.contains_key(&caller.scope) {
@@ -65,13 +65,9 @@ impl IssuedCursors {
         if !caller.owns_scope || given.len() > MAX_CURSOR_CHARS + MAX_EDITS {
             return None;
         }
-        let issued = self.lock();
+        let issued = self.0.lock();
         let cursors = &issued.by_scope.get(&caller.scope)?.cursors;
         let nearest = closest_within(given, cursors.iter().map(CursorToken::as_str), MAX_EDITS)?;
         cursors.iter().find(|cursor| cursor.as_str() == nearest).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Issued> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

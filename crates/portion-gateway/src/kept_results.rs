@@ -4,9 +4,9 @@
 //! secret.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_core::cursor::{CursorToken, PartOffset, Scope, SnapshotId};
 use portion_core::render::{Portion, PortionKind};
 use portion_core::snapshot::{Snapshot, Structure};
@@ -42,7 +42,7 @@ impl KeptResults {
         if !caller.owns_scope {
             return;
         }
-        let mut by_scope = self.lock();
+        let mut by_scope = self.0.lock();
         if by_scope.len() >= MAX_SCOPES && !by_scope.contains_key(&caller.scope) {
             let last_use = |results: &VecDeque<KeptResult>| results.back().map(|last| last.kept_at);
             let oldest =
@@ -58,7 +58,7 @@ impl KeptResults {
 
     /// Records what a reply has shown of a result.
     pub(crate) fn record_reply(&self, scope: &Scope, id: SnapshotId, snapshot: &Snapshot, reply: &Portion) {
-        let mut by_scope = self.lock();
+        let mut by_scope = self.0.lock();
         let results = by_scope.get_mut(scope).into_iter().flatten();
         for result in results.filter(|result| result.id == id) {
             result.read = result.read.max(share_read(snapshot, reply));
@@ -67,11 +67,7 @@ impl KeptResults {
 
     /// Returns the results of a scope, the newest first.
     pub(crate) fn of_scope(&self, scope: &Scope) -> Vec<KeptResult> {
-        self.lock().get(scope).into_iter().flatten().rev().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Scope, VecDeque<KeptResult>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().get(scope).into_iter().flatten().rev().cloned().collect()
     }
 }
 

@@ -54,16 +54,21 @@ pub struct PrincipalResolver {
 /// Caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
-    /// Hash of path, query and credentials.
-    credential_scope: Scope,
-    /// The same hash with the subject of a JSON Web Token in place of the token.
-    owner_scope: Scope,
-    /// Hash of the verified identity or, without one, of path, query and credentials.
-    caller_scope: Scope,
+    /// Scope that owns the snapshots of the request in protocols without sessions: a hash of path, query and credentials.
+    pub sessionless_scope: Scope,
+    /// Scope that owns a session with a secret id: the same hash with the subject of a JSON Web Token in place of the
+    /// token. It stays the same when the token is refreshed, as long as issuer and subject do. These are not verified:
+    /// without the session id they must grant no access.
+    pub owner_scope: Scope,
+    /// Scope by which limits are shared among callers. A verified caller has one, whatever else its requests contain; all
+    /// requests without a credential have the same. It grants no access.
+    pub caller_scope: Scope,
     /// Hash of the path, which is not secret.
     path_scope: Scope,
-    has_credential: bool,
-    is_verified: bool,
+    /// True if the request has a credential, which alone identifies its caller.
+    pub has_credential: bool,
+    /// True if the program has verified the identity of the caller. The server does not see its credential then.
+    pub is_verified: bool,
     session_id: Option<Box<str>>,
 }
 
@@ -91,7 +96,7 @@ impl PrincipalResolver {
         }
         let has_credential = !credentials.is_empty();
         Principal {
-            credential_scope,
+            sessionless_scope: credential_scope,
             owner_scope: Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice)),
             caller_scope: if has_credential { credential_scope } else { Scope::from_principal("") },
             path_scope: Scope::from_principal(path),
@@ -118,7 +123,7 @@ impl PrincipalResolver {
         let others = others.flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
         let scope = Scope::from_parts(&self.key, request.into_iter().chain(identity).chain(others));
         Principal {
-            credential_scope: scope,
+            sessionless_scope: scope,
             owner_scope: scope,
             caller_scope,
             path_scope: Scope::from_principal(path),
@@ -145,12 +150,12 @@ impl Principal {
 
     /// Returns the scope that owns the snapshots of the request.
     pub fn scope(&self) -> Scope {
-        self.session_id().map_or(self.credential_scope, |id| self.session_scope(id))
+        self.session_id().map_or(self.sessionless_scope, |id| self.session_scope(id))
     }
 
     /// Returns the scope that owns the snapshots of requests in this session.
     pub fn session_scope(&self, id: &str) -> Scope {
-        if self.has_credential { self.credential_scope } else { self.credential_scope.derive(id) }
+        if self.has_credential { self.sessionless_scope } else { self.sessionless_scope.derive(id) }
     }
 
     /// Returns the client session of requests with this session id, which is stable across restarts; without an id,
@@ -158,35 +163,8 @@ impl Principal {
     pub fn conversation(&self, id: Option<&str>) -> Arc<ClientSession> {
         match id {
             Some(id) => ClientSession::with_id(self.path_scope, id),
-            None => ClientSession::with_id(self.credential_scope, ""),
+            None => ClientSession::with_id(self.sessionless_scope, ""),
         }
-    }
-
-    /// Returns the scope that owns the snapshots of the request in protocols without sessions.
-    pub fn sessionless_scope(&self) -> Scope {
-        self.credential_scope
-    }
-
-    /// Returns true if the request has a credential, which alone identifies its caller.
-    pub fn has_credential(&self) -> bool {
-        self.has_credential
-    }
-
-    /// Returns true if the program has verified the identity of the caller. The server does not see its credential then.
-    pub fn is_verified(&self) -> bool {
-        self.is_verified
-    }
-
-    /// Returns the scope by which limits are shared among callers. A verified caller has one, whatever else its requests
-    /// contain; all requests without a credential have the same. It grants no access.
-    pub fn caller_scope(&self) -> Scope {
-        self.caller_scope
-    }
-
-    /// Returns the scope that owns a session with a secret id. It stays the same when a JSON Web Token is refreshed, as
-    /// long as issuer and subject do. These are not verified: without the session id they must grant no access.
-    pub fn owner_scope(&self) -> Scope {
-        self.owner_scope
     }
 }
 
@@ -297,7 +275,7 @@ mod tests {
         for (i, one) in all.iter().enumerate() {
             for (j, other) in all.iter().enumerate() {
                 assert_eq!(one.scope() == other.scope(), i == j, "{i} {j}");
-                assert_eq!(one.owner_scope() == other.owner_scope(), i == j, "{i} {j}");
+                assert_eq!(one.owner_scope == other.owner_scope, i == j, "{i} {j}");
             }
         }
         assert_eq!(of("/mcp", &[("x-api-key", "a"), ("accept", "b")]).scope(), all[3].scope());
@@ -317,11 +295,11 @@ mod tests {
             ("x-unknown", "a"),
         ] {
             let with = of("/mcp", &[(name, value)]);
-            assert!(!with.has_credential() && with == of("/mcp", &[]), "{name}: {value}");
+            assert!(!with.has_credential && with == of("/mcp", &[]), "{name}: {value}");
         }
-        assert!(of("/mcp", &[("authorization", "raw-key")]).has_credential());
+        assert!(of("/mcp", &[("authorization", "raw-key")]).has_credential);
         for cookie in ["a=; b=c", "a", "=a", "a; b=", "a==", "Bearer a"] {
-            assert!(of("/mcp", &[("cookie", cookie)]).has_credential(), "{cookie}");
+            assert!(of("/mcp", &[("cookie", cookie)]).has_credential, "{cookie}");
         }
     }
 
@@ -341,8 +319,8 @@ mod tests {
         assert_eq!(ada, refreshed);
         let elsewhere = with(&["subject", "i", "ada"], "/other", &[("cookie", "a=b")]);
         let bob = with(&["subject", "i", "bob"], "/mcp", &[]);
-        assert!(ada.caller_scope() == elsewhere.caller_scope() && ada.caller_scope() != bob.caller_scope());
-        assert!(ada.is_verified() && ada.has_credential() && ada.owner_scope() == ada.scope());
+        assert!(ada.caller_scope == elsewhere.caller_scope && ada.caller_scope != bob.caller_scope);
+        assert!(ada.is_verified && ada.has_credential && ada.owner_scope == ada.scope());
         let plain = HeaderMap::from_iter([(
             HeaderName::from_static("authorization"),
             HeaderValue::from_static("Bearer 1"),
@@ -363,7 +341,7 @@ mod tests {
         for (i, one) in all.iter().enumerate() {
             for (j, other) in all.iter().enumerate() {
                 assert_eq!(one.scope() == other.scope(), i == j, "{i} {j}");
-                assert_eq!(one.owner_scope() == other.owner_scope(), i == j, "{i} {j}");
+                assert_eq!(one.owner_scope == other.owner_scope, i == j, "{i} {j}");
             }
         }
     }
@@ -385,7 +363,7 @@ mod tests {
         let with = |value: &str| of("/mcp", &[("authorization", value)]);
         let first = with(&token(r#"{"iss":"i","sub":"ada","exp":1}"#, "x"));
         let refreshed = with(&token(r#"{"iss":"i","sub":"ada","exp":2}"#, "y"));
-        assert!(first.owner_scope() == refreshed.owner_scope() && first.scope() != refreshed.scope());
+        assert!(first.owner_scope == refreshed.owner_scope && first.scope() != refreshed.scope());
         for other in [
             token(r#"{"iss":"i","sub":"bob"}"#, "x"),
             token(r#"{"iss":"j","sub":"ada"}"#, "x"),
@@ -394,9 +372,9 @@ mod tests {
             token(r#"{"iss":"i","sub":"ada","exp":1}"#, "x.y"),
             "Bearer opaque".to_owned(),
         ] {
-            assert_ne!(with(&other).owner_scope(), first.owner_scope(), "{other}");
+            assert_ne!(with(&other).owner_scope, first.owner_scope, "{other}");
         }
         let cookie = of("/mcp", &[("authorization", &token(r#"{"sub":"a"}"#, "x")), ("cookie", "a=b")]);
-        assert_ne!(cookie.owner_scope(), with(&token(r#"{"sub":"a"}"#, "x")).owner_scope());
+        assert_ne!(cookie.owner_scope, with(&token(r#"{"sub":"a"}"#, "x")).owner_scope);
     }
 }

@@ -20,7 +20,7 @@ pub const MAX_WAITING_QUERIES: usize = 60;
 
 /// Cancels a query; shared by the requester and the worker.
 #[derive(Clone, Debug, Default)]
-pub struct CancelFlag(Arc<AtomicBool>);
+pub struct CancelFlag(pub(crate) Arc<AtomicBool>);
 
 impl CancelFlag {
     /// Cancels the query.
@@ -31,11 +31,6 @@ impl CancelFlag {
     /// Returns true if the query is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
-    }
-
-    /// Returns the flag itself, for the worker.
-    pub fn as_atomic(&self) -> &Arc<AtomicBool> {
-        &self.0
     }
 
     /// Cancels when the returned guard is dropped: work on another thread ends with the future that waits for

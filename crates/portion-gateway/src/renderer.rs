@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
@@ -28,7 +29,7 @@ pub(crate) struct Renderer {
 }
 
 /// A reply to be rendered.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct RenderJob {
     pub(crate) caller: Caller,
     pub(crate) snapshot_id: SnapshotId,
@@ -141,7 +142,7 @@ pub(crate) fn capture(
 /// Warns, once per path, that there is no list at the configured path.
 fn warn_items_missing(items: &Arc<str>) {
     static TOLD: Mutex<BTreeSet<Arc<str>>> = Mutex::new(BTreeSet::new());
-    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(items)) {
+    if TOLD.lock().insert(Arc::clone(items)) {
         tracing::warn!(%items, "a result has no list at the configured `items`; it is detected instead");
     }
 }
@@ -150,7 +151,14 @@ impl Renderer {
     /// Renders a reply. `stored`: its snapshot is stored, so it may have cursors.
     pub(crate) fn render(&self, job: &RenderJob, stored: bool) -> RenderOutcome {
         let effective_policy = &*job.caller.effective_policy;
-        let attempted = |policy, counter| self.attempt_caught(job, stored, policy, counter);
+        let attempted = |policy: &Policy, counter: &dyn TokenCounter| {
+            let attempt = AssertUnwindSafe(|| self.attempt(job, stored, policy, counter));
+            let rendered = catch_unwind(attempt).ok();
+            if rendered.is_none() {
+                tracing::error!(counter = counter.name(), "rendering panicked");
+            }
+            rendered
+        };
         let first = if effective_policy.is_capped {
             None
         } else {
@@ -165,22 +173,6 @@ impl Renderer {
         }
         attempted(&effective_policy.fallback, BYTE_COUNTER)
             .map_or(RenderOutcome::Panicked, |rendered| rendered.with_audit(true, audit))
-    }
-
-    /// Returns `None` if rendering panicked.
-    fn attempt_caught(
-        &self,
-        job: &RenderJob,
-        stored: bool,
-        policy: &Policy,
-        counter: &dyn TokenCounter,
-    ) -> Option<RenderOutcome> {
-        let attempt = AssertUnwindSafe(|| self.attempt(job, stored, policy, counter));
-        let rendered = catch_unwind(attempt).ok();
-        if rendered.is_none() {
-            tracing::error!(counter = counter.name(), "rendering panicked");
-        }
-        rendered
     }
 
     fn attempt(

@@ -4,8 +4,8 @@
 //! process, and bounded: where it is missing, a page by number begins where the caller's own limit puts it.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use portion_core::cursor::{CursorToken, Scope};
 use portion_core::render::PortionKind;
 use portion_core::snapshot::{Snapshot, Structure};
@@ -60,7 +60,7 @@ impl ServedPage {
 
 impl ServedPages {
     pub(crate) fn record(&self, scope: Scope, key: ReuseKey, page: ServedPage) {
-        let mut recorded = self.lock();
+        let mut recorded = self.0.lock();
         if recorded.pages.insert((scope, key), page).is_some() {
             return;
         }
@@ -72,11 +72,7 @@ impl ServedPages {
     }
 
     pub(crate) fn get(&self, scope: Scope, key: ReuseKey) -> Option<ServedPage> {
-        self.lock().pages.get(&(scope, key)).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Recorded> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().pages.get(&(scope, key)).cloned()
     }
 }
 

@@ -5,8 +5,8 @@
 //! use portion_gateway::session::ClientSession;
 //!
 //! let session = |id| ClientSession::with_id(Scope::from_principal("ada"), id);
-//! assert_eq!(session("1").key(), session("1").key());
-//! assert_ne!(session("1").key(), session("2").key());
+//! assert_eq!(session("1").key, session("1").key);
+//! assert_ne!(session("1").key, session("2").key);
 //! ```
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,10 +23,12 @@ const MAX_CLIENT_NAME: usize = 64;
 /// Session of one client, or all requests of a principal without sessions.
 #[derive(Debug)]
 pub struct ClientSession {
-    key: u64,
+    /// Key of the session, which reveals nothing else.
+    pub key: u64,
     /// Tokens of all replies so far.
     served_tokens: AtomicU64,
-    query_limiter: QueryLimiter,
+    /// Limiter of its queries.
+    pub(crate) query_limiter: QueryLimiter,
     client_name: OnceLock<Arc<str>>,
 }
 
@@ -41,10 +43,8 @@ impl ClientSession {
 
     /// Creates a session with a random key.
     pub fn new_unique() -> Arc<Self> {
-        let mut bytes = [0; 8];
         // Without randomness all sessions share a key and count as one session.
-        let _ = getrandom::fill(&mut bytes);
-        Self::with_key(u64::from_be_bytes(bytes))
+        Self::with_key(getrandom::u64().unwrap_or_default())
     }
 
     fn with_key(key: u64) -> Arc<Self> {
@@ -54,11 +54,6 @@ impl ClientSession {
             query_limiter: QueryLimiter::default(),
             client_name: OnceLock::new(),
         })
-    }
-
-    /// Returns the key of the session, which reveals nothing else.
-    pub fn key(&self) -> u64 {
-        self.key
     }
 
     /// Hashes the session into [0, 1): stable for the same session, purpose and salt, and evenly spread over
@@ -71,11 +66,6 @@ impl ClientSession {
         hash.update(salt);
         // A float holds the upper 53 bits.
         (leading_u64(hash) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Returns the limiter of its queries.
-    pub fn query_limiter(&self) -> &QueryLimiter {
-        &self.query_limiter
     }
 
     /// Sets the name that the client gives itself, for records. The first one stays; an empty one is ignored.
@@ -120,11 +110,11 @@ mod tests {
     #[test]
     fn a_session_is_identified_by_its_principal_and_its_id() {
         let key =
-            |principal: &str, id: &str| ClientSession::with_id(Scope::from_principal(principal), id).key();
+            |principal: &str, id: &str| ClientSession::with_id(Scope::from_principal(principal), id).key;
         assert_eq!(key("a", "1"), key("a", "1"));
         assert_ne!(key("a", "1"), key("a", "2"));
         assert_ne!(key("a", "1"), key("b", "1"));
-        assert_ne!(ClientSession::new_unique().key(), ClientSession::new_unique().key());
+        assert_ne!(ClientSession::new_unique().key, ClientSession::new_unique().key);
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl SnapshotQuery {
             Self::Sql { sql, params, .. } => run_sql(snapshot, view, joined, (sql, params), stop),
             Self::Find { pattern, context, fields, keys } => {
                 let fields = fields.as_deref();
-                let stop = Some(&**stop.as_atomic());
+                let stop = Some(&*stop.0);
                 let query = find::SearchQuery {
                     context_lines: *context,
                     fields,
@@ -205,20 +205,13 @@ fn run_sql(
     (sql, params): (&str, &[(String, String)]),
     stop: &CancelFlag,
 ) -> Result<Payload, Fault> {
-    let limits =
-        portion_sql::QueryLimits { cancel_flag: Some(Arc::clone(stop.as_atomic())), ..Default::default() };
+    let limits = portion_sql::QueryLimits { cancel_flag: Some(Arc::clone(&stop.0)), ..Default::default() };
     let question = portion_sql::SqlQuery { sql, params };
     let others: Vec<portion_sql::JoinedResult<'_>> = joined
         .iter()
         .map(|JoinedSnapshot { name, snapshot, view }| portion_sql::JoinedResult { name, snapshot, view })
         .collect();
-    let answer = portion_sql::query_joined(snapshot, view, &others, &question, &limits).map_err(|error| {
-        let outline = portion_sql::outline_tables(snapshot, view, &others, sql, &error);
-        match (outline, error) {
-            (Some(outline), error @ QueryError::Invalid { .. }) => unknown_name_fault(&error, &outline),
-            (_, error) => error.into(),
-        }
-    })?;
+    let answer = portion_sql::query_joined(snapshot, view, &others, &question, &limits)?;
     let mut extra_meta = Map::new();
     if answer.is_truncated {
         extra_meta.insert("cut".into(), Value::from("too many rows: add a condition or a LIMIT"));
@@ -248,18 +241,14 @@ fn run_sql(
     if !hints.is_empty() {
         extra_meta.insert("hint".into(), hints.join("; ").into());
     }
-    let found = QueryAnswer { match_count: answer.row_count, extra_meta, ..QueryAnswer::default() };
+    let found = QueryAnswer {
+        match_count: answer.row_count,
+        extra_meta,
+        selects_all_columns: answer.selects_all_columns,
+        ..QueryAnswer::default()
+    };
     let payload = result_payload(&answer.redacted_fields, answer.json, found);
     Ok(Payload { invalid_utf8_count: answer.replacement_count, ..payload })
-}
-
-/// Returns the fault for a column or table that does not exist, with those that do.
-fn unknown_name_fault(error: &QueryError, outline: &str) -> Fault {
-    let hint = match error {
-        QueryError::Invalid { hint: Some(hint), .. } => format!("{hint}; "),
-        _ => String::new(),
-    };
-    Fault::new(error.code(), error.to_string(), format!("{hint}there is: {outline}"))
 }
 
 /// Builds the payload of an answer; `redacted`: the redacted fields whose values it may lack.

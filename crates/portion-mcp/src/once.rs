@@ -11,35 +11,50 @@
 //! ```
 
 use std::future::Future;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::pin::pin;
 
-use tokio::sync::watch;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, SetOnce, watch};
 
 /// A flag that is set once and stays set.
-#[derive(Debug)]
-pub struct OneShotFlag(watch::Sender<bool>);
-
-impl Default for OneShotFlag {
-    fn default() -> Self {
-        Self(watch::Sender::new(false))
-    }
-}
+#[derive(Debug, Default)]
+pub struct OneShotFlag(SetOnce<()>);
 
 impl OneShotFlag {
     /// Sets the flag.
     pub fn set(&self) {
-        self.0.send_replace(true);
+        let _ = self.0.set(());
     }
 
     /// Returns true if the flag is set.
     pub fn is_set(&self) -> bool {
-        *self.0.borrow()
+        self.0.initialized()
     }
 
     /// Waits until the flag is set; returns at once if it already is.
     pub async fn wait(&self) {
-        // The sender lives as long as this borrow, so there is no error.
-        let _ = self.0.subscribe().wait_for(|set| *set).await;
+        self.0.wait().await;
+    }
+}
+
+/// Sets a flag when it is dropped, also by a panic: nobody waits in vain for the work of a thread or task.
+pub(crate) struct SetOnDrop<'a>(pub(crate) &'a OneShotFlag);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.set();
+    }
+}
+
+/// Waits until a condition is true. `changed` is notified whenever it may have become true.
+pub(crate) async fn wait_until(changed: &Notify, is_true: impl Fn() -> bool) {
+    loop {
+        let mut notified = pin!(changed.notified());
+        notified.as_mut().enable();
+        if is_true() {
+            return;
+        }
+        notified.await;
     }
 }
 
@@ -66,7 +81,7 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
         F: Future<Output = T> + Send + 'static,
     {
         let outcome = {
-            let mut running = self.running();
+            let mut running = self.0.lock();
             if let Some(outcome) = running.as_ref().filter(|outcome| is_running(outcome)) {
                 outcome.clone()
             } else {
@@ -81,14 +96,10 @@ impl<T: Clone + Send + Sync + 'static> SharedAttempt<T> {
 
     /// Waits until no attempt runs.
     pub(crate) async fn ended(&self) {
-        let outcome = self.running().clone();
+        let outcome = self.0.lock().clone();
         if let Some(outcome) = outcome {
             wait(outcome).await;
         }
-    }
-
-    fn running(&self) -> MutexGuard<'_, Option<Outcome<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -65,16 +65,17 @@ pub enum UnreadableHead {
 impl UnreadableHead {
     /// Returns the reason if an error has one of these.
     pub fn of(error: &Error) -> Option<Self> {
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            match error.downcast_ref::<hyper::Error>() {
-                Some(error) if error.is_parse_too_large() => return Some(Self::TooLarge),
-                Some(error) if error.is_parse() => return Some(Self::Invalid),
-                _ => cause = error.source(),
-            }
-        }
-        None
+        let hyper_errors = causes(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
+        let mut unreadable = hyper_errors.filter(|error| error.is_parse());
+        unreadable.next().map(|error| if error.is_parse_too_large() { Self::TooLarge } else { Self::Invalid })
     }
+}
+
+/// Returns an error, its cause, the cause of that, and so on.
+pub fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
 }
 
 /// Returns a client that keeps connections open for later requests. Root certificates are loaded only if `is_secure` is

@@ -14,8 +14,9 @@ use http::header::{HeaderMap, HeaderValue, LINK};
 /// # Ok::<(), http::header::InvalidHeaderValue>(())
 /// ```
 pub fn next_link(headers: &HeaderMap) -> Option<String> {
-    let values = headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
-    values.into_iter().find_map(next_in).map(str::to_owned)
+    let fields = headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+    let next = fields.flat_map(links).find(|link| has_relation(link.parameters, "next"));
+    next.map(|link| link.target.to_owned())
 }
 
 /// Removes the links with a relation. Other links stay, each in a field of its own where one is removed.
@@ -91,11 +92,6 @@ fn links(field: &str) -> impl Iterator<Item = Link<'_>> {
         rest = following;
         Some(Link { target: target.trim(), start, parameters })
     })
-}
-
-/// Returns the target with the relation `next` in one field.
-fn next_in(field: &str) -> Option<&str> {
-    links(field).find(|link| has_relation(link.parameters, "next")).map(|link| link.target)
 }
 
 /// Returns true if the first `rel` among the parameters of a link has a relation.

@@ -4,12 +4,13 @@
 //! fault.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -64,11 +65,11 @@ impl BodyProgress {
 
     /// Returns the time at which the last bytes were sent, or the request was begun.
     pub fn last_sent(&self) -> Instant {
-        *self.0.last_sent.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.last_sent.lock()
     }
 
     fn set_sent(&self) {
-        *self.0.last_sent.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.0.last_sent.lock() = Instant::now();
     }
 }
 

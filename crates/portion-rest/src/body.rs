@@ -131,11 +131,11 @@ pub(crate) async fn read(body: &mut Body, limits: ReadLimits) -> Result<Bytes, R
             return Ok(data);
         }
         match limits.stream_after {
-            StreamStart::JsonValue if stream_deadline.is_none() && !end.has_ended() => {
+            StreamStart::JsonValue if stream_deadline.is_none() && !end.has_ended => {
                 end.read(&data);
                 let is_event = read.len() + data.len() <= MAX_EVENT_BYTES;
                 stream_deadline =
-                    end.has_ended().then(|| Instant::now() + STREAM_DETECTION).filter(|_| is_event);
+                    end.has_ended.then(|| Instant::now() + STREAM_DETECTION).filter(|_| is_event);
             }
             StreamStart::FirstBytes if stream_deadline.is_none() => {
                 stream_deadline = Some(Instant::now() + STREAM_PAUSE);
@@ -296,7 +296,8 @@ pub(crate) struct JsonEnd {
     depth: usize,
     is_in_string: bool,
     is_escaped: bool,
-    has_ended: bool,
+    /// True if the value has ended.
+    pub(crate) has_ended: bool,
 }
 
 impl JsonEnd {
@@ -308,11 +309,6 @@ impl JsonEnd {
             }
             self.read_byte(*byte);
         }
-    }
-
-    /// Returns true if the value has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended
     }
 
     fn read_byte(&mut self, byte: u8) {
@@ -403,7 +399,7 @@ mod json_end_tests {
             for size in 1..=body.len().max(1) {
                 let mut end = JsonEnd::default();
                 body.as_bytes().chunks(size).for_each(|chunk| end.read(chunk));
-                assert_eq!(end.has_ended(), expect, "{body} in {size}");
+                assert_eq!(end.has_ended, expect, "{body} in {size}");
             }
         };
         check("", false);

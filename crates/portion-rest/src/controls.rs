@@ -3,7 +3,7 @@
 use portion_core::policy::Policy;
 use portion_core::view::{ControlNames, Request, ViewError, is_statement};
 use portion_json::scan::quote;
-use portion_policy::query_string::decode_component;
+use portion_policy::query_string::{Parameter, parameters};
 
 /// A query, split into controls and the rest.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -28,12 +28,10 @@ impl SplitQuery {
             (!is_owned(name) && !is_owned(listed)).then_some(control)
         };
         let (mut controls, mut rest) = (Vec::new(), Vec::new());
-        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let name = decode_component(name);
+        for Parameter { text, name, value } in parameters(query) {
             match control_of(&name) {
-                Some(control) => controls.push((control.to_owned(), decode_component(value))),
-                None => rest.push(parameter),
+                Some(control) => controls.push((control.to_owned(), value)),
+                None => rest.push(text),
             }
         }
         Self { controls, rest: rest.join("&") }
@@ -47,11 +45,10 @@ impl SplitQuery {
             }
         }
         let mut rest = Vec::new();
-        for parameter in self.rest.split('&').filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            match control_for(&decode_component(name), &decode_component(value)) {
+        for Parameter { text, name, value } in parameters(&self.rest) {
+            match control_for(&name, &value) {
                 Some((control, value)) => self.controls.push((control.to_owned(), value)),
-                None => rest.push(parameter),
+                None => rest.push(text),
             }
         }
         self.rest = rest.join("&");
@@ -79,7 +76,12 @@ impl SplitQuery {
 
     /// Returns the cursor, if there is one.
     pub(crate) fn cursor(&self) -> Option<&str> {
-        self.controls.iter().find(|(name, _)| name == "cursor").map(|(_, value)| value.as_str())
+        self.value("cursor")
+    }
+
+    /// Returns the value of a control, if there is one.
+    pub(crate) fn value(&self, wanted: &str) -> Option<&str> {
+        self.controls.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
     }
 
     /// Returns the names of some parameters, for records.
@@ -93,8 +95,7 @@ impl SplitQuery {
     }
 
     fn all_names(&self) -> impl Iterator<Item = String> {
-        let rest = self.rest.split('&').filter(|parameter| !parameter.is_empty());
-        let rest = rest.map(|parameter| decode_component(parameter.split('=').next().unwrap_or_default()));
+        let rest = parameters(&self.rest).map(|parameter| parameter.name);
         self.controls.iter().map(|(name, _)| name.clone()).chain(rest)
     }
 
@@ -135,18 +136,16 @@ impl SplitQuery {
 /// parameter of that name that the API was sent, and gets whether the request names a kept result; nothing, if it is known that
 /// the API has no such parameter.
 pub(crate) fn has_query(
-    parameters: &str,
+    rest: &str,
     names: &ControlNames,
     is_of_api: Option<impl Fn(&str, bool) -> bool>,
 ) -> bool {
     let Some(name) = names.query() else { return false };
     let (mut query, mut names_result) = (None, false);
-    for parameter in parameters.split('&') {
-        let (given, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let given = decode_component(given);
-        names_result |= ["cursor", "with"].iter().any(|control| names.listed(control) == Some(&*given));
-        if query.is_none() && given == name {
-            query = Some(decode_component(value));
+    for given in parameters(rest) {
+        names_result |= ["cursor", "with"].iter().any(|control| names.listed(control) == Some(&*given.name));
+        if query.is_none() && given.name == name {
+            query = Some(given.value);
         }
     }
     let is_ours = |query: String| {

@@ -4,13 +4,13 @@
 //! without the service; they get the headers that the same endpoint sent to the same origin before.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW,
     CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Response};
+use parking_lot::Mutex;
 
 use crate::body::{Body, full};
 
@@ -58,7 +58,7 @@ impl CorsMemory {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let key = (endpoint.to_owned(), origin.clone());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if kept.is_empty() {
             known.remove(&key);
             return;
@@ -74,7 +74,7 @@ impl CorsMemory {
         let Some(origin) = origin.filter(|_| !response.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN)) else {
             return;
         };
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         let Some(headers) = known.get(&(endpoint.to_owned(), origin.clone())) else { return };
         for (name, value) in headers {
             response.append(name, value.clone());

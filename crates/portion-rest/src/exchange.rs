@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::{HeaderValue, IF_RANGE, ORIGIN, RANGE, USER_AGENT};
+use http::header::{HeaderValue, IF_RANGE, LINK, ORIGIN, RANGE, USER_AGENT};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Method, Response, Uri};
 use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
-use portion_core::paging::PagingArgument;
+use portion_core::paging::{PagingArgument, PagingRole};
 use portion_core::payload::Payload;
+use portion_core::render::Portion;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply, ReuseKey};
-use portion_gateway::paged_call::{PageSource, PagedCall};
+use portion_gateway::paged_call::{FirstPage, PageSource, PagedCall};
 use portion_gateway::session::ClientSession;
 use portion_net::forwarding::restrict_accept_encoding;
 use portion_net::link_header::{next_link, remove_links};
@@ -32,7 +33,7 @@ use crate::options::{CallerIdentity, ResponseTimeout, Shared};
 use crate::own_address::{own_address, own_origin};
 use crate::paging::{CONDITIONAL_FIELDS, HttpPages, PAGING_CONTROLS, Paging, paging_arguments, target_of};
 use crate::response::{
-    RequestTarget, add_header, fault_response, portion_response, remove_page_facts, states_page,
+    RequestTarget, add_header, fault_response, page_headers, portion_response, restate_page,
 };
 use crate::route::ResolvedRoute;
 use crate::variant::{forbids_keeping, has_body, variant_of, varies_always, wants_fresh};
@@ -75,6 +76,8 @@ pub(crate) struct Exchange<'a> {
     position_control: Option<&'static str>,
     /// Key of the endpoint among those whose pages are counted from 0, if the client counts so.
     zero_based_key: Option<String>,
+    /// Size of a page that the request names.
+    page_size: Option<u32>,
     /// Size of a page by which a client steps through the list, and that is larger than any.
     reduced_limit: Option<u64>,
     /// The query without controls that are not the API's.
@@ -113,6 +116,7 @@ impl<'a> Exchange<'a> {
         let is_owned = |name: &str| {
             is_other
                 || if name == "cursor" { has_cursor_of_api } else { !takes_controls }
+                || (!takes_any && shared.has_other_form((&scope, sent_query), name))
                 || (!takes_query && control_names.are_of_query(name))
                 || is_own(name)
         };
@@ -120,15 +124,17 @@ impl<'a> Exchange<'a> {
         let mut query = SplitQuery::new(sent_query, names, |parameter| {
             !is_paging_control(parameter) && is_owned(parameter)
         });
-        // The API has this parameter, by which the client steps.
-        if query.has_only(&["limit"]) && shared.limit_endpoints.has(&route.endpoint_name) {
-            query =
-                SplitQuery::new(sent_query, names, |parameter| parameter == "limit" || is_owned(parameter));
-        }
         // A member that led to the next page of the API leads to the next reply, whatever argument takes it.
         query.translate(|_, value| {
             shared.gateway.has_issued(&scope, value).then(|| ("cursor", value.to_owned()))
         });
+        // The API has this parameter, by which the client steps, also from a cursor of the API on.
+        let is_cursor = |name: &str| PagingRole::of(name) == Some(PagingRole::Cursor);
+        let goes_on = || query.has_parameter(is_cursor);
+        if query.has_only(&["limit"]) && (shared.limit_endpoints.has(&route.endpoint_name) || goes_on()) {
+            query =
+                SplitQuery::new(sent_query, names, |parameter| parameter == "limit" || is_owned(parameter));
+        }
         // A cursor may be of such a list, too.
         let is_unknown = method == Method::GET
             && !has_body
@@ -176,6 +182,7 @@ impl<'a> Exchange<'a> {
             has_unknown_paging: is_unknown,
             position_control,
             zero_based_key,
+            page_size: None,
             reduced_limit,
             own_query,
             other_attempts: VecDeque::new(),
@@ -218,14 +225,14 @@ impl<'a> Exchange<'a> {
         let mut request = match self.query.parse(&self.caller.effective_policy.policy) {
             Ok(request) => request,
             Err(error) => {
-                let fault =
-                    gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint);
+                let fault = self.reported(error.into());
                 return Err(Box::new(self.local_response(Reply::Fault(fault))));
             }
         };
         if self.position_control.is_some() || self.paging.is_some() || request.fields.is_some() {
             request.limit = request.limit.or(self.own_page_size());
         }
+        self.page_size = request.limit;
         // Pages that the client counts from 0 have other numbers.
         self.target.page = request.page.filter(|_| self.has_unknown_paging && self.zero_based_key.is_none());
         self.begin_paging(&mut request);
@@ -310,10 +317,12 @@ impl<'a> Exchange<'a> {
         if next_link(&head.headers).is_some_and(|link| link.contains("://")) {
             self.target.origin.clone_from(&self.own_origin);
         }
-        // The API's page, unless another one is served.
-        let own_items = (states_page(&head.headers) && !request.is_continuation())
-            .then(|| PagedCall::item_count(&payload))
-            .flatten();
+        let facts = page_headers(&head.headers);
+        let states_page = !facts.is_empty() || head.headers.contains_key(LINK);
+        let own_items = states_page.then(|| PagedCall::item_count(&payload)).flatten();
+        if let (Some(key), Some(items)) = (self.reuse_key.filter(|_| !facts.is_empty()), own_items) {
+            self.shared.record_page_headers((self.caller.scope, key), (items, facts));
+        }
         self.shared.cursor_endpoints.record_cursors(&self.endpoint.name, &payload);
         // Controls apply to the result, not to an error or a redirect in its place.
         if payload.is_error || head.status.is_redirection() {
@@ -348,8 +357,17 @@ impl<'a> Exchange<'a> {
         match self.unless_cut(reply, received) {
             Reply::Untouched => Response::from_parts(head, full(wire)),
             Reply::Portion(portion) => {
-                if is_query || own_items.is_none() || portion.served_count() != own_items {
-                    remove_page_facts(&mut head.headers);
+                let is_first = !is_query && !request.is_continuation();
+                self.target.is_own_page =
+                    is_first && own_items.is_some() && portion.served_count() == own_items;
+                if !self.target.is_own_page {
+                    let keeps_size = self.caller.paged_call.as_ref().is_some_and(|call| {
+                        request
+                            .limit
+                            .is_some_and(|size| call.first == FirstPage::Plain { size: size as usize })
+                    });
+                    let page = self.target.page.filter(|_| !is_query);
+                    restate_page(&mut head.headers, (page, keeps_size && !is_query), &portion);
                 }
                 if self.caller.paged_call.is_some() || is_query {
                     // The link of the API leads to a page that this list has already, or to another than an answer's.
@@ -369,7 +387,11 @@ impl<'a> Exchange<'a> {
     /// Returns the response to a request that the service has not seen.
     fn local_response(&self, reply: Reply) -> Response<Body> {
         let mut response = match reply {
-            Reply::Portion(portion) => portion_response(&portion, self.metadata_style(), &self.target, None),
+            Reply::Portion(portion) => {
+                let mut response = portion_response(&portion, self.metadata_style(), &self.target, None);
+                self.add_page_headers(response.headers_mut(), &portion);
+                response
+            }
             Reply::Fault(fault) => fault_response(&fault),
             // Only a fresh payload can pass as received.
             Reply::Untouched => fault_response(&Fault::upstream_invalid("nothing")),
@@ -379,6 +401,23 @@ impl<'a> Exchange<'a> {
             *response.body_mut() = full(Bytes::new());
         }
         response
+    }
+
+    /// Records a fault in place of a reply, and returns it.
+    fn reported(&self, fault: Fault) -> Fault {
+        self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
+    }
+
+    /// Adds the API's headers about a page to the reply from a kept result.
+    fn add_page_headers(&self, headers: &mut HeaderMap, portion: &Portion) {
+        let Some((page, key)) = self.target.page.zip(self.reuse_key) else { return };
+        let first = self.shared.page_headers.lock().get(&(self.caller.scope, key)).cloned();
+        let Some((items, mut facts)) = first else { return };
+        if portion.total_count().is_some() {
+            facts.remove("x-total-count");
+        }
+        restate_page(&mut facts, (Some(page), self.page_size == u32::try_from(items).ok()), portion);
+        headers.extend(facts);
     }
 
     fn metadata_style(&self) -> portion_core::policy::MetadataStyle {

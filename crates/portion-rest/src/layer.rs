@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body::Body as HttpBody;
+use parking_lot::Mutex;
 use portion_core::view::Request as Controls;
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_net::forwarding::echoes_request;
@@ -48,6 +49,7 @@ impl PortionLayer {
                 cursor_endpoints: EndpointSet::default(),
                 limit_endpoints: EndpointSet::default(),
                 zero_based_endpoints: EndpointSet::default(),
+                page_headers: Mutex::default(),
                 queries_of_api: EndpointSet::default(),
             }),
         }

@@ -42,7 +42,7 @@
 //! | --- | --- |
 //! | `layer`, `options`, `exchange` | the tower layer; its options; one request and its response |
 //! | `paging`, `payload` | lists that the API pages by itself: names of its parameters, requests for further pages; payloads of bodies |
-//! | `controls`, `route`, `document_routes` | splits a query into controls and the rest; names the endpoint of a request, by the operations of an `OpenAPI` document if there is one |
+//! | `controls`, `route` | splits a query into controls and the rest; names the endpoint of a request, by the operations of an `OpenAPI` document if there is one |
 //! | `response`, `body`, `cors` | writes portions and errors; reads and decodes bodies; CORS headers of replies that the API does not see, what an unverified preflight gets, and the table of header fields that replies have beside those of the API |
 //! | `media_type`, `json_end`, `variant` | tells JSON from other bodies; the end of a JSON value, after which a body that goes on is a stream; requests that may get the same response |
 //! | `openapi` | documents and described tools: operations, tools with JSON Schemas, and the request of a call |
@@ -52,7 +52,6 @@
 mod body;
 mod controls;
 mod cors;
-mod document_routes;
 mod exchange;
 mod layer;
 #[cfg(feature = "link")]
@@ -70,7 +69,6 @@ mod variant;
 
 pub use body::{Body, BoxError};
 pub use cors::{RESPONSE_HEADERS, ResponseHeader, UnverifiedPreflight, is_preflight};
-pub use document_routes::document_routes;
 pub use layer::{PortionLayer, PortionService};
 pub use options::{CallerIdentity, HttpOptions, IdentifyCaller, PageResponse, SendPageRequest};
-pub use route::{Route, RouteTable};
+pub use route::{Route, RouteTable, document_routes};

@@ -1,14 +1,16 @@
 //! Options of a layer, and the state that its services share.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, Method, Request, Response};
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::view::ControlNames;
+use portion_gateway::call::ReuseKey;
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
@@ -71,6 +73,8 @@ pub(crate) struct Shared {
     pub(crate) limit_endpoints: EndpointSet,
     /// Endpoints, each with a caller, whose pages are counted from 0.
     pub(crate) zero_based_endpoints: EndpointSet,
+    /// Items of the API's first page and its headers about that, by caller and request: a reply from the kept result has none.
+    pub(crate) page_headers: Mutex<HashMap<(Scope, ReuseKey), (usize, HeaderMap)>>,
     /// Endpoints, each with a value of the parameter of queries that was sent to the API.
     pub(crate) queries_of_api: EndpointSet,
 }
@@ -93,7 +97,7 @@ impl EndpointSet {
 
     /// Adds an endpoint. If there are too many, all others are forgotten.
     pub(crate) fn insert(&self, endpoint: String) {
-        let mut known = self.lock();
+        let mut known = self.0.lock();
         if known.len() >= MAX_ENDPOINTS {
             known.clear();
         }
@@ -102,11 +106,7 @@ impl EndpointSet {
 
     /// Returns true if the set has the endpoint.
     pub(crate) fn has(&self, endpoint: &str) -> bool {
-        self.lock().contains(endpoint)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().contains(endpoint)
     }
 }
 
@@ -114,6 +114,31 @@ impl EndpointSet {
 const MAX_ENDPOINTS: usize = 10_000;
 
 impl Shared {
+    /// Remembers the headers about the first page of the API. If there are too many, all others are forgotten.
+    pub(crate) fn record_page_headers(&self, key: (Scope, ReuseKey), first: (usize, HeaderMap)) {
+        let mut known = self.page_headers.lock();
+        if known.len() >= MAX_ENDPOINTS {
+            known.clear();
+        }
+        known.insert(key, first);
+    }
+
+    /// Returns true if the value of a control that selects a page has not the form of Portion's: an offset that is no number, a
+    /// cursor without letters. Then it is the API's, if its parameters are not known.
+    pub(crate) fn has_other_form(&self, (scope, query): (&Scope, &str), control: &str) -> bool {
+        let has = |is_meant: &dyn Fn(&str) -> bool| {
+            let split = SplitQuery::new(query, (&self.options.control_names, false), |_| false);
+            split
+                .value(control)
+                .is_some_and(|value| is_meant(value) && !self.gateway.has_issued(scope, value))
+        };
+        match control {
+            "cursor" => has(&|cursor| !cursor.is_empty() && !cursor.contains(|c: char| c.is_alphabetic())),
+            "page" | "offset" => has(&|number| number.parse::<u64>().is_err()),
+            _ => false,
+        }
+    }
+
     /// Returns true if a query has a cursor that the API issued: to a request that acts, or to one whose responses have some.
     pub(crate) fn has_cursor_of_api(
         &self,
@@ -170,7 +195,7 @@ fn identify_by_credentials() -> impl Fn(&HeaderMap) -> CallerIdentity + Send + S
 
 impl From<&Principal> for CallerIdentity {
     fn from(principal: &Principal) -> Self {
-        Self { scope: principal.sessionless_scope(), is_authenticated: principal.has_credential() }
+        Self { scope: principal.sessionless_scope, is_authenticated: principal.has_credential }
     }
 }
 

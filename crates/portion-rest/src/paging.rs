@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,6 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Extensions, Method, Request, Response, StatusCode};
-use percent_encoding::percent_decode_str;
 use portion_core::paging::{ArgumentValue, PagingArgument, is_paging_argument};
 use portion_core::policy::Policy;
 use portion_gateway::call::Caller;
@@ -25,7 +24,7 @@ use portion_json::scan::quote;
 use portion_net::forwarding::restrict_accept_encoding;
 use portion_net::rate_limits::{quota_delay, retry_after};
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
-use portion_policy::query_string::decode_component;
+use portion_policy::query_string::parameters;
 use serde_json::{Map, Value};
 
 use crate::body::{self, Body, ReadLimits, full};
@@ -99,7 +98,7 @@ impl Paging {
 
     /// Returns true if a query selects a page in another way. Such a request is not paged.
     pub(crate) fn is_bypassed(&self, query: &str) -> bool {
-        query.split('&').any(|parameter| self.pushdown.is_foreign_position(&name_of(parameter)))
+        parameters(query).any(|parameter| self.pushdown.is_foreign_position(&parameter.name))
     }
 
     /// Turns the paging parameters of the API into the controls that they stand for. Returns the limit if it was reduced, and the
@@ -122,8 +121,9 @@ impl Paging {
 
     /// Returns true if a query selects a page by a cursor of the API.
     pub(crate) fn has_cursor(&self, query: &str) -> bool {
-        let is_cursor = |parameter: &str| self.names.page.as_deref() == Some(&*name_of(parameter));
-        matches!(self.pushdown.style, PagingStyle::Cursor(_)) && query.split('&').any(is_cursor)
+        let is_cursor = |name: &str| self.names.page.as_deref() == Some(name);
+        matches!(self.pushdown.style, PagingStyle::Cursor(_))
+            && parameters(query).any(|parameter| is_cursor(&parameter.name))
     }
 
     /// Returns true for a parameter that the API pages by.
@@ -135,14 +135,14 @@ impl Paging {
 /// Returns the parameters by which an API pages its results, with their values in a query.
 pub(crate) fn paging_arguments(route: &ResolvedRoute<'_>, query: &str) -> Arc<[PagingArgument]> {
     let value_of = |name: &str| {
-        let mut values = query.split('&').filter(|parameter| name_of(parameter) == name);
-        let value = values.next().map(|parameter| parameter.split_once('=').map_or("", |(_, value)| value));
-        value.map_or(ArgumentValue::Absent, |value| {
+        let given = parameters(query).find(|parameter| parameter.name == name);
+        given.map_or(ArgumentValue::Absent, |given| {
+            let (_, value) = given.text.split_once('=').unwrap_or_default();
             value.parse().map_or(ArgumentValue::Other, ArgumentValue::Number)
         })
     };
     // What is no control reaches the API, whether it is listed or not.
-    let given: BTreeSet<String> = query.split('&').map(name_of).collect();
+    let given: BTreeSet<String> = parameters(query).map(|parameter| parameter.name).collect();
     let is_other = |name: &&str| is_paging_argument(name) && !route.owns_parameter(name);
     let names = route.paging_parameters().chain(given.iter().map(String::as_str).filter(is_other));
     names.map(|name| PagingArgument { value: value_of(name), ..PagingArgument::new(name) }).collect()
@@ -156,10 +156,7 @@ pub(crate) fn base_arguments(path: &str, rest: &str) -> String {
 
 /// Returns the decoded value of a query parameter, if the query has it.
 pub(crate) fn value_of(query: &str, name: &str) -> Option<String> {
-    let mut parameters = query.split('&').filter(|parameter| name_of(parameter) == name);
-    parameters
-        .next()
-        .map(|parameter| decode_component(parameter.split_once('=').map_or("", |(_, value)| value)))
+    parameters(query).find(|parameter| parameter.name == name).map(|parameter| parameter.value)
 }
 
 /// Returns the path and query of a page. Returns `None` for arguments of another kind.
@@ -167,8 +164,8 @@ pub(crate) fn target_of(arguments: &str) -> Option<String> {
     let mut members: Map<String, Value> = serde_json::from_str(arguments).ok()?;
     let Some(Value::String(target)) = members.shift_remove(TARGET_KEY) else { return None };
     let (path, rest) = target.split_once('?').unwrap_or((&target, ""));
-    let kept = rest.split('&').filter(|parameter| !parameter.is_empty());
-    let kept = kept.filter(|parameter| !members.contains_key(&name_of(parameter))).map(str::to_owned);
+    let kept = parameters(rest).filter(|parameter| !members.contains_key(&parameter.name));
+    let kept = kept.map(|parameter| parameter.text.to_owned());
     let set = members.iter().map(|(name, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         format!("{}={}", percent::encode(name), percent::encode(&value))
@@ -187,12 +184,6 @@ pub(crate) fn rate_limited(status: StatusCode, headers: &HeaderMap) -> Option<Pa
         _ => return None,
     };
     Some(PageError::Limited { reason: format!("the API responds with {status}"), delay })
-}
-
-/// Returns the decoded name of a query parameter.
-pub(crate) fn name_of(parameter: &str) -> String {
-    let name = parameter.split('=').next().unwrap_or_default().replace('+', " ");
-    percent_decode_str(&name).decode_utf8_lossy().into_owned()
 }
 
 impl HttpPages {
@@ -215,7 +206,7 @@ impl HttpPages {
 
     /// Requests a page and returns the response of the API.
     pub(crate) async fn send(&self, arguments: &str) -> Result<Response<Body>, PageError> {
-        let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
+        let failed = |reason: &dyn Display| PageError::Failed(reason.to_string());
         let target = target_of(arguments).ok_or(PageError::Closed)?;
         let mut request = Request::get(target).body(full("")).map_err(|error| failed(&error))?;
         *request.headers_mut() = self.headers.clone();
@@ -225,7 +216,7 @@ impl HttpPages {
     }
 
     async fn fetch(&self, arguments: &str) -> Result<portion_core::payload::Payload, PageError> {
-        let failed = |reason: &dyn fmt::Display| PageError::Failed(reason.to_string());
+        let failed = |reason: &dyn Display| PageError::Failed(reason.to_string());
         let response = self.send(arguments).await?;
         if let Some(limited) = rate_limited(response.status(), response.headers()) {
             return Err(limited);
@@ -248,13 +239,6 @@ impl PageSource for HttpPages {
             let page = tokio::time::timeout(self.timeout, self.fetch(arguments)).await;
             page.unwrap_or_else(|_| Err(PageError::Failed("the API did not respond in time".into())))
         })
-    }
-}
-
-impl fmt::Debug for HttpPages {
-    // Header fields hold credentials.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpPages").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 

@@ -11,7 +11,7 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 use portion_core::error_code::ErrorCode;
-use portion_core::paging::is_paging_argument;
+use portion_core::paging::{PagingRole, is_paging_argument};
 use portion_core::policy::MetadataStyle;
 use portion_core::render::{Portion, PortionKind, nested_notice_key};
 use portion_gateway::call::Fault;
@@ -74,6 +74,8 @@ pub(crate) struct RequestTarget {
     pub(crate) origin: String,
     /// Number of the requested page, as the client counts.
     pub(crate) page: Option<u32>,
+    /// True if the reply has all items of the API's page, so that its headers about that stand.
+    pub(crate) is_own_page: bool,
 }
 
 impl RequestTarget {
@@ -120,7 +122,7 @@ pub(crate) fn portion_response(
         remove_representation_headers(response.headers_mut());
         // They would describe another reply: that of a gateway behind this one, or an imitation.
         remove_headers(response.headers_mut(), |name| name.starts_with(OWN_PREFIX));
-        move_paging_headers(response.headers_mut(), portion);
+        move_paging_headers(response.headers_mut(), portion, target);
     }
     let headers = response.headers_mut();
     // Records that were read in another notation are JSON now.
@@ -135,15 +137,13 @@ pub(crate) fn portion_response(
     if let Some(cursor) = portion.start_cursor() {
         add_header(headers, CURSOR_HEADER, cursor.as_str());
     }
-    if let Some(total) = portion.total_count() {
+    let keeps_total = headers.contains_key("x-total-count");
+    // The items of a page of the API are not the whole list.
+    if let Some(total) = portion.total_count().filter(|_| !keeps_total && !target.is_own_page) {
         add_header(headers, "x-total-count", &total.to_string());
     }
-    if let Some(total) = portion.upstream_total() {
+    if let Some(total) = portion.upstream_total().filter(|_| !keeps_total) {
         add_header(headers, "x-portion-upstream-total", &total.to_string());
-    }
-    if let Some(page) = target.page {
-        let next = portion.next_cursor().map(|_| page.saturating_add(1).to_string());
-        add_header(headers, "x-next-page", &next.unwrap_or_default());
     }
     if !portion.stages().is_empty() {
         add_header(headers, "x-portion-stages", &portion.stage_names().join(","));
@@ -192,12 +192,15 @@ pub(crate) fn timeout_fault(after: Duration, method: &Method) -> Fault {
 
 /// Moves what the API says about its own pages out of the headers that describe this portion: a client that follows the next
 /// page of the API would skip the rest of this one. The link stays on a portion that ends the page.
-fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
+fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion, target: &RequestTarget) {
     if portion.next_cursor().is_some()
         && let Some(next) = next_link(headers)
     {
         remove_links(headers, "next");
         add_header(headers, "x-portion-upstream-next", &next);
+    }
+    if target.is_own_page || portion.served_count().is_some() && portion.total_count().is_none() {
+        return;
     }
     let given = headers.remove("x-total-count");
     let given = given.and_then(|given| given.to_str().ok()?.trim().parse::<u64>().ok());
@@ -206,20 +209,68 @@ fn move_paging_headers(headers: &mut HeaderMap, portion: &Portion) {
     }
 }
 
-/// Returns true for the name of a header with a fact about a page of the API: `X-Next-Page`, `X-WP-TotalPages`.
+/// Returns true for the name of a header with a fact about a page of the API: `X-Next-Page`, `X-WP-TotalPages`, `Per-Page`.
 fn is_page_header(name: &str) -> bool {
-    name.starts_with("x-") && (name.contains("page") || name.contains("pagination"))
+    name.contains("page") || name.contains("pagination")
 }
 
-/// Returns true if headers state facts about a page of the API.
-pub(crate) fn states_page(headers: &HeaderMap) -> bool {
-    headers.contains_key(LINK) || headers.keys().any(|name| is_page_header(name.as_str()))
+/// Returns the headers with facts about a page of the API, or about its list.
+pub(crate) fn page_headers(headers: &HeaderMap) -> HeaderMap {
+    let is_fact = |name: &str| is_page_header(name) || name.contains("total");
+    headers
+        .iter()
+        .filter(|(name, _)| is_fact(name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
-/// Removes what headers state about a page of the API, of which another part is served.
-pub(crate) fn remove_page_facts(headers: &mut HeaderMap) {
-    remove_headers(headers, is_page_header);
-    remove_links(headers, "last");
+/// Returns true if a header leads to the next page, and not by its number or a link: parts of a page cannot have it.
+pub(crate) fn leads_on(headers: &HeaderMap) -> bool {
+    let leads = |name: &str| {
+        name.contains("continuation") || name.split('-').any(|word| matches!(word, "cursor" | "next"))
+    };
+    headers.iter().any(|(name, value)| {
+        let name = name.as_str();
+        leads(name) && !is_page_header(name) && !name.starts_with(OWN_PREFIX) && !value.is_empty()
+    })
+}
+
+/// Makes headers about the first page of the API state which page is served: this number of those that are as large as the API's
+/// with `keeps_size`. What they state about another page is removed.
+pub(crate) fn restate_page(
+    headers: &mut HeaderMap,
+    (page, keeps_size): (Option<u32>, bool),
+    portion: &Portion,
+) {
+    let names: Vec<_> = headers.keys().filter(|name| is_page_header(name.as_str())).cloned().collect();
+    let number = |name: &HeaderName| headers[name].to_str().ok()?.trim().parse::<u32>().ok();
+    let numbers: Vec<Option<u32>> = names.iter().map(number).collect();
+    let counts_pages =
+        |name: &str| ["pages", "page-count", "last-page"].iter().any(|word| name.contains(word));
+    let count = names.iter().zip(&numbers).find(|(name, _)| keeps_size && counts_pages(name.as_str()));
+    let has_next = match (count.and_then(|(_, count)| *count), page) {
+        (Some(count), Some(page)) => page < count,
+        _ => portion.next_cursor().is_some(),
+    };
+    for (name, number) in names.into_iter().zip(numbers) {
+        let own = ["x-", "pagination-", "current-"]
+            .iter()
+            .fold(name.as_str(), |own, word| own.trim_start_matches(word));
+        let stated = match page {
+            Some(page) if own.starts_with("next") => Some(Some(page.saturating_add(1)).filter(|_| has_next)),
+            Some(page) if own.starts_with("prev") => Some(page.checked_sub(1).filter(|page| *page > 0)),
+            Some(page) if PagingRole::of(own) == Some(PagingRole::Page) => Some(Some(page)),
+            _ => number.filter(|_| keeps_size).map(Some),
+        };
+        let stated = stated.map(|number| number.map_or_else(String::new, |number| number.to_string()));
+        match stated.and_then(|stated| HeaderValue::try_from(stated).ok()) {
+            Some(stated) => headers.insert(name, stated),
+            None => headers.remove(name),
+        };
+    }
+    if !keeps_size {
+        remove_links(headers, "last");
+    }
 }
 
 /// Removes the headers that describe other bytes.

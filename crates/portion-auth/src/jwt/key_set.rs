@@ -18,10 +18,13 @@ const MAX_KEYS: usize = 100;
 pub(crate) struct KeySet(Vec<Key>);
 
 /// A signature algorithm (RFC 7518, RFC 8037).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) enum Algorithm {
+    #[serde(rename = "RS256")]
     Rs256,
+    #[serde(rename = "ES256")]
     Es256,
+    #[serde(rename = "EdDSA")]
     EdDsa,
 }
 
@@ -47,25 +50,13 @@ enum PublicKey {
 struct Jwk {
     kty: String,
     kid: Option<String>,
-    alg: Option<String>,
+    alg: Option<Algorithm>,
     r#use: Option<String>,
     crv: Option<String>,
     n: Option<String>,
     e: Option<String>,
     x: Option<String>,
     y: Option<String>,
-}
-
-impl Algorithm {
-    /// Returns the algorithm of this name, if it is supported.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "RS256" => Some(Self::Rs256),
-            "ES256" => Some(Self::Es256),
-            "EdDSA" => Some(Self::EdDsa),
-            _ => None,
-        }
-    }
 }
 
 impl KeySet {
@@ -102,14 +93,14 @@ impl KeySet {
     /// Returns [`JwtError`] if no key has its id and algorithm, or the signature is wrong.
     pub(super) fn verify(&self, token: &EncodedToken<'_>) -> Result<(), JwtError> {
         let is_meant = |key: &&Key| {
-            (token.key_id().is_none() || key.id.is_none() || key.id.as_deref() == token.key_id())
-                && key.key.algorithm() == token.algorithm()
+            (token.key_id.is_none() || key.id.is_none() || key.id == token.key_id)
+                && key.key.algorithm() == token.algorithm
         };
         let mut keys = self.0.iter().filter(is_meant).peekable();
         if keys.peek().is_none() {
             return Err(JwtError::UnknownKey);
         }
-        if keys.any(|key| key.key.has_signed(token.signed(), token.signature())) {
+        if keys.any(|key| key.key.has_signed(token.signed, &token.signature)) {
             return Ok(());
         }
         Err(JwtError::WrongSignature)
@@ -138,8 +129,7 @@ impl Key {
             ("OKP", Some("Ed25519")) => PublicKey::Ed25519(decode(jwk.x)?),
             _ => return None,
         };
-        let is_for_this = |name: String| Algorithm::from_name(&name) == Some(key.algorithm());
-        jwk.alg.is_none_or(is_for_this).then_some(Self { id: jwk.kid, key })
+        jwk.alg.is_none_or(|algorithm| algorithm == key.algorithm()).then_some(Self { id: jwk.kid, key })
     }
 }
 

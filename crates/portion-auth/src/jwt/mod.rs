@@ -51,11 +51,6 @@ pub enum JwtError {
     MissingScope,
 }
 
-/// Verifies tokens by a policy.
-pub(crate) struct JwtVerifier {
-    policy: JwtPolicy,
-}
-
 /// Claims that are verified. A repeated claim is an error.
 #[derive(Deserialize)]
 struct Claims {
@@ -75,45 +70,39 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl JwtVerifier {
-    pub(crate) fn new(policy: JwtPolicy) -> Self {
-        Self { policy }
+/// Verifies a token by a policy at `now`, in seconds since 1970, and returns its subject.
+///
+/// # Errors
+/// Returns [`JwtError`] if the token is not valid, or lacks a scope.
+pub(crate) fn verify(
+    policy: &JwtPolicy,
+    token: &EncodedToken<'_>,
+    keys: &KeySet,
+    now: f64,
+) -> Result<Identity, JwtError> {
+    keys.verify(token)?;
+    let claims: Claims = serde_json::from_slice(&token.claims).map_err(|_| JwtError::InvalidClaims)?;
+    if claims.sub.is_empty() {
+        return Err(JwtError::InvalidClaims);
     }
-
-    /// Verifies a token at `now`, in seconds since 1970, and returns its subject.
-    ///
-    /// # Errors
-    /// Returns [`JwtError`] if the token is not valid, or lacks a scope.
-    pub(crate) fn verify(
-        &self,
-        token: &EncodedToken<'_>,
-        keys: &KeySet,
-        now: f64,
-    ) -> Result<Identity, JwtError> {
-        keys.verify(token)?;
-        let claims: Claims = serde_json::from_slice(token.claims()).map_err(|_| JwtError::InvalidClaims)?;
-        if claims.sub.is_empty() {
-            return Err(JwtError::InvalidClaims);
-        }
-        if claims.iss != self.policy.issuer {
-            return Err(JwtError::WrongIssuer);
-        }
-        if !claims.aud.values().any(|audience| *audience == self.policy.audience) {
-            return Err(JwtError::WrongAudience);
-        }
-        if now - LEEWAY_SECONDS >= claims.exp {
-            return Err(JwtError::Expired);
-        }
-        if claims.nbf.is_some_and(|from| now + LEEWAY_SECONDS < from) {
-            return Err(JwtError::NotYetValid);
-        }
-        let granted: Vec<&str> =
-            [&claims.scope, &claims.scp].into_iter().flatten().flat_map(OneOrMany::words).collect();
-        if !self.policy.scopes.iter().all(|scope| granted.contains(&scope.as_str())) {
-            return Err(JwtError::MissingScope);
-        }
-        Ok(Identity::Subject { issuer: claims.iss.into(), subject: claims.sub.into() })
+    if claims.iss != policy.issuer {
+        return Err(JwtError::WrongIssuer);
     }
+    if !claims.aud.values().any(|audience| *audience == policy.audience) {
+        return Err(JwtError::WrongAudience);
+    }
+    if now - LEEWAY_SECONDS >= claims.exp {
+        return Err(JwtError::Expired);
+    }
+    if claims.nbf.is_some_and(|from| now + LEEWAY_SECONDS < from) {
+        return Err(JwtError::NotYetValid);
+    }
+    let granted: Vec<&str> =
+        [&claims.scope, &claims.scp].into_iter().flatten().flat_map(OneOrMany::words).collect();
+    if !policy.scopes.iter().all(|scope| granted.contains(&scope.as_str())) {
+        return Err(JwtError::MissingScope);
+    }
+    Ok(Identity::Subject { issuer: claims.iss.into(), subject: claims.sub.into() })
 }
 
 impl OneOrMany {
@@ -138,12 +127,13 @@ pub(crate) struct EncodedToken<'a> {
     claims: Vec<u8>,
     signature: Vec<u8>,
     algorithm: Algorithm,
-    key_id: Option<String>,
+    /// Id of the key that has signed it.
+    pub(crate) key_id: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Header {
-    alg: String,
+    alg: Algorithm,
     kid: Option<String>,
     /// Extensions that the recipient must understand; none is known here.
     crit: Option<IgnoredAny>,
@@ -162,34 +152,9 @@ impl<'a> EncodedToken<'a> {
             signed: signed.as_bytes(),
             claims: URL_SAFE_NO_PAD.decode(claims).ok()?,
             signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
-            algorithm: Algorithm::from_name(&header.alg)?,
+            algorithm: header.alg,
             key_id: header.kid,
         })
-    }
-
-    /// Returns the id of the key that has signed it.
-    pub(crate) fn key_id(&self) -> Option<&str> {
-        self.key_id.as_deref()
-    }
-
-    /// Returns its algorithm.
-    fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// Returns the bytes that are signed.
-    fn signed(&self) -> &[u8] {
-        self.signed
-    }
-
-    /// Returns the signature.
-    fn signature(&self) -> &[u8] {
-        &self.signature
-    }
-
-    /// Returns the claims as JSON.
-    fn claims(&self) -> &[u8] {
-        &self.claims
     }
 }
 

@@ -10,7 +10,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 
-use super::{EncodedToken, JwtError, JwtVerifier, KeySet};
+use super::{EncodedToken, JwtError, KeySet};
 use crate::Identity;
 
 /// RSA key of these tests, in PKCS#8.
@@ -94,17 +94,17 @@ impl Signer {
     }
 }
 
-fn verifier(scopes: &[&str]) -> JwtVerifier {
-    JwtVerifier::new(JwtPolicy {
+fn policy(scopes: &[&str]) -> JwtPolicy {
+    JwtPolicy {
         issuer: "https://id.example".into(),
         audience: "portion".into(),
         jwks_url: "https://id.example/keys".parse().expect("a URL"),
         scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
-    })
+    }
 }
 
-fn verify(verifier: &JwtVerifier, keys: &KeySet, token: &str) -> Result<Identity, JwtError> {
-    verifier.verify(&EncodedToken::parse(token).ok_or(JwtError::Malformed)?, keys, NOW)
+fn verify(policy: &JwtPolicy, keys: &KeySet, token: &str) -> Result<Identity, JwtError> {
+    super::verify(policy, &EncodedToken::parse(token).ok_or(JwtError::Malformed)?, keys, NOW)
 }
 
 fn claims() -> Value {
@@ -130,27 +130,27 @@ fn each_algorithm_is_verified_with_its_own_key_only() {
     let ids = ["a", "b", "c"];
     let jwks: Vec<Value> = signers.iter().zip(ids).map(|(signer, id)| signer.jwk(id)).collect();
     let keys = KeySet::parse(json!({ "keys": jwks }).to_string().as_bytes()).expect("keys");
-    let verifier = verifier(&[]);
+    let policy = policy(&[]);
     for (signer, id) in signers.iter().zip(ids) {
         let sign = |header: Value| signer.sign(&header, &claims().to_string());
         let alg = signer.name();
-        assert_eq!(verify(&verifier, &keys, &sign(json!({ "alg": alg, "kid": id }))), Ok(ada()), "{alg}");
-        assert_eq!(verify(&verifier, &keys, &sign(json!({ "alg": alg }))), Ok(ada()), "{alg} without id");
+        assert_eq!(verify(&policy, &keys, &sign(json!({ "alg": alg, "kid": id }))), Ok(ada()), "{alg}");
+        assert_eq!(verify(&policy, &keys, &sign(json!({ "alg": alg }))), Ok(ada()), "{alg} without id");
         for other in ["RS256", "ES256", "EdDSA"].into_iter().filter(|other| *other != alg) {
-            let refused = verify(&verifier, &keys, &sign(json!({ "alg": other, "kid": id })));
+            let refused = verify(&policy, &keys, &sign(json!({ "alg": other, "kid": id })));
             assert_eq!(refused, Err(JwtError::UnknownKey), "{alg} as {other}");
         }
         for other in ["none", "None", "HS256", "RS512", "PS256", "ES384", ""] {
-            let refused = verify(&verifier, &keys, &sign(json!({ "alg": other, "kid": id })));
+            let refused = verify(&policy, &keys, &sign(json!({ "alg": other, "kid": id })));
             assert_eq!(refused, Err(JwtError::Malformed), "{alg} as {other}");
         }
-        let refused = verify(&verifier, &keys, &sign(json!({ "alg": alg, "kid": "d" })));
+        let refused = verify(&policy, &keys, &sign(json!({ "alg": alg, "kid": "d" })));
         assert_eq!(refused, Err(JwtError::UnknownKey));
-        let refused = verify(&verifier, &keys, &sign(json!({ "alg": alg, "kid": id, "crit": ["exp"] })));
+        let refused = verify(&policy, &keys, &sign(json!({ "alg": alg, "kid": id, "crit": ["exp"] })));
         assert_eq!(refused, Err(JwtError::Malformed));
     }
     let stranger = signer().sign(&json!({ "alg": "EdDSA", "kid": "c" }), &claims().to_string());
-    assert_eq!(verify(&verifier, &keys, &stranger), Err(JwtError::WrongSignature));
+    assert_eq!(verify(&policy, &keys, &stranger), Err(JwtError::WrongSignature));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn claims_are_checked() {
     let keys = KeySet::parse(json!({ "keys": [signer.jwk("a")] }).to_string().as_bytes()).expect("keys");
     let check_with = |scopes: &[&str], claims: &str, expect: Result<Identity, JwtError>| {
         let token = signer.sign(&json!({ "alg": "EdDSA", "kid": "a", "typ": "at+jwt" }), claims);
-        assert_eq!(verify(&verifier(scopes), &keys, &token), expect, "{claims}");
+        assert_eq!(verify(&policy(scopes), &keys, &token), expect, "{claims}");
     };
     let check = |changes: Value, expect: Result<Identity, JwtError>| {
         check_with(&[], &with(changes), expect);
@@ -233,34 +233,34 @@ fn a_key_without_an_id_is_meant_by_any_token() {
     let (named, unnamed) = (signer(), signer());
     let mut jwk = unnamed.jwk("");
     jwk.as_object_mut().expect("an object").remove("kid");
-    let verifier = verifier(&[]);
+    let policy = policy(&[]);
     let set = |keys: Value| KeySet::parse(json!({ "keys": keys }).to_string().as_bytes()).expect("keys");
     let token = |by: &Signer, id: &str| by.sign(&json!({ "alg": "EdDSA", "kid": id }), &claims().to_string());
     let alone = set(json!([jwk]));
     assert!(alone.has(Some("any")), "another fetch would not help");
-    assert_eq!(verify(&verifier, &alone, &token(&unnamed, "any")), Ok(ada()));
-    assert_eq!(verify(&verifier, &alone, &token(&named, "a")), Err(JwtError::WrongSignature));
+    assert_eq!(verify(&policy, &alone, &token(&unnamed, "any")), Ok(ada()));
+    assert_eq!(verify(&policy, &alone, &token(&named, "a")), Err(JwtError::WrongSignature));
     let mixed = set(json!([named.jwk("a"), jwk]));
     assert!(mixed.has(Some("a")) && !mixed.has(Some("b")), "a key with that id may be new");
     for (by, id, expect) in
         [(&named, "a", Ok(ada())), (&unnamed, "b", Ok(ada())), (&named, "b", Err(JwtError::WrongSignature))]
     {
-        assert_eq!(verify(&verifier, &mixed, &token(by, id)), expect, "{id}");
+        assert_eq!(verify(&policy, &mixed, &token(by, id)), expect, "{id}");
     }
 }
 
 #[test]
 fn every_changed_bit_is_noticed() {
-    let verifier = verifier(&[]);
+    let policy = policy(&[]);
     for signer in signers() {
         let keys = KeySet::parse(public_keys_of(&signer).as_bytes()).expect("keys");
         let token = signer.sign(&json!({ "alg": signer.name(), "kid": "a" }), &claims().to_string());
-        assert_eq!(verify(&verifier, &keys, &token), Ok(ada()));
+        assert_eq!(verify(&policy, &keys, &token), Ok(ada()));
         for (i, bit) in (0..token.len()).flat_map(|i| (0..7).map(move |bit| (i, bit))) {
             let mut bytes = token.clone().into_bytes();
             bytes[i] ^= 1 << bit;
             let changed = String::from_utf8(bytes).expect("seven bits");
-            assert!(verify(&verifier, &keys, &changed).is_err(), "{changed}");
+            assert!(verify(&policy, &keys, &changed).is_err(), "{changed}");
         }
     }
 }
@@ -273,7 +273,7 @@ proptest! {
     #[test]
     fn no_text_is_a_token(text in r"[A-Za-z0-9_\-]{0,40}(\.[A-Za-z0-9_\-]{0,40}){0,4}|\PC{0,60}", document in ".{0,80}") {
         let keys = KeySet::parse(public_keys_of(&signer()).as_bytes()).expect("keys");
-        prop_assert!(verify(&verifier(&[]), &keys, &text).is_err());
+        prop_assert!(verify(&policy(&[]), &keys, &text).is_err());
         prop_assert!(KeySet::parse(document.as_bytes()).is_err());
     }
 }

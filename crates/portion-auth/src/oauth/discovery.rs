@@ -1,12 +1,14 @@
 //! Finds the authorization server of an MCP server.
 
 use oauth2::url::Url;
+use serde_json::Value;
 
 use super::server_url::Endpoint;
 use crate::oauth::challenge::Challenge;
 use crate::oauth::http::{Fetched, OAuthHttp, excerpt};
 use crate::oauth::metadata::{
-    AuthorizationServer, DiscoveryError, ProtectedResource, resource_document_urls, server_document_urls,
+    AuthorizationServer, DiscoveryError, ProtectedResource, Result, accept_endpoint, resource_document_urls,
+    server_document_urls,
 };
 use crate::oauth::server_url::ServerUrl;
 
@@ -25,7 +27,7 @@ pub(crate) async fn discover(
     http: &OAuthHttp,
     server: &ServerUrl,
     challenge: Option<&Challenge>,
-) -> Result<Discovery, DiscoveryError> {
+) -> Result<Discovery> {
     let resource = find_resource(http, server, challenge).await?;
     let Some(resource) = resource else {
         return discover_2025_03_26(http, server, challenge.is_some()).await;
@@ -38,32 +40,33 @@ pub(crate) async fn discover(
     };
     let issuer_url = accept_issuer(issuer, server)?;
     let found = find_server(http, issuer_url.url(), issuer, server).await?;
-    let found = found.ok_or_else(|| DiscoveryError::NoServerDocument(excerpt(issuer)))?;
+    let found = found.ok_or_else(|| {
+        let issuer = excerpt(issuer);
+        DiscoveryError::Refused(format!(
+            "the authorization server {issuer} has no metadata; ask its operator"
+        ))
+    })?;
     Ok(Discovery { resource: Some(resource.resource), scopes: resource.scopes_supported, server: found })
 }
 
 /// Finds an authorization server that is the MCP server itself.
-async fn discover_2025_03_26(
-    http: &OAuthHttp,
-    server: &ServerUrl,
-    is_required: bool,
-) -> Result<Discovery, DiscoveryError> {
+async fn discover_2025_03_26(http: &OAuthHttp, server: &ServerUrl, is_required: bool) -> Result<Discovery> {
     let origin = server.origin();
     let issuer = accept_issuer(&origin, server)?;
     let found = match find_server(http, issuer.url(), &origin, server).await? {
         Some(found) => found,
         None if is_required => AuthorizationServer::at_default_paths(server)?,
-        None => return Err(DiscoveryError::NotOffered(server.to_string())),
+        None => {
+            return Err(DiscoveryError::Refused(format!(
+                "{server} offers no login: it has no OAuth metadata and does not ask for authorization"
+            )));
+        }
     };
     Ok(Discovery { resource: None, scopes: Vec::new(), server: found })
 }
 
-fn accept_issuer(issuer: &str, server: &ServerUrl) -> Result<Endpoint, DiscoveryError> {
-    Endpoint::parse(issuer, server.is_loopback()).map_err(|reason| DiscoveryError::RefusedEndpoint {
-        name: "authorization server",
-        issuer: excerpt(issuer),
-        reason,
-    })
+fn accept_issuer(issuer: &str, server: &ServerUrl) -> Result<Endpoint> {
+    accept_endpoint("authorization server", issuer, issuer, server.is_loopback())
 }
 
 /// Returns the metadata of the protected resource, if it has any.
@@ -71,26 +74,13 @@ async fn find_resource(
     http: &OAuthHttp,
     server: &ServerUrl,
     challenge: Option<&Challenge>,
-) -> Result<Option<ProtectedResource>, DiscoveryError> {
+) -> Result<Option<ProtectedResource>> {
     let named = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
-    let named = named.map(|text| {
-        Endpoint::parse(text, server.is_loopback()).map_err(|reason| DiscoveryError::RefusedEndpoint {
-            name: "resource_metadata",
-            issuer: server.to_string(),
-            reason,
-        })
-    });
+    let named = named
+        .map(|text| accept_endpoint("resource_metadata", text, &server.to_string(), server.is_loopback()));
     let named = named.transpose()?.map(|endpoint| endpoint.url().clone());
-    for url in named.into_iter().chain(resource_document_urls(server)) {
-        match http.fetch(&url).await? {
-            Fetched::Document(document) => return ProtectedResource::read(document, &url, server).map(Some),
-            Fetched::Absent => {}
-            Fetched::Failed(status) => {
-                return Err(DiscoveryError::Failed { url: excerpt(url.as_str()), status });
-            }
-        }
-    }
-    Ok(None)
+    let found = first_document(http, named.into_iter().chain(resource_document_urls(server))).await?;
+    found.map(|(document, url)| ProtectedResource::read(document, &url, server)).transpose()
 }
 
 /// Returns the authorization server with this issuer, if it has a document.
@@ -99,15 +89,26 @@ async fn find_server(
     url: &Url,
     issuer: &str,
     server: &ServerUrl,
-) -> Result<Option<AuthorizationServer>, DiscoveryError> {
-    for url in server_document_urls(url) {
+) -> Result<Option<AuthorizationServer>> {
+    let found = first_document(http, server_document_urls(url)).await?;
+    let read = |(document, url): (Value, Url)| {
+        AuthorizationServer::read(document, &url, issuer, server.is_loopback())
+    };
+    found.map(read).transpose()
+}
+
+/// Returns the document at the first of these URLs that has one.
+async fn first_document(
+    http: &OAuthHttp,
+    urls: impl IntoIterator<Item = Url>,
+) -> Result<Option<(Value, Url)>> {
+    for url in urls {
         match http.fetch(&url).await? {
-            Fetched::Document(document) => {
-                return AuthorizationServer::read(document, &url, issuer, server.is_loopback()).map(Some);
-            }
+            Fetched::Document(document) => return Ok(Some((document, url))),
             Fetched::Absent => {}
             Fetched::Failed(status) => {
-                return Err(DiscoveryError::Failed { url: excerpt(url.as_str()), status });
+                let url = excerpt(url.as_str());
+                return Err(DiscoveryError::Refused(format!("{url} returned {status}; try again later")));
             }
         }
     }

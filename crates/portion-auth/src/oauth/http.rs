@@ -164,11 +164,7 @@ fn display_url(url: &str) -> String {
 
 /// Returns the cause that says most.
 fn innermost(error: &client::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    excerpt(&cause.to_string())
+    client::causes(error).last().map(|cause| excerpt(&cause.to_string())).unwrap_or_default()
 }
 
 /// Returns a text of a server on one line, cut with `…` if it is long.

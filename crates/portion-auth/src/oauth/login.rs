@@ -8,6 +8,7 @@ use oauth2::{AuthUrl, AuthorizationCode, ClientId, CsrfToken, PkceCodeChallenge,
 use thiserror::Error;
 use tokio::time::timeout;
 
+use crate::oauth::SessionOptions;
 use crate::oauth::callback::{CallbackError, CallbackListener, ExpectedRedirect};
 use crate::oauth::credentials::{ClientIdentity, Credentials};
 use crate::oauth::discovery::Discovery;
@@ -50,30 +51,18 @@ impl LoginError {
     }
 }
 
-/// Choices of the operator for a login.
-#[derive(Clone, Debug)]
-pub(crate) struct LoginChoices {
-    /// A client that is registered already.
-    pub(crate) client: Option<ClientIdentity>,
-    /// URL of the metadata document of the client, for servers that accept one.
-    pub(crate) client_metadata_url: Option<String>,
-    /// Port of the redirect; 0 is any free one.
-    pub(crate) callback_port: u16,
-    pub(crate) timeout: Duration,
-}
-
 /// Runs a login. `show` gets the URL for the browser.
 pub(crate) async fn log_in(
     http: &OAuthHttp,
     server: &ServerUrl,
     found: &Discovery,
     scope: Option<&str>,
-    choices: &LoginChoices,
+    options: &SessionOptions,
     show: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<Credentials, LoginError> {
-    let listener = CallbackListener::bind(choices.callback_port).await?;
+    let listener = CallbackListener::bind(options.callback_port).await?;
     let redirect_uri = listener.redirect_uri();
-    let client = identify(http, found, &redirect_uri, scope, choices).await?;
+    let client = identify(http, found, &redirect_uri, scope, options).await?;
     let redirect_uri = RedirectUrl::new(redirect_uri)
         .map_err(|error| LoginError::Redirect(format!("the redirect is not a URL: {error}")))?;
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -98,8 +87,8 @@ pub(crate) async fn log_in(
         requires_issuer: found.server.sends_issuer,
     };
     show(url.as_str());
-    let received = timeout(choices.timeout, listener.receive(expected)).await;
-    let code = received.map_err(|_| LoginError::TimedOut(choices.timeout))?;
+    let received = timeout(options.login_timeout, listener.receive(expected)).await;
+    let code = received.map_err(|_| LoginError::TimedOut(options.login_timeout))?;
     let code = code.map_err(|error: CallbackError| LoginError::Redirect(error.to_string()))?;
     let endpoint = TokenEndpoint {
         http,
@@ -127,12 +116,13 @@ async fn identify(
     found: &Discovery,
     redirect_uri: &str,
     scope: Option<&str>,
-    choices: &LoginChoices,
+    options: &SessionOptions,
 ) -> Result<ClientIdentity, RegistrationError> {
-    if let Some(client) = &choices.client {
-        return Ok(client.clone().for_server(&found.server));
+    if let Some(id) = &options.client_id {
+        let client = ClientIdentity::configured(id, options.client_secret.as_deref());
+        return Ok(client.for_server(&found.server));
     }
-    match &choices.client_metadata_url {
+    match &options.client_metadata_url {
         Some(url) if found.server.accepts_metadata_documents => Ok(ClientIdentity::configured(url, None)),
         _ => register(http, &found.server, redirect_uri, scope).await,
     }

@@ -1,12 +1,11 @@
 //! Documents of protected resources (RFC 9728) and authorization servers (RFC 8414, `OpenID` Connect Discovery).
 
-use http::StatusCode;
 use oauth2::url::Url;
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::server_url::{Endpoint, EndpointError};
+use super::server_url::Endpoint;
 use crate::oauth::http::{HttpError, excerpt};
 use crate::oauth::server_url::ServerUrl;
 
@@ -39,63 +38,18 @@ pub(crate) struct AuthorizationServer {
     pub(crate) sends_issuer: bool,
 }
 
+/// Result of a search for an authorization server.
+pub(crate) type Result<T, E = DiscoveryError> = std::result::Result<T, E>;
+
 /// Reason that no authorization server was found, or that it is refused.
 #[derive(Debug, Error)]
 pub enum DiscoveryError {
     /// No response.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// A server error.
-    #[error("{url} returned {status}; try again later")]
-    Failed {
-        /// URL of the document.
-        url: String,
-        /// Status.
-        status: StatusCode,
-    },
-    /// A document that cannot be used.
-    #[error("the document at {url} cannot be used: {reason}")]
-    InvalidDocument {
-        /// URL of the document.
-        url: String,
-        /// Fault of the document.
-        reason: String,
-    },
-    /// Metadata of another resource.
-    #[error("the server says that it is {resource}, which is not {server}; use that URL if you trust it")]
-    ForeignResource {
-        /// The resource in the document.
-        resource: String,
-        /// The server.
-        server: String,
-    },
-    /// Metadata of another authorization server.
-    #[error("the authorization server {expected} says that it is {found}, which is refused")]
-    ForeignIssuer {
-        /// The issuer in the document.
-        found: String,
-        /// The issuer whose document was requested.
-        expected: String,
-    },
-    /// An authorization server without PKCE.
-    #[error("the authorization server {0} does not support PKCE with S256, which MCP requires")]
-    NoPkce(String),
-    /// A URL that must not be used.
-    #[error("the {name} of {issuer} {reason}")]
-    RefusedEndpoint {
-        /// Name of the URL.
-        name: &'static str,
-        /// The authorization server.
-        issuer: String,
-        /// Fault of the URL.
-        reason: EndpointError,
-    },
-    /// The server names an authorization server without a document.
-    #[error("the authorization server {0} has no metadata; ask its operator")]
-    NoServerDocument(String),
-    /// The server requires no login, as far as can be seen.
-    #[error("{0} offers no login: it has no OAuth metadata and does not ask for authorization")]
-    NotOffered(String),
+    /// No document, or one that must not be used.
+    #[error("{0}")]
+    Refused(String),
 }
 
 #[derive(Deserialize)]
@@ -118,16 +72,16 @@ struct ServerDocument {
 
 impl ProtectedResource {
     /// Reads a document, which must be about this server.
-    pub(crate) fn read(document: Value, url: &Url, server: &ServerUrl) -> Result<Self, DiscoveryError> {
+    pub(crate) fn read(document: Value, url: &Url, server: &ServerUrl) -> Result<Self> {
         let invalid = |reason: String| invalid(url, &reason);
         let found: Self = serde_json::from_value(document).map_err(|error| invalid(error.to_string()))?;
         let resource =
             Url::parse(&found.resource).map_err(|_| invalid("`resource` is not a URL".to_owned()))?;
         if !server.is_within(&resource) {
-            return Err(DiscoveryError::ForeignResource {
-                resource: excerpt(&found.resource),
-                server: server.to_string(),
-            });
+            let resource = excerpt(&found.resource);
+            return Err(DiscoveryError::Refused(format!(
+                "the server says that it is {resource}, which is not {server}; use that URL if you trust it"
+            )));
         }
         Ok(found)
     }
@@ -136,29 +90,24 @@ impl ProtectedResource {
 impl AuthorizationServer {
     /// Reads the document of `issuer`. Refuses documents of other issuers, URLs that are not encrypted, and servers
     /// without PKCE.
-    pub(crate) fn read(
-        document: Value,
-        url: &Url,
-        issuer: &str,
-        is_loopback_allowed: bool,
-    ) -> Result<Self, DiscoveryError> {
+    pub(crate) fn read(document: Value, url: &Url, issuer: &str, is_loopback_allowed: bool) -> Result<Self> {
         let invalid = |reason: String| invalid(url, &reason);
         let found: ServerDocument =
             serde_json::from_value(document).map_err(|error| invalid(error.to_string()))?;
         if !same_issuer(&found.issuer, issuer) {
             let (found, expected) = (excerpt(&found.issuer), excerpt(issuer));
-            return Err(DiscoveryError::ForeignIssuer { found, expected });
+            return Err(DiscoveryError::Refused(format!(
+                "the authorization server {expected} says that it is {found}, which is refused"
+            )));
         }
         if !found.code_challenge_methods_supported.iter().any(|method| method == "S256") {
-            return Err(DiscoveryError::NoPkce(excerpt(&found.issuer)));
+            let issuer = excerpt(&found.issuer);
+            return Err(DiscoveryError::Refused(format!(
+                "the authorization server {issuer} does not support PKCE with S256, which MCP requires"
+            )));
         }
-        let accept = |name: &'static str, text: &str| {
-            Endpoint::parse(text, is_loopback_allowed).map_err(|reason| DiscoveryError::RefusedEndpoint {
-                name,
-                issuer: excerpt(&found.issuer),
-                reason,
-            })
-        };
+        let accept =
+            |name: &'static str, text: &str| accept_endpoint(name, text, &found.issuer, is_loopback_allowed);
         let required = |name: &'static str, text: &Option<String>| {
             accept(name, text.as_deref().ok_or_else(|| invalid(format!("`{name}` is missing")))?)
         };
@@ -180,11 +129,10 @@ impl AuthorizationServer {
     }
 
     /// Returns a server of 2025-03-26 that has no document: its endpoints have fixed paths.
-    pub(crate) fn at_default_paths(server: &ServerUrl) -> Result<Self, DiscoveryError> {
+    pub(crate) fn at_default_paths(server: &ServerUrl) -> Result<Self> {
         let issuer = server.origin();
         let endpoint = |name: &'static str, path: &str| {
-            Endpoint::parse(&format!("{issuer}{path}"), server.is_loopback())
-                .map_err(|reason| DiscoveryError::RefusedEndpoint { name, issuer: issuer.clone(), reason })
+            accept_endpoint(name, &format!("{issuer}{path}"), &issuer, server.is_loopback())
         };
         Ok(Self {
             authorization_endpoint: endpoint("authorization_endpoint", "/authorize")?,
@@ -201,26 +149,35 @@ impl AuthorizationServer {
     }
 }
 
+/// Parses the URL of this name, of an authorization server.
+pub(super) fn accept_endpoint(
+    name: &'static str,
+    text: &str,
+    issuer: &str,
+    is_loopback_allowed: bool,
+) -> Result<Endpoint> {
+    let refused = |reason| DiscoveryError::Refused(format!("the {name} of {} {reason}", excerpt(issuer)));
+    Endpoint::parse(text, is_loopback_allowed).map_err(refused)
+}
+
 fn invalid(url: &Url, reason: &str) -> DiscoveryError {
-    DiscoveryError::InvalidDocument { url: excerpt(url.as_str()), reason: excerpt(reason) }
+    let (url, reason) = (excerpt(url.as_str()), excerpt(reason));
+    DiscoveryError::Refused(format!("the document at {url} cannot be used: {reason}"))
 }
 
 /// Returns the URLs at which the metadata of a protected resource may be, except the one that the server names.
 pub(crate) fn resource_document_urls(server: &ServerUrl) -> Vec<Url> {
-    well_known_urls(server.url(), &["oauth-protected-resource"])
-        .into_iter()
-        .chain(well_known_urls(&at_root(server.url()), &["oauth-protected-resource"]))
-        .fold(Vec::new(), |mut urls, url| {
-            if !urls.contains(&url) {
-                urls.push(url);
-            }
-            urls
-        })
+    let mut root = server.url().clone();
+    root.set_path("/");
+    let mut urls = [server.url(), &root].map(|url| well_known_url(url, "oauth-protected-resource")).to_vec();
+    urls.dedup();
+    urls
 }
 
 /// Returns the URLs at which the document of an issuer may be, in the order of the specification.
 pub(crate) fn server_document_urls(issuer: &Url) -> Vec<Url> {
-    let mut urls = well_known_urls(issuer, &["oauth-authorization-server", "openid-configuration"]);
+    let names = ["oauth-authorization-server", "openid-configuration"];
+    let mut urls = names.map(|name| well_known_url(issuer, name)).to_vec();
     let path = issuer.path().trim_end_matches('/');
     if !path.is_empty() {
         let mut appended = issuer.clone();
@@ -231,23 +188,13 @@ pub(crate) fn server_document_urls(issuer: &Url) -> Vec<Url> {
     urls
 }
 
-/// Returns the URLs of documents whose name is put before the path.
-fn well_known_urls(subject: &Url, names: &[&str]) -> Vec<Url> {
-    let path = subject.path().trim_end_matches('/');
-    let place = |name: &&str| {
-        let mut url = subject.clone();
-        url.set_path(&format!("/.well-known/{name}{path}"));
-        url.set_query(None);
-        url.set_fragment(None);
-        url
-    };
-    names.iter().map(place).collect()
-}
-
-fn at_root(url: &Url) -> Url {
-    let mut root = url.clone();
-    root.set_path("/");
-    root
+/// Returns the URL of a document whose name is put before the path.
+fn well_known_url(subject: &Url, name: &str) -> Url {
+    let mut url = subject.clone();
+    url.set_path(&format!("/.well-known/{name}{}", subject.path().trim_end_matches('/')));
+    url.set_query(None);
+    url.set_fragment(None);
+    url
 }
 
 /// Returns true if both are the same issuer. A root issuer may be written with and without its slash.

@@ -39,7 +39,7 @@ impl ServerUrl {
             "http" if url.has_host() => return Err(ServerUrlError::NotEncrypted),
             _ => return Err(ServerUrlError::Invalid),
         }
-        if !url.username().is_empty() || url.password().is_some() {
+        if has_user(&url) {
             return Err(ServerUrlError::HasUser);
         }
         Ok(Self(url))
@@ -86,9 +86,7 @@ impl ServerUrl {
 /// Shows the URL without its query, which may be secret.
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut plain = self.0.clone();
-        plain.set_query(None);
-        f.write_str(plain.as_str())
+        write_without_query(&self.0, f)
     }
 }
 
@@ -96,6 +94,14 @@ impl fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ServerUrl({self})")
     }
+}
+
+fn write_without_query(url: &Url, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(url.as_str().split('?').next().unwrap_or_default())
+}
+
+fn has_user(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
 }
 
 /// Returns true if the host is this machine.
@@ -145,7 +151,7 @@ impl Endpoint {
             "http" => return Err(EndpointError::NotEncrypted),
             other => return Err(EndpointError::Scheme(other.chars().take(20).collect())),
         }
-        if !url.username().is_empty() || url.password().is_some() {
+        if has_user(&url) {
             return Err(EndpointError::HasUser);
         }
         if url.fragment().is_some() {
@@ -167,9 +173,7 @@ impl Endpoint {
 /// Shows the URL without its query.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut plain = self.0.clone();
-        plain.set_query(None);
-        f.write_str(plain.as_str())
+        write_without_query(&self.0, f)
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct TokenState {
     pub(crate) is_loaded: bool,
     pub(crate) credentials: Option<Arc<Credentials>>,
     /// True while the tokens in memory could not be written.
-    is_unsaved: bool,
+    pub(crate) is_unsaved: bool,
     /// Access token of the file, as it was last read or written.
     on_file: Option<Secret>,
     /// The last login that failed before the eyes of a person.
@@ -61,10 +61,6 @@ impl TokenState {
 
     pub(crate) fn is_working(&self) -> bool {
         [&self.renewal, &self.login].into_iter().flatten().any(Work::is_running)
-    }
-
-    pub(crate) fn is_unsaved(&self) -> bool {
-        self.is_unsaved
     }
 
     /// Returns the tokens of the file. Those in memory come first if the file cannot be read, or has not changed since
@@ -157,13 +153,13 @@ mod tests {
             check(&mut state, Ok(before), before);
             check(&mut state, corrupt(), before);
             state.keep(Arc::new(credentials("new")), false);
-            assert!(state.is_unsaved());
+            assert!(state.is_unsaved);
             check(&mut state, Ok(before), Some("new"));
             check(&mut state, corrupt(), Some("new"));
             check(&mut state, Ok(before), Some("new"));
             // Another process has logged in.
             check(&mut state, Ok(Some("other")), Some("other"));
-            assert!(!state.is_unsaved());
+            assert!(!state.is_unsaved);
             state.keep(Arc::new(credentials("newer")), true);
             check(&mut state, Ok(Some("newer")), Some("newer"));
             check(&mut state, Ok(None), None);

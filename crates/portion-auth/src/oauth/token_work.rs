@@ -11,10 +11,10 @@ use super::AuthError;
 use super::server_url::Endpoint;
 use crate::oauth::SessionOptions;
 use crate::oauth::challenge::Challenge;
-use crate::oauth::credentials::{ClientIdentity, Credentials, Secret};
-use crate::oauth::discovery::{Discovery, discover};
+use crate::oauth::credentials::{Credentials, Secret};
+use crate::oauth::discovery::discover;
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
-use crate::oauth::login::{LoginChoices, LoginError, choose_scope, log_in};
+use crate::oauth::login::{LoginError, choose_scope, log_in};
 use crate::oauth::registration::RegistrationError;
 use crate::oauth::server_url::ServerUrl;
 use crate::oauth::store::{LockKind, TokenStore};
@@ -90,7 +90,7 @@ impl TokenWork {
     async fn renew(&self, need: &Need) -> Result<Option<Arc<Credentials>>, AuthError> {
         let _lock = self.store.lock(&self.server, LockKind::Tokens).await?;
         let Some(mut stored) = self.load() else { return Ok(None) };
-        if self.state().is_unsaved() {
+        if self.state().is_unsaved {
             stored = self.keep(Credentials::clone(&stored));
         }
         if need.is_met_by(&stored) {
@@ -195,33 +195,12 @@ impl TokenWork {
         };
         let found =
             discover(&self.http, &self.server, challenge).await.map_err(|error| failed(error.into()))?;
-        let scope = self.scope(challenge, granted, &found);
-        let choices = self.choices();
-        let login = log_in(&self.http, &self.server, &found, scope.as_deref(), &choices, show.as_ref());
+        let challenged = challenge.and_then(|challenge| challenge.scope.as_deref());
+        let scope = choose_scope(self.options.scope.as_deref(), challenged, granted, &found);
+        let login = log_in(&self.http, &self.server, &found, scope.as_deref(), &self.options, show.as_ref());
         let credentials = login.await.map_err(failed)?;
         tracing::info!(server = %self.server, issuer = excerpt(&credentials.issuer), "logged in");
         Ok(credentials)
-    }
-
-    fn scope(
-        &self,
-        challenge: Option<&Challenge>,
-        granted: Option<&str>,
-        found: &Discovery,
-    ) -> Option<String> {
-        let challenged = challenge.and_then(|challenge| challenge.scope.as_deref());
-        choose_scope(self.options.scope.as_deref(), challenged, granted, found)
-    }
-
-    fn choices(&self) -> LoginChoices {
-        let options = &self.options;
-        let client = options.client_id.as_deref();
-        LoginChoices {
-            client: client.map(|id| ClientIdentity::configured(id, options.client_secret.as_deref())),
-            client_metadata_url: options.client_metadata_url.clone(),
-            callback_port: options.callback_port,
-            timeout: options.login_timeout,
-        }
     }
 
     /// Sends a request without a token and returns the challenge of the server, if it asks for authorization.

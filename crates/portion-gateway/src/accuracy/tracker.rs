@@ -1,19 +1,16 @@
 //! Tracks recent count errors per endpoint: logs once when counts become badly wrong, and applies the byte
 //! limit while they are too low.
 
-mod recent;
-mod window;
-
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use portion_core::event::{EndpointKind, RequestServed};
 use portion_tokens::TokenCounter;
+use portion_tokens::accuracy::{ACCURATE_MAX_ERROR, INACCURATE_MIN_ERROR, MIN_ACCURATE_SHARE};
 
 use super::{AccuracyStats, CountSample};
-use recent::{AccuracyStatus, EndpointAccuracy};
-use window::NearShareWindow;
 
 /// Largest number of tracked endpoints, because resource names are unlimited.
 const MAX_ENDPOINTS: usize = 4_096;
@@ -67,7 +64,7 @@ impl AccuracyTracker {
     /// Records a sample. Replies of at most `min` tokens pass whatever they cost, so their errors do not
     /// count for the endpoint.
     pub(crate) fn record(&self, subject: &AccuracyKey, sample: CountSample, min: usize) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let low = state.near_share.record(sample.is_near());
         let status_change = state.record(subject, sample, min);
         if status_change.is_some() {
@@ -86,26 +83,22 @@ impl AccuracyTracker {
     pub(crate) fn is_too_low(&self, subject: impl FnOnce() -> AccuracyKey) -> bool {
         let is = |recent: &EndpointAccuracy| recent.status == AccuracyStatus::TooLow;
         self.too_low_count.load(Ordering::Relaxed) > 0
-            && self.state().endpoints.get(&subject()).is_some_and(is)
+            && self.state.lock().endpoints.get(&subject()).is_some_and(is)
     }
 
     /// Clears the state of all endpoints, because the counters have changed.
     pub(crate) fn clear_endpoints(&self) {
-        self.state().endpoints.clear();
+        self.state.lock().endpoints.clear();
         self.too_low_count.store(0, Ordering::Relaxed);
     }
 
     pub(crate) fn stats(&self) -> AccuracyStats {
-        let state = self.state();
+        let state = self.state.lock();
         let (in_fallback, too_high) = (
             state.count_with_status(AccuracyStatus::TooLow),
             state.count_with_status(AccuracyStatus::TooHigh),
         );
         AccuracyStats { in_fallback_count: in_fallback, too_high_count: too_high, ..state.near_share.stats() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, TrackerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -148,27 +141,18 @@ fn log_status_change(subject: &AccuracyKey, status: AccuracyStatus, error: f64) 
     let AccuracyKey { upstream, endpoint, counter: (counter, _), .. } = subject;
     let (upstream, endpoint) = (upstream.as_deref(), &**endpoint);
     let error = format_args!("{:+.0} %", 100.0 * error).to_string();
-    match status {
-        AccuracyStatus::TooLow => tracing::warn!(
-            endpoint,
-            upstream,
-            counter,
-            error,
+    let message = match status {
+        AccuracyStatus::TooLow => {
             "token counts are far too low: replies stay within fallbackByteLimit until they improve; fit a \
              tokenizerFactor with `portion calibrate`, or set another tokenizer"
-        ),
-        AccuracyStatus::TooHigh => tracing::warn!(
-            endpoint,
-            upstream,
-            counter,
-            error,
+        }
+        AccuracyStatus::TooHigh => {
             "token counts are far too high: replies are smaller than necessary; fit a tokenizerFactor with \
              `portion calibrate`, or set another tokenizer"
-        ),
-        AccuracyStatus::Near => {
-            tracing::warn!(endpoint, upstream, counter, error, "token counts are accurate again");
         }
-    }
+        AccuracyStatus::Near => "token counts are accurate again",
+    };
+    tracing::warn!(endpoint, upstream, counter, error, "{message}");
 }
 
 fn log_near_share_change(is_low: bool, share: f64) {
@@ -184,12 +168,132 @@ fn log_near_share_change(is_low: bool, share: f64) {
     }
 }
 
+/// Number of last replies.
+const WINDOW: usize = 1_000;
+/// Number of replies needed for a meaningful share.
+const MIN_OF_WINDOW: usize = 100;
+/// Share from which counts are good enough again, after it was too low.
+const RECOVERY_SHARE: f64 = 0.9;
+
+#[derive(Default)]
+struct NearShareWindow {
+    /// For each of the last replies, true if its count was accurate.
+    recent: VecDeque<bool>,
+    near_count: usize,
+    sampled_count: u64,
+    is_low: bool,
+}
+
+impl NearShareWindow {
+    /// Records a reply. Returns the new state, true if the share is too low, and the share, if the state
+    /// changes.
+    fn record(&mut self, is_near: bool) -> Option<(bool, f64)> {
+        self.sampled_count += 1;
+        if self.recent.len() == WINDOW && self.recent.pop_front() == Some(true) {
+            self.near_count -= 1;
+        }
+        self.recent.push_back(is_near);
+        self.near_count += usize::from(is_near);
+        let share = self.share()?;
+        let is_low = self.recent.len() >= MIN_OF_WINDOW
+            && share < if self.is_low { RECOVERY_SHARE } else { MIN_ACCURATE_SHARE };
+        let changed = is_low != self.is_low;
+        self.is_low = is_low;
+        changed.then_some((is_low, share))
+    }
+
+    fn stats(&self) -> AccuracyStats {
+        let Self { sampled_count: sampled, is_low, .. } = *self;
+        let (recent, near_share) = (self.recent.len() as u64, self.share());
+        AccuracyStats {
+            sampled_count: sampled,
+            recent_count: recent,
+            near_share,
+            is_low,
+            ..AccuracyStats::default()
+        }
+    }
+
+    fn share(&self) -> Option<f64> {
+        (!self.recent.is_empty()).then(|| self.near_count as f64 / self.recent.len() as f64)
+    }
+}
+
+/// Number of last replies; as many are needed to return to accurate.
+const MAX_SAMPLES: usize = 5;
+/// Number of replies needed for the median to count as badly wrong.
+const MIN_SAMPLES: usize = 3;
+
+/// Accuracy state of an endpoint.
+#[derive(Default)]
+struct EndpointAccuracy {
+    status: AccuracyStatus,
+    errors: VecDeque<f64>,
+}
+
+/// Direction in which counts are wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum AccuracyStatus {
+    #[default]
+    Near,
+    TooLow,
+    TooHigh,
+}
+
+impl EndpointAccuracy {
+    /// Records a reply. Returns the new status and the error behind it, if the status changes.
+    ///
+    /// The median of the last replies decides: badly wrong above 30 %, accurate again below 20 %. A single
+    /// count that is far too low is sufficient.
+    fn record(&mut self, sample: CountSample) -> Option<(AccuracyStatus, f64)> {
+        if self.errors.len() == MAX_SAMPLES {
+            self.errors.pop_front();
+        }
+        self.errors.push_back(sample.relative_error());
+        let median = self.median();
+        let enough = if self.status == AccuracyStatus::Near { MIN_SAMPLES } else { MAX_SAMPLES };
+        let (status, error) = if sample.is_far_too_low() {
+            (AccuracyStatus::TooLow, sample.relative_error())
+        } else {
+            (self.status_for(median, self.errors.len() >= enough), median)
+        };
+        if status == self.status {
+            return None;
+        }
+        self.status = status;
+        // Earlier errors say nothing about a later return to accurate counts.
+        self.errors.clear();
+        Some((status, error))
+    }
+
+    fn status_for(&self, median: f64, is_enough: bool) -> AccuracyStatus {
+        match self.status {
+            status if !is_enough => status,
+            _ if median < -INACCURATE_MIN_ERROR => AccuracyStatus::TooLow,
+            _ if median > INACCURATE_MIN_ERROR => AccuracyStatus::TooHigh,
+            status if median.abs() >= ACCURATE_MAX_ERROR => status,
+            _ => AccuracyStatus::Near,
+        }
+    }
+
+    fn median(&self) -> f64 {
+        let mut errors: Vec<f64> = self.errors.iter().copied().collect();
+        errors.sort_by(f64::total_cmp);
+        let upper = errors.len() / 2;
+        if errors.len() % 2 == 1 { errors[upper] } else { f64::midpoint(errors[upper - 1], errors[upper]) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use AccuracyStatus::{Near, TooHigh, TooLow};
     use portion_core::event::EndpointKind;
     use portion_tokens::{Factor, Tokenizer};
 
-    use super::{AccuracyKey, AccuracyTracker, CountSample, MAX_ENDPOINTS};
+    use super::{
+        AccuracyKey, AccuracyStatus, AccuracyTracker, CountSample, EndpointAccuracy, MAX_ENDPOINTS,
+        NearShareWindow,
+    };
 
     fn subject(endpoint: &str) -> AccuracyKey {
         AccuracyKey::new(None, EndpointKind::Tool, endpoint.into(), Tokenizer::Chars4.counter())
@@ -236,6 +340,60 @@ mod tests {
         for n in 0..2 * MAX_ENDPOINTS {
             tracker.record(&subject(&format!("file:///{n}")), CountSample { estimated: 600, actual: 600 }, 0);
         }
-        assert!(tracker.state().endpoints.len() <= MAX_ENDPOINTS && low(&tracker, "wrong"));
+        assert!(tracker.state.lock().endpoints.len() <= MAX_ENDPOINTS && low(&tracker, "wrong"));
+    }
+
+    #[test]
+    fn each_change_of_the_share_is_reported_once() {
+        let mut window = NearShareWindow::default();
+        let mut record_many =
+            |many: usize, is_near: bool| (0..many).filter_map(|_| window.record(is_near)).collect::<Vec<_>>();
+        assert_eq!(record_many(99, false), []);
+        assert_eq!(record_many(1, true), [(true, 0.01)]);
+        assert_eq!(record_many(889, true), []);
+        assert_eq!(record_many(1, true), [(false, 0.9)]);
+        // At 860 of 1,000 the state does not change.
+        assert_eq!(record_many(9, true), []);
+        assert_eq!((window.stats().recent_count, window.stats().sampled_count), (999, 999));
+    }
+
+    /// `estimates`: counts of replies that cost 1,000 tokens; `expect`: the status changes, with their
+    /// positions.
+    fn check(estimates: &[usize], expect: &[(usize, AccuracyStatus)]) {
+        let mut recent = EndpointAccuracy::default();
+        let changes = estimates.iter().enumerate().filter_map(|(at, estimated)| {
+            let (status, _) = recent.record(CountSample { estimated: *estimated, actual: 1_000 })?;
+            Some((at, status))
+        });
+        assert_eq!(changes.collect::<Vec<_>>(), expect, "{estimates:?}");
+    }
+
+    #[test]
+    fn the_median_of_the_last_replies_decides() {
+        check(&[1_000, 1_100, 900, 1_000], &[]);
+        // One wrong count is an outlier, three are not.
+        check(&[1_500, 1_000, 1_000, 1_500, 1_500], &[(4, TooHigh)]);
+        check(&[680, 680], &[]);
+        check(&[680, 680, 680], &[(2, TooLow)]);
+        check(&[1_400, 1_400, 1_400], &[(2, TooHigh)]);
+    }
+
+    #[test]
+    fn one_count_that_is_far_too_low_is_enough() {
+        check(&[660], &[(0, TooLow)]);
+        check(&[1_000, 1_000, 1_000, 1_000, 1_000, 500], &[(5, TooLow)]);
+        // Counts that are far too high have no consequence, because nothing overflows.
+        check(&[9_000], &[]);
+        check(&[1_400, 1_400, 1_400, 500], &[(2, TooHigh), (3, TooLow)]);
+    }
+
+    #[test]
+    fn the_status_ends_later_than_it_begins() {
+        check(&[660, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow)]);
+        check(&[660, 1_000, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow), (5, Near)]);
+        // At an error of a quarter the status never changes.
+        check(&[750; 20], &[]);
+        check(&[660, 750, 750, 750, 750, 750, 750], &[(0, TooLow)]);
+        check(&[1_400, 1_400, 1_400, 680, 680, 680, 680, 680], &[(2, TooHigh), (7, TooLow)]);
     }
 }

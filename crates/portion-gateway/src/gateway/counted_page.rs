@@ -24,21 +24,20 @@ pub(super) fn counted_page(context: &RequestContext, snapshot: &Snapshot) -> Opt
     let (policy, items) = (&caller.effective_policy.policy, list.len());
     let is_posted = endpoint.as_ref().is_some_and(|endpoint| !endpoint.read_only)
         && list.upstream_page(&main.text, false).is_some();
-    // A short page of long items may be the last one of a loop by number.
-    let is_numbered = |argument: &PagingArgument| {
-        matches!(argument.role(), Some(PagingRole::Page | PagingRole::Offset)) && argument.is_given()
-    };
-    let may_be_last = snapshot.paging().iter().any(is_numbered);
-    if items <= policy.default_page_size && !is_posted && !may_be_last {
-        return None;
-    }
     // Tokens are counted only if something else says that it may be a page.
     let is_long = LazyCell::new(|| caller.effective_policy.exceeds_threshold(std::iter::once(&*main.text)));
+    // Parts of a page have a cursor where the page has one: the last page has none.
+    let leads_on = || list.upstream_page(&main.text, false).is_some_and(|page| page.next_member.is_some());
     let is_asked = |argument: &PagingArgument| match (argument.role(), argument.value) {
         (None, _) | (_, ArgumentValue::Absent) => false,
-        (Some(PagingRole::Cursor | PagingRole::LastId), _) => !*is_long,
-        (Some(PagingRole::Limit), _) => argument.number().is_some_and(|limit| limit >= items as u64),
-        (Some(PagingRole::Page | PagingRole::Offset), _) => argument.is_given(),
+        (Some(PagingRole::LastId), _) => !*is_long,
+        // A page of Portion's own size is all of fewer items.
+        (Some(PagingRole::Limit), _) => {
+            items > policy.default_page_size && argument.number().is_some_and(|limit| limit >= items as u64)
+        }
+        (Some(PagingRole::Page | PagingRole::Offset), _) if argument.is_given() => true,
+        // A text selects a page as a cursor does.
+        (Some(PagingRole::Cursor | PagingRole::Page | PagingRole::Offset), _) => !*is_long || !leads_on(),
     };
     let ends = || {
         let is_fetched = caller.paged_call.as_ref().is_some_and(|call| !call.numbers_pages());

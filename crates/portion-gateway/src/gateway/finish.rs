@@ -12,7 +12,7 @@ use crate::call::{Fault, Reply};
 use crate::decision_log;
 use crate::offload::offload;
 use crate::renderer::{RenderJob, RenderOutcome};
-use crate::store::{StoreWriteError, StoredSnapshot};
+use crate::store::{StoredSnapshot, WriteResult};
 
 use super::{Gateway, RequestContext};
 
@@ -113,7 +113,7 @@ pub(super) fn is_refused(context: &RequestContext, job: &RenderJob) -> bool {
 }
 
 /// Returns true if the store accepted it; logs the reason otherwise.
-pub(super) fn is_stored(outcome: &Result<(), StoreWriteError>) -> bool {
+pub(super) fn is_stored(outcome: &WriteResult) -> bool {
     if let Err(refused) = outcome {
         tracing::warn!(%refused, "the reply is served without cursors");
     }

@@ -28,11 +28,6 @@ struct RenderBase<'a> {
     form: ReplyForm,
 }
 
-/// Returns the extent of the snapshot that a follow-up needs.
-pub(super) fn extent_for(request: &Request) -> Extent {
-    if request.is_next_page() { Extent::Page } else { Extent::Whole }
-}
-
 impl CursorCall<'_> {
     /// Answers a follow-up, or a query on the content of the cursor.
     pub async fn answer(self, mut request: Request) -> Reply {
@@ -53,7 +48,8 @@ impl CursorCall<'_> {
         }
         // The result of a built-in tool is text.
         let form = if self.context.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
-        let (context, stored, position) = match self.into_target(&request, extent_for(&request)).await {
+        let extent = if request.is_next_page() { Extent::Page } else { Extent::Whole };
+        let (context, stored, position) = match self.into_target(&request, extent).await {
             Ok((context, stored, position)) if request.all => (
                 RequestContext { caller: context.caller.with_limit_of_programs(), ..context },
                 stored,

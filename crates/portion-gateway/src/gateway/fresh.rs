@@ -15,7 +15,7 @@ use crate::paged_call::FirstPage;
 use crate::pushdown::{Deposit, Fetch, Fetches, Need};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes, payload_texts};
 use crate::served_pages::ServedPage;
-use crate::store::{NewSnapshot, StoredSnapshot};
+use crate::store::StoredSnapshot;
 
 use super::counted_page::{CountedPage, counted_page};
 use super::finish::{is_refused, is_stored};
@@ -115,7 +115,7 @@ impl Gateway {
         };
         let is_stored = stored.is_some();
         self.settle(&context, fetch, reuse, is_stored).await;
-        let stored = stored.unwrap_or_else(|| NewSnapshot::new(job.snapshot_id, snapshot).into());
+        let stored = stored.unwrap_or_else(|| StoredSnapshot::new(job.snapshot_id, snapshot));
         let context = RequestContext {
             caller: Caller { paged_call: None, unshown: None, ..context.caller },
             origin_snapshot: is_stored.then_some(job.snapshot_id),
@@ -211,7 +211,7 @@ impl Gateway {
         reuse: Option<ReuseKey>,
         fetch: Option<&Arc<Fetch>>,
     ) -> Option<StoredSnapshot> {
-        let new = NewSnapshot {
+        let new = StoredSnapshot {
             id: job.snapshot_id,
             snapshot: Arc::clone(&job.snapshot),
             view,
@@ -223,8 +223,8 @@ impl Gateway {
             origin_snapshot: context.origin_snapshot.unwrap_or(job.snapshot_id),
         };
         // An equal, later call may have taken over the reuse key when the fetch ends.
-        let kept = fetch.is_some().then(|| NewSnapshot { reuse_key: None, ..new.clone() });
-        let stored = StoredSnapshot::from(new.clone());
+        let kept = fetch.is_some().then(|| StoredSnapshot { reuse_key: None, ..new.clone() });
+        let stored = StoredSnapshot { view: View::root(), reuse_key: None, ..new.clone() };
         if fetch.is_some() {
             self.fetches.claim_later(&job.caller.scope, new.id);
         }
@@ -326,7 +326,7 @@ impl Gateway {
                 && fetch.len() > policy.policy.default_page_size
                 && policy.exceeds(policy.policy.full_below, payload_texts(&page))
         };
-        if fetch.is_complete() && fetch.has_one_page() && fetch.skipped() == 0 && !is_cut() {
+        if fetch.is_one_page() && !is_cut() {
             // A short list is not recognized as one by itself.
             (None, Payload { list_path: payload.list_path, ..page })
         } else {

@@ -45,6 +45,7 @@ mod finish;
 mod follow_up;
 mod fresh;
 mod lookup;
+mod pass_through;
 mod query;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,12 +68,10 @@ use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::{Clock, GatewayParts};
 use crate::issued_cursors::IssuedCursors;
 use crate::kept_results::KeptResults;
-use crate::pass_through::PassThroughRelay;
 use crate::pushdown::{Fetches, Need, sized_as_opened};
 use crate::renderer::{Renderer, ReplyForm, payload_bytes};
 use crate::rules::EndpointRules;
 use crate::served_pages::{ServedPage, ServedPages};
-use crate::span_ids::SpanIds;
 use crate::store::{BackendStatus, CachedStore, StoreStats, StoredSnapshot};
 pub use cursor_call::CursorCall;
 pub use lookup::NestedPortion;
@@ -86,9 +85,7 @@ pub struct Gateway {
     kept_results: KeptResults,
     served_pages: ServedPages,
     fetches: Arc<Fetches>,
-    pass_through: PassThroughRelay,
     accounting: Arc<Accounting>,
-    span_ids: SpanIds,
     drop_counter: DropCounter,
     clock: Clock,
 }
@@ -144,24 +141,17 @@ impl RequestContext {
 impl Gateway {
     /// Creates a gateway from its parts.
     pub fn new(parts: GatewayParts) -> Self {
-        let GatewayParts { rules, cursor_secret: secret, earlier_cursor_secrets, store, clock, observer } =
-            parts;
-        let keyring = Keyring::new(&secret).with_earlier(&earlier_cursor_secrets);
-        let renderer = Arc::new(Renderer { keyring });
-        let accounts = Arc::new(Accounting::new(observer, Arc::clone(&clock)));
-        let relaying = PassThroughRelay::new(Arc::clone(&renderer), Arc::clone(&accounts));
-        let rules = ArcSwap::from_pointee(rules);
+        let GatewayParts { rules, cursor_secret, earlier_cursor_secrets, store, clock, observer } = parts;
+        let keyring = Keyring::new(&cursor_secret).with_earlier(&earlier_cursor_secrets);
         Self {
-            rules,
-            renderer,
+            rules: ArcSwap::from_pointee(rules),
+            renderer: Arc::new(Renderer { keyring }),
             fetches: Arc::new(Fetches::new(store.clone(), Arc::clone(&clock))),
             store,
             issued_cursors: IssuedCursors::default(),
             kept_results: KeptResults::default(),
             served_pages: ServedPages::default(),
-            pass_through: relaying,
-            accounting: accounts,
-            span_ids: SpanIds::new(),
+            accounting: Arc::new(Accounting::new(observer, Arc::clone(&clock))),
             drop_counter: DropCounter::default(),
             clock,
         }
@@ -186,14 +176,14 @@ impl Gateway {
         let reference = self.rules.load().default_rule().policy_for_client(None).reference;
         accuracy::AccuracyStats {
             exact_counter: reference.and_then(ReferenceCounter::vocabulary),
-            ..self.accounting.accuracy_stats()
+            ..self.accounting.accuracy_tracker.stats()
         }
     }
 
     /// Waits at most `limit` until all pending records are emitted. Returns true if they are. For the end of
     /// the program.
     pub fn flush(&self, limit: Duration) -> bool {
-        self.accounting.flush(limit)
+        self.accounting.deferred_worker.flush(limit)
     }
 
     /// Waits at most `limit` until all snapshots are written to the store, and ends the fetches of further pages. Returns
@@ -235,7 +225,7 @@ impl Gateway {
 
     /// Returns an id for one of the gateway's own spans.
     pub fn next_span_id(&self) -> u64 {
-        self.span_ids.next_id()
+        getrandom::u64().unwrap_or_default().max(1)
     }
 
     /// Returns what the reply to an earlier call of a tool that pages its own results has shown, if that is known.
@@ -257,9 +247,7 @@ impl Gateway {
             request.is_plain() && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
         });
         match relayed {
-            Some(relayed) => {
-                Box::pin(self.pass_through.relay(context.request_info(), relayed, payload)).await
-            }
+            Some(relayed) => Box::pin(self.relay(context.request_info(), relayed, payload)).await,
             None => match SnapshotQuery::take_from(&mut request).filter(|_| !payload.is_error) {
                 Some(query) => {
                     Box::pin(self.answer_first_query(context, payload, (request, query), reuse)).await

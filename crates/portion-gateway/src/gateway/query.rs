@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_core::cursor::Position;
 use portion_core::payload::Payload;
-use portion_core::render::{UpstreamRest, upstream_rest};
+use portion_core::render::{UpstreamRest, upstream_rest, words_beside};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, ViewError};
 use portion_policy::endpoint::Endpoint;
@@ -19,7 +19,6 @@ use crate::renderer::{RenderJob, ReplyForm, payload_bytes};
 use crate::snapshot_query::JoinedSnapshot;
 use crate::store::{Extent, StoredSnapshot};
 
-use super::cursor_call::UnresolvedCursor;
 use super::{Gateway, RequestContext};
 
 /// Most addresses of blocks that an answer names because no query reads them.
@@ -52,10 +51,6 @@ impl Gateway {
                 Fault::query_disabled(context.endpoint.as_deref(), context.caller.read_call.to_follow_up());
             return self.fault_reply(fault, &request, context.request_info());
         }
-        let joined = match self.joined_snapshots(&context.caller, &ask).await {
-            Ok(joined) => joined,
-            Err(unresolved) => return self.unresolved_cursor_reply(unresolved, context, &request),
-        };
         let stored = match handle {
             QueriedHandle::None => stored,
             _ => match self.with_needed_items(&context.caller, stored, Need::All).await {
@@ -75,11 +70,21 @@ impl Gateway {
             request,
             form: ReplyForm::TextOnly,
         });
+        let with_cursor = |fault: Fault| {
+            let is_stored = handle != QueriedHandle::None;
+            fault.with_cursor(is_stored.then(|| self.renderer.start_cursor(&about)))
+        };
+        let joined = match self.joined_snapshots(&context.caller, &ask).await {
+            Ok(joined) => joined,
+            Err(fault) => {
+                return self.fault_reply(with_cursor(fault), &about.request, context.request_info());
+            }
+        };
         let (query_job, arguments) = (Arc::clone(&about), ask.argument_names());
         let extents: Vec<_> =
             joined.iter().map(|other| (other.name.clone(), Arc::clone(&other.snapshot))).collect();
         let session = Arc::clone(&context.caller.session);
-        let Some(place) = session.query_limiter().acquire().await else {
+        let Some(place) = session.query_limiter.acquire().await else {
             let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
             return self.fault_reply(fault, &about.request, context.request_info());
         };
@@ -103,6 +108,8 @@ impl Gateway {
                     facts.extra_meta.insert("originalCursor".to_owned(), cursor.as_str().into());
                     let unread = unqueried_blocks(&about.snapshot);
                     facts.extra_meta.extend(unread.map(|blocks| ("notQueried".to_owned(), blocks)));
+                    let words = words_beside(&about.snapshot);
+                    facts.extra_meta.extend(words.map(|words| ("beside".to_owned(), words.into())));
                 }
                 for (name, snapshot) in &extents {
                     note_extent(Some(name), snapshot, &mut payload);
@@ -111,11 +118,7 @@ impl Gateway {
                 let shown = shown_request(request, matches, handle);
                 self.answer_fresh(context, payload, shown, None).await
             }
-            Err(fault) => {
-                let is_stored = handle != QueriedHandle::None;
-                let fault = fault.with_cursor(is_stored.then(|| self.renderer.start_cursor(&about)));
-                self.fault_reply(fault, request, context.request_info())
-            }
+            Err(fault) => self.fault_reply(with_cursor(fault), request, context.request_info()),
         }
     }
 
@@ -147,25 +150,30 @@ impl Gateway {
         Ok(self.answer_query(context, (stored, position), request, (written, handle)).await)
     }
 
-    /// Looks up the other results of a query, by the rules of every cursor.
-    pub(super) async fn joined_snapshots(
+    /// Looks up the other results of a query, by the rules of every cursor. An error names the result.
+    async fn joined_snapshots(
         &self,
         caller: &Caller,
         ask: &SnapshotQuery,
-    ) -> Result<Vec<JoinedSnapshot>, UnresolvedCursor> {
+    ) -> Result<Vec<JoinedSnapshot>, Fault> {
         let mut joined = Vec::new();
         for (name, cursor) in ask.joined_cursors() {
-            let (stored, _) = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await?;
-            let own = self.with_snapshot_rule(caller.clone(), &stored);
-            if !own.effective_policy.policy.render_options.techniques.query {
-                let fault = Fault::query_disabled(stored.endpoint.as_deref(), own.read_call.to_follow_up());
-                let (endpoint, origin_snapshot) = (stored.endpoint.clone(), Some(stored.origin_snapshot));
-                return Err(UnresolvedCursor { fault, endpoint, origin_snapshot });
-            }
-            let stored = self.with_needed_items(&own, stored, Need::All).await?;
-            joined.push(JoinedSnapshot { name: name.clone(), snapshot: stored.snapshot, view: stored.view });
+            let found = self.joined_snapshot(caller, cursor).await;
+            let StoredSnapshot { snapshot, view, .. } = found
+                .map_err(|fault| Fault { message: format!("with {name}: {}", fault.message), ..fault })?;
+            joined.push(JoinedSnapshot { name: name.clone(), snapshot, view });
         }
         Ok(joined)
+    }
+
+    async fn joined_snapshot(&self, caller: &Caller, cursor: &str) -> Result<StoredSnapshot, Fault> {
+        let found = self.look_up_cursor(caller, None, Some(cursor), Extent::Whole).await;
+        let (stored, _) = found.map_err(|unresolved| unresolved.fault)?;
+        let own = self.with_snapshot_rule(caller.clone(), &stored);
+        if !own.effective_policy.policy.render_options.techniques.query {
+            return Err(Fault::query_disabled(stored.endpoint.as_deref(), own.read_call.to_follow_up()));
+        }
+        self.with_needed_items(&own, stored, Need::All).await.map_err(|unresolved| unresolved.fault)
     }
 }
 

@@ -7,12 +7,13 @@ use portion_json::containers;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 use portion_policy::pushdown::{PagingStyle, Pushdown, is_paged_otherwise};
-use portion_policy::query_string::decode_component;
+use portion_policy::query_string::{Parameter, parameters};
 
 /// The position of a page, as the upstream expects it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PageRequest {
     /// The first page of a style without numbers.
+    #[default]
     First,
     /// Items to skip, or number of the page.
     Number(u64),
@@ -125,11 +126,11 @@ pub(crate) fn set_members(object: &str, set: &[(&str, String)]) -> String {
 pub(crate) fn arguments_of_url(url: &str, names: &PagingNames) -> Vec<(String, String)> {
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    let pairs = pairs.map(|(name, value)| (decode_component(name), decode_component(value)));
-    pairs
-        .filter(|(name, _)| is_paging_argument(name) || names.contains(name))
-        .map(|(name, value)| {
+    parameters(query)
+        .filter(|Parameter { text, name, .. }| {
+            text.contains('=') && (is_paging_argument(name) || names.contains(name))
+        })
+        .map(|Parameter { name, value, .. }| {
             let lower = name.to_ascii_lowercase();
             let is_opaque = ["cursor", "token", "after", "marker"].iter().any(|word| lower.contains(word));
             let is_number = value.len() < 16 && value.parse::<u64>().is_ok_and(|n| n.to_string() == value);

@@ -3,7 +3,6 @@
 mod arguments;
 mod first_page;
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ pub use first_page::{FirstPage, OwnPage};
 pub type PageFuture<'a> = Pin<Box<dyn Future<Output = Result<Payload, PageError>> + Send + 'a>>;
 
 /// Calls tools of an upstream again, for further pages.
-pub trait PageSource: fmt::Debug + Send + Sync {
+pub trait PageSource: Send + Sync {
     /// Calls a tool with arguments, a JSON object.
     fn fetch_page<'a>(&'a self, tool: &'a str, arguments: &'a str) -> PageFuture<'a>;
 }
@@ -54,7 +53,7 @@ fn advice_to_wait(delay: Duration) -> String {
 }
 
 /// A call of a tool that pages its results.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PagedCall {
     /// Name of the tool.
     pub tool: String,

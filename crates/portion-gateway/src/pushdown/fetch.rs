@@ -1,8 +1,9 @@
 //! One list that grows while its pages are fetched.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::{Mutex, MutexGuard};
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::{Payload, UpstreamList};
 use portion_core::view::View;
@@ -67,7 +68,7 @@ impl Fetch {
 
     /// Returns the scope and the id of its snapshot in the store, once there is one.
     pub(super) fn deposit_key(&self) -> Option<(Scope, SnapshotId)> {
-        let deposit = self.deposit.lock().unwrap_or_else(PoisonError::into_inner);
+        let deposit = self.deposit.lock();
         deposit.as_ref().map(|deposit| (deposit.scope, deposit.snapshot.id))
     }
 
@@ -81,19 +82,15 @@ impl Fetch {
         self.list().to_payload(reason)
     }
 
-    /// Returns true if there is nothing to fetch.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.list().is_complete()
-    }
-
-    /// Returns true if no page after the first had items.
-    pub(crate) fn has_one_page(&self) -> bool {
-        self.list().productive_pages <= 1
+    /// Returns true if the first page is the whole list, and there is nothing to fetch.
+    pub(crate) fn is_one_page(&self) -> bool {
+        let list = self.list();
+        list.is_complete() && list.productive_pages <= 1 && list.skipped == 0
     }
 
     /// Returns the number of items of the upstream's list before the first fetched one.
     pub(crate) fn skipped(&self) -> usize {
-        self.list().skipped()
+        self.list().skipped
     }
 
     /// Returns the path of the list in its first page, if it has one.
@@ -103,7 +100,7 @@ impl Fetch {
 
     /// Returns the number of fetched items.
     pub(crate) fn len(&self) -> usize {
-        self.list().len()
+        self.list().item_count
     }
 
     /// Changes the list, and wakes those who wait for it.
@@ -116,22 +113,22 @@ impl Fetch {
 
     /// Keeps a view of the snapshot, which is replaced as the list grows.
     pub(super) fn record_view(&self, view: &View) {
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut views = self.views.lock();
         views.retain(|known| known.id() != view.id());
         views.push(view.clone());
     }
 
     pub(super) fn views(&self) -> Vec<View> {
-        self.views.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.views.lock().clone()
     }
 
     pub(super) fn list(&self) -> MutexGuard<'_, PagedList> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock()
     }
 }
 
 impl Progress {
     fn of(list: &PagedList) -> Self {
-        Self { count: list.len(), is_over: list.is_over(), is_uncertain: list.is_end_uncertain() }
+        Self { count: list.item_count, is_over: list.is_over(), is_uncertain: list.is_end_uncertain() }
     }
 }

@@ -1,10 +1,11 @@
 //! The fetches of a gateway, each in a task of its own.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
@@ -23,7 +24,7 @@ use crate::gateway_parts::Clock;
 use crate::offload::offload;
 use crate::paged_call::{FirstPage, PageError, PagedCall, PagingNames};
 use crate::renderer::{capture, payload_bytes};
-use crate::store::{CachedStore, NewSnapshot, OwnerId, StoreWriteError, StoredSnapshot};
+use crate::store::{CachedStore, OwnerId, StoreWriteError, StoredSnapshot};
 
 /// Most lists that are fetched at the same time; others wait.
 const MAX_CONCURRENT_FETCHES: usize = 16;
@@ -51,7 +52,7 @@ pub(crate) struct Fetches {
 pub(crate) struct Deposit {
     pub(crate) scope: Scope,
     /// The snapshot as it was stored first, with its metadata.
-    pub(crate) snapshot: NewSnapshot,
+    pub(crate) snapshot: StoredSnapshot,
     /// Policy under which it is captured.
     pub(crate) policy: Arc<EffectivePolicy>,
 }
@@ -98,7 +99,7 @@ impl Fetches {
         upstream: Option<Arc<str>>,
     ) -> Option<(Arc<Fetch>, Request)> {
         let mut list = PagedList::begin(call, upstream.clone(), page)?;
-        let request = call.request_in_list(request, list.skipped(), list.len());
+        let request = call.request_in_list(request, list.skipped, list.item_count);
         let request = sized(request, list.opening_count, policy);
         let from_start = || match (&call.first, request.limit) {
             (FirstPage::Plain { .. }, Some(limit)) if !request.selects_from_whole() => {
@@ -122,8 +123,8 @@ impl Fetches {
         *fetch.stored_count.lock().await = count;
         fetch.record_view(&deposit.snapshot.view);
         // A fetch with a deposit that is not among these has lost its list.
-        self.lock().insert(id, Arc::clone(fetch));
-        *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) = Some(deposit);
+        self.in_progress.lock().insert(id, Arc::clone(fetch));
+        *fetch.deposit.lock() = Some(deposit);
         if fetch.progress().is_over {
             self.settle(fetch).await;
         }
@@ -192,10 +193,10 @@ impl Fetches {
         else {
             return false;
         };
-        let snapshot = NewSnapshot::from(stored.clone());
+        let snapshot = stored.clone();
         let fetch = Fetch::new(list);
         {
-            let mut all = self.lock();
+            let mut all = self.in_progress.lock();
             if all.contains_key(&stored.id) {
                 return true;
             }
@@ -204,8 +205,7 @@ impl Fetches {
         *fetch.stored_count.lock().await = extent.fetched;
         fetch.record_view(&stored.view);
         let (scope, policy) = (caller.scope, Arc::clone(&caller.effective_policy));
-        *fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Deposit { scope, snapshot, policy });
+        *fetch.deposit.lock() = Some(Deposit { scope, snapshot, policy });
         let (tool, source) = (endpoint.name.clone(), Arc::clone(source));
         let call = PagedCall {
             tool,
@@ -251,7 +251,7 @@ impl Fetches {
         let mut failures = 0;
         loop {
             // Nothing can read a list whose first reply was never sent.
-            let has_deposit = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+            let has_deposit = fetch.deposit.lock().is_some();
             if !has_deposit && Arc::strong_count(fetch) == 1 {
                 return fetch.edit(|list| list.stop("the call was cancelled".into()));
             }
@@ -299,7 +299,7 @@ impl Fetches {
         if !self.store.is_shared() {
             return;
         }
-        let all = std::mem::take(&mut *self.lock());
+        let all = std::mem::take(&mut *self.in_progress.lock());
         for fetch in all.values() {
             fetch.edit(|list| list.stop("this instance ends".into()));
             if let Some((scope, id)) = fetch.deposit_key() {
@@ -319,7 +319,7 @@ impl Fetches {
     /// Replaces the stored snapshot by one with the items fetched so far. `need`: what a reply waits for.
     pub(super) async fn replace_snapshot(&self, fetch: &Fetch, need: Need) {
         let mut stored = fetch.stored_count.lock().await;
-        let Some(deposit) = fetch.deposit.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
+        let Some(deposit) = fetch.deposit.lock().clone() else {
             return;
         };
         if !self.is_current(fetch, deposit.snapshot.id) {
@@ -333,7 +333,7 @@ impl Fetches {
         let snapshot = Arc::new(snapshot);
         let views: Vec<View> = fetch.views().iter().filter_map(|view| view.rebased(&snapshot)).collect();
         let first = views.first().cloned().unwrap_or_else(View::root);
-        let replacement = NewSnapshot { snapshot: Arc::clone(&snapshot), view: first, ..deposit.snapshot };
+        let replacement = StoredSnapshot { snapshot: Arc::clone(&snapshot), view: first, ..deposit.snapshot };
         let id = replacement.id;
         let now = (self.clock)();
         match self.store.replace(&deposit.scope, replacement, self.owner, now).await {
@@ -358,18 +358,14 @@ impl Fetches {
     /// Forgets a fetch. It may be settled by its task and by a reply at the same time, and another one of the same list may
     /// have begun in between.
     pub(super) fn forget(&self, fetch: &Fetch, id: SnapshotId) {
-        let mut all = self.lock();
+        let mut all = self.in_progress.lock();
         if all.get(&id).is_some_and(|current| current.is(fetch)) {
             all.remove(&id);
         }
     }
 
     fn get(&self, id: SnapshotId) -> Option<Arc<Fetch>> {
-        self.lock().get(&id).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<SnapshotId, Arc<Fetch>>> {
-        self.in_progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.in_progress.lock().get(&id).cloned()
     }
 }
 

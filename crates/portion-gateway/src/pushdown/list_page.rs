@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::paging::PagingRole;
+use portion_core::paging::{PagingRole, links_to_next, related_links};
 use portion_json::containers;
 use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
@@ -54,6 +54,45 @@ impl PageFacts {
             NextPage::Value(_) => Some(true),
         };
         self.has_more.or(next)
+    }
+
+    /// Reads the facts at their places, or by their names where there are none. `has_other_form`: the list is not at its place.
+    fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize, has_other_form: bool) -> Self {
+        let text = root.text;
+        let at = |path: &Option<Arc<str>>| path.as_deref().and_then(|path| root.value_at(path));
+        let total = at(&pushdown.total).and_then(|value| parse_count(value.slice(text))).or_else(|| {
+            let found = root.named(TOTAL_NAMES, |value| parse_count(value).is_some());
+            found.and_then(|(name, value)| {
+                let total = parse_count(value.slice(text))?;
+                (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
+            })
+        });
+        let has_more = at(&pushdown.has_more).or_else(|| {
+            root.named(HAS_MORE_NAMES, |value| matches!(value, "true" | "false")).map(|found| found.1)
+        });
+        let has_more = has_more.and_then(|value| match value.slice(text) {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        });
+        let next = match (at(&pushdown.next), &pushdown.next) {
+            (Some(value), _) => NextPage::from_member(text, value),
+            // A member that is left out at the end is like null.
+            (None, Some(_)) if !has_other_form => NextPage::End,
+            _ => root.next_page(&pushdown.style),
+        };
+        let next_argument = root.next_argument(&next);
+        let page_count = root.named(PAGE_COUNT_NAMES, |value| parse_count(value).is_some());
+        let page_count = page_count.and_then(|(_, value)| parse_count(value.slice(text)));
+        Self { total, has_more, next, next_argument, position: root.position(&pushdown.style), page_count }
+    }
+
+    /// Takes the URL of the next page from the transport, if the page itself has none.
+    pub(super) fn with_link(self, link: Option<&str>) -> Self {
+        match (&self.next, link) {
+            (NextPage::Unknown, Some(link)) => Self { next: NextPage::Value(quote(link)), ..self },
+            _ => self,
+        }
     }
 }
 
@@ -114,7 +153,8 @@ impl<'a> Root<'a> {
         reader.expect_end().ok()?;
         let is_level = |name: &str| PAGE_OBJECTS.contains(&name) || ENVELOPES.contains(&name);
         let levels_of = |members: &[(String, Span)]| {
-            let inner = members.iter().filter(|(name, value)| is_level(name) || counts_pages(text, *value));
+            let leads = |value: Span| counts_pages(text, value) || links_to_next(value.slice(text)).is_some();
+            let inner = members.iter().filter(|(name, value)| is_level(name) || leads(*value));
             inner.map(|(_, value)| self::members(text, *value)).collect::<Vec<_>>()
         };
         let mut inner = levels_of(&members);
@@ -137,7 +177,9 @@ impl<'a> Root<'a> {
         if is_list(self.text, self.span) {
             return Some((self.span, Arc::from("$")));
         }
-        let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_list(self.text, *value)).collect();
+        let is_other = |value: Span| !related_links(value.slice(self.text)).is_empty();
+        let is_rows = |value: Span| is_list(self.text, value) && !is_other(value);
+        let lists: Vec<_> = self.members.iter().filter(|(_, value)| is_rows(*value)).collect();
         if lists.is_empty() {
             return self.list_in_envelope();
         }
@@ -218,6 +260,11 @@ impl Root<'_> {
         if let Some((_, value)) = self.named(NEXT_NAMES, fits) {
             return NextPage::from_member(self.text, value);
         }
+        let lists = self.members.iter().map(|(_, value)| value.slice(self.text));
+        let mut listed = lists.flat_map(|list| related_links(list).into_iter().map(move |link| (list, link)));
+        if let Some((list, link)) = listed.find(|(_, link)| link.relation == "next") {
+            return NextPage::Value(link.url.slice(list).to_owned());
+        }
         let is_in = |names: &[&str], name: &str| names.contains(&name);
         let mut cursors = self.levels().flatten().filter(|(name, _)| is_in(CURSOR_OBJECTS, name));
         let after = |object: Span| {
@@ -226,49 +273,6 @@ impl Root<'_> {
         };
         let found = cursors.find_map(|(_, object)| after(*object));
         found.map_or(NextPage::Unknown, |(_, value)| NextPage::from_member(self.text, value))
-    }
-}
-
-impl PageFacts {
-    /// Reads the facts at their places, or by their names where there are none. `has_other_form`: the list is not at its place.
-    fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize, has_other_form: bool) -> Self {
-        let text = root.text;
-        let at = |path: &Option<Arc<str>>| path.as_deref().and_then(|path| root.value_at(path));
-        let total = at(&pushdown.total).and_then(|value| parse_count(value.slice(text))).or_else(|| {
-            let found = root.named(TOTAL_NAMES, |value| parse_count(value).is_some());
-            found.and_then(|(name, value)| {
-                let total = parse_count(value.slice(text))?;
-                (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
-            })
-        });
-        let has_more = at(&pushdown.has_more).or_else(|| {
-            root.named(HAS_MORE_NAMES, |value| matches!(value, "true" | "false")).map(|found| found.1)
-        });
-        let has_more = has_more.and_then(|value| match value.slice(text) {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        });
-        let next = match (at(&pushdown.next), &pushdown.next) {
-            (Some(value), _) => NextPage::from_member(text, value),
-            // A member that is left out at the end is like null.
-            (None, Some(_)) if !has_other_form => NextPage::End,
-            _ => root.next_page(&pushdown.style),
-        };
-        let next_argument = root.next_argument(&next);
-        let page_count = root.named(PAGE_COUNT_NAMES, |value| parse_count(value).is_some());
-        let page_count = page_count.and_then(|(_, value)| parse_count(value.slice(text)));
-        Self { total, has_more, next, next_argument, position: root.position(&pushdown.style), page_count }
-    }
-}
-
-impl PageFacts {
-    /// Takes the URL of the next page from the transport, if the page itself has none.
-    pub(super) fn with_link(self, link: Option<&str>) -> Self {
-        match (&self.next, link) {
-            (NextPage::Unknown, Some(link)) => Self { next: NextPage::Value(quote(link)), ..self },
-            _ => self,
-        }
     }
 }
 

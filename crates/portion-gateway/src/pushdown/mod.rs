@@ -19,10 +19,10 @@ mod need;
 mod next_page;
 mod paged_list;
 mod rate_limit;
-#[cfg(test)]
-mod settling;
 mod sharing;
 mod stated;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};

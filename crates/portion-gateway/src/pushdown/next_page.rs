@@ -142,7 +142,7 @@ impl PagedList {
     /// Ends the list where the upstream repeats a page. Many do so after the last page, but promise no more then.
     pub(super) fn end_at_repetition(&mut self, facts: &PageFacts) {
         let promises_more = facts.has_more == Some(true) || matches!(facts.next, NextPage::Value(_));
-        let is_all = self.total.is_none_or(|total| self.skipped() + self.item_count >= total);
+        let is_all = self.total.is_none_or(|total| self.skipped + self.item_count >= total);
         // Without ids, two pages with equal items are no proof.
         let is_same = self.seen_ids.is_some() || self.total.is_some();
         self.end = Some(if self.productive_pages > 1 && is_all && is_same && !promises_more {

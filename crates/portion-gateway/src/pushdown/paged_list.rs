@@ -21,7 +21,7 @@ use super::stated::by_argument;
 use crate::paged_call::{FirstPage, PageRequest, PagedCall, PagingNames};
 
 /// A list that grows page by page.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PagedList {
     pub(super) pushdown: Arc<Pushdown>,
     pub(super) names: PagingNames,
@@ -43,7 +43,7 @@ pub(crate) struct PagedList {
     /// Hash of each id, with that of its last item unless that was redacted; `None` if the items have no unique ids.
     pub(super) seen_ids: Option<HashMap<u64, Option<u64>>>,
     /// Items of the upstream's list before the first fetched one.
-    skipped: usize,
+    pub(super) skipped: usize,
     /// Items of the first page, if the first reply shows no others.
     pub(super) opening_count: Option<usize>,
     /// Items received, duplicates included, and items skipped.
@@ -210,30 +210,16 @@ impl PagedList {
             pushdown,
             names,
             base_arguments,
-            upstream: None,
             first_page: page,
             path,
             carriers,
             has_item_blocks,
-            items: String::new(),
-            item_count: 0,
             seen_ids: Some(HashMap::new()),
-            skipped: 0,
             opening_count: Some(found.page.items.len()),
-            received_count: 0,
-            total: None,
-            has_changed: false,
-            next: PageRequest::First,
-            end: None,
-            empty_pages: 0,
-            last_page_hash: None,
-            requested: HashSet::new(),
-            page_count: 0,
-            productive_pages: 0,
             page_size,
             max_items,
             fetches_ahead: true,
-            is_end_uncertain: false,
+            ..Self::default()
         };
         list.add_items(&found.text, &found.page);
         Some((list, found))
@@ -340,16 +326,6 @@ impl PagedList {
     /// Returns true if the first page may be the only one, and only another request can tell.
     pub(crate) fn is_end_uncertain(&self) -> bool {
         self.end.is_none() && self.is_end_uncertain
-    }
-
-    /// Returns the number of items before the first fetched one.
-    pub(crate) fn skipped(&self) -> usize {
-        self.skipped
-    }
-
-    /// Returns the number of fetched items.
-    pub(crate) fn len(&self) -> usize {
-        self.item_count
     }
 
     /// Returns the list as a payload in the form of the first page.

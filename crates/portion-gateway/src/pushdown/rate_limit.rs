@@ -1,8 +1,9 @@
 //! The budget of requests to each upstream, shared by fetches and their retries.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Paces of the upstreams, by name. A request of a client never waits, but further pages wait for it.
 #[derive(Debug, Default)]
@@ -23,7 +24,7 @@ impl RateLimiter {
         let Some(interval) = rate.map(|rate| Duration::from_secs_f64(1.0 / rate)) else {
             return Duration::ZERO;
         };
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let pace = all.entry(upstream.unwrap_or_default().to_owned()).or_insert(Pace { next: now, interval });
         let at = pace.next.max(now);
         *pace = Pace { next: at + interval, interval };
@@ -35,26 +36,22 @@ impl RateLimiter {
     pub(crate) fn begin(&self, upstream: Option<&str>, rate: Option<f64>, now: Instant) {
         if let Some(interval) = rate.map(|rate| Duration::from_secs_f64(1.0 / rate)) {
             let first = Pace { next: now + interval, interval };
-            self.lock().entry(upstream.unwrap_or_default().to_owned()).or_insert(first);
+            self.0.lock().entry(upstream.unwrap_or_default().to_owned()).or_insert(first);
         }
     }
 
     /// Counts a request that a client has made.
     pub(crate) fn record(&self, upstream: Option<&str>, now: Instant) {
-        if let Some(pace) = self.lock().get_mut(upstream.unwrap_or_default()) {
+        if let Some(pace) = self.0.lock().get_mut(upstream.unwrap_or_default()) {
             pace.next = pace.next.max(now) + pace.interval;
         }
     }
 
     /// Lets no request pass for a time, because the upstream refuses them.
     pub(crate) fn pause(&self, upstream: Option<&str>, delay: Duration, now: Instant) {
-        if let Some(pace) = self.lock().get_mut(upstream.unwrap_or_default()) {
+        if let Some(pace) = self.0.lock().get_mut(upstream.unwrap_or_default()) {
             pace.next = pace.next.max(now + delay);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Pace>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -20,9 +20,10 @@
 mod shaping_mode;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
+use parking_lot::RwLock;
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
 use portion_policy::client::{CLIENTS, ClientProfile, MAX_TOOL_LIMIT, Preset, ResultLimit, ShownForm};
 use portion_policy::endpoint::EndpointKind;
@@ -113,20 +114,13 @@ impl EndpointRules {
         let limits = LimitOverrides::from(&effective_policy.policy);
         let config =
             EndpointConfig { limits, redact: effective_policy.redact.clone(), ..EndpointConfig::default() };
-        let mut rules = Self::new(Arc::new(config.clone()), ClientLimits::UNKNOWN);
+        let mut rules = Self::new(Arc::new(config), ClientLimits::UNKNOWN);
         let effective_policy = Arc::new(effective_policy);
-        let known = CLIENTS.iter().map(|_| Arc::clone(&effective_policy)).collect();
-        let (preset, client_limits) = (Preset::None, ClientLimits::UNKNOWN);
-        rules.default_rule = Arc::new(EndpointRule {
-            config,
-            version: 0,
-            preset,
-            environment_room: client_limits,
-            policy_by_client: known,
-            default_policy: effective_policy,
-            has_pushdown_warning: AtomicBool::new(false),
-            own_page_calls: AtomicU32::new(0),
-        });
+        if let Some(rule) = Arc::get_mut(&mut rules.default_rule) {
+            rule.preset = Preset::None;
+            rule.policy_by_client.fill(Arc::clone(&effective_policy));
+            rule.default_policy = effective_policy;
+        }
         rules
     }
 
@@ -161,11 +155,11 @@ impl EndpointRules {
             let found = rules.get(target.name)?.iter().find(|ruled| ruled.matches(target))?;
             Some(Arc::clone(&found.rule))
         };
-        if let Some(rule) = find(&self.cache.read().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(rule) = find(&self.cache.read()) {
             return rule;
         }
         let rule = self.compute_rule(target);
-        let mut rules = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = self.cache.write();
         if rules.len() >= MAX_CACHED_NAMES {
             rules.clear();
         }

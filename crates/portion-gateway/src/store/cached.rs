@@ -16,10 +16,10 @@ use super::record::Header;
 use super::temporary::TemporaryFile;
 use super::write_behind::WriteBehind;
 use super::{
-    BackendStatus, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError,
-    StoreStats, StoreWriteError, StoredSnapshot,
+    BackendStatus, LookupResult, MemoryStore, SnapshotKey, SnapshotStore, StoreLookupError, StoreReadError,
+    StoreStats, StoredSnapshot, WriteResult,
 };
-use crate::reuse_key::ReuseKey;
+use crate::call::ReuseKey;
 
 /// Stores snapshots in memory, and in the store or the temporary file behind it, if there is one.
 #[derive(Clone)]
@@ -53,7 +53,7 @@ impl CachedStore {
     ///
     /// # Errors
     /// If neither the memory nor the store can keep it.
-    pub async fn put(&self, scope: &Scope, new: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
+    pub async fn put(&self, scope: &Scope, new: StoredSnapshot, now: Instant) -> WriteResult {
         if let Some(temporary) = &self.temporary {
             return self.put_spilling(temporary, scope, new, now).await;
         }
@@ -81,7 +81,7 @@ impl CachedStore {
         id: SnapshotId,
         (snapshot, view): (&Arc<Snapshot>, View),
         now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         if let Some(temporary) = &self.temporary {
             return self.put_view_spilling(temporary, scope, id, (snapshot, view), now).await;
         }
@@ -99,13 +99,7 @@ impl CachedStore {
     ///
     /// # Errors
     /// If the snapshot or the view is not stored.
-    pub async fn find(
-        &self,
-        scope: &Scope,
-        id: SnapshotId,
-        view: ViewId,
-        now: Instant,
-    ) -> Result<StoredSnapshot, StoreLookupError> {
+    pub async fn find(&self, scope: &Scope, id: SnapshotId, view: ViewId, now: Instant) -> LookupResult {
         self.find_extent(scope, id, (view, Extent::Whole), now).await
     }
 
@@ -119,7 +113,7 @@ impl CachedStore {
         id: SnapshotId,
         (view, extent): (ViewId, Extent),
         now: Instant,
-    ) -> Result<StoredSnapshot, StoreLookupError> {
+    ) -> LookupResult {
         let found = self.memory.find(scope, id, view, now);
         let Some(behind) = self.in_use() else { return found };
         let key = SnapshotKey { scope: *scope, id };
@@ -256,7 +250,7 @@ impl CachedStore {
         key: SnapshotKey,
         (view, extent): (ViewId, Extent),
         now: Instant,
-    ) -> Result<StoredSnapshot, StoreLookupError> {
+    ) -> LookupResult {
         let (root, found) = load::load(behind, key, view, extent).await?;
         // Without room in memory, it is read again for the next reply.
         self.memory.put_read(&key.scope, &root, now);
@@ -283,9 +277,11 @@ impl From<StoreReadError> for StoreLookupError {
     fn from(error: StoreReadError) -> Self {
         match error {
             StoreReadError::SnapshotGone { header } => match Header::decode(&header) {
-                Some(Header { endpoint, arguments, origin_snapshot, .. }) => {
-                    Self::SnapshotGone { endpoint, arguments, origin_snapshot }
-                }
+                Some(Header { endpoint, arguments, origin_snapshot, .. }) => Self::SnapshotGone {
+                    endpoint: endpoint.map(Arc::from),
+                    arguments: arguments.map(Arc::from),
+                    origin_snapshot,
+                },
                 None => Self::Unknown,
             },
             StoreReadError::Unknown => Self::Unknown,

@@ -9,7 +9,7 @@ use portion_core::cursor::{Scope, SnapshotId};
 
 use super::load::{self, Extent};
 use super::{
-    CachedStore, FieldName, NewSnapshot, OwnerId, SnapshotKey, StoreWriteError, StoredSnapshot, record,
+    CachedStore, FieldName, OwnerId, SnapshotKey, StoreWriteError, StoredSnapshot, WriteResult, record,
 };
 
 impl CachedStore {
@@ -29,12 +29,7 @@ impl CachedStore {
     ///
     /// # Errors
     /// If the store does not answer.
-    pub(crate) async fn claim(
-        &self,
-        scope: &Scope,
-        id: SnapshotId,
-        owner: OwnerId,
-    ) -> Result<bool, StoreWriteError> {
+    pub(crate) async fn claim(&self, scope: &Scope, id: SnapshotId, owner: OwnerId) -> WriteResult<bool> {
         match &self.behind {
             Some(behind) => behind.store.claim(SnapshotKey { scope: *scope, id }, owner).await,
             None => Ok(true),
@@ -63,10 +58,10 @@ impl CachedStore {
     pub(crate) async fn replace(
         &self,
         scope: &Scope,
-        new: NewSnapshot,
+        new: StoredSnapshot,
         owner: OwnerId,
         now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         let Some(behind) = &self.behind else { return self.put(scope, new, now).await };
         let key = SnapshotKey { scope: *scope, id: new.id };
         let written = behind.replace(key, owner, new.clone()).await;
@@ -117,7 +112,7 @@ impl CachedStore {
         let Some(view) = view.or_else(|| stored.view.rebased(&root.snapshot)) else { return stored };
         let root = StoredSnapshot { rule: stored.rule, ..root };
         let known = self.memory.whole(scope, key.id).map(|whole| whole.views).unwrap_or_default();
-        if self.memory.put(scope, root.clone().into(), now).is_err() {
+        if self.memory.put(scope, root.clone(), now).is_err() {
             self.memory.discard(scope, key.id);
         }
         // The store has them, too, but perhaps not yet.

@@ -18,7 +18,6 @@ pub mod disk;
 mod growing;
 mod load;
 mod memory;
-mod packed;
 mod record;
 #[cfg(feature = "redis")]
 pub mod redis;
@@ -36,7 +35,7 @@ use portion_core::view::View;
 use portion_policy::endpoint::Endpoint;
 use thiserror::Error;
 
-use crate::reuse_key::ReuseKey;
+use crate::call::ReuseKey;
 use crate::rules::EndpointRule;
 
 pub use cached::CachedStore;
@@ -56,6 +55,21 @@ pub type OwnerId = [u8; 16];
 /// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Outcome of an operation that writes.
+pub type WriteResult<T = ()> = Result<T, StoreWriteError>;
+
+/// A snapshot that was looked up.
+pub type LookupResult = Result<StoredSnapshot, StoreLookupError>;
+
+/// Future of an operation that writes.
+pub type WriteFuture<'a, T = ()> = StoreFuture<'a, WriteResult<T>>;
+
+/// Future of an operation that reads.
+pub type ReadFuture<'a, T> = StoreFuture<'a, Result<T, StoreReadError>>;
+
+/// Fields of a snapshot with their bytes.
+pub type Fields = Vec<(FieldName, Vec<u8>)>;
+
 /// Stores snapshots as fields of bytes, outside the memory of this process.
 ///
 /// The interface suits a store over a network that has hashes with a time to live: one hash for each
@@ -63,21 +77,17 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// the fields contain is up to the caller; they are already compressed, and carry checksums.
 pub trait SnapshotStore: Send + Sync {
     /// Stores a snapshot with all its fields, or nothing.
-    fn put(
-        &self,
-        key: SnapshotKey,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
+    fn put(&self, key: SnapshotKey, fields: Fields) -> WriteFuture<'_>;
 
     /// Stores a snapshot with further views, as [`put`](Self::put) and [`put_view`](Self::put_view) do. A temporary store takes
     /// into account that it was used last some time ago.
     fn put_whole(
         &self,
         key: SnapshotKey,
-        fields: Vec<(FieldName, Vec<u8>)>,
+        fields: Fields,
         views: Vec<(ViewId, Vec<u8>)>,
         unused_for: Duration,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    ) -> WriteFuture<'_> {
         let _ = unused_for;
         Box::pin(async move {
             self.put(key, fields).await?;
@@ -90,7 +100,7 @@ pub trait SnapshotStore: Send + Sync {
 
     /// Claims the right to replace a snapshot for [`CLAIM_TIME`], or renews the claim. Returns false while another
     /// owner has it. A store that no other process writes keeps the default.
-    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> WriteFuture<'_, bool> {
         let _ = (key, owner);
         Box::pin(async { Ok(true) })
     }
@@ -103,50 +113,27 @@ pub trait SnapshotStore: Send + Sync {
 
     /// Stores a snapshot as [`put`](Self::put) does, if its owner can claim it, and keeps the views that were added.
     /// Nothing is stored under a claim that has ended meanwhile.
-    fn replace(
-        &self,
-        key: SnapshotKey,
-        owner: OwnerId,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn replace(&self, key: SnapshotKey, owner: OwnerId, fields: Fields) -> WriteFuture<'_> {
         let _ = owner;
         self.put(key, fields)
     }
 
     /// Adds a view to a stored snapshot, or replaces it. The number of views is bounded: those used longest
     /// ago may go, but never those written with the snapshot.
-    fn put_view(
-        &self,
-        key: SnapshotKey,
-        view: ViewId,
-        bytes: Vec<u8>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
+    fn put_view(&self, key: SnapshotKey, view: ViewId, bytes: Vec<u8>) -> WriteFuture<'_>;
 
     /// Reads fields of a snapshot, in the order of `names`; `None` for each that it does not have. Restarts its
     /// time to live. Waits for nothing that another instance may still be writing.
-    fn get<'a>(
-        &'a self,
-        key: SnapshotKey,
-        names: &'a [FieldName],
-    ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>>;
+    fn get<'a>(&'a self, key: SnapshotKey, names: &'a [FieldName]) -> ReadFuture<'a, Vec<Option<Vec<u8>>>>;
 
     /// Restarts the time to live of a snapshot that was read from memory. If it is not stored, that is an error.
-    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>>;
+    fn touch(&self, key: SnapshotKey) -> ReadFuture<'_, ()>;
 
     /// Sets the snapshot that answers equal calls of a scope, or clears it.
-    fn set_reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-        id: Option<SnapshotId>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>>;
+    fn set_reusable(&self, scope: Scope, reuse: ReuseKey, id: Option<SnapshotId>) -> WriteFuture<'_>;
 
     /// Returns the snapshot that answers equal calls of a scope. It may be gone.
-    fn reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-    ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>>;
+    fn reusable(&self, scope: Scope, reuse: ReuseKey) -> ReadFuture<'_, Option<SnapshotId>>;
 
     /// Removes what has expired. Called now and then; a store that expires its content itself does nothing.
     fn expire(&self) -> StoreFuture<'_, ()> {
@@ -216,22 +203,22 @@ impl fmt::Display for FieldName {
     }
 }
 
-/// A snapshot to store, with its metadata.
+/// A snapshot that is stored, with its metadata.
 #[derive(Clone, Debug)]
-pub struct NewSnapshot {
+pub struct StoredSnapshot {
     /// Random id.
     pub id: SnapshotId,
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
-    /// View of its first cursors. The root view is always stored as well.
+    /// The requested view; of a new snapshot, that of its first cursors. The root view is always stored as well.
     pub view: View,
     /// Endpoint of its payload; remembered for a while after the snapshot is gone.
     pub endpoint: Option<Arc<Endpoint>>,
     /// Arguments of the call, if they are short and contain no secret; remembered as long as the endpoint.
     pub arguments: Option<Arc<str>>,
-    /// Key for reuse by equal calls.
+    /// Key under which a new snapshot is reused by equal calls; `None` for one that was found.
     pub reuse_key: Option<ReuseKey>,
-    /// Rule under which it was captured, and which applies to follow-ups.
+    /// Rule under which it was captured, and which applies to follow-ups, if this process captured it.
     pub rule: Option<Arc<EndpointRule>>,
     /// Redaction under which it was captured, if another process captured it.
     pub redaction: Option<RedactionId>,
@@ -239,28 +226,7 @@ pub struct NewSnapshot {
     pub origin_snapshot: SnapshotId,
 }
 
-/// A stored snapshot.
-#[derive(Clone, Debug)]
-pub struct StoredSnapshot {
-    /// Id of the snapshot.
-    pub id: SnapshotId,
-    /// The snapshot.
-    pub snapshot: Arc<Snapshot>,
-    /// The requested view.
-    pub view: View,
-    /// Endpoint of its payload.
-    pub endpoint: Option<Arc<Endpoint>>,
-    /// Arguments of the call, if they are known.
-    pub arguments: Option<Arc<str>>,
-    /// Rule under which it was captured, if it was captured by this process.
-    pub rule: Option<Arc<EndpointRule>>,
-    /// Redaction under which it was captured, if another process captured it.
-    pub redaction: Option<RedactionId>,
-    /// Snapshot of the original payload.
-    pub origin_snapshot: SnapshotId,
-}
-
-impl NewSnapshot {
+impl StoredSnapshot {
     /// Returns a snapshot of an original payload, with the root view and no other metadata.
     pub fn new(id: SnapshotId, snapshot: Arc<Snapshot>) -> Self {
         Self {
@@ -274,23 +240,6 @@ impl NewSnapshot {
             redaction: None,
             origin_snapshot: id,
         }
-    }
-}
-
-impl From<NewSnapshot> for StoredSnapshot {
-    /// Describes it as it is found by its root view.
-    fn from(new: NewSnapshot) -> Self {
-        let NewSnapshot { id, snapshot, endpoint, arguments, rule, redaction, origin_snapshot, .. } = new;
-        Self { id, snapshot, view: View::root(), endpoint, arguments, rule, redaction, origin_snapshot }
-    }
-}
-
-impl From<StoredSnapshot> for NewSnapshot {
-    /// Stores it again, without a reuse key.
-    fn from(stored: StoredSnapshot) -> Self {
-        let StoredSnapshot { id, snapshot, view, endpoint, arguments, rule, redaction, origin_snapshot } =
-            stored;
-        Self { id, snapshot, view, endpoint, arguments, reuse_key: None, rule, redaction, origin_snapshot }
     }
 }
 

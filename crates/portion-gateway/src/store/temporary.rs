@@ -15,7 +15,8 @@ use portion_core::view::View;
 use super::disk::DiskUsage;
 use super::write_behind::{WriteBehind, rewrite};
 use super::{
-    CachedStore, DiskStore, MemoryStore, NewSnapshot, SnapshotKey, StoreLimits, StoreStats, StoreWriteError,
+    CachedStore, DiskStore, MemoryStore, SnapshotKey, StoreLimits, StoreStats, StoreWriteError,
+    StoredSnapshot, WriteResult,
 };
 
 /// Largest number of snapshots that are moved to a temporary file for a new one.
@@ -62,9 +63,9 @@ impl CachedStore {
         &self,
         temporary: &TemporaryFile,
         scope: &Scope,
-        new: NewSnapshot,
+        new: StoredSnapshot,
         now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         let (key, reuse) = (SnapshotKey { scope: *scope, id: new.id }, new.reuse_key);
         if let (Some(reuse), Some(behind)) = (reuse, self.in_use()) {
             behind.set_reusable_later(*scope, reuse, None).await;
@@ -101,7 +102,7 @@ impl CachedStore {
         id: SnapshotId,
         (snapshot, view): (&Arc<Snapshot>, View),
         now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         let (behind, key) = (&temporary.behind, SnapshotKey { scope: *scope, id });
         let refused = match self.memory.put_view_unwritten(scope, id, view.clone(), now) {
             Ok((view, write)) => {

@@ -5,10 +5,11 @@
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
@@ -18,12 +19,12 @@ use tokio::time::sleep;
 
 use super::memory::{QueuedWrite, WholeSnapshot};
 use super::{
-    MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError,
-    StoredSnapshot, record,
+    MemoryStore, OwnerId, SnapshotKey, SnapshotStore, StoreReadError, StoreWriteError, StoredSnapshot,
+    WriteResult, record,
 };
+use crate::call::ReuseKey;
 use crate::deferred_worker::{DeferredWorker, JobPriority, QueueLimits};
 use crate::offload::offload;
-use crate::reuse_key::ReuseKey;
 
 /// Limits of the queue. The bytes are those of snapshots in memory, which has a limit of its own.
 const QUEUE: QueueLimits = QueueLimits { jobs: 8_192, bytes: usize::MAX };
@@ -71,7 +72,7 @@ impl WriteBehind {
     }
 
     /// Stores a snapshot later.
-    pub(super) fn put_later(&self, key: SnapshotKey, new: NewSnapshot, write: QueuedWrite) {
+    pub(super) fn put_later(&self, key: SnapshotKey, new: StoredSnapshot, write: QueuedWrite) {
         let bytes = new.snapshot.heap_bytes();
         self.submit(JobPriority::Required, bytes, async move |store| {
             finish(&*store, write, &store.put(key, record::encode(&new)).await);
@@ -85,9 +86,9 @@ impl WriteBehind {
     pub(super) async fn put_in_turn(
         &self,
         key: SnapshotKey,
-        new: NewSnapshot,
+        new: StoredSnapshot,
         memory: &Arc<MemoryStore>,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         let (memory, bytes) = (Arc::clone(memory), new.snapshot.heap_bytes());
         self.write_in_turn(bytes, async move |store| {
             store.put(key, record::encode(&new)).await?;
@@ -111,12 +112,7 @@ impl WriteBehind {
     }
 
     /// Replaces a snapshot under a claim, after what is to be written before.
-    pub(super) async fn replace(
-        &self,
-        key: SnapshotKey,
-        owner: OwnerId,
-        new: NewSnapshot,
-    ) -> Result<(), StoreWriteError> {
+    pub(super) async fn replace(&self, key: SnapshotKey, owner: OwnerId, new: StoredSnapshot) -> WriteResult {
         let bytes = new.snapshot.heap_bytes();
         let write =
             async move |store: Arc<dyn SnapshotStore>| store.replace(key, owner, record::encode(&new)).await;
@@ -129,8 +125,8 @@ impl WriteBehind {
     async fn write_in_turn(
         &self,
         bytes: usize,
-        write: impl AsyncFnOnce(Arc<dyn SnapshotStore>) -> Result<(), StoreWriteError> + Send + 'static,
-    ) -> Result<(), StoreWriteError> {
+        write: impl AsyncFnOnce(Arc<dyn SnapshotStore>) -> WriteResult + Send + 'static,
+    ) -> WriteResult {
         let (done, outcome) = oneshot::channel();
         self.submit(JobPriority::Required, bytes, async move |store| {
             let _ = done.send(write(store).await);
@@ -162,7 +158,7 @@ impl WriteBehind {
         key: SnapshotKey,
         snapshot: &Arc<Snapshot>,
         view: &View,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         let (_, packed) = record::encode_view(snapshot, view);
         self.store.put_view(key, view.id(), packed).await
     }
@@ -178,7 +174,8 @@ impl WriteBehind {
             let may_grow = is_shared && stored.snapshot.upstream_list().is_some_and(|list| list.is_partial);
             let is_refused = touched.is_ok() && memory.has_failed_writes(&key.scope, key.id);
             if (is_lost || is_refused) && !may_grow && !stored.snapshot.is_partial() {
-                let whole = memory.whole(&key.scope, key.id).filter(WholeSnapshot::has_all_blocks);
+                let whole = memory.whole(&key.scope, key.id);
+                let whole = whole.filter(|whole| !whole.snapshot.snapshot.is_partial());
                 let written = rewrite(&*store, key, whole.unwrap_or_else(|| stored.into()), &memory).await;
                 log_failure(&*store, &written);
             }
@@ -203,16 +200,16 @@ impl WriteBehind {
 
     /// Queues a job, unless one is queued for the same snapshot.
     fn submit_once(&self, key: SnapshotKey, job: impl AsyncFnOnce(Arc<dyn SnapshotStore>) + Send + 'static) {
-        if !lock(&self.touching).insert(key) {
+        if !self.touching.lock().insert(key) {
             return;
         }
         let touching = Arc::clone(&self.touching);
         let is_queued = self.submit(JobPriority::Required, 0, async move |store| {
-            lock(&touching).remove(&key);
+            touching.lock().remove(&key);
             job(store).await;
         });
         if !is_queued {
-            lock(&self.touching).remove(&key);
+            self.touching.lock().remove(&key);
         }
     }
 
@@ -281,19 +278,15 @@ pub(super) async fn rewrite(
     key: SnapshotKey,
     whole: WholeSnapshot,
     memory: &MemoryStore,
-) -> Result<(), StoreWriteError> {
+) -> WriteResult {
     let WholeSnapshot { snapshot: stored, views, unused_for, last_used, .. } = whole;
     let views = views.iter().map(|view| (view.id(), record::encode_view(&stored.snapshot, view).1)).collect();
-    store.put_whole(key, record::encode(&stored.clone().into()), views, unused_for).await?;
+    store.put_whole(key, record::encode(&stored), views, unused_for).await?;
     // A use since then has restarted the time to live in memory only.
     if memory.mark_rewritten(&key.scope, &stored, last_used) {
         let _ = store.touch(key).await;
     }
     Ok(())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Logs the first of the jobs that are dropped.
@@ -303,20 +296,20 @@ fn log_behind(is_behind: &AtomicBool) {
     }
 }
 
-fn log_reuse_failure(outcome: &Result<(), StoreWriteError>) {
+fn log_reuse_failure(outcome: &WriteResult) {
     if let Err(error) = outcome {
         tracing::debug!(%error, "equal calls are not answered from the snapshot store");
     }
 }
 
-fn finish(store: &dyn SnapshotStore, write: QueuedWrite, outcome: &Result<(), StoreWriteError>) {
+fn finish(store: &dyn SnapshotStore, write: QueuedWrite, outcome: &WriteResult) {
     if outcome.is_ok() {
         write.succeed();
     }
     log_failure(store, outcome);
 }
 
-fn log_failure(store: &dyn SnapshotStore, outcome: &Result<(), StoreWriteError>) {
+fn log_failure(store: &dyn SnapshotStore, outcome: &WriteResult) {
     match outcome {
         Ok(()) | Err(StoreWriteError::SnapshotGone | StoreWriteError::Claimed) => {}
         // It has reported its state already.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::cursor::Scope;
-use portion_core::payload::{Block, Content};
+use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::view::Request;
@@ -125,7 +125,7 @@ async fn a_first_call_with_a_query_is_a_call_and_a_query() {
             assert_eq!(told(first), told(trial.ask(cursor, query.clone()).await), "{query:?}");
         }
     }
-    let failed = portion_core::payload::Payload { is_error: true, ..text("no such booking") };
+    let failed = Payload { is_error: true, ..text("no such booking") };
     let request = asking(Request::default(), sql("SELECT 1"));
     let reply = trial.fresh(list_bookings(), failed, request).await;
     assert!(matches!(reply, portion_gateway::call::Reply::Untouched), "an error is shown as it is");
@@ -303,6 +303,45 @@ async fn an_answer_names_the_blocks_that_no_query_reads() {
     let ask = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
     let answer = answer(trial.fresh(list_bookings(), payload, ask).await, 1);
     assert_eq!(notice(&answer)["meta"]["notQueried"], json!(["/content/1"]));
+}
+
+#[tokio::test]
+async fn an_answer_repeats_words_beside_the_data_that_have_numbers() {
+    let rows: Vec<Value> = (0..300).map(|n| json!({"id": n, "name": format!("n{n}")})).collect();
+    let log = "2025-01-01T00:00:07Z [INFO] served\n".repeat(300);
+    let csv = "1,a,b\n".repeat(300);
+    let behind = |words: &str, data: &str| vec![format!("{words}\n\n{data}")];
+    let (words, json) = ("[Showing rows 1-300 of 2501 total]", json!(rows).to_string());
+    let with = |facts: Value| {
+        let mut page = json!({"rows": rows, "status": "success"});
+        page.as_object_mut().expect("an object").extend(facts.as_object().expect("an object").clone());
+        vec![page.to_string()]
+    };
+    for (blocks, expect) in [
+        (behind(words, &json), json!(words)),
+        (behind(words, &log), json!(words)),
+        (behind(words, &format!("id,x,y\n{csv}")), json!(words)),
+        (vec![words.to_owned(), json.clone()], json!(words)),
+        (with(json!({"message": "Showing 300 of 2501 rows"})), json!("Showing 300 of 2501 rows")),
+        (with(json!({"at": "2025-01-01 10:00:00"})), Value::Null),
+        (behind("Here are the rows:", &json), Value::Null),
+        (vec![log.clone()], Value::Null),
+    ] {
+        let blocks = blocks.into_iter().enumerate();
+        let blocks = blocks.map(|(at, text)| Block::new(format!("/content/{at}/text"), Content::Text(text)));
+        let mut payload = Payload { blocks: blocks.collect(), ..Payload::default() };
+        // Words that are repeated for programs are told once.
+        if let [Block { content: Content::Text(text), .. }] = &payload.blocks[..]
+            && text.starts_with('{')
+        {
+            let structured = Content::Structured(text.clone());
+            payload.blocks.push(Block::new("/structuredContent", structured));
+        }
+        let trial = Trial::new();
+        let ask = asking(Request::default(), sql("SELECT count(*) AS n FROM items"));
+        let answer = answer(trial.fresh(list_bookings(), payload, ask).await, 1);
+        assert_eq!(notice(&answer)["meta"]["beside"], expect, "{answer:?}");
+    }
 }
 
 #[tokio::test]

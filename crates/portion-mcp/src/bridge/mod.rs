@@ -16,17 +16,34 @@ mod stateless;
 use std::pin::Pin;
 use std::sync::{Arc, Once};
 
-use hyper::{Method, Response};
+use hyper::{HeaderMap, Method};
+use portion_gateway::principal::Principal;
 
-use crate::front::http::http_error::{HttpError, accepted, bad_request, header_value, method_not_allowed};
+use crate::front::http::http_error::{
+    HttpResult, accepted, bad_gateway, bad_request, header_value, method_not_allowed,
+};
 use crate::front::http::{Backend, InboundRequest, RequestBody, ResponseFuture};
-use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::upstream::link::Connector;
 use session::BridgeSessions;
 pub use session_mode::BridgeLimits;
 use session_mode::SessionMode;
 use stateless::StatelessClients;
+
+/// The server of a bridge, and how it is served.
+#[derive(Clone)]
+struct BridgedServer {
+    connector: Arc<dyn Connector>,
+    processor_factory: McpProcessorFactory,
+    limits: BridgeLimits,
+}
+
+/// Sender of a request, with its header fields.
+#[derive(Clone, Copy)]
+struct Sender<'a> {
+    principal: &'a Principal,
+    headers: &'a HeaderMap,
+}
 
 /// Backend in front of a server with a single message stream.
 pub struct Bridge {
@@ -43,47 +60,32 @@ impl Bridge {
         processor_factory: McpProcessorFactory,
         limits: BridgeLimits,
     ) -> Self {
-        let sessions =
-            Arc::new(BridgeSessions::new(Arc::clone(&connector), processor_factory.clone(), limits));
+        let server = BridgedServer { connector, processor_factory, limits };
         Self {
-            sessions,
-            stateless: Arc::new(StatelessClients::new(connector, processor_factory, limits.idle_timeout)),
+            sessions: Arc::new(BridgeSessions::new(server.clone())),
+            stateless: Arc::new(StatelessClients::new(server)),
             query_warning: Once::new(),
         }
     }
 
     /// Warns once that queries have no effect: the messages of a client are sent without its URL.
-    fn warn_of_query(&self) {
-        self.query_warning.call_once(|| {
-            tracing::warn!(
-                "a client's URL has a query, which is not sent to this server; set it in the server's own URL"
-            );
-        });
-    }
-
-    async fn handle_post(&self, request: InboundRequest) -> Result<Response<Body>, HttpError> {
+    async fn handle_post(&self, request: InboundRequest) -> HttpResult {
         // `HttpServer` rejects all other posts.
         let RequestBody::Messages(batch) = request.body else {
             return Err(bad_request("the body is not a message"));
         };
-        match session_mode::from_post(&request.headers, &batch.view())? {
-            SessionMode::Stateful => {
-                self.sessions.handle_post(&request.principal, &request.headers, batch).await
-            }
-            SessionMode::Stateless => {
-                self.stateless.handle_post(&request.principal, &request.headers, batch).await
-            }
+        let sender = Sender { principal: &request.principal, headers: &request.headers };
+        match session_mode::from_post(sender.headers, &batch.view())? {
+            SessionMode::Stateful => self.sessions.handle_post(sender, batch).await,
+            SessionMode::Stateless => self.stateless.handle_post(sender, batch).await,
         }
     }
 
-    fn handle_other(&self, request: InboundRequest) -> Result<Response<Body>, HttpError> {
-        match (request.method, session_mode::from_headers(&request.headers)?) {
-            (Method::GET, SessionMode::Stateful) => {
-                self.sessions.open_stream(&request.principal, &request.headers)
-            }
-            (Method::DELETE, SessionMode::Stateful) => {
-                self.sessions.end_session(&request.principal, &request.headers)
-            }
+    fn handle_other(&self, request: InboundRequest) -> HttpResult {
+        let sender = Sender { principal: &request.principal, headers: &request.headers };
+        match (request.method, session_mode::from_headers(sender.headers)?) {
+            (Method::GET, SessionMode::Stateful) => self.sessions.open_stream(sender),
+            (Method::DELETE, SessionMode::Stateful) => self.sessions.end_session(sender),
             (_, SessionMode::Stateful) => Ok(method_not_allowed("GET, POST, DELETE")),
             (_, SessionMode::Stateless) => Ok(method_not_allowed("POST")),
         }
@@ -94,7 +96,11 @@ impl Backend for Bridge {
     fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
         Box::pin(async {
             if request.query.is_some() {
-                self.warn_of_query();
+                self.query_warning.call_once(|| {
+                    tracing::warn!(
+                        "a client's URL has a query, which is not sent to this server; set it in the server's own URL"
+                    );
+                });
             }
             let response = if request.method == Method::POST {
                 Box::pin(self.handle_post(request)).await

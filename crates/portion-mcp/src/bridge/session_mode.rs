@@ -1,15 +1,13 @@
 //! Determines from the revision of a request if it belongs to a session; limits of a bridge, and requests to end a session or a link.
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use hyper::HeaderMap;
 use portion_text::display::shortened;
 
 use super::{bad_request, header_value};
-use crate::front::http::http_error::HttpError;
+use crate::front::http::http_error::HttpResult;
 use crate::mcp::ParsedBatch;
-use crate::once::OneShotFlag;
 
 /// Header with the protocol revision.
 pub(super) const PROTOCOL_VERSION_HEADER: &str = "mcp-protocol-version";
@@ -32,7 +30,7 @@ pub(super) enum SessionMode {
 ///
 /// # Errors
 /// Returns an error if the header is not a revision.
-pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError> {
+pub(super) fn from_headers(headers: &HeaderMap) -> HttpResult<SessionMode> {
     let Some(version) = headers.get(PROTOCOL_VERSION_HEADER) else { return Ok(SessionMode::Stateful) };
     let Some(version) = version.to_str().ok().filter(|version| is_revision(version)) else {
         let version = String::from_utf8_lossy(version.as_bytes());
@@ -48,7 +46,7 @@ pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError
 ///
 /// # Errors
 /// Returns an error if the header is not a revision.
-pub(super) fn from_post(headers: &HeaderMap, batch: &ParsedBatch<'_>) -> Result<SessionMode, HttpError> {
+pub(super) fn from_post(headers: &HeaderMap, batch: &ParsedBatch<'_>) -> HttpResult<SessionMode> {
     if batch.messages.iter().any(|message| message.protocol_version().is_some()) {
         return Ok(SessionMode::Stateless);
     }
@@ -64,10 +62,7 @@ pub(super) fn from_post(headers: &HeaderMap, batch: &ParsedBatch<'_>) -> Result<
 ///
 /// # Errors
 /// Returns an error if it is neither, as 2025-06-18 requires.
-pub(super) fn check_negotiated_version(
-    headers: &HeaderMap,
-    negotiated: Option<&str>,
-) -> Result<(), HttpError> {
+pub(super) fn check_negotiated_version(headers: &HeaderMap, negotiated: Option<&str>) -> HttpResult<()> {
     let Some(version) = header_value(headers, PROTOCOL_VERSION_HEADER) else { return Ok(()) };
     if STATEFUL_REVISIONS.contains(&version) || negotiated == Some(version) {
         return Ok(());
@@ -105,28 +100,6 @@ pub struct BridgeLimits {
 impl Default for BridgeLimits {
     fn default() -> Self {
         Self { max_sessions: 1000, idle_timeout: Duration::from_mins(30) }
-    }
-}
-
-/// A request to end, made once; the first reason counts.
-#[derive(Debug, Default)]
-pub(super) struct EndRequest {
-    reason: OnceLock<&'static str>,
-    is_made: OneShotFlag,
-}
-
-impl EndRequest {
-    /// Requests the end. `reason` is a sentence that `before it responded` can follow, where "it" is the server.
-    pub(super) fn make(&self, reason: &'static str) {
-        let _ = self.reason.set(reason);
-        self.is_made.set();
-    }
-
-    /// Waits for the request. Returns its reason.
-    pub(super) async fn wait(&self) -> &'static str {
-        self.is_made.wait().await;
-        // `make` sets the reason before the flag.
-        self.reason.get().copied().unwrap_or_default()
     }
 }
 
@@ -171,18 +144,5 @@ mod tests {
             let error = format!("{error:?}");
             assert!(error.contains("xxx…") && error.len() < 500, "{error}");
         }
-    }
-}
-
-#[cfg(test)]
-mod lifetime_tests {
-    use super::EndRequest;
-
-    #[tokio::test]
-    async fn the_first_reason_counts() {
-        let end = EndRequest::default();
-        end.make("the session was ended");
-        end.make("the gateway is stopping");
-        assert_eq!(end.wait().await, "the session was ended");
     }
 }

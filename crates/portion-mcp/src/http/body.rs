@@ -17,7 +17,7 @@ use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body as HttpBody, Frame, Incoming};
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use portion_net::forwarding::is_zlib;
 use portion_text::display::shortened;
 use thiserror::Error;
@@ -44,6 +44,12 @@ impl TruncatedBody {
             Err(other) => Self(other),
         }
     }
+}
+
+/// Returns the media type of a body, in lower case and without parameters.
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Error of reading a body.

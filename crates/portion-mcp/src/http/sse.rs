@@ -7,7 +7,7 @@
 //!
 //! let segments = SseParser::new(1024).push(b"id: 1\ndata: {}\n\n");
 //! let [SseSegment::Event(event)] = segments.as_slice() else { panic!("one event") };
-//! assert_eq!((event.id(), event.data()), (Some(&b"1"[..]), &b"{}"[..]));
+//! assert_eq!((event.id(), &*event.data), (Some(&b"1"[..]), &b"{}"[..]));
 //! ```
 
 use std::time::Duration;
@@ -30,12 +30,14 @@ pub enum SseSegment {
 /// An event with data.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SseEvent {
-    raw: Vec<u8>,
-    data: Vec<u8>,
+    /// Its original bytes.
+    pub raw: Vec<u8>,
+    /// The values of all its data lines, joined by line feeds.
+    pub data: Vec<u8>,
 }
 
 /// Parser of a stream of events.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct SseParser {
     /// Bytes of the current event.
     buffer: Vec<u8>,
@@ -113,24 +115,9 @@ impl SseEvent {
         self.field(b"event").filter(|kind| !kind.is_empty()).unwrap_or(b"message")
     }
 
-    /// Returns the data: the values of all its data lines, joined by line feeds.
-    pub fn data(&self) -> &[u8] {
-        &self.data
-    }
-
     /// Returns its id, after which a client can resume the stream.
     pub fn id(&self) -> Option<&[u8]> {
         self.field(b"id")
-    }
-
-    /// Returns its data.
-    pub fn into_data(self) -> Vec<u8> {
-        self.data
-    }
-
-    /// Returns its original bytes.
-    pub fn into_raw(self) -> Vec<u8> {
-        self.raw
     }
 
     /// Returns the event without what could hide content besides its data; see [`without_content`].
@@ -176,16 +163,7 @@ impl SseEvent {
 impl SseParser {
     /// Creates a parser of events of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self {
-            buffer: Vec::new(),
-            line_start: 0,
-            scanned: 0,
-            has_data: false,
-            has_fields: false,
-            dropped_bytes: 0,
-            after_cr: false,
-            max_event_bytes: limit,
-        }
+        Self { max_event_bytes: limit, ..Self::default() }
     }
 
     /// Parses the next bytes and returns the segments that they complete.
@@ -364,7 +342,7 @@ mod tests {
                 .iter()
                 .filter_map(|segment| match segment {
                     SseSegment::Event(event) => {
-                        Some((text(event.event_type()), event.id().map(text), text(event.data())))
+                        Some((text(event.event_type()), event.id().map(text), text(&event.data)))
                     }
                     _ => None,
                 })
@@ -411,7 +389,7 @@ mod tests {
                 panic!("{data:?} is no event")
             };
             assert_eq!((event.event_type(), event.id()), (&b"message"[..], id.map(str::as_bytes)));
-            assert_eq!(String::from_utf8_lossy(event.data()), expect);
+            assert_eq!(String::from_utf8_lossy(&event.data), expect);
         };
         check(None, "{}\r", "{}");
         check(Some("3-1"), "{\r\n\"a\":\r1\n}", "{  \"a\": 1 }");
@@ -456,7 +434,7 @@ mod tests {
             let segments = read(stream.as_bytes(), chunk_bytes, 100);
             let dropped = stream.len() - "data: b\n\n".len();
             assert_eq!(segments[0], SseSegment::TooLarge(dropped as u64), "{chunk_bytes}");
-            assert!(matches!(&segments[1], SseSegment::Event(event) if event.data() == b"b"), "{segments:?}");
+            assert!(matches!(&segments[1], SseSegment::Event(event) if event.data == b"b"), "{segments:?}");
         }
     }
 
@@ -467,7 +445,7 @@ mod tests {
             for segment in read(stream.as_bytes(), chunk_bytes, 1000) {
                 match segment {
                     SseSegment::NonEvent(raw) => joined.extend(raw),
-                    SseSegment::Event(event) => joined.extend(event.into_raw()),
+                    SseSegment::Event(event) => joined.extend(event.raw),
                     SseSegment::TooLarge(_) => prop_assert!(false, "nothing is that large"),
                 }
             }
@@ -479,7 +457,7 @@ mod tests {
             let events = |chunk_bytes| {
                 let segments = read(stream.as_bytes(), chunk_bytes, 1000).into_iter();
                 let events = segments.filter_map(|segment| match segment {
-                    SseSegment::Event(event) => Some((event.id().map(<[u8]>::to_vec), event.data().to_vec())),
+                    SseSegment::Event(event) => Some((event.id().map(<[u8]>::to_vec), event.data.clone())),
                     _ => None,
                 });
                 events.collect::<Vec<_>>()

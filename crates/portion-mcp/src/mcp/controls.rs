@@ -7,7 +7,7 @@ use portion_core::view::{ControlNames, Request, ViewError};
 use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::query_string::decode_component;
+use portion_policy::query_string::{Parameter, decode_component, parameters};
 
 use super::argument_names::{ReadArgument, read_argument, regex_between_slashes, unknown_argument};
 use super::walk::{self, Member, Sequence, Splice};
@@ -74,10 +74,7 @@ pub(super) fn split_controls(
         });
     }
     request.check()?;
-    if taken.contains(&true) {
-        let items = members.iter().map(|member| member.span()).collect();
-        splice.edit_sequence(&Sequence { span: arguments, items }, |i| !taken[i], &[]);
-    }
+    splice.edit_sequence(&Sequence::of_members(arguments, &members), |i| !taken[i], &[]);
     let rest: Vec<Member> =
         members.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(m, _)| m).collect();
     let mut canonical = String::new();
@@ -172,10 +169,8 @@ pub(super) fn parse_read_uri(suffix: &str, policy: &Policy) -> Result<Request, V
     let suffix = suffix.split('#').next().unwrap_or_default();
     let query = suffix.split_once('?').map_or("", |(_, query)| query);
     let mut request = Request::default();
-    for control in query.split('&').filter(|control| !control.is_empty()) {
-        let (name, value) = control.split_once('=').unwrap_or((control, ""));
-        let name = decode_component(name);
-        if name == "cursor" || !request.set_control(&name, &quote(&decode_component(value)), policy)? {
+    for Parameter { name, value, .. } in parameters(query) {
+        if name == "cursor" || !request.set_control(&name, &quote(&value), policy)? {
             return Err(ViewError::UnknownArgument(name.chars().take(MAX_NAME_CHARS).collect()));
         }
     }

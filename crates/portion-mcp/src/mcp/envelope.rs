@@ -128,7 +128,6 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
     reader.enter_object()?;
     let mut envelope = Envelope::default();
     let mut version = None;
-    let mut is_error = false;
     while let Some(key) = reader.next_key()? {
         let kind = reader.peek()?;
         let value = reader.skip()?;
@@ -137,45 +136,37 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
             if key.contains('\\') { unescape(key).into() } else { key.trim_matches('"').into() };
         // Parsers disagree on duplicate members: a message would mean one thing here and another thing
         // elsewhere.
+        let (place, twice) = match &*name {
+            "jsonrpc" => (&mut version, "two members `jsonrpc`"),
+            "id" => (&mut envelope.id, "two members `id`"),
+            "method" => (&mut envelope.method, "two members `method`"),
+            "params" => (&mut envelope.params, "two members `params`"),
+            "result" => (&mut envelope.result, "two members `result`"),
+            "error" => (&mut envelope.error, "two members `error`"),
+            _ => {
+                envelope.unknown_member_count = envelope.unknown_member_count.saturating_add(1);
+                continue;
+            }
+        };
+        if place.replace(value).is_some() {
+            return Err(InvalidMessage::NotJsonRpc(twice));
+        }
         match &*name {
-            "jsonrpc" if version.is_some() => {
-                return Err(InvalidMessage::NotJsonRpc("two members `jsonrpc`"));
-            }
-            "id" if envelope.id.is_some() => return Err(InvalidMessage::NotJsonRpc("two members `id`")),
-            "method" if envelope.method.is_some() => {
-                return Err(InvalidMessage::NotJsonRpc("two members `method`"));
-            }
-            "params" if envelope.params.is_some() => {
-                return Err(InvalidMessage::NotJsonRpc("two members `params`"));
-            }
-            "result" if envelope.result.is_some() => {
-                return Err(InvalidMessage::NotJsonRpc("two members `result`"));
-            }
-            "error" if envelope.error.is_some() => {
-                return Err(InvalidMessage::NotJsonRpc("two members `error`"));
-            }
-            "jsonrpc" => version = Some(walk::string_equals(reader.text(value), "2.0")),
             "id" if !matches!(kind, JsonKind::String | JsonKind::Number | JsonKind::Null) => {
                 return Err(InvalidMessage::NotJsonRpc("an id that is not a string, number or null"));
             }
-            "id" => envelope.id = Some(value),
             "method" if kind != JsonKind::String => {
                 return Err(InvalidMessage::NotJsonRpc("a method that is not a string"));
             }
-            "method" => envelope.method = Some(value),
-            "params" => envelope.params = Some(value),
-            "result" => envelope.result = Some(value),
-            "error" => {
-                is_error = kind != JsonKind::Null;
-                envelope.error = Some(value);
-            }
-            _ => envelope.unknown_member_count = envelope.unknown_member_count.saturating_add(1),
+            _ => {}
         }
     }
     envelope.span = Span::new(start, reader.at());
-    if version != Some(true) {
+    if !version.is_some_and(|version| walk::string_equals(reader.text(version), "2.0")) {
         return Err(InvalidMessage::NotJsonRpc("`jsonrpc` is not \"2.0\""));
     }
+    let is_error =
+        envelope.error.is_some_and(|error| JsonKind::of_value(reader.text(error)) != JsonKind::Null);
     if is_error && envelope.result.is_some() && envelope.method.is_none() {
         return Err(InvalidMessage::NotJsonRpc("both a result and an error"));
     }

@@ -33,3 +33,9 @@ pub fn json_rpc_error(raw_id: &str, code: i32, message: &str) -> String {
     let message = quote(message);
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")
 }
+
+/// Builds the cancellation of a request.
+pub(crate) fn cancellation_notification(id: &str, reason: &str) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":{}}}", quote(reason));
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
+}

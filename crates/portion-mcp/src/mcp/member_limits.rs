@@ -9,7 +9,7 @@ use portion_json::scan::{JsonKind, quote, unescape};
 
 use super::reserved_meta::strip_reserved;
 use super::strings::{StringPlace, visit_strings};
-use super::walk::{self, Member, Sequence, Splice};
+use super::walk::{self, Member, Splice};
 
 /// Largest member, in bytes, in which nothing is shortened.
 const SMALL_MEMBER_BYTES: usize = 1024;
@@ -192,16 +192,12 @@ pub(super) fn redact_request(redact: &RedactionRules, params: &str) -> Option<St
     let fields = form.and_then(|form| walk::member_value(params, form.value, "properties"));
     for field in fields.map(|fields| walk::members(params, fields)).unwrap_or_default() {
         let keywords = walk::members(params, field.value);
-        let is_hidden = |i: usize| {
-            let (name, keyword) = (field.key.slice(params), keywords[i]);
-            let given = || format!("{{{name}:{}}}", keyword.value.slice(params));
+        let is_hidden = |keyword: &Member| {
+            let given = || format!("{{{}:{}}}", field.key.slice(params), keyword.value.slice(params));
             walk::string_equals(keyword.key.slice(params), "default")
                 && redact.redact_json(&given()).is_some()
         };
-        if (0..keywords.len()).any(is_hidden) {
-            let items = keywords.iter().map(|keyword| keyword.span()).collect();
-            splice.edit_sequence(&Sequence { span: field.value, items }, |i| !is_hidden(i), &[]);
-        }
+        splice.retain_members(field.value, &keywords, |keyword| !is_hidden(keyword));
     }
     (!splice.is_empty()).then(|| splice.apply())
 }
@@ -234,7 +230,12 @@ pub(super) fn redact_client_action(redact: &RedactionRules, json: &str) -> Optio
     (!splice.is_empty()).then(|| splice.apply())
 }
 
-fn redact_members(redact: &RedactionRules, text: &str, members: &[Member], splice: &mut Splice<'_>) {
+pub(super) fn redact_members(
+    redact: &RedactionRules,
+    text: &str,
+    members: &[Member],
+    splice: &mut Splice<'_>,
+) {
     for member in members {
         if let Some(redacted) = redact_member(redact, text, *member) {
             splice.replace(member.span(), redacted);

@@ -67,8 +67,7 @@ pub(super) fn request_whole_results(text: &str, batch: &ParsedBatch<'_>) -> Opti
             Some(meta) => (meta, flag_member),
             None => (params, format!("\"_meta\":{{{flag_member}}}")),
         };
-        let items = walk::members(text, whole).iter().map(|member| member.span()).collect();
-        splice.append(&Sequence { span: whole, items }, &[added]);
+        splice.append(&Sequence::of_members(whole, &walk::members(text, whole)), &[added]);
     }
     (!splice.is_empty()).then(|| splice.apply())
 }
@@ -81,6 +80,12 @@ impl<'a> ParsedBatch<'a> {
     pub fn parse(text: &'a str) -> Result<Self, InvalidMessage> {
         let (envelopes, is_batch) = parse(text)?.into_envelopes();
         Ok(Self::new(text, &envelopes, is_batch))
+    }
+
+    /// Parses bytes, with invalid UTF-8 replaced, and returns what `read` finds in them; `None` if they are no message.
+    pub fn read<T>(bytes: &[u8], read: impl FnOnce(&ParsedBatch<'_>) -> T) -> Option<T> {
+        let text = String::from_utf8_lossy(bytes);
+        ParsedBatch::parse(&text).ok().map(|batch| read(&batch))
     }
 
     /// Returns the view of messages that are parsed already.
@@ -222,9 +227,11 @@ impl<'a> MessageView<'a> {
 /// A text of messages, parsed once: a single message, or a batch.
 #[derive(Debug)]
 pub struct OwnedBatch {
-    text: String,
-    envelopes: Vec<Envelope>,
-    is_batch: bool,
+    pub(super) text: String,
+    /// The messages as spans of the text.
+    pub(super) envelopes: Vec<Envelope>,
+    /// True if the messages form an array.
+    pub(super) is_batch: bool,
 }
 
 impl OwnedBatch {
@@ -260,24 +267,9 @@ impl OwnedBatch {
         self.text.into_bytes()
     }
 
-    /// Returns the text.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Returns the messages as spans of the text.
-    pub(super) fn envelopes(&self) -> &[Envelope] {
-        &self.envelopes
-    }
-
     /// Returns the only message; `None` for a batch.
     pub(super) fn single(&self) -> Option<&Envelope> {
         self.envelopes.first().filter(|_| !self.is_batch)
-    }
-
-    /// Returns true if the messages form an array.
-    pub(super) fn is_batch(&self) -> bool {
-        self.is_batch
     }
 }
 

@@ -7,7 +7,7 @@ use memchr::memmem;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
-use super::walk::{self, Sequence, Splice};
+use super::walk::{self, Member, Splice};
 
 /// Prefix of `_meta` keys that only the gateway writes.
 pub(super) const RESERVED_PREFIX: &str = "io.portion/";
@@ -34,11 +34,8 @@ pub(super) fn strip_reserved_of_result(text: &str, result: Span, splice: &mut Sp
 /// Removes the reserved members of a `_meta` object.
 pub(super) fn strip_reserved_members(text: &str, meta: Span, splice: &mut Splice<'_>) {
     let members = walk::members(text, meta);
-    let is_ours = |i: usize| unescape(members[i].key.slice(text)).starts_with(RESERVED_PREFIX);
-    if (0..members.len()).any(is_ours) {
-        let items = members.iter().map(|member| member.span()).collect();
-        splice.edit_sequence(&Sequence { span: meta, items }, |i| !is_ours(i), &[]);
-    }
+    let is_theirs = |member: &Member| !unescape(member.key.slice(text)).starts_with(RESERVED_PREFIX);
+    splice.retain_members(meta, &members, is_theirs);
 }
 
 /// Returns true if the text may contain the prefix: literally, or with an escaped letter of it or of `_meta`.

@@ -58,6 +58,16 @@ impl<'a> Splice<'a> {
         self.edit_sequence(sequence, |_| true, added);
     }
 
+    /// Removes the members of an object that are not kept.
+    pub(super) fn retain_members(
+        &mut self,
+        object: Span,
+        members: &[Member],
+        keep: impl Fn(&Member) -> bool,
+    ) {
+        self.edit_sequence(&Sequence::of_members(object, members), |i| keep(&members[i]), &[]);
+    }
+
     /// Returns true if exactly this span is replaced.
     pub(super) fn has_edit_at(&self, place: Span) -> bool {
         self.edits.iter().any(|(edited, _)| *edited == place)
@@ -101,6 +111,13 @@ pub(super) struct Sequence {
     pub span: Span,
     /// Spans of the members or items. A member spans from its key to the end of its value.
     pub items: Vec<Span>,
+}
+
+impl Sequence {
+    /// Returns the members of an object as a sequence.
+    pub(super) fn of_members(object: Span, members: &[Member]) -> Self {
+        Self { span: object, items: members.iter().map(|member| member.span()).collect() }
+    }
 }
 
 /// Returns the kind of the value at a span.

@@ -20,10 +20,10 @@ use super::shared::{
 use super::stream;
 use super::upstream_client::{self, ForwardedParts, is_event_stream, is_json};
 use crate::frame::{DroppedLine, Frame};
-use crate::front::http::http_error::{self, HttpError, join_messages};
+use crate::front::http::http_error::{self, accepted, bad_gateway, bad_request, join_messages};
 use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError, TruncatedBody};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
+use crate::mcp::error_code::{INTERNAL_ERROR, json_rpc_error};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{GATEWAY_STOPS, MessageProcessor as _, OutgoingMessage};
 
@@ -58,7 +58,7 @@ pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundReque
     let InboundRequest { headers, query, body, principal, .. } = request;
     let RequestBody::Messages(posted) = body else {
         // `HttpServer` rejects all other posts.
-        return HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is not a message").into();
+        return bad_request("the body is not a message").into();
     };
     let summary = PostSummary::of(&posted.view());
     if !shared.sessions.is_own(&principal) {
@@ -425,7 +425,7 @@ fn respond_with_errors(
     tracing::warn!(%why, "an exchange with the server failed");
     answers.extend(errors);
     if answers.is_empty() {
-        return HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, why.to_string()).into();
+        return bad_gateway(why).into();
     }
     // Some clients ignore the body of other statuses.
     http_error::json_response(StatusCode::OK, join_for_client(&answers, is_batch))
@@ -434,9 +434,7 @@ fn respond_with_errors(
 /// Returns the response to a post that was not forwarded.
 fn local_response(answers: &[Vec<u8>], is_batch: bool) -> Response<Body> {
     if answers.is_empty() {
-        let mut accepted = Response::new(body::empty());
-        *accepted.status_mut() = StatusCode::ACCEPTED;
-        return accepted;
+        return accepted();
     }
     http_error::json_response(StatusCode::OK, join_for_client(answers, is_batch))
 }

@@ -24,11 +24,10 @@ use hyper::{Method, Response, StatusCode};
 use portion_net::forwarding::echoes_request;
 use portion_policy::upstream::UpstreamTarget;
 
-use crate::front::http::http_error::{HttpError, method_not_allowed};
+use crate::front::http::http_error::{bad_gateway, method_not_allowed};
 use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
 use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
-use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::once::OneShotFlag;
 use crate::upstream::http::HttpClient;
 pub use public_resource::PublicResource;
@@ -71,7 +70,7 @@ impl Proxy {
         if !sessions.is_own(&principal) {
             return session_not_found();
         }
-        if principal.is_verified() && principal.session_id().is_none() {
+        if principal.is_verified && principal.session_id().is_none() {
             // Without a session, the server could not tell whose stream is resumed.
             headers.remove(LAST_EVENT_ID_HEADER);
         }
@@ -80,9 +79,7 @@ impl Proxy {
         let forwarded = ForwardedParts { headers, query };
         let response = match upstream.send(&method, &forwarded, body.into_bytes()).await {
             Ok(response) => response,
-            Err(error) => {
-                return HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into();
-            }
+            Err(error) => return bad_gateway(&error).into(),
         };
         drop(stream_request);
         if method == Method::DELETE || response.status() == StatusCode::NOT_FOUND {
@@ -119,9 +116,7 @@ impl Backend for Proxy {
                     self.shared.upstream.public_document(response).await
                 }
                 Ok(response) => upstream_client::pass_through(response),
-                Err(error) => {
-                    HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into()
-                }
+                Err(error) => bad_gateway(&error).into(),
             }
         }))
     }

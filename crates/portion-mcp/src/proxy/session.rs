@@ -4,14 +4,16 @@
 //! request at the same time, and a server that sends a request of its own during that first request needs the stream. The
 //! proxy could reorder the two.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::mcp::{McpProcessor, McpProcessorFactory, RequestIdMap};
 use crate::message_processor::MessageProcessor as _;
+use crate::once::{OneShotFlag, SetOnDrop};
 use portion_gateway::principal::Principal;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// Unanswered posts kept per session, so that the client can resume them.
@@ -25,7 +27,7 @@ pub(super) struct ProxySession {
     /// Ids of the pending requests, which must be unique in the session; `None` if this is not a session.
     ids_in_flight: Option<Mutex<RequestIdMap<()>>>,
     /// Posts whose streams ended before the response, and which the client may resume.
-    unanswered_posts: Mutex<Vec<Arc<McpProcessor>>>,
+    pub(super) unanswered_posts: Mutex<Vec<Arc<McpProcessor>>>,
 }
 
 /// Reserved ids of the requests of a post; released when this is dropped.
@@ -37,9 +39,9 @@ pub(super) struct ReservedIds {
 impl ProxySession {
     /// Creates a session that has no id yet.
     pub(super) fn without_id(principal: &Principal, processor_factory: &McpProcessorFactory) -> Self {
-        let scope = principal.sessionless_scope();
+        let scope = principal.sessionless_scope;
         let processor = processor_factory.new_processor(scope, principal.conversation(None));
-        Self::new(processor.with_reuse(principal.has_credential()), false)
+        Self::new(processor.with_reuse(principal.has_credential), false)
     }
 
     /// Creates a session. `has_ids`: request ids must be unique in it.
@@ -65,7 +67,7 @@ impl ProxySession {
     ) -> (ReservedIds, RequestIdMap<()>) {
         let (mut reserved, mut taken) = (ReservedIds::empty(self), RequestIdMap::default());
         let Some(all) = &self.ids_in_flight else { return (reserved, taken) };
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all.lock();
         let (of_others, own): (Vec<_>, Vec<_>) = ids.partition(|id| all.contains(id));
         of_others.into_iter().for_each(|id| taken.insert(id, ()));
         for id in own {
@@ -80,7 +82,7 @@ impl ProxySession {
 
     /// Keeps a post whose stream ended before the response.
     pub(super) fn keep_unanswered(&self, processor: Arc<McpProcessor>) {
-        let mut unanswered = self.unanswered_posts();
+        let mut unanswered = self.unanswered_posts.lock();
         if unanswered.len() >= MAX_UNANSWERED_POSTS {
             unanswered.remove(0);
         }
@@ -89,18 +91,9 @@ impl ProxySession {
 
     /// Returns the processor of the unanswered post that waits for the response with this id.
     pub(super) fn processor_awaiting(&self, raw_id: &str) -> Option<Arc<McpProcessor>> {
-        let mut unanswered = self.unanswered_posts();
+        let mut unanswered = self.unanswered_posts.lock();
         unanswered.retain(|processor| processor.pending_count() > 0);
         unanswered.iter().find(|processor| processor.is_awaiting(raw_id)).map(Arc::clone)
-    }
-
-    /// Forgets the posts that the client may resume.
-    pub(super) fn forget_unanswered(&self) {
-        self.unanswered_posts().clear();
-    }
-
-    fn unanswered_posts(&self) -> MutexGuard<'_, Vec<Arc<McpProcessor>>> {
-        self.unanswered_posts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -108,7 +101,7 @@ impl ReservedIds {
     /// Releases the ids; called before the client gets the responses, because it may reuse them at once.
     pub(super) fn release(&mut self) {
         let Some(all) = &self.session.ids_in_flight else { return };
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all.lock();
         for id in self.ids.drain(..) {
             all.take(&id);
         }
@@ -136,13 +129,9 @@ const STREAM_REQUEST_TIMEOUT: Duration = Duration::from_millis(30);
 pub(super) struct SessionOpening {
     /// True if the client has sent `initialized`, and no request since.
     is_client_ready: AtomicBool,
-    stream_requested: AtomicBool,
-    stream_answered: AtomicBool,
-    changed: Notify,
+    stream_requested: OneShotFlag,
+    stream_answered: OneShotFlag,
 }
-
-/// Guard of a request for the listening stream; dropping it marks the request as answered.
-pub(super) struct StreamRequestGuard<'a>(&'a SessionOpening);
 
 impl SessionOpening {
     /// Records that the client has sent `initialized`.
@@ -150,11 +139,10 @@ impl SessionOpening {
         self.is_client_ready.store(true, Ordering::Release);
     }
 
-    /// Records a request for the listening stream.
-    pub(super) fn begin_stream_request(&self) -> StreamRequestGuard<'_> {
-        self.stream_requested.store(true, Ordering::Release);
-        self.changed.notify_waiters();
-        StreamRequestGuard(self)
+    /// Records a request for the listening stream, which is answered when the guard is dropped.
+    pub(super) fn begin_stream_request(&self) -> SetOnDrop<'_> {
+        self.stream_requested.set();
+        SetOnDrop(&self.stream_answered)
     }
 
     /// Waits for the listening stream. Returns at once except for the first request after
@@ -163,27 +151,8 @@ impl SessionOpening {
         if !self.is_client_ready.swap(false, Ordering::AcqRel) {
             return;
         }
-        if timeout(STREAM_REQUEST_TIMEOUT, self.wait_for(&self.stream_requested)).await.is_ok() {
-            let _ = timeout(STREAM_ANSWER_TIMEOUT, self.wait_for(&self.stream_answered)).await;
+        if timeout(STREAM_REQUEST_TIMEOUT, self.stream_requested.wait()).await.is_ok() {
+            let _ = timeout(STREAM_ANSWER_TIMEOUT, self.stream_answered.wait()).await;
         }
-    }
-
-    async fn wait_for(&self, flag: &AtomicBool) {
-        loop {
-            let changed = self.changed.notified();
-            let mut changed = std::pin::pin!(changed);
-            changed.as_mut().enable();
-            if flag.load(Ordering::Acquire) {
-                return;
-            }
-            changed.await;
-        }
-    }
-}
-
-impl Drop for StreamRequestGuard<'_> {
-    fn drop(&mut self) {
-        self.0.stream_answered.store(true, Ordering::Release);
-        self.0.changed.notify_waiters();
     }
 }

@@ -5,10 +5,11 @@
 //! becomes dormant: it keeps what it has learned in a few hundred bytes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 
 use super::session::ProxySession;
@@ -72,7 +73,7 @@ impl SessionCache {
     ) -> Arc<ProxySession> {
         let (scope, id) = (principal.scope(), principal.session_id().unwrap_or_default());
         let key: SessionKey = (scope, id.into());
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let session = match all.by_key.get(&key).map(|cached| &cached.state) {
             Some(SessionState::Active(session)) => Arc::clone(session),
             Some(SessionState::Dormant(dormant)) => {
@@ -82,12 +83,12 @@ impl SessionCache {
                 // The server was not seen to assign this id: several clients may have made it up.
                 let processor = processor_factory
                     .new_processor(scope, principal.conversation(principal.session_id()))
-                    .with_reuse(principal.has_credential());
+                    .with_reuse(principal.has_credential);
                 Arc::new(ProxySession::new(processor, !id.is_empty()))
             }
         };
         let now = processor_factory.gateway.now();
-        all.insert(key, principal.caller_scope(), Arc::clone(&session), now);
+        all.insert(key, principal.caller_scope, Arc::clone(&session), now);
         session
     }
 
@@ -95,8 +96,8 @@ impl SessionCache {
     /// such callers, so it cannot refuse the sessions of others: only a session that the caller has begun here is its
     /// own.
     pub(super) fn is_own(&self, principal: &Principal) -> bool {
-        let Some(id) = principal.session_id().filter(|_| principal.is_verified()) else { return true };
-        self.lock().by_key.contains_key(&(principal.scope(), id.into()))
+        let Some(id) = principal.session_id().filter(|_| principal.is_verified) else { return true };
+        self.0.lock().by_key.contains_key(&(principal.scope(), id.into()))
     }
 
     /// Adds a session that has begun, or replaces that of a caller without session id.
@@ -108,39 +109,35 @@ impl SessionCache {
         now: Instant,
     ) {
         let id = id.filter(|id| !id.is_empty());
-        let scope = id.map_or_else(|| principal.sessionless_scope(), |id| principal.session_scope(id));
+        let scope = id.map_or_else(|| principal.sessionless_scope, |id| principal.session_scope(id));
         let key: SessionKey = (scope, id.unwrap_or_default().into());
         let processor = processor.fork().with_session(scope, principal.conversation(id));
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         // An id that the server assigns several times does not identify a caller.
-        let identifies_caller =
-            principal.has_credential() || (id.is_some() && !all.by_key.contains_key(&key));
+        let identifies_caller = principal.has_credential || (id.is_some() && !all.by_key.contains_key(&key));
         let processor = processor.with_reuse(identifies_caller);
         let session = match id {
             Some(_) => ProxySession::new(processor, true),
             None => ProxySession::new(processor.without_client(), false),
         };
-        all.insert(key, principal.caller_scope(), Arc::new(session), now);
+        all.insert(key, principal.caller_scope, Arc::new(session), now);
     }
 
     /// Removes the session of a request.
     pub(super) fn remove(&self, principal: &Principal) {
         let key: SessionKey = (principal.scope(), principal.session_id().unwrap_or_default().into());
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let Some(ended) = all.by_key.remove(&key) else { return };
-        if !principal.has_credential() && principal.session_id().is_some() {
+        if !principal.has_credential && principal.session_id().is_some() {
             // Keeps the id without reuse: if the server assigns it again, it does not identify a caller.
-            let dormant = match ended.state {
+            let mut dormant = match ended.state {
                 SessionState::Active(session) => session.processor.to_dormant(),
                 SessionState::Dormant(dormant) => dormant,
             };
-            let state = SessionState::Dormant(dormant.without_reuse());
+            dormant.allows_reuse = false;
+            let state = SessionState::Dormant(dormant);
             all.by_key.insert(key, CachedSession { state, ..ended });
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, CachedSessions> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -187,7 +184,7 @@ impl CachedSession {
             return;
         }
         if idle >= UNANSWERED_POSTS_TTL {
-            session.forget_unanswered();
+            session.unanswered_posts.lock().clear();
         }
         if session.processor.is_quiet() {
             self.state = SessionState::Dormant(session.processor.to_dormant());

@@ -2,7 +2,6 @@
 //! server: each is a post with the credentials of a client's post.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,10 +21,9 @@ use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body};
 use crate::http::sse::{SseParser, SseSegment};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
-use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, encode_value};
+use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, header_fields};
 use crate::mcp::{
-    HeaderArgument, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch, ResponseFuture,
-    UpstreamCaller,
+    McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch, ResponseFuture, UpstreamCaller,
 };
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 use crate::once::OneShotFlag;
@@ -64,43 +62,24 @@ pub(super) struct PostCaller {
     pub(super) forwarded: ForwardedParts,
 }
 
-impl fmt::Debug for PostCaller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostCaller")
-    }
-}
-
 impl PostCaller {
     /// Returns the header fields that repeat parts of a call, if the post had such fields.
     fn call_headers(&self, call: &MessageView<'_>) -> Vec<(HeaderName, HeaderValue)> {
         if !self.forwarded.headers.contains_key(METHOD_HEADER) {
             return Vec::new();
         }
-        let tool = call.name().unwrap_or_default();
-        let mut fields = vec![
-            (METHOD_HEADER.to_owned(), call.method().into_owned()),
-            (NAME_HEADER.to_owned(), encode_value(&tool).into_owned()),
-        ];
-        for param in self.session.processor.header_params(&tool) {
-            let argument = param.find_argument(call.arguments().unwrap_or_default());
-            let value = argument.as_ref().and_then(HeaderArgument::header_value);
-            let name = format!("{PARAM_HEADER_PREFIX}{}", param.header.to_ascii_lowercase());
-            fields.extend(value.map(|value| (name, encode_value(&value).into_owned())));
-        }
-        let field = |(name, value): (String, String)| Some((name.parse().ok()?, value.parse().ok()?));
-        fields.into_iter().filter_map(field).collect()
+        let params = self.session.processor.header_params(&call.name().unwrap_or_default());
+        header_fields(call, &params)
     }
 }
 
 impl UpstreamCaller for PostCaller {
     fn call<'a>(&'a self, id: &'a str, request: Vec<u8>) -> ResponseFuture<'a> {
         Box::pin(async move {
-            let headers = {
-                let text = String::from_utf8_lossy(&request);
-                let batch = ParsedBatch::parse(&text).ok();
-                let call = batch.as_ref().and_then(|batch| batch.messages.first());
-                call.map(|call| self.call_headers(call)).unwrap_or_default()
-            };
+            let headers = ParsedBatch::read(&request, |batch| {
+                batch.messages.first().map(|call| self.call_headers(call)).unwrap_or_default()
+            });
+            let headers = headers.unwrap_or_default();
             let messages = fetch_internal_response(&self.shared, &self.forwarded, request, headers).await;
             match messages.map_err(PageError::Failed)?.pop() {
                 Some(message) if response_id(&message) == Some(id) => Ok(message.into_bytes()),
@@ -196,7 +175,7 @@ async fn fetch_internal_response(
         let frame = frame.map_err(|error| error.to_string())?;
         for segment in parser.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
             let SseSegment::Event(event) = segment else { continue };
-            let message = String::from_utf8_lossy(event.data()).into_owned();
+            let message = String::from_utf8_lossy(&event.data).into_owned();
             if response_id(&message).is_some() {
                 messages.push(message);
                 return Ok(messages);
@@ -223,6 +202,5 @@ pub(super) fn response_id(message: &str) -> Option<&str> {
 
 /// Returns the id of the first request of a text, as written.
 fn first_request_id(bytes: &[u8]) -> Option<String> {
-    let batch = ParsedBatch::parse(std::str::from_utf8(bytes).ok()?).ok()?;
-    batch.requests().next().map(|request| request.id().to_owned())
+    ParsedBatch::read(bytes, |batch| batch.requests().next().map(|request| request.id().to_owned())).flatten()
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::BodyExt as _;
+use hyper::Response;
 use hyper::body::Incoming;
 use hyper::http::response::Parts;
-use hyper::{Response, StatusCode};
 use portion_gateway::dropped_messages::DropReason;
 use tokio::task::yield_now;
 use tokio::time::timeout;
@@ -22,10 +22,9 @@ use super::session::ProxySession;
 use super::shared::{ProxyShared, response_id};
 use super::upstream_client::{self, ForwardedParts};
 use crate::frame::{DroppedLine, Frame};
-use crate::front::http::http_error::HttpError;
+use crate::front::http::http_error::bad_gateway;
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse::{SseEvent, SseParser, SseSegment, encode_event, without_content};
-use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::mcp::{McpProcessor, ParsedBatch};
 use crate::message_processor::{GATEWAY_STOPS, MessageProcessor as _, OutgoingMessage};
 
@@ -90,7 +89,7 @@ pub(super) fn relay_listening_stream(
             let recipient = StreamRecipient::Session { session, shared, forwarded, is_resumed };
             relay_stream(decoded, Vec::new(), recipient)
         }
-        Err(error) => HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into(),
+        Err(error) => bad_gateway(&error).into(),
     }
 }
 
@@ -177,18 +176,17 @@ impl RelayedStream {
         if let StreamRecipient::Post { is_resumable, .. } = &mut self.recipient {
             *is_resumable |= event.id().is_some();
         }
-        let is_message = event.event_type() == b"message" && !event.data().is_empty();
-        if !is_message || !self.recipient.is_for_processor(event.data()) {
+        let is_message = event.event_type() == b"message" && !event.data.is_empty();
+        if !is_message || !self.recipient.is_for_processor(&event.data) {
             out.extend(self.recipient.forward_other_event(event));
             return;
         }
-        let mut messages =
-            self.recipient.process_frame(Frame::Message(event.data().to_vec())).await.into_iter();
+        let mut messages = self.recipient.process_frame(Frame::Message(event.data.clone())).await.into_iter();
         self.recipient.release_answered_ids();
         match messages.next() {
             // The message was dropped; the client still needs the event id to resume.
             None => out.extend(event.without_data()),
-            Some(message) if message == event.data() => out.extend(event.into_raw()),
+            Some(message) if message == event.data => out.extend(event.raw),
             Some(message) => out.extend(event.with_data(&message)),
         }
         messages.for_each(|message| out.extend(encode_event(None, &message)));
@@ -295,14 +293,14 @@ impl StreamRecipient {
     /// Returns the bytes for the client of an event that is not for the processor. Small data is forwarded: it may be meant for
     /// the client. Larger data is dropped.
     fn forward_other_event(&self, event: SseEvent) -> Vec<u8> {
-        let data = String::from_utf8_lossy(event.data());
-        if event.data().len() > MAX_NON_MESSAGE_BYTES {
+        let data = String::from_utf8_lossy(&event.data);
+        if event.data.len() > MAX_NON_MESSAGE_BYTES {
             let why = "an event of more than 4 KiB that is not a message";
-            self.shared().processor_factory.gateway.record_drop(DropReason::Invalid, event.data().len(), why);
+            self.shared().processor_factory.gateway.record_drop(DropReason::Invalid, event.data.len(), why);
             return event.without_data();
         }
         let redacted = self.processor().redacted(&data);
-        if redacted == data { event.into_raw() } else { event.with_data(redacted.as_bytes()) }
+        if redacted == data { event.raw } else { event.with_data(redacted.as_bytes()) }
     }
 
     /// Waits for the end of the time that running requests have after the beginning of the shutdown.

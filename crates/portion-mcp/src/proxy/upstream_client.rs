@@ -6,7 +6,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue, LOCATION};
+use hyper::header::{CONTENT_LENGTH, EXPECT, HOST, HeaderMap, LOCATION};
 use hyper::http::response::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use portion_policy::upstream::UpstreamTarget;
@@ -15,9 +15,8 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::public_resource::PublicResource;
-use crate::front::http::http_error::HttpError;
+use crate::front::http::http_error::bad_gateway;
 use crate::http::body::{self, Body};
-use crate::mcp::error_code::INTERNAL_ERROR;
 use portion_net::forwarding::{remove_hop_by_hop, remove_override_headers, restrict_accept_encoding};
 use portion_net::uri_reference::{resolve, same_origin};
 
@@ -57,7 +56,7 @@ pub(super) enum ForwardError {
 impl ForwardError {
     /// Returns true if the server may have acted.
     pub(super) fn was_reached(&self) -> bool {
-        matches!(self, Self::Unreachable(error) if error.was_reached())
+        matches!(self, Self::Unreachable(error) if error.was_reached)
     }
 }
 
@@ -115,23 +114,17 @@ impl UpstreamClient {
         let Some(public) = self.public.as_ref().filter(|_| response.status() == StatusCode::OK) else {
             return pass_through(response);
         };
-        let unusable = |reason: String| {
-            HttpError::new(
-                StatusCode::BAD_GATEWAY,
-                INTERNAL_ERROR,
-                format!("the metadata of the server {reason}"),
-            )
-        };
+        let unusable = |reason: &str| bad_gateway(&format!("the metadata of the server {reason}"));
         let (head, content) = match decode_response(response) {
             Ok(decoded) => decoded,
-            Err(error) => return unusable(format!("cannot be read: {error}")).into(),
+            Err(error) => return unusable(&format!("cannot be read: {error}")).into(),
         };
         let content = body::read_all(content, MAX_DOCUMENT_BYTES).await;
         match content.ok().map(|content| (public.document(&content), content)) {
             Some((Some(document), _)) => Response::from_parts(head, body::full(document)),
             // The response to HEAD, which has no content.
             Some((None, content)) if content.is_empty() => Response::from_parts(head, body::empty()),
-            _ => unusable("are not a JSON object".into()).into(),
+            _ => unusable("are not a JSON object").into(),
         }
     }
 
@@ -237,16 +230,10 @@ pub(super) fn decode_response(
 
 /// Returns true for a stream of events.
 pub(super) fn is_event_stream<B>(response: &Response<B>) -> bool {
-    has_media_type(response, "text/event-stream")
+    body::media_type(response.headers()) == "text/event-stream"
 }
 
 /// Returns true for JSON.
 pub(super) fn is_json<B>(response: &Response<B>) -> bool {
-    has_media_type(response, "application/json")
-}
-
-fn has_media_type<B>(response: &Response<B>, expected: &str) -> bool {
-    let media_type = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
-    media_type.eq_ignore_ascii_case(expected.as_bytes())
+    body::media_type(response.headers()) == "application/json"
 }

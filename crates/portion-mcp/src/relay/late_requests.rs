@@ -4,9 +4,9 @@
 //! of the client, which most clients write at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
@@ -37,7 +37,7 @@ impl LateRequests {
 
     /// Sets the reason that the server has ended: from now on requests are answered here.
     pub(super) fn set_gone(&self, why: String) {
-        self.gone_reason().get_or_insert(why);
+        self.gone_reason.lock().get_or_insert(why);
     }
 
     /// Counts a message of the client. Returns the answers to its requests if the server has ended.
@@ -53,7 +53,7 @@ impl LateRequests {
 
     /// Returns the answers to all pending requests if the server has ended.
     pub(super) fn answer_all<L: MessageProcessor>(&self, processor: &L) -> Vec<OutgoingMessage> {
-        match (self.gone_reason().clone(), self.is_unreachable) {
+        match (self.gone_reason.lock().clone(), self.is_unreachable) {
             (Some(why), false) => processor.on_server_gone(&why),
             (Some(why), true) => processor.on_server_unreachable(&why),
             (None, _) => Vec::new(),
@@ -91,9 +91,5 @@ impl LateRequests {
 
     fn message_count(&self) -> u64 {
         self.client_message_count.load(Ordering::Acquire)
-    }
-
-    fn gone_reason(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.gone_reason.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,11 @@
 //! Writes messages to the client or to the server.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -48,15 +49,15 @@ impl MessageWriter {
         if breaks > 0 {
             tracing::warn!(breaks, bytes = message.len(), "replaced raw line breaks in a message by spaces");
         }
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer.lock();
         let Some(open) = writer.as_mut() else { return };
         message.push(b'\n');
         let written = message.chunks(WRITE_CHUNK).try_for_each(|piece| {
-            *self.write_started_at() = Some(Instant::now());
+            *self.write_started_at.lock() = Some(Instant::now());
             open.write_all(piece)
         });
         let written = written.and_then(|()| open.flush());
-        *self.write_started_at() = None;
+        *self.write_started_at.lock() = None;
         if written.is_err() {
             *writer = None;
             self.reader_gone.set();
@@ -75,7 +76,7 @@ impl MessageWriter {
     /// Waits until a write has blocked for `limit`. Returns the start of that write.
     pub(super) async fn wait_stalled(&self, limit: Duration) -> Instant {
         loop {
-            let since = *self.write_started_at();
+            let since = *self.write_started_at.lock();
             if let Some(since) = since.filter(|since| since.elapsed() >= limit) {
                 return since;
             }
@@ -115,11 +116,7 @@ impl MessageWriter {
 
     /// Closes the writer after the current message.
     pub(super) fn close(&self) {
-        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    fn write_started_at(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.write_started_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.writer.lock() = None;
     }
 }
 

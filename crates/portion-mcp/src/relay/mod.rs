@@ -31,9 +31,10 @@ mod pump;
 mod session;
 
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -86,10 +87,8 @@ pub async fn serve_unavailable<L: MessageProcessor + 'static>(
     why: String,
     front: StdioFront,
 ) -> RelayOutcome {
-    let StdioFront { input, output, mut signals, shutdown_deadline } = front;
     let late_requests = LateRequests::for_unreachable(why);
-    let session =
-        Session::start(processor, (input, output), ServerInput::None, late_requests, shutdown_deadline);
+    let (session, mut signals) = Session::start(processor, front, ServerInput::None, late_requests);
     let answered = async {
         let Session { processor, client, client_gate, client_done, late_requests, .. } = &*session;
         late_requests.wait_until_quiet(client_done, &client.reader_gone).await;
@@ -124,10 +123,8 @@ pub async fn relay<L: MessageProcessor + 'static>(
     mut child: Child,
     front: StdioFront,
 ) -> RelayOutcome {
-    let StdioFront { input, output, mut signals, shutdown_deadline } = front;
     let server = ServerInput::pipe(child.take_stdin());
-    let session =
-        Session::start(processor, (input, output), server, LateRequests::default(), shutdown_deadline);
+    let (session, mut signals) = Session::start(processor, front, server, LateRequests::default());
     match child.take_output() {
         // A read error is handled as the end of the stream.
         Some(mut output) => session.spawn_server_reader(move || output.next()?.ok()),
@@ -173,11 +170,9 @@ pub async fn relay_link<L: MessageProcessor + 'static>(
     mut link_task: JoinHandle<()>,
     front: StdioFront,
 ) -> RelayOutcome {
-    let StdioFront { input, output, mut signals, shutdown_deadline } = front;
     let Link { outbox, mut inbox } = link;
     let server = ServerInput::Link(Mutex::new(Some(outbox)));
-    let session =
-        Session::start(processor, (input, output), server, LateRequests::default(), shutdown_deadline);
+    let (session, mut signals) = Session::start(processor, front, server, LateRequests::default());
     // Set when messages of the server are not read any more.
     let unread = Arc::new(OneShotFlag::default());
     // Reason that the server has ended, unless we closed the link ourselves.
@@ -256,7 +251,7 @@ async fn on_client_left<L: MessageProcessor + 'static>(
         child.stop(step(ShutdownStep::ServerTermination, TERM_GRACE)).await;
     }
     let (failure, unanswered) = finish(session, child, false).await;
-    let code = if exited { failure.server_exit().exit_code() } else { 0 };
+    let code = if exited { failure.server_exit.exit_code() } else { 0 };
     // A server that fails at once may fail after its client has left.
     let sentence = (exited && (unanswered || code != 0)).then(|| failure.sentence());
     RelayOutcome { code, failure: sentence }
@@ -272,7 +267,7 @@ async fn on_server_left<L: MessageProcessor + 'static>(
         child.stop(TERM_GRACE).await;
     }
     let (failure, _) = finish(session, child, true).await;
-    RelayOutcome { code: failure.server_exit().exit_code(), failure: Some(failure.sentence()) }
+    RelayOutcome { code: failure.server_exit.exit_code(), failure: Some(failure.sentence()) }
 }
 
 /// Ends the group of the ended server, relays its remaining messages, and answers requests. Returns the server's exit, and

@@ -3,16 +3,15 @@
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TrySendError, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use portion_gateway::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use tokio::sync::Notify;
 
 use crate::frame::{Frame, FrameReader};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
-use crate::once::OneShotFlag;
 
 /// Calls `process` for each message, in order, until the stream ends or the gate is closed.
 fn pump_in_order<R: Read>(frames: FrameReader<R>, gate: &DirectionGate, mut process: impl FnMut(Frame)) {
@@ -59,7 +58,7 @@ pub(super) fn pump_with_deferred<L: MessageProcessor, R: Read>(
     let (queue, receiver) = sync_channel::<L::ClientMessage>(MAX_WAITING_QUERIES);
     let (receiver, process) = (Mutex::new(receiver), &process);
     let work = || {
-        let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = || receiver.lock().recv();
         while let Ok(message) = next() {
             process(message, Handling::Deferred);
         }
@@ -85,15 +84,6 @@ pub(super) fn pump_with_deferred<L: MessageProcessor, R: Read>(
     });
 }
 
-/// Sets a flag when it is dropped, also by a panic: the session then ends instead of waiting for the thread.
-pub(super) struct SetOnDrop<'a>(pub(super) &'a OneShotFlag);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.set();
-    }
-}
-
 /// Interval at which a waiting task checks the gate.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -106,7 +96,7 @@ pub(super) struct DirectionGate {
 impl DirectionGate {
     /// Returns a guard to hold while a message is processed; `None` once the gate is closed.
     pub(super) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
-        let passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
+        let passing = self.passing.lock();
         (!self.is_closed.load(Ordering::Acquire)).then_some(passing)
     }
 
@@ -150,6 +140,6 @@ impl DirectionGate {
     }
 
     fn is_busy(&self) -> bool {
-        matches!(self.passing.try_lock(), Err(TryLockError::WouldBlock))
+        self.passing.is_locked()
     }
 }

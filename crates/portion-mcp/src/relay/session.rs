@@ -1,24 +1,25 @@
 //! State of a relay, the threads that carry its messages, and what is alike at the end of each.
 
 use std::convert::Infallible;
-use std::io::{Read, Write};
 use std::process::ChildStdin;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::late_requests::LateRequests;
 use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
-use super::pump::{DirectionGate, SetOnDrop, pump_with_deferred};
-use crate::frame::{Frame, FrameReader};
-use crate::front::signals::{ShutdownDeadline, ShutdownStep};
+use super::pump::{DirectionGate, pump_with_deferred};
+use crate::frame::Frame;
+use crate::front::signals::{ShutdownDeadline, ShutdownSignals, ShutdownStep};
+use crate::front::stdio::StdioFront;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
-use crate::once::OneShotFlag;
+use crate::once::{OneShotFlag, SetOnDrop};
 use crate::upstream::link::Outbox;
 
 /// Longest wait for responses after the client's end of input.
@@ -99,7 +100,7 @@ impl ServerInput {
                 drop(commands.send(OutboundCommand::Send(message)));
             }
             (Self::Link(outbox), _) => {
-                let open = outbox.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let open = outbox.lock().clone();
                 if let Some(outbox) = open {
                     drop(outbox.blocking_send(message));
                 }
@@ -116,7 +117,7 @@ impl ServerInput {
                 let commands = commands.clone();
                 thread::spawn(move || commands.send(OutboundCommand::Close));
             }
-            Self::Link(outbox) => *outbox.lock().unwrap_or_else(PoisonError::into_inner) = None,
+            Self::Link(outbox) => *outbox.lock() = None,
         }
     }
 
@@ -130,19 +131,20 @@ impl ServerInput {
 
     /// Returns true once a link gets no more messages.
     pub(super) fn is_closed_link(&self) -> bool {
-        matches!(self, Self::Link(outbox) if outbox.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+        matches!(self, Self::Link(outbox) if outbox.lock().is_none())
     }
 }
 
 impl<L: MessageProcessor + 'static> Session<L> {
-    /// Creates the state of a relay, and starts the thread that processes the client's messages.
+    /// Creates the state of a relay, and starts the thread that processes the client's messages. Returns it with the signals
+    /// that end it.
     pub(super) fn start(
         processor: Arc<L>,
-        (input, output): (FrameReader<Box<dyn Read + Send>>, Box<dyn Write + Send>),
+        front: StdioFront,
         server: ServerInput,
         late_requests: LateRequests,
-        shutdown_deadline: ShutdownDeadline,
-    ) -> Arc<Self> {
+    ) -> (Arc<Self>, ShutdownSignals) {
+        let StdioFront { input, output, signals, shutdown_deadline } = front;
         let session = Arc::new(Self {
             processor,
             client: Arc::new(MessageWriter::new(Some(output))),
@@ -166,7 +168,7 @@ impl<L: MessageProcessor + 'static> Session<L> {
                 reader.client.send_for_client(reader.late_requests.on_client_message(&*reader.processor));
             });
         });
-        session
+        (session, signals)
     }
 
     /// Starts the thread that processes the server's messages, until there is no next one.

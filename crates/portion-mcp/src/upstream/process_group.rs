@@ -20,9 +20,10 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Signal that ends a group.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +114,8 @@ mod unix {
 mod windows {
     use std::collections::BTreeMap;
     use std::os::windows::io::AsRawHandle as _;
-    use std::sync::{Mutex, MutexGuard, PoisonError};
 
+    use parking_lot::{Mutex, MutexGuard};
     use win32job::{ExtendedLimitInfo, Job};
 
     use super::{Child, Command, TerminationSignal};
@@ -153,7 +154,7 @@ mod windows {
     pub(in super::super) fn set_pipe_capacity<T>(_: &T, _: usize) {}
 
     fn jobs() -> MutexGuard<'static, BTreeMap<u32, Job>> {
-        JOBS.lock().unwrap_or_else(PoisonError::into_inner)
+        JOBS.lock()
     }
 }
 
@@ -272,7 +273,7 @@ impl Drop for GroupLeader {
 }
 
 fn registry() -> MutexGuard<'static, GroupRegistry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+    REGISTRY.lock()
 }
 
 fn remaining_groups(input: impl Read) -> BTreeSet<u32> {

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use portion_text::display::is_printable;
 use tokio::time::timeout;
 
@@ -81,7 +82,7 @@ impl StderrTail {
     /// Returns the last lines that were written.
     pub fn lines(&self) -> StderrLines {
         let kept: Vec<u8> = {
-            let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = self.0.buffer.lock();
             kept.iter().copied().collect()
         };
         StderrLines(last_lines(&String::from_utf8_lossy(&kept)))
@@ -98,12 +99,12 @@ impl StderrTail {
                 Ok(read) => read,
             };
             let _ = to.write_all(&buffer[..read]);
-            let mut kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.0.buffer.lock();
             kept.extend(&buffer[..read]);
             let excess = kept.len().saturating_sub(MAX_TAIL_BYTES);
             kept.drain(..excess);
         }
-        let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.0.buffer.lock();
         if kept.back().is_some_and(|last| *last != b'\n') {
             let _ = to.write_all(b"\n");
         }

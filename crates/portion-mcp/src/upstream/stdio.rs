@@ -55,8 +55,10 @@ pub enum ServerExit {
 #[derive(Clone, Debug)]
 pub struct ServerFailure {
     name: String,
-    server_exit: ServerExit,
-    stderr: StderrLines,
+    /// The exit status.
+    pub server_exit: ServerExit,
+    /// The last lines of the server's stderr.
+    pub stderr: StderrLines,
 }
 
 impl Child {
@@ -206,16 +208,6 @@ impl Drop for Child {
 }
 
 impl ServerFailure {
-    /// Returns the exit status.
-    pub fn server_exit(&self) -> ServerExit {
-        self.server_exit
-    }
-
-    /// Returns the last lines of the server's stderr.
-    pub fn stderr(&self) -> &StderrLines {
-        &self.stderr
-    }
-
     /// Returns the server's name and its exit status, and on a second line the cause if it is known.
     pub fn sentence(&self) -> String {
         let cause = self.stderr.cause().map(|cause| format!("\n{cause}")).unwrap_or_default();

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use http::Version;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -88,7 +89,7 @@ impl Connections {
 
     /// Adds a connection. Returns `None` if there are too many, and every one is busy.
     pub(super) fn try_add(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<Connection>> {
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         if open.activity_by_id.len() >= self.limit && !open.evict_one() {
             return None;
         }
@@ -113,7 +114,7 @@ impl Connections {
 
     /// Evicts an eighth of the connections, and at least one, as far as they are not busy.
     pub(super) fn evict_idle(&self) {
-        let mut open = lock(&self.open);
+        let mut open = self.open.lock();
         for _ in 0..=open.activity_by_id.len() / 8 {
             if !open.evict_one() {
                 return;
@@ -123,12 +124,12 @@ impl Connections {
 
     /// Closes one reserved descriptor. Returns false if none was left.
     pub(super) fn release_reserve(&self) -> bool {
-        lock(&self.reserve).pop().is_some()
+        self.reserve.lock().pop().is_some()
     }
 
     /// Refills the reserve, as far as descriptors are available.
     pub(super) fn refill_reserve(&self) {
-        let mut reserve = lock(&self.reserve);
+        let mut reserve = self.reserve.lock();
         while reserve.len() < self.reserve_size {
             let Ok(file) = File::open(NULL_DEVICE) else { return };
             reserve.push(file);
@@ -140,7 +141,7 @@ impl OpenConnections {
     /// Evicts the connection that is idle longest; if none is idle, the one that has waited longest for a head.
     fn evict_one(&mut self) -> bool {
         let candidates = self.activity_by_id.iter().filter_map(|(id, activity)| {
-            let state = lock(&activity.state);
+            let state = activity.state.lock();
             (state.request_count == 0).then_some(((state.is_awaiting_head, state.idle_since), *id))
         });
         let Some((_, id)) = candidates.min() else { return false };
@@ -154,7 +155,7 @@ impl OpenConnections {
 impl Connection {
     /// Records that bytes were received.
     pub(super) fn on_read(&self) {
-        let mut state = lock(&self.activity.state);
+        let mut state = self.activity.state.lock();
         if state.is_idle_http1() {
             (state.is_awaiting_head, state.idle_since) = (true, Instant::now());
             self.activity.changed.notify_one();
@@ -164,7 +165,7 @@ impl Connection {
     /// Records that bytes were written to the client.
     pub(super) fn on_write(&self) {
         self.connections.writes.fetch_add(1, Ordering::Relaxed);
-        let mut state = lock(&self.activity.state);
+        let mut state = self.activity.state.lock();
         if state.is_idle_http1() {
             state.idle_since = Instant::now();
         }
@@ -179,7 +180,7 @@ impl Connection {
     pub(super) async fn wait_idle(&self, head: Duration, idle: Duration) {
         loop {
             let deadline = {
-                let state = lock(&self.activity.state);
+                let state = self.activity.state.lock();
                 let timeout = if state.is_awaiting_head { head } else { idle };
                 (state.request_count == 0).then(|| state.idle_since + timeout)
             };
@@ -202,7 +203,7 @@ impl ActivityState {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        lock(&self.connections.open).activity_by_id.remove(&self.id);
+        self.connections.open.lock().activity_by_id.remove(&self.id);
     }
 }
 
@@ -220,7 +221,7 @@ impl ClientConnection {
     /// Begins a request, or a tunnel, over this version of HTTP, unless the connection has ended.
     pub fn begin_request(&self, version: Version) -> Option<RequestGuard> {
         let connection = self.connection.upgrade()?;
-        let mut state = lock(&connection.activity.state);
+        let mut state = connection.activity.state.lock();
         state.request_count += 1;
         (state.is_awaiting_head, state.is_http2) = (false, version >= Version::HTTP_2);
         drop(state);
@@ -230,17 +231,13 @@ impl ClientConnection {
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let mut state = lock(&self.0.activity.state);
+        let mut state = self.0.activity.state.lock();
         state.request_count -= 1;
         if state.request_count == 0 {
             state.idle_since = Instant::now();
             self.0.activity.changed.notify_one();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the limit of open file descriptors.

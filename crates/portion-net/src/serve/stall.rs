@@ -6,7 +6,7 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::MapErr;
 use hyper::rt::{Executor, Read, ReadBufCursor, Write};
+use parking_lot::Mutex;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use super::connections::Connection;
@@ -152,17 +153,13 @@ impl StreamProgress {
     /// Waits until a part was handed over and nothing was requested since for this time.
     async fn wait_stalled(&self, timeout: Duration) {
         loop {
-            let handed_over = *self.state();
+            let handed_over = *self.0.lock();
             let deadline = handed_over.unwrap_or_else(Instant::now) + timeout;
             if deadline <= Instant::now() {
                 return;
             }
             sleep_until(deadline).await;
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -176,7 +173,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for PacedBody<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = &mut *self;
         let Some(progress) = &this.progress else { return Pin::new(&mut this.inner).poll_frame(cx) };
-        *progress.state() = None;
+        *progress.0.lock() = None;
         if this.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut this.inner).poll_frame(cx)) {
                 Some(Ok(frame)) => frame,
@@ -188,7 +185,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for PacedBody<B> {
             }
         }
         let part = this.rest.split_to(this.rest.len().min(MAX_PART_BYTES));
-        *progress.state() = Some(Instant::now());
+        *progress.0.lock() = Some(Instant::now());
         Poll::Ready(Some(Ok(Frame::data(part))))
     }
 

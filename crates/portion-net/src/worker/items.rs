@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc::Receiver;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// The items of a queue, as its handler sees them.
 #[derive(Debug)]
@@ -87,25 +88,22 @@ impl Shared {
     }
 
     pub(super) fn notify(&self) {
-        drop(self.ended());
+        drop(self.ended.lock());
         self.changed.notify_all();
     }
 
     /// Marks the worker as ended.
     pub(super) fn end(&self) {
-        *self.ended() = true;
+        *self.ended.lock() = true;
         self.changed.notify_all();
     }
 
     /// Waits up to `within` while `waits` returns true; not for a worker that has ended. Returns true if it has.
     pub(super) fn wait_while(&self, within: Duration, waits: impl Fn() -> bool) -> bool {
         self.waiters.fetch_add(1, SeqCst);
-        let waited = self.changed.wait_timeout_while(self.ended(), within, |ended| !*ended && waits());
+        let mut ended = self.ended.lock();
+        self.changed.wait_while_for(&mut ended, |ended| !*ended && waits(), within);
         self.waiters.fetch_sub(1, SeqCst);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    fn ended(&self) -> MutexGuard<'_, bool> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        *ended
     }
 }

@@ -14,13 +14,14 @@ use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
 use portion_json::scan::quote;
 use portion_policy::pushdown::PagingStyle;
+use portion_policy::query_string::parameters;
 
 use super::Exchange;
 use super::received::Received;
 use crate::body::{Body, full};
 use crate::controls::SplitQuery;
 use crate::options::Shared;
-use crate::paging::{base_arguments, name_of, rate_limited, value_of};
+use crate::paging::{base_arguments, rate_limited, value_of};
 use crate::route::ResolvedRoute;
 
 impl Exchange<'_> {
@@ -82,7 +83,12 @@ impl Exchange<'_> {
             {
                 *start = 0;
             }
-            control.filter(|_| call.lacks_items(request, policy))?;
+            if !call.lacks_items(request, policy) {
+                // A client that numbers pages counts on the items of the first one, too.
+                request.limit = request.limit.or(control.and_then(|_| call.page_size(policy)));
+                return None;
+            }
+            control?;
             let second = self.read(pages.send(&call.second_arguments()).await.ok()?).await.ok()?;
             if !call.is_another_page(page, &second.payload) {
                 return None;
@@ -165,16 +171,15 @@ impl Exchange<'_> {
             return reply;
         }
         let error = ViewError::LimitTooLarge { given: given.to_string(), max };
-        let gateway = &self.shared.gateway;
-        Reply::Fault(gateway.report_fault(error.into(), &self.caller, &Request::default(), &self.endpoint))
+        Reply::Fault(self.reported(error.into()))
     }
 
     /// Returns the size of a page that a parameter of the API has.
     pub(super) fn own_page_size(&self) -> Option<u32> {
         let is_limit = |name: &str| PagingRole::of(name) == Some(PagingRole::Limit);
-        let names = self.target.rest.split('&').map(name_of);
-        let size = names
-            .filter(|name| is_limit(name))
+        let limits = parameters(&self.target.rest).filter(|parameter| is_limit(&parameter.name));
+        let size = limits
+            .map(|parameter| parameter.name)
             .find_map(|name| value_of(&self.target.rest, &name)?.parse().ok());
         let max = self.caller.effective_policy.policy.max_page_size as u32;
         size.filter(|size| *size > 0).map(|size: u32| size.min(max))
@@ -212,8 +217,7 @@ impl Exchange<'_> {
         };
         response.map_err(|error| {
             tracing::warn!(endpoint = %self.endpoint.name, %error, "a page of the upstream was not read");
-            let fault = Fault::upstream_invalid("no response to the request for the page");
-            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint)
+            self.reported(Fault::upstream_invalid("no response to the request for the page"))
         })
     }
 }

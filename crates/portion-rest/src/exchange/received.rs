@@ -7,8 +7,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
 use http_body::Body as HttpBody;
 use portion_core::error_code::ErrorCode;
+use portion_core::paging::{ArgumentValue, PagingArgument};
 use portion_core::payload::Payload;
-use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
 use super::Exchange;
@@ -17,7 +17,8 @@ use crate::body::{
 };
 use crate::media_type::{BodyForm, payload_of};
 use crate::response::{
-    CURSOR_HEADER, NOT_CACHED, OwnError, fault_response, remove_representation_headers, timeout_fault,
+    CURSOR_HEADER, NOT_CACHED, OwnError, fault_response, leads_on, remove_representation_headers,
+    timeout_fault,
 };
 
 /// Message and advice for responses in which nothing can be redacted.
@@ -123,7 +124,12 @@ impl Exchange<'_> {
             Ok(decoded) => decoded,
             Err(error) => return Err(Box::new(self.unreadable_response(&error, limit))),
         };
-        let paging_arguments = Arc::clone(&self.paging_arguments);
+        let mut paging_arguments = Arc::clone(&self.paging_arguments);
+        if leads_on(&head.headers) {
+            // As if the request had one: the page is whole.
+            let cursor = PagingArgument { value: ArgumentValue::Other, ..PagingArgument::new("cursor") };
+            paging_arguments = paging_arguments.iter().cloned().chain([cursor]).collect();
+        }
         // Other software may read a field in bytes that Portion cannot decode.
         let passes_as_bytes = !redacts;
         let payload = Payload { paging_arguments, passes_as_bytes, ..payload_of(&decoded, &head) };
@@ -161,9 +167,7 @@ impl Exchange<'_> {
     }
 
     fn reported_response(&self, fault: Fault) -> Response<Body> {
-        let fault =
-            self.shared.gateway.report_fault(fault, &self.caller, &Request::default(), &self.endpoint);
-        let mut response = fault_response(&fault);
+        let mut response = fault_response(&self.reported(fault));
         self.shared.cors.apply(&self.endpoint.name, self.origin.as_ref(), response.headers_mut());
         response
     }

@@ -63,6 +63,8 @@ enum ExchangeError {
     LeadsOut(String),
 }
 
+type Outcome = Result<RestResponse, ExchangeError>;
+
 impl CallResult {
     pub(super) fn error(text: &str) -> Self {
         Self::Content { blocks: vec![text_block(text)], is_error: true, next_page: None }
@@ -78,7 +80,7 @@ impl ExchangeError {
     /// Returns true if the API may have acted on the request.
     fn may_have_acted(&self) -> bool {
         match self {
-            Self::NoResponse(error) => error.was_reached(),
+            Self::NoResponse(error) => error.was_reached,
             Self::Truncated(_)
             | Self::TooLarge(_)
             | Self::TimedOut(_)
@@ -130,7 +132,7 @@ impl RestApi {
         requests: &[RestRequest],
         deadline: Instant,
         token: &mut Option<Arc<str>>,
-    ) -> Result<RestResponse, ExchangeError> {
+    ) -> Outcome {
         let (mut first, mut last_absent) = (None, None);
         let (mut texts, mut absent, mut bytes) = (Vec::new(), Vec::new(), 0);
         for request in requests {
@@ -175,7 +177,7 @@ impl RestApi {
         request: &RestRequest,
         deadline: Instant,
         token: &mut Option<Arc<str>>,
-    ) -> Result<RestResponse, ExchangeError> {
+    ) -> Outcome {
         let timed_out = || ExchangeError::TimedOut(self.options.timeout);
         let mut attempt = 0;
         loop {
@@ -203,11 +205,7 @@ impl RestApi {
     }
 
     /// Sends a request with an access token, if the API needs one; once more if the token was rejected.
-    async fn send_authorized(
-        &self,
-        request: &RestRequest,
-        token: &mut Option<Arc<str>>,
-    ) -> Result<RestResponse, ExchangeError> {
+    async fn send_authorized(&self, request: &RestRequest, token: &mut Option<Arc<str>>) -> Outcome {
         let Some(tokens) = &self.tokens else { return self.send(request, None).await };
         let first = tokens.token(&self.client).await?;
         *token = Some(Arc::clone(&first.text));
@@ -224,11 +222,7 @@ impl RestApi {
     }
 
     /// Sends a request with an access token; once more if the token was rejected because it is too new.
-    async fn send_with_token(
-        &self,
-        request: &RestRequest,
-        token: &AccessToken,
-    ) -> Result<RestResponse, ExchangeError> {
+    async fn send_with_token(&self, request: &RestRequest, token: &AccessToken) -> Outcome {
         let is_new = token.time_until_accepted().is_some();
         let response = self.send(request, Some(&token.text)).await?;
         if !is_new || !rejects_token(response.status) {
@@ -241,7 +235,7 @@ impl RestApi {
     }
 
     /// Sends a request and follows redirects within the API's own host.
-    async fn send(&self, request: &RestRequest, token: Option<&str>) -> Result<RestResponse, ExchangeError> {
+    async fn send(&self, request: &RestRequest, token: Option<&str>) -> Outcome {
         let _slot = self.slots.acquire().await;
         let mut url = self.url_of(request)?;
         let mut method = request.method;
@@ -265,7 +259,7 @@ impl RestApi {
         method: &'static str,
         url: &Uri,
         token: Option<&str>,
-    ) -> Result<RestResponse, ExchangeError> {
+    ) -> Outcome {
         let content = request.body.as_ref().filter(|_| method == request.method);
         let bytes = content.map_or_else(body::empty, |content| body::full(content.bytes.clone()));
         let mut sent = Request::new(bytes);

@@ -1,10 +1,11 @@
 //! Access tokens by OAuth 2.0 client credentials (RFC 6749, 4.4).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
+use parking_lot::Mutex;
 use portion_mcp::http::body;
 use portion_mcp::once::SharedAttempt;
 use portion_mcp::upstream::http::HttpClient;
@@ -99,7 +100,7 @@ impl TokenSource {
 
     /// Returns the token; requests a new one if there is none, or it expires soon. Concurrent calls share one request.
     pub(super) async fn token(&self, client: &HttpClient) -> Result<AccessToken, TokenError> {
-        let token = lock(&self.state).current_token();
+        let token = self.state.lock().current_token();
         match token {
             Some(token) => Ok(token),
             None => self.request(client).await,
@@ -115,7 +116,7 @@ impl TokenSource {
         is_certain: bool,
     ) -> Result<Option<AccessToken>, TokenError> {
         {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             if let Some(token) = state.current_token().filter(|token| token.text != rejected.text) {
                 return Ok(Some(token));
             }
@@ -136,12 +137,12 @@ impl TokenSource {
                 (self.credentials.clone(), client.clone(), Arc::clone(&self.state));
             async move {
                 // Another request may have ended after the caller looked for the token.
-                let token = lock(&state).current_token();
+                let token = state.lock().current_token();
                 if let Some(token) = token {
                     return Ok(token);
                 }
                 let token = credentials.request_within(TOKEN_TIMEOUT, &client).await?;
-                lock(&state).current = Some(token.clone());
+                state.lock().current = Some(token.clone());
                 Ok(token)
             }
         };
@@ -154,10 +155,6 @@ impl TokenState {
     fn current_token(&self) -> Option<AccessToken> {
         self.current.clone().filter(AccessToken::is_current)
     }
-}
-
-fn lock(state: &Mutex<TokenState>) -> MutexGuard<'_, TokenState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ClientCredentials {

@@ -1,10 +1,10 @@
 //! Delays requests by `Retry-After`, by the rate limits that APIs report, and by refusals.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use parking_lot::Mutex;
 use portion_net::rate_limits::{MAX_RETRY_AFTER, quota_delay, retry_after};
 
 /// First delay before a retry without `Retry-After`; it doubles.
@@ -36,7 +36,7 @@ struct Pace {
 impl Pacer {
     /// Waits until the API accepts requests again, if that is before the deadline. Otherwise the API decides.
     pub(super) async fn wait(&self, deadline: Instant) {
-        let until = self.lock().reserve(Instant::now(), deadline);
+        let until = self.0.lock().reserve(Instant::now(), deadline);
         if let Some(until) = until {
             tokio::time::sleep_until(until.into()).await;
         }
@@ -47,14 +47,10 @@ impl Pacer {
         let (now, time) = (Instant::now(), SystemTime::now());
         let is_refusal = status == StatusCode::TOO_MANY_REQUESTS;
         match quota_delay(headers, time).or_else(|| retry_after(headers, time).filter(|_| is_refusal)) {
-            Some(delay) => self.lock().not_before = Some(now + delay.min(MAX_RETRY_AFTER)),
-            None if is_refusal => self.lock().slow_down(now),
-            None => self.lock().speed_up(),
+            Some(delay) => self.0.lock().not_before = Some(now + delay.min(MAX_RETRY_AFTER)),
+            None if is_refusal => self.0.lock().slow_down(now),
+            None => self.0.lock().speed_up(),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pace> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Answers MCP messages of one link.
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use portion_json::scan::quote;
 use portion_mcp::frame::{DroppedLine, Frame};
 use portion_mcp::mcp::error_code::{
@@ -46,14 +47,14 @@ pub(super) async fn run(api: Arc<RestApi>, transport: LinkTransport) {
     if !incoming.is_closed() {
         wait_until_idle(&running, &incoming).await;
     }
-    for task in lock(&running).values() {
+    for task in running.lock().values() {
         task.abort();
     }
 }
 
 /// After the client's end of input, its calls are still answered.
 async fn wait_until_idle(running: &Running, incoming: &mpsc::Sender<LinkEvent>) {
-    while lock(running).values().any(|task| !task.is_finished()) {
+    while running.lock().values().any(|task| !task.is_finished()) {
         tokio::select! {
             () = incoming.closed() => return,
             () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {}
@@ -76,7 +77,7 @@ fn answer_text(api: &Arc<RestApi>, text: &str, incoming: &mpsc::Sender<LinkEvent
             MessageKind::Request => spawn(respond(api, message), Some(message.id()), incoming, running),
             MessageKind::Notification => {
                 if let Some(id) = message.cancelled_id() {
-                    let task = lock(running).take(message.slice(id));
+                    let task = running.lock().take(message.slice(id));
                     task.iter().for_each(AbortHandle::abort);
                 }
             }
@@ -93,11 +94,11 @@ fn spawn(response: ResponseFuture, id: Option<&str>, incoming: &mpsc::Sender<Lin
     let incoming = incoming.clone();
     let (key, shared) = (id.map(str::to_owned), Arc::clone(running));
     // The lock is held until the task is known, so that the task cannot end before.
-    let mut tasks = lock(running);
+    let mut tasks = running.lock();
     let task = tokio::spawn(async move {
         let frame = response.await;
         if let Some(key) = key {
-            lock(&shared).take(&key);
+            shared.lock().take(&key);
         }
         let _ = incoming.send(LinkEvent::Frame(frame)).await;
     });
@@ -213,8 +214,4 @@ fn unsupported_version(id: &str, version: &str) -> String {
 fn quoted_list(texts: &[&str]) -> String {
     let quoted: Vec<String> = texts.iter().map(|text| quote(text)).collect();
     format!("[{}]", quoted.join(","))
-}
-
-fn lock(running: &Running) -> MutexGuard<'_, RequestIdMap<AbortHandle>> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,11 @@
 //! Tests access tokens against an API that answers 403 to an invalid token, and accepts a token only after a second.
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_policy::tool_description::ToolDescription;
 use portion_policy::upstream::UpstreamTarget;
 
@@ -54,7 +55,7 @@ fn serve(stream: TcpStream, issued: &Mutex<Issued>) -> std::io::Result<()> {
         }
     }
     stream.read_exact(&mut vec![0; length])?;
-    let (status, body) = issued.lock().expect("unpoisoned").answer(&request_line, &authorization);
+    let (status, body) = issued.lock().answer(&request_line, &authorization);
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
@@ -95,11 +96,11 @@ async fn a_new_token_is_sent_again_and_a_forbidden_one_is_renewed_once_a_minute(
     .expect("no TLS");
     let outcome = async || match connector.api.call(&tool, "{}").await {
         CallResult::Content { blocks, is_error, .. } => {
-            (is_error, blocks.concat().contains("403"), issued.lock().expect("unpoisoned").count)
+            (is_error, blocks.concat().contains("403"), issued.lock().count)
         }
         CallResult::TooLarge(_) => panic!("too large"),
     };
-    let revoke = || issued.lock().expect("unpoisoned").last = None;
+    let revoke = || issued.lock().last = None;
     assert_eq!(outcome().await, (false, false, 1));
     revoke();
     assert_eq!(outcome().await, (false, false, 2));

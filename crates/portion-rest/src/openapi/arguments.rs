@@ -8,6 +8,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
+/// Result of making a request of arguments.
+pub(crate) type Result<T, E = ArgumentError> = std::result::Result<T, E>;
+
 /// Reason that arguments make up no request.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ArgumentError {
@@ -76,7 +79,7 @@ pub(crate) enum Shape {
 
 impl Members {
     /// Parses an object. Of equal names, the last one counts.
-    pub(crate) fn parse(text: &str) -> Result<Self, ArgumentError> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let text = if text.trim().is_empty() { "{}" } else { text };
         serde_json::from_str(text).map_err(|_| ArgumentError::NotAnObject)
     }

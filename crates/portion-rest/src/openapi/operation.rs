@@ -4,11 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::openapi::document::Document;
 
-/// Fields of a path item that are operations.
-const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-/// Names of these methods in requests.
-const METHOD_NAMES: [&str; 9] =
-    ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY"];
+/// Methods; the fields of a path item that are operations have their names in lower case.
+const METHODS: [&str; 9] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "QUERY"];
 
 /// An operation of an API.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +25,10 @@ impl Document {
         let mut operations = Vec::new();
         for (path, item) in self.paths().into_iter().flatten() {
             let Some(item) = self.resolve(item).as_object() else { continue };
-            for (method, name) in METHODS.iter().zip(METHOD_NAMES) {
-                let fields = item.get(*method).map(|fields| self.resolve(fields));
+            for method in METHODS {
+                let fields = item.get(&method.to_ascii_lowercase()).map(|fields| self.resolve(fields));
                 if let Some(fields) = fields.and_then(Value::as_object) {
-                    operations.push(Operation { method: name, path, document: self, item, fields });
+                    operations.push(Operation { method, path, document: self, item, fields });
                 }
             }
         }
@@ -52,6 +49,13 @@ impl<'a> Operation<'a> {
     /// Returns a text of the operation.
     pub(crate) fn text(&self, field: &str) -> Option<&'a str> {
         self.fields.get(field).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the responses of successful requests.
+    pub(crate) fn successes(&self) -> impl Iterator<Item = &'a Value> {
+        let (document, responses) = (self.document, self.fields.get("responses").and_then(Value::as_object));
+        let is_success = |(status, _): &(&String, &Value)| status.starts_with('2') || *status == "default";
+        responses.into_iter().flatten().filter(is_success).map(|(_, response)| document.resolve(response))
     }
 
     /// Returns the parameters of the path, then those of the operation, with references followed.

@@ -13,10 +13,7 @@ const MAX_ENVELOPE_MEMBERS: usize = 10;
 /// Returns true if a successful response can be a list: an array, or a small object with an array of objects.
 pub(crate) fn returns_list(operation: &Operation<'_>) -> bool {
     let document = operation.document;
-    let responses = operation.fields.get("responses").and_then(Value::as_object);
-    let successes =
-        responses.into_iter().flatten().filter(|(status, _)| status.starts_with('2') || *status == "default");
-    successes.filter_map(|(_, response)| schema_of(document.resolve(response))).any(|schema| {
+    operation.successes().filter_map(schema_of).any(|schema| {
         let mut reader = SchemaReader { document, remaining: MAX_SCHEMAS };
         reader.is_array(schema) || reader.is_envelope(schema)
     })

@@ -65,11 +65,6 @@ pub(crate) struct Findings {
 }
 
 impl Tool {
-    /// Marks the tool as one that changes nothing, although its method may.
-    pub fn mark_as_read(&mut self) {
-        self.is_read = true;
-    }
-
     /// Returns the tool as MCP lists it.
     pub fn listing(&self) -> Value {
         let mut listing = json!({
@@ -352,11 +347,7 @@ fn split_path(path: &str) -> (String, Option<String>) {
 
 /// Returns the value of `Accept`: the media types of successful responses, JSON first.
 fn accept(operation: &Operation<'_>) -> String {
-    let responses = operation.fields.get("responses").and_then(Value::as_object);
-    let successes =
-        responses.into_iter().flatten().filter(|(status, _)| status.starts_with('2') || *status == "default");
-    let contents = successes
-        .filter_map(|(_, response)| operation.document.resolve(response).get("content")?.as_object());
+    let contents = operation.successes().filter_map(|response| response.get("content")?.as_object());
     let is_header =
         |media: &&str| !media.is_empty() && media.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     let mut media: Vec<&str> =

@@ -39,6 +39,8 @@ const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 /// Longest wait for the next bytes of a body.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Advice for a request that was not forwarded.
+const REPEAT: &str = "send the request again in a moment";
 /// Advice for a request whose outcome is not known.
 const MAY_HAVE_ACTED: &str = "the request may have acted; look for its outcome before you repeat it";
 
@@ -150,14 +152,9 @@ impl ReverseProxy {
 
     /// Returns the error for a request without a response. It names no address of the upstream.
     fn unreachable_response(&self, error: &client::Error) -> Response<Body> {
-        let mut causes = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            causes = format!("{causes}: {error}");
-            cause = error.source();
-        }
+        let causes: Vec<String> = client::causes(error).map(ToString::to_string).collect();
         let upstream = self.authority();
-        tracing::warn!(upstream, error = causes, "the upstream gave no response");
+        tracing::warn!(upstream, error = causes.join(": "), "the upstream gave no response");
         if let Some(reason) = UnreadableHead::of(error) {
             return unreadable_response(reason);
         }
@@ -260,7 +257,7 @@ pub fn path_rejection(request: &Uri) -> Option<Response<Body>> {
 pub fn denied_response(status: StatusCode, reason: &str) -> Response<Body> {
     let (code, advice) = match status {
         StatusCode::FORBIDDEN => (ErrorCode::ScopeInsufficient, "use a token with that scope"),
-        StatusCode::SERVICE_UNAVAILABLE => (ErrorCode::Busy, "send the request again in a moment"),
+        StatusCode::SERVICE_UNAVAILABLE => (ErrorCode::Busy, REPEAT),
         _ => (ErrorCode::Unauthorized, "send a valid token as Authorization: Bearer TOKEN"),
     };
     error_response(code, reason, advice)
@@ -276,29 +273,24 @@ pub fn document_response(json: String) -> Response<Body> {
 
 /// Returns the response to a request that is rejected for this reason, before it reached the upstream.
 pub(super) fn busy_response(reason: &str) -> Response<Body> {
-    let mut response = error_response(ErrorCode::Busy, reason, "send the request again in a moment");
+    let mut response = error_response(ErrorCode::Busy, reason, REPEAT);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 
 /// Returns the response to a request that arrives while the server shuts down.
 pub(super) fn draining_response() -> Response<Body> {
-    let (message, advice) = ("the gateway is shutting down", "send the request again in a moment");
-    let mut response = error_response(ErrorCode::Busy, message, advice);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    closing(response)
+    closing(busy_response("the gateway is shutting down"))
 }
 
 /// Returns the response to a request that is still running when the server stops.
 pub(super) fn cut_off_response(method: &Method) -> Response<Body> {
-    let is_repeatable = method.is_safe();
     let message = "the gateway is stopping and did not wait for the response";
-    let advice = if is_repeatable { "send the request again in a moment" } else { MAY_HAVE_ACTED };
-    let mut response = error_response(ErrorCode::Busy, message, advice);
-    if is_repeatable {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    closing(response)
+    closing(if method.is_safe() {
+        busy_response(message)
+    } else {
+        error_response(ErrorCode::Busy, message, MAY_HAVE_ACTED)
+    })
 }
 
 /// Returns the response to a request whose head is too large: a status without a body, as hyper sends it for a head that

@@ -3,9 +3,9 @@
 //! A failed read or write makes the store unavailable, until an operation of the same kind succeeds: reading goes on while
 //! the disk is full.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
-use super::super::{BackendStatus, StoreReadError, StoreWriteError};
+use super::super::{BackendStatus, StoreReadError, StoreWriteError, WriteResult};
 
 /// Largest number of bytes that a probe writes.
 const MAX_PROBE_BYTES: usize = 4 << 20;
@@ -33,7 +33,7 @@ impl Availability {
     }
 
     pub(super) fn status(&self) -> BackendStatus {
-        let problems = self.lock();
+        let problems = self.problems.lock();
         let problem = problems.current().cloned();
         BackendStatus { is_available: problem.is_none(), problem, failure_count: problems.failure_count }
     }
@@ -51,7 +51,7 @@ impl Availability {
     }
 
     /// Records the outcome of writing a snapshot of so many bytes.
-    pub(super) fn record_write(&self, bytes: usize, outcome: &Result<(), StoreWriteError>) {
+    pub(super) fn record_write(&self, bytes: usize, outcome: &WriteResult) {
         match outcome {
             Ok(()) => self.change(Problems::set_written),
             Err(StoreWriteError::Unreachable(why)) => self.change(|problems| {
@@ -67,7 +67,7 @@ impl Availability {
     }
 
     /// Records the outcome of writing something small. If it was written, there may still be no room for a snapshot.
-    pub(super) fn record_small_write(&self, outcome: &Result<(), StoreWriteError>) {
+    pub(super) fn record_small_write(&self, outcome: &WriteResult) {
         if outcome.is_err() {
             self.record_write(0, outcome);
         }
@@ -75,7 +75,7 @@ impl Availability {
 
     /// Returns the number of bytes that a probe has to write; `None` if the files are available.
     pub(super) fn probe_bytes(&self) -> Option<usize> {
-        let problems = self.lock();
+        let problems = self.problems.lock();
         problems.current()?;
         Some(problems.unwritten_bytes.clamp(1, MAX_PROBE_BYTES))
     }
@@ -93,7 +93,7 @@ impl Availability {
 
     /// Changes the problems, and logs if the store is lost or found by that.
     fn change(&self, change: impl FnOnce(&mut Problems)) {
-        let mut problems = self.lock();
+        let mut problems = self.problems.lock();
         let was_available = problems.current().is_none();
         change(&mut problems);
         let problem = problems.current().cloned();
@@ -110,10 +110,6 @@ impl Availability {
             None if !was_available => tracing::info!("the files of the snapshot store are available"),
             _ => {}
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Problems> {
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

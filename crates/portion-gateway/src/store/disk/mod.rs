@@ -10,11 +10,9 @@
 //! A snapshot is written, replaced and removed in a transaction: nobody reads half of one.
 
 mod availability;
-mod clock;
 mod database;
 mod directory;
 mod eviction;
-mod secret;
 mod tables;
 
 use std::io;
@@ -29,16 +27,16 @@ use rusqlite::{OptionalExtension as _, params};
 
 use self::availability::Availability;
 use self::database::Database;
-use self::tables::{bytes_of, count_bytes, millis, put_view};
+use self::tables::{bytes_of, count_bytes, field, millis, put_view};
 use super::{
-    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
-    StoreWriteError,
+    BackendStatus, FieldName, Fields, OwnerId, ReadFuture, SnapshotKey, SnapshotStore, StoreFuture,
+    StoreReadError, StoreWriteError, WriteFuture, WriteResult,
 };
+use crate::call::ReuseKey;
 use crate::offload::offload;
-use crate::reuse_key::ReuseKey;
 
+pub use directory::load_or_create_secret;
 pub use directory::prepare_directory;
-pub use secret::load_or_create_secret;
 
 /// Returns the time since some point in the past; replaceable in tests.
 pub type StoreClock = Arc<dyn Fn() -> Duration + Send + Sync>;
@@ -149,8 +147,8 @@ impl DiskStore {
     fn write(
         &self,
         bytes: usize,
-        act: impl FnOnce(&Shared) -> Result<(), StoreWriteError> + Send + 'static,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+        act: impl FnOnce(&Shared) -> WriteResult + Send + 'static,
+    ) -> WriteFuture<'_> {
         self.run(usize::MAX, move |shared| {
             let written = act(shared);
             shared.availability.record_write(bytes, &written);
@@ -161,7 +159,7 @@ impl DiskStore {
     fn read<T: Send + 'static>(
         &self,
         act: impl FnOnce(&Shared) -> Result<T, StoreReadError> + Send + 'static,
-    ) -> StoreFuture<'_, Result<T, StoreReadError>> {
+    ) -> ReadFuture<'_, T> {
         self.run(usize::MAX, move |shared| {
             let read = act(shared);
             shared.availability.record_read(&read);
@@ -171,21 +169,17 @@ impl DiskStore {
 }
 
 impl SnapshotStore for DiskStore {
-    fn put(
-        &self,
-        key: SnapshotKey,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn put(&self, key: SnapshotKey, fields: Fields) -> WriteFuture<'_> {
         self.put_whole(key, fields, Vec::new(), Duration::ZERO)
     }
 
     fn put_whole(
         &self,
         key: SnapshotKey,
-        fields: Vec<(FieldName, Vec<u8>)>,
+        fields: Fields,
         views: Vec<(ViewId, Vec<u8>)>,
         unused_for: Duration,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    ) -> WriteFuture<'_> {
         let bytes = bytes_of(&fields) + views.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         self.write(bytes, move |shared| {
             shared.transact(|tx, now| {
@@ -203,7 +197,7 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> WriteFuture<'_, bool> {
         self.run(usize::MAX, move |shared| {
             shared.transact(|tx, now| shared.claim(tx, key, owner, now).map(Ok))
         })
@@ -219,12 +213,7 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn replace(
-        &self,
-        key: SnapshotKey,
-        owner: OwnerId,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn replace(&self, key: SnapshotKey, owner: OwnerId, fields: Fields) -> WriteFuture<'_> {
         let bytes = bytes_of(&fields);
         self.write(bytes, move |shared| {
             shared.transact(|tx, now| {
@@ -237,12 +226,7 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn put_view(
-        &self,
-        key: SnapshotKey,
-        view: ViewId,
-        bytes: Vec<u8>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn put_view(&self, key: SnapshotKey, view: ViewId, bytes: Vec<u8>) -> WriteFuture<'_> {
         // If it was written, there may still be no room for a snapshot.
         self.run(usize::MAX, move |shared| {
             let written = shared.transact(|tx, now| shared.put_view(tx, key, view, &bytes, now));
@@ -251,14 +235,16 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn get<'a>(
-        &'a self,
-        key: SnapshotKey,
-        names: &'a [FieldName],
-    ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
+    fn get<'a>(&'a self, key: SnapshotKey, names: &'a [FieldName]) -> ReadFuture<'a, Vec<Option<Vec<u8>>>> {
         let names = names.to_vec();
         self.read(move |shared| {
-            let read = shared.database.transact(Deferred, |tx, now| shared.get(tx, key, &names, now));
+            let read =
+                shared.database.transact(Deferred, |tx, now| match shared.find(tx, key, now)?.live() {
+                    Ok(row) => {
+                        names.iter().map(|name| field(tx, row, *name)).collect::<Result<_, _>>().map(Ok)
+                    }
+                    Err(gone) => Ok(Err(gone)),
+                });
             let read = read.map_err(StoreReadError::Unreachable)?;
             if read.is_ok() {
                 shared.mark_used(key, &names);
@@ -267,7 +253,7 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
+    fn touch(&self, key: SnapshotKey) -> ReadFuture<'_, ()> {
         self.read(move |shared| {
             let found = shared.database.transact(Deferred, |tx, now| shared.find(tx, key, now));
             found.map_err(StoreReadError::Unreachable)?.live()?;
@@ -276,12 +262,7 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn set_reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-        id: Option<SnapshotId>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn set_reusable(&self, scope: Scope, reuse: ReuseKey, id: Option<SnapshotId>) -> WriteFuture<'_> {
         self.run(usize::MAX, move |shared| {
             let (scope, key) = (shared.scope(scope), reuse.as_bytes());
             let changed = shared.transact(|tx, _| {
@@ -299,11 +280,7 @@ impl SnapshotStore for DiskStore {
         })
     }
 
-    fn reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-    ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
+    fn reusable(&self, scope: Scope, reuse: ReuseKey) -> ReadFuture<'_, Option<SnapshotId>> {
         self.read(move |shared| {
             let (scope, key) = (shared.scope(scope), reuse.as_bytes());
             let select = "SELECT id FROM reuse WHERE scope = ? AND key = ?";

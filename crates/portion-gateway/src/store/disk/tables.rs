@@ -9,7 +9,9 @@ use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::Shared;
 use super::eviction::{Entry, evicted_for};
-use crate::store::{CLAIM_TIME, FieldName, OwnerId, SnapshotKey, StoreReadError, StoreWriteError};
+use crate::store::{
+    CLAIM_TIME, FieldName, OwnerId, SnapshotKey, StoreReadError, StoreWriteError, WriteResult,
+};
 
 /// Largest number of views of a snapshot that were added later.
 const MAX_VIEWS: usize = 64;
@@ -36,8 +38,8 @@ impl Shared {
     /// Changes the database.
     pub(super) fn transact<T>(
         &self,
-        act: impl Fn(&Transaction<'_>, i64) -> rusqlite::Result<Result<T, StoreWriteError>>,
-    ) -> Result<T, StoreWriteError> {
+        act: impl Fn(&Transaction<'_>, i64) -> rusqlite::Result<WriteResult<T>>,
+    ) -> WriteResult<T> {
         self.database.transact(Immediate, act).map_err(StoreWriteError::Unreachable)?
     }
 
@@ -50,19 +52,6 @@ impl Shared {
             Some((row, false)) => Found::Gone(field(tx, row, FieldName::Header)?.unwrap_or_default()),
             None => Found::Unknown,
         })
-    }
-
-    pub(super) fn get(
-        &self,
-        tx: &Transaction<'_>,
-        key: SnapshotKey,
-        names: &[FieldName],
-        now: i64,
-    ) -> rusqlite::Result<Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
-        match self.find(tx, key, now)?.live() {
-            Ok(row) => names.iter().map(|name| field(tx, row, *name)).collect::<Result<_, _>>().map(Ok),
-            Err(gone) => Ok(Err(gone)),
-        }
     }
 
     /// Restarts the time to live of a snapshot, and marks views as used. What was read is served, if that fails.
@@ -87,7 +76,7 @@ impl Shared {
         key: SnapshotKey,
         (fields, bytes): (&[(FieldName, Vec<u8>)], usize),
         now: i64,
-    ) -> rusqlite::Result<Result<i64, StoreWriteError>> {
+    ) -> rusqlite::Result<WriteResult<i64>> {
         let (scope, limit) = (self.scope(key.scope), self.limits.bytes);
         let no_capacity = Err(StoreWriteError::NoCapacity { bytes, room: limit as usize });
         if bytes as u64 > limit || !self.make_room(tx, scope, key.id, (bytes as u64, now))? {
@@ -115,7 +104,7 @@ impl Shared {
         view: ViewId,
         bytes: &[u8],
         now: i64,
-    ) -> rusqlite::Result<Result<(), StoreWriteError>> {
+    ) -> rusqlite::Result<WriteResult> {
         let Found::Live(row) = self.find(tx, key, now)? else {
             return Ok(Err(StoreWriteError::SnapshotGone));
         };
@@ -234,7 +223,7 @@ impl Found {
     }
 }
 
-fn field(tx: &Transaction<'_>, row: i64, name: FieldName) -> rusqlite::Result<Option<Vec<u8>>> {
+pub(super) fn field(tx: &Transaction<'_>, row: i64, name: FieldName) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut select = tx.prepare("SELECT value FROM fields WHERE snapshot = ? AND name = ?")?;
     select.query_row(params![row, name.to_string()], |row| row.get(0)).optional()
 }

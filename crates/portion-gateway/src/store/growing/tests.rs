@@ -15,8 +15,8 @@ use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
 use crate::rules::{EndpointRule, EndpointRules};
 use crate::store::disk::DiskLimits;
 use crate::store::{
-    CachedStore, DiskStore, FieldName, MemoryStore, NewSnapshot, OwnerId, SnapshotKey, SnapshotStore as _,
-    StoreLimits, StoreWriteError, StoredSnapshot,
+    CachedStore, DiskStore, FieldName, MemoryStore, OwnerId, SnapshotKey, SnapshotStore as _, StoreLimits,
+    StoreWriteError, StoredSnapshot,
 };
 
 const ID: SnapshotId = [1; 6];
@@ -30,17 +30,17 @@ fn ada() -> Scope {
 }
 
 /// A list of which some items were fetched.
-fn list(fetched: usize, is_partial: bool) -> NewSnapshot {
+fn list(fetched: usize, is_partial: bool) -> StoredSnapshot {
     let items: Vec<String> = (0..fetched).map(|id| format!("{{\"id\":{id},\"n\":{}}}", id % 3)).collect();
     let block = Block::new("/content/0/text", Content::Text(format!("[{}]", items.join(","))));
     let upstream = UpstreamList { fetched, is_partial, ..UpstreamList::default() };
     let payload =
         Payload { blocks: vec![block], upstream_list: Some(Box::new(upstream)), ..Payload::default() };
-    NewSnapshot::new(ID, Arc::new(capture(payload)))
+    StoredSnapshot::new(ID, Arc::new(capture(payload)))
 }
 
 /// A selection of a list.
-fn selection(of: &NewSnapshot) -> View {
+fn selection(of: &StoredSnapshot) -> View {
     let request = Request { fields: Some("id".into()), ..Request::default() };
     resolve(&of.snapshot, None, &request, &Policy::default()).expect("a list").view
 }
@@ -125,7 +125,7 @@ async fn a_list_that_the_memory_has_no_room_for_is_in_the_store() {
 async fn another_version_in_the_store_is_read() {
     let root = tempfile::tempdir().expect("a directory");
     let (here, there) = (instance(root.path()), instance(root.path()));
-    let first = NewSnapshot { rule: Some(rule()), ..list(2, true) };
+    let first = StoredSnapshot { rule: Some(rule()), ..list(2, true) };
     let selected = selection(&first);
     here.put(&ada(), first.clone(), Instant::now()).await.expect("there is room");
     let views = (&first.snapshot, selected.clone());

@@ -13,14 +13,16 @@ use super::tombstones::{Tombstone, Tombstones};
 use super::unwritten::StoreWrites;
 use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
-use crate::reuse_key::ReuseKey;
-use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
+use crate::call::ReuseKey;
+use crate::store::{
+    LookupResult, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot, WriteResult,
+};
 
 /// Bytes per snapshot besides its content: index entries and the root view.
 const OVERHEAD_BYTES: usize = 1024;
 
 /// Snapshots with their indexes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SnapshotCache {
     pub(super) limits: StoreLimits,
     /// True if a store behind it has what it evicts.
@@ -49,44 +51,22 @@ pub(super) struct SnapshotCache {
 
 impl SnapshotCache {
     pub(super) fn new(limits: StoreLimits, has_store: bool) -> Self {
-        Self {
-            limits,
-            has_store,
-            gives_way: false,
-            entries: HashMap::new(),
-            by_last_use: BTreeMap::new(),
-            usage: UsageByScope::default(),
-            tombstones: Tombstones::default(),
-            bytes: 0,
-            uncounted: HashSet::new(),
-            with_derived: HashSet::new(),
-            last_tick: 0,
-            latest_now: None,
-            removed: Vec::new(),
-            evicted: 0,
-            expired: 0,
-            refused: 0,
-        }
+        Self { limits, has_store, ..Self::default() }
     }
 
-    pub(super) fn put(
-        &mut self,
-        scope: &Scope,
-        new: NewSnapshot,
-        now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    pub(super) fn put(&mut self, scope: &Scope, new: StoredSnapshot, now: Instant) -> WriteResult {
         let now = self.expire(now);
         let mut views = ViewCache::new(&new.snapshot, &new.view);
         let name = new.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
         let arguments = new.arguments.as_ref().map_or(0, |arguments| arguments.len());
-        let root_id = views.root().id();
+        let root_id = views.root.id();
         if new.view.id() != root_id {
             let weight = views::view_bytes(&new.view);
             views.add(new.view, weight);
         }
-        let bytes = new.snapshot.heap_bytes() + name + arguments + OVERHEAD_BYTES + views.bytes();
-        if views.bytes() > views.capacity_bytes() {
-            return self.reject(views.bytes(), views.capacity_bytes());
+        let bytes = new.snapshot.heap_bytes() + name + arguments + OVERHEAD_BYTES + views.bytes;
+        if views.bytes > views.capacity_bytes {
+            return self.reject(views.bytes, views.capacity_bytes);
         }
         let replaced = self.entries.get(&new.id).map(|entry| entry.bytes);
         let growth = bytes.saturating_sub(replaced.unwrap_or_default());
@@ -98,30 +78,19 @@ impl SnapshotCache {
         self.by_last_use.insert(tick, new.id);
         self.usage.add(*scope, UsageEntry { id: new.id, last_used: tick, bytes, reuse_key });
         self.bytes += bytes;
-        let NewSnapshot {
-            id, snapshot, endpoint, arguments, rule, redaction, origin_snapshot: origin, ..
-        } = new;
-        self.entries.insert(
-            id,
-            CacheEntry {
-                id,
-                scope: *scope,
-                snapshot,
-                views,
-                endpoint,
-                arguments,
-                rule,
-                redaction,
-                origin_snapshot: origin,
-                reuse_key,
-                bytes,
-                derived_bytes: 0,
-                created: tick,
-                last_used: tick,
-                writes: StoreWrites::default(),
-                expires_at: expires,
-            },
-        );
+        let entry = CacheEntry {
+            scope: *scope,
+            stored: StoredSnapshot { view: View::root(), reuse_key: None, ..new },
+            views,
+            reuse_key,
+            bytes,
+            derived_bytes: 0,
+            created: tick,
+            last_used: tick,
+            writes: StoreWrites::default(),
+            expires_at: expires,
+        };
+        self.entries.insert(entry.stored.id, entry);
         Ok(())
     }
 
@@ -129,8 +98,8 @@ impl SnapshotCache {
     /// stays the same.
     pub(super) fn complete(&mut self, scope: &Scope, id: SnapshotId, snapshot: &Arc<Snapshot>) {
         let entry = self.entry_mut(scope, id);
-        if let Some(entry) = entry.filter(|entry| entry.snapshot.is_partial()) {
-            entry.snapshot = Arc::clone(snapshot);
+        if let Some(entry) = entry.filter(|entry| entry.stored.snapshot.is_partial()) {
+            entry.stored.snapshot = Arc::clone(snapshot);
         }
     }
 
@@ -140,7 +109,7 @@ impl SnapshotCache {
         id: SnapshotId,
         view: View,
         now: Instant,
-    ) -> Result<(), StoreWriteError> {
+    ) -> WriteResult {
         let now = self.expire(now);
         let Some(slot) = self.entry_mut(scope, id) else {
             return Err(StoreWriteError::SnapshotGone);
@@ -150,7 +119,7 @@ impl SnapshotCache {
             self.touch(id, now);
             return Ok(());
         }
-        let (bytes, room) = (views::view_bytes(&view), slot.views.capacity_bytes());
+        let (bytes, room) = (views::view_bytes(&view), slot.views.capacity_bytes);
         if bytes > room {
             return self.reject(bytes, room);
         }
@@ -167,13 +136,7 @@ impl SnapshotCache {
         Ok(())
     }
 
-    pub(super) fn find(
-        &mut self,
-        scope: &Scope,
-        id: SnapshotId,
-        view: ViewId,
-        now: Instant,
-    ) -> Result<StoredSnapshot, StoreLookupError> {
+    pub(super) fn find(&mut self, scope: &Scope, id: SnapshotId, view: ViewId, now: Instant) -> LookupResult {
         let now = self.expire(now);
         let Some(slot) = self.entry_mut(scope, id) else {
             let gone = |tombstone: &Tombstone| StoreLookupError::SnapshotGone {
@@ -186,7 +149,7 @@ impl SnapshotCache {
         let found = match slot.views.get(view) {
             Some(view) => Ok(slot.to_stored(view)),
             None => {
-                Err(StoreLookupError::ViewGone { root: Box::new(slot.to_stored(slot.views.root().clone())) })
+                Err(StoreLookupError::ViewGone { root: Box::new(slot.to_stored(slot.views.root.clone())) })
             }
         };
         self.touch(id, now);
@@ -203,7 +166,7 @@ impl SnapshotCache {
         let now = self.expire(now);
         let id = self.usage.find_reusable(scope, reuse)?;
         let slot = self.entries.get(&id)?;
-        let stored = slot.to_stored(slot.views.root().clone());
+        let stored = slot.to_stored(slot.views.root.clone());
         self.touch(id, now);
         self.uncounted.insert(id);
         Some(stored)
@@ -245,12 +208,7 @@ impl SnapshotCache {
     }
 
     /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `keep` must stay.
-    fn evict_for(
-        &mut self,
-        scope: &Scope,
-        bytes: usize,
-        keep: Option<SnapshotId>,
-    ) -> Result<(), StoreWriteError> {
+    fn evict_for(&mut self, scope: &Scope, bytes: usize, keep: Option<SnapshotId>) -> WriteResult {
         self.count_derived(bytes);
         let room = self.room(scope, keep);
         if bytes > room {
@@ -268,7 +226,7 @@ impl SnapshotCache {
     pub(super) fn count_derived(&mut self, bytes: usize) {
         for id in std::mem::take(&mut self.uncounted) {
             let Some(entry) = self.entries.get_mut(&id) else { continue };
-            let derived = entry.snapshot.derived().byte_count();
+            let derived = entry.stored.snapshot.derived().byte_count();
             let with_derived = entry.bytes - entry.derived_bytes + derived;
             entry.derived_bytes = derived;
             if derived > 0 {
@@ -281,7 +239,7 @@ impl SnapshotCache {
             let Some(id) = self.with_derived.iter().copied().min_by_key(last_use) else { return };
             self.with_derived.remove(&id);
             let Some(entry) = self.entries.get_mut(&id) else { continue };
-            entry.snapshot.derived().clear();
+            entry.stored.snapshot.derived().clear();
             let rest = entry.bytes - std::mem::take(&mut entry.derived_bytes);
             self.resize(id, rest);
         }
@@ -338,9 +296,10 @@ impl SnapshotCache {
     /// Removes a snapshot. Returns true if it existed.
     pub(super) fn remove(&mut self, id: SnapshotId, reason: RemovalReason) -> bool {
         let Some(slot) = self.detach(id) else { return false };
-        let CacheEntry { scope, endpoint, arguments, origin_snapshot, .. } = &slot;
-        let (endpoint, arguments) = (endpoint.clone(), arguments.clone());
-        self.bury(id, Tombstone { scope: *scope, endpoint, arguments, origin_snapshot: *origin_snapshot });
+        let StoredSnapshot { endpoint, arguments, origin_snapshot, .. } = slot.stored.clone();
+        // The source of a snapshot that is gone is remembered.
+        let tombstone = Tombstone { scope: slot.scope, endpoint, arguments, origin_snapshot };
+        self.tombstones.add(id, tombstone);
         let is_lost = !self.has_store || !slot.writes.are_done();
         match reason {
             RemovalReason::Evicted => self.evicted += u64::from(is_lost),
@@ -348,11 +307,6 @@ impl SnapshotCache {
         }
         self.removed.push(RemovedSnapshot { entry: slot, reason, is_lost });
         true
-    }
-
-    /// Remembers the source of a snapshot that is gone.
-    pub(super) fn bury(&mut self, id: SnapshotId, tombstone: Tombstone) {
-        self.tombstones.add(id, tombstone);
     }
 
     pub(super) fn detach(&mut self, id: SnapshotId) -> Option<CacheEntry> {
@@ -385,7 +339,7 @@ impl SnapshotCache {
         }
     }
 
-    fn reject(&mut self, bytes: usize, room: usize) -> Result<(), StoreWriteError> {
+    fn reject(&mut self, bytes: usize, room: usize) -> WriteResult {
         // A store may have room.
         self.refused += u64::from(!self.has_store);
         Err(StoreWriteError::NoCapacity { bytes, room })
@@ -417,7 +371,7 @@ impl SnapshotCache {
             assert_eq!(self.by_last_use.get(&slot.last_used), Some(id));
             let own = self.entries.values().filter(|other| other.scope == slot.scope);
             assert_eq!(self.usage.bytes(&slot.scope), own.map(|slot| slot.bytes).sum::<usize>());
-            assert!(slot.views.bytes() <= slot.views.capacity_bytes());
+            assert!(slot.views.bytes <= slot.views.capacity_bytes);
         }
     }
 }

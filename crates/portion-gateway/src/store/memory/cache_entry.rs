@@ -1,33 +1,27 @@
 //! Snapshots in the cache, and those that leave it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portion_core::cursor::{Scope, SnapshotId};
-use portion_core::snapshot::Snapshot;
+use portion_core::cursor::Scope;
+#[cfg(test)]
+use portion_core::cursor::SnapshotId;
 use portion_core::view::View;
 use portion_policy::endpoint::Endpoint;
 
 use super::unwritten::StoreWrites;
 use super::usage::UseTick;
 use super::views::ViewCache;
-use crate::reuse_key::ReuseKey;
-use crate::rules::EndpointRule;
-use crate::store::{RedactionId, StoredSnapshot};
+use crate::call::ReuseKey;
+use crate::store::StoredSnapshot;
 
 /// A snapshot in the cache.
 #[derive(Debug)]
 pub(super) struct CacheEntry {
-    pub(super) id: SnapshotId,
     pub(super) scope: Scope,
-    pub(super) snapshot: Arc<Snapshot>,
+    /// The snapshot as it is found, without its view.
+    pub(super) stored: StoredSnapshot,
     pub(super) views: ViewCache,
-    pub(super) endpoint: Option<Arc<Endpoint>>,
-    pub(super) arguments: Option<Arc<str>>,
-    pub(super) rule: Option<Arc<EndpointRule>>,
-    pub(super) redaction: Option<RedactionId>,
-    pub(super) origin_snapshot: SnapshotId,
     pub(super) reuse_key: Option<ReuseKey>,
     pub(super) bytes: usize,
     /// The part of `bytes` that is data computed from the snapshot.
@@ -66,13 +60,6 @@ pub(super) enum RemovalReason {
     Expired,
 }
 
-impl WholeSnapshot {
-    /// Returns true unless parts of it are in the store only.
-    pub(in crate::store) fn has_all_blocks(&self) -> bool {
-        !self.snapshot.snapshot.is_partial()
-    }
-}
-
 impl From<StoredSnapshot> for WholeSnapshot {
     /// Describes a snapshot that is not in the cache.
     fn from(snapshot: StoredSnapshot) -> Self {
@@ -84,24 +71,14 @@ impl From<StoredSnapshot> for WholeSnapshot {
 impl CacheEntry {
     /// Returns the snapshot with one of its views.
     pub(super) fn to_stored(&self, view: View) -> StoredSnapshot {
-        let (endpoint, arguments, rule) = (self.endpoint.clone(), self.arguments.clone(), self.rule.clone());
-        StoredSnapshot {
-            id: self.id,
-            snapshot: Arc::clone(&self.snapshot),
-            view,
-            endpoint,
-            arguments,
-            rule,
-            redaction: self.redaction,
-            origin_snapshot: self.origin_snapshot,
-        }
+        StoredSnapshot { view, ..self.stored.clone() }
     }
 }
 
 impl RemovedSnapshot {
     #[cfg(test)]
     pub(super) fn id(&self) -> SnapshotId {
-        self.entry.id
+        self.entry.stored.id
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -109,6 +86,6 @@ impl RemovedSnapshot {
     }
 
     pub(super) fn endpoint_name(&self) -> Cow<'_, str> {
-        Endpoint::log_name(self.entry.endpoint.as_deref())
+        Endpoint::log_name(self.entry.stored.endpoint.as_deref())
     }
 }

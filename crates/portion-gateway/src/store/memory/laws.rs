@@ -16,8 +16,8 @@ use proptest::prelude::*;
 
 use super::cache::SnapshotCache;
 use super::cache_entry::{RemovalReason, RemovedSnapshot};
-use crate::reuse_key::ReuseKey;
-use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
+use crate::call::ReuseKey;
+use crate::store::{StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot};
 
 const MEMORY: usize = 128 << 10;
 const TTL: Duration = Duration::from_mins(1);
@@ -105,7 +105,7 @@ impl Trial {
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
-                let new = NewSnapshot { view, reuse_key: reuse, ..NewSnapshot::new(id, snapshot) };
+                let new = StoredSnapshot { view, reuse_key: reuse, ..StoredSnapshot::new(id, snapshot) };
                 let made = self.made_room(*principal, |cache, scope| cache.put(scope, new, now));
                 if made {
                     self.used(id, *principal);

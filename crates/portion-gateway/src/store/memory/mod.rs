@@ -35,9 +35,10 @@ mod unwritten;
 mod usage;
 mod views;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
@@ -46,8 +47,8 @@ use self::cache::SnapshotCache;
 pub(super) use self::cache_entry::WholeSnapshot;
 use self::cache_entry::{RemovalReason, RemovedSnapshot};
 pub(super) use self::unwritten::QueuedWrite;
-use super::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
-use crate::reuse_key::ReuseKey;
+use super::{LookupResult, StoreLimits, StoreStats, StoreWriteError, StoredSnapshot, WriteResult};
+use crate::call::ReuseKey;
 
 /// Stores snapshots in memory, up to a number of bytes.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// [`StoreWriteError::NoCapacity`]; then nothing is evicted whose only copy is here.
-    pub fn put(&self, scope: &Scope, new: NewSnapshot, now: Instant) -> Result<(), StoreWriteError> {
+    pub fn put(&self, scope: &Scope, new: StoredSnapshot, now: Instant) -> WriteResult {
         self.with_cache(|cache| cache.put(scope, new, now))
     }
 
@@ -79,13 +80,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// If the snapshot is gone, or the view does not fit.
-    pub fn put_view(
-        &self,
-        scope: &Scope,
-        id: SnapshotId,
-        view: View,
-        now: Instant,
-    ) -> Result<View, StoreWriteError> {
+    pub fn put_view(&self, scope: &Scope, id: SnapshotId, view: View, now: Instant) -> WriteResult<View> {
         self.with_cache(|cache| {
             let view_id = view.id();
             cache.put_view(scope, id, view, now)?;
@@ -100,13 +95,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// If the snapshot or the view is not stored.
-    pub fn find(
-        &self,
-        scope: &Scope,
-        id: SnapshotId,
-        view: ViewId,
-        now: Instant,
-    ) -> Result<StoredSnapshot, StoreLookupError> {
+    pub fn find(&self, scope: &Scope, id: SnapshotId, view: ViewId, now: Instant) -> LookupResult {
         self.with_cache(|cache| cache.find(scope, id, view, now))
     }
 
@@ -130,20 +119,9 @@ impl MemoryStore {
         self.with_cache(|cache| cache.stats(now))
     }
 
-    /// Stores a snapshot that no store has taken. A scope below its share gets the place of others above theirs, even if this is
-    /// their only copy.
-    pub(super) fn put_by_share(
-        &self,
-        scope: &Scope,
-        new: NewSnapshot,
-        now: Instant,
-    ) -> Result<(), StoreWriteError> {
-        self.with_cache(|cache| cache.put_by_share(scope, new, now))
-    }
-
     /// Removes a snapshot of a scope, because the store has a newer version.
     pub(super) fn discard(&self, scope: &Scope, id: SnapshotId) {
-        self.with_cache(|cache| cache.discard(scope, id));
+        self.with_cache(|cache| cache.entry_mut(scope, id).is_some().then(|| cache.detach(id)));
     }
 
     /// Counts a snapshot or view for which neither the memory nor the store has room.
@@ -155,7 +133,7 @@ impl MemoryStore {
     /// because both can take long.
     fn with_cache<T>(&self, act: impl FnOnce(&mut SnapshotCache) -> T) -> T {
         let (answer, departed) = {
-            let mut guard = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut guard = self.cache.lock();
             let answer = act(&mut guard);
             (answer, guard.take_removed())
         };

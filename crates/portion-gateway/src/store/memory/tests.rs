@@ -13,8 +13,8 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 
 use super::MemoryStore;
 use super::views::{ViewCache, view_bytes};
-use crate::reuse_key::ReuseKey;
-use crate::store::{NewSnapshot, StoreLimits, StoreWriteError};
+use crate::call::ReuseKey;
+use crate::store::{StoreLimits, StoreWriteError, StoredSnapshot};
 
 const TTL: Duration = Duration::from_mins(1);
 
@@ -39,8 +39,8 @@ fn reuse() -> ReuseKey {
     ReuseKey::new(&endpoint("list"), "{}")
 }
 
-pub(super) fn new_snapshot(id: u8) -> NewSnapshot {
-    NewSnapshot::new([id; 6], snapshot())
+pub(super) fn new_snapshot(id: u8) -> StoredSnapshot {
+    StoredSnapshot::new([id; 6], snapshot())
 }
 
 fn ada() -> Scope {
@@ -52,7 +52,7 @@ fn store(memory_bytes: usize) -> MemoryStore {
 }
 
 /// Returns the bytes of one snapshot.
-pub(super) fn bytes_of(new: NewSnapshot, views: &[View]) -> usize {
+pub(super) fn bytes_of(new: StoredSnapshot, views: &[View]) -> usize {
     let (store, now, id) = (store(1 << 20), Instant::now(), new.id);
     store.put(&ada(), new, now).expect("there is room");
     for view in views {
@@ -96,14 +96,14 @@ fn a_full_memory_has_room_for_other_views() {
 fn everything_that_is_kept_counts() {
     let (plain, root) = (bytes_of(new_snapshot(1), &[]), new_snapshot(1));
     assert_eq!(plain, root.snapshot.heap_bytes() + 1024);
-    let named = NewSnapshot { endpoint: Some(Arc::new(endpoint("twelve bytes"))), ..new_snapshot(1) };
+    let named = StoredSnapshot { endpoint: Some(Arc::new(endpoint("twelve bytes"))), ..new_snapshot(1) };
     assert_eq!(bytes_of(named, &[]), plain + 12);
-    let called = NewSnapshot { arguments: Some("{\"a\":1}".into()), ..new_snapshot(1) };
+    let called = StoredSnapshot { arguments: Some("{\"a\":1}".into()), ..new_snapshot(1) };
     assert_eq!(bytes_of(called, &[]), plain + 7);
     let (first, second) = (view(&root.snapshot, 0), view(&root.snapshot, 1));
     let (of_first, of_second) = (view_bytes(&first), view_bytes(&second));
     assert_eq!(of_first, first.heap_bytes() + 128);
-    let viewed = NewSnapshot { view: first.clone(), ..new_snapshot(1) };
+    let viewed = StoredSnapshot { view: first.clone(), ..new_snapshot(1) };
     assert_eq!(bytes_of(viewed, std::slice::from_ref(&first)), plain + of_first);
     assert_eq!(bytes_of(new_snapshot(1), &[first, second.clone(), second]), plain + of_first + of_second);
 }
@@ -168,7 +168,7 @@ fn time_is_over_at_its_end_and_never_runs_backwards() {
 fn a_reuse_key_belongs_to_the_latest_snapshot_of_a_scope() {
     let (store, now) = (store(1 << 20), Instant::now());
     for id in [1, 2] {
-        let new = NewSnapshot { reuse_key: Some(reuse()), ..new_snapshot(id) };
+        let new = StoredSnapshot { reuse_key: Some(reuse()), ..new_snapshot(id) };
         store.put(&ada(), new, now).expect("there is room");
     }
     let bob = Scope::from_principal("bob");
@@ -284,24 +284,24 @@ fn the_least_recently_used_views_go_and_the_root_stays() {
     assert!(views.get(second.id()).is_none() && views.get(oldest.id()).is_some());
     assert!(views.get(root.id()).is_some());
     assert_eq!(views.recent().count(), 32);
-    assert_eq!(views.bytes(), views.recent().map(view_bytes).sum::<usize>());
+    assert_eq!(views.bytes, views.recent().map(view_bytes).sum::<usize>());
 }
 
 #[test]
 fn the_bytes_of_views_are_bounded() {
     let (snapshot, root) = (snapshot(), View::root());
     let mut views = ViewCache::new(&snapshot, &root);
-    assert_eq!(views.capacity_bytes(), snapshot.heap_bytes() + (64 << 10));
+    assert_eq!(views.capacity_bytes, snapshot.heap_bytes() + (64 << 10));
     let (first, second) = (view(&snapshot, 0), view(&snapshot, 1));
     let (of_first, of_second) = (view_bytes(&first), view_bytes(&second));
     views.add(first, of_first);
     views.add(second, of_second);
-    let spare = views.capacity_bytes() - of_first - of_second;
+    let spare = views.capacity_bytes - of_first - of_second;
     assert_eq!(views.evict_for(spare), 0);
     assert_eq!(views.evict_for(spare + 1), of_first);
-    assert_eq!(views.bytes(), of_second);
-    assert_eq!(views.evict_for(views.capacity_bytes()), of_second);
-    assert_eq!((views.bytes(), views.recent().count()), (0, 0));
+    assert_eq!(views.bytes, of_second);
+    assert_eq!(views.evict_for(views.capacity_bytes), of_second);
+    assert_eq!((views.bytes, views.recent().count()), (0, 0));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::MemoryStore;
 use super::cache::SnapshotCache;
 use super::cache_entry::{CacheEntry, WholeSnapshot};
 use super::usage::UseTick;
-use crate::store::{NewSnapshot, SnapshotKey, StoreWriteError, StoredSnapshot};
+use crate::store::{SnapshotKey, StoreWriteError, StoredSnapshot, WriteResult};
 
 /// Writes of a snapshot and its views to the store behind the memory.
 #[derive(Debug, Default)]
@@ -57,9 +57,9 @@ impl MemoryStore {
     pub(in crate::store) fn put_unwritten(
         self: &Arc<Self>,
         scope: &Scope,
-        new: NewSnapshot,
+        new: StoredSnapshot,
         now: Instant,
-    ) -> Result<QueuedWrite, StoreWriteError> {
+    ) -> WriteResult<QueuedWrite> {
         let id = new.id;
         let created = self.with_cache(|cache| {
             cache.put(scope, new, now)?;
@@ -78,7 +78,7 @@ impl MemoryStore {
         id: SnapshotId,
         view: View,
         now: Instant,
-    ) -> Result<(View, QueuedWrite), StoreWriteError> {
+    ) -> WriteResult<(View, QueuedWrite)> {
         let (view, created) = self.with_cache(|cache| {
             let view_id = view.id();
             cache.put_view(scope, id, view, now)?;
@@ -86,6 +86,27 @@ impl MemoryStore {
             Ok::<_, StoreWriteError>((stored.view, cache.begin_write(scope, id)?))
         })?;
         Ok((view, self.queued_write(scope, id, created)))
+    }
+
+    /// Stores a snapshot that no store has taken. A scope below its share gets the place of others above theirs, even if this is
+    /// their only copy.
+    pub(in crate::store) fn put_by_share(
+        &self,
+        scope: &Scope,
+        new: StoredSnapshot,
+        now: Instant,
+    ) -> WriteResult {
+        self.with_cache(|cache| {
+            cache.gives_way = true;
+            let id = new.id;
+            let stored = cache.put(scope, new, now);
+            cache.gives_way = false;
+            stored?;
+            if let Some(entry) = cache.entry_mut(scope, id) {
+                entry.writes.has_failed = true;
+            }
+            Ok(())
+        })
     }
 
     /// Keeps a snapshot that was read from the store, if there is room. What the store has refused since stays instead.
@@ -96,7 +117,7 @@ impl MemoryStore {
                     .find(scope, read.id, ViewId::default(), now)
                     .is_ok_and(|stored| !stored.snapshot.is_partial());
             if !is_older {
-                let _ = cache.put(scope, read.clone().into(), now);
+                let _ = cache.put(scope, read.clone(), now);
             }
         });
     }
@@ -108,7 +129,18 @@ impl MemoryStore {
 
     /// Returns a snapshot with its views.
     pub(in crate::store) fn whole(&self, scope: &Scope, id: SnapshotId) -> Option<WholeSnapshot> {
-        self.with_cache(|cache| cache.whole(scope, id))
+        self.with_cache(|cache| {
+            let entry = cache.entries.get(&id).filter(|entry| entry.scope == *scope)?;
+            let idle =
+                entry.expires_at.zip(cache.latest_now).map(|(at, now)| at.saturating_duration_since(now));
+            Some(WholeSnapshot {
+                snapshot: entry.to_stored(entry.views.root.clone()),
+                views: entry.views.recent().cloned().collect(),
+                reuse_key: cache.current_reuse_key(scope, id),
+                unused_for: idle.map_or(Duration::ZERO, |left| cache.limits.ttl.saturating_sub(left)),
+                last_used: entry.last_used,
+            })
+        })
     }
 
     /// Returns at most `count` snapshots to write, so that what the store has not got takes half of the memory at most: the
@@ -129,7 +161,14 @@ impl MemoryStore {
         stored: &StoredSnapshot,
         last_used: UseTick,
     ) -> bool {
-        self.with_cache(|cache| cache.mark_rewritten(scope, stored, last_used))
+        self.with_cache(|cache| {
+            let entry = cache.entry_mut(scope, stored.id);
+            let entry = entry.filter(|entry| Arc::ptr_eq(&entry.stored.snapshot, &stored.snapshot));
+            entry.is_some_and(|entry| {
+                entry.writes.has_failed = false;
+                entry.last_used != last_used
+            })
+        })
     }
 
     fn queued_write(self: &Arc<Self>, scope: &Scope, id: SnapshotId, created: UseTick) -> QueuedWrite {
@@ -143,7 +182,7 @@ impl SnapshotCache {
     }
 
     /// Counts a queued write. Returns the creation of the entry.
-    fn begin_write(&mut self, scope: &Scope, id: SnapshotId) -> Result<UseTick, StoreWriteError> {
+    fn begin_write(&mut self, scope: &Scope, id: SnapshotId) -> WriteResult<UseTick> {
         let entry = self.entry_mut(scope, id).ok_or(StoreWriteError::SnapshotGone)?;
         entry.writes.queued += 1;
         Ok(entry.created)
@@ -155,18 +194,6 @@ impl SnapshotCache {
             entry.writes.queued = entry.writes.queued.saturating_sub(1);
             entry.writes.has_failed |= !write.has_succeeded;
         }
-    }
-
-    fn whole(&self, scope: &Scope, id: SnapshotId) -> Option<WholeSnapshot> {
-        let entry = self.entries.get(&id).filter(|entry| entry.scope == *scope)?;
-        let idle = entry.expires_at.zip(self.latest_now).map(|(at, now)| at.saturating_duration_since(now));
-        Some(WholeSnapshot {
-            snapshot: entry.to_stored(entry.views.root().clone()),
-            views: entry.views.recent().cloned().collect(),
-            reuse_key: self.current_reuse_key(scope, id),
-            unused_for: idle.map_or(Duration::ZERO, |left| self.limits.ttl.saturating_sub(left)),
-            last_used: entry.last_used,
-        })
     }
 
     fn to_write(&self, count: usize) -> Vec<SnapshotKey> {
@@ -182,41 +209,7 @@ impl SnapshotCache {
         let beyond: Vec<&CacheEntry> =
             entries.filter(|entry| !entry.writes.are_done()).filter(exceeds).collect();
         let oldest = beyond.into_iter().rev().take(count);
-        oldest.map(|entry| SnapshotKey { scope: entry.scope, id: entry.id }).collect()
-    }
-
-    /// Stores a snapshot, if need be in place of the only copies of scopes above their share.
-    pub(super) fn put_by_share(
-        &mut self,
-        scope: &Scope,
-        new: NewSnapshot,
-        now: Instant,
-    ) -> Result<(), StoreWriteError> {
-        self.gives_way = true;
-        let id = new.id;
-        let stored = self.put(scope, new, now);
-        self.gives_way = false;
-        stored?;
-        if let Some(entry) = self.entry_mut(scope, id) {
-            entry.writes.has_failed = true;
-        }
-        Ok(())
-    }
-
-    /// Removes a snapshot of a scope.
-    pub(super) fn discard(&mut self, scope: &Scope, id: SnapshotId) {
-        if self.entries.get(&id).is_some_and(|entry| entry.scope == *scope) {
-            self.detach(id);
-        }
-    }
-
-    fn mark_rewritten(&mut self, scope: &Scope, stored: &StoredSnapshot, last_used: UseTick) -> bool {
-        let entry = self.entry_mut(scope, stored.id);
-        let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.snapshot, &stored.snapshot)) else {
-            return false;
-        };
-        entry.writes.has_failed = false;
-        entry.last_used != last_used
+        oldest.map(|entry| SnapshotKey { scope: entry.scope, id: entry.stored.id }).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use portion_core::cursor::{Scope, SnapshotId};
 
-use crate::reuse_key::ReuseKey;
+use crate::call::ReuseKey;
 
 /// Counter of uses of the store: lower values are older.
 pub(super) type UseTick = u64;

@@ -16,12 +16,13 @@ const OVERHEAD_BYTES: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct ViewCache {
-    root: View,
+    pub(super) root: View,
     /// The most recently used last.
     recent: Vec<SizedView>,
-    bytes: usize,
+    /// Total size of the views besides the root.
+    pub(super) bytes: usize,
     /// Largest total size: that of the snapshot plus [`MIN_CAPACITY_BYTES`].
-    capacity_bytes: usize,
+    pub(super) capacity_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -38,32 +39,13 @@ pub(super) fn view_bytes(view: &View) -> usize {
 impl ViewCache {
     /// Creates the views of a snapshot. `first`: the view of its first cursors.
     pub(super) fn new(snapshot: &Snapshot, first: &View) -> Self {
-        let root = first.root_with_pagination();
-        Self {
-            root,
-            recent: Vec::new(),
-            bytes: 0,
-            capacity_bytes: snapshot.heap_bytes() + MIN_CAPACITY_BYTES,
-        }
-    }
-
-    pub(super) fn root(&self) -> &View {
-        &self.root
+        let capacity_bytes = snapshot.heap_bytes() + MIN_CAPACITY_BYTES;
+        Self { root: first.root_with_pagination(), recent: Vec::new(), bytes: 0, capacity_bytes }
     }
 
     /// Returns the views besides the root, the most recently used last.
     pub(super) fn recent(&self) -> impl Iterator<Item = &View> {
         self.recent.iter().map(|known| &known.view)
-    }
-
-    /// Returns the total size of the views besides the root.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Returns the largest total size of the views.
-    pub(super) fn capacity_bytes(&self) -> usize {
-        self.capacity_bytes
     }
 
     /// Returns a view by its id, and marks it as used.

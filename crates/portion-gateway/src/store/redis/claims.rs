@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use redis::{Pipeline, pipe};
 
-use super::failure::Failure;
+use super::failure::{Failure, Result};
 use super::names::SnapshotNames;
 use super::operations::{Shared, millis, read, use_time};
-use crate::store::{CLAIM_TIME, FieldName, OwnerId, SnapshotKey};
+use crate::store::{CLAIM_TIME, Fields, OwnerId, SnapshotKey};
 
 /// Time to live of a hash that waits to replace another. It is shorter than [`CLAIM_TIME`].
 const DRAFT_TTL: Duration = Duration::from_secs(3);
 
 impl Shared {
     /// Claims a snapshot, or renews the claim. Returns false if another owner has it.
-    pub(crate) async fn claim(&self, key: SnapshotKey, owner: OwnerId) -> Result<bool, Failure> {
+    pub(crate) async fn claim(&self, key: SnapshotKey, owner: OwnerId) -> Result<bool> {
         match self.stored_names(key).await? {
             Some(names) => self.claim_names(&names, owner).await,
             None => Ok(true),
@@ -25,7 +25,7 @@ impl Shared {
     }
 
     /// Gives up a claim, if the owner has it.
-    pub(crate) async fn release(&self, key: SnapshotKey, owner: OwnerId) -> Result<(), Failure> {
+    pub(crate) async fn release(&self, key: SnapshotKey, owner: OwnerId) -> Result<()> {
         let Some(names) = self.stored_names(key).await? else { return Ok(()) };
         let mut commands = pipe();
         commands.cmd("GET").arg(&names.claim);
@@ -38,12 +38,7 @@ impl Shared {
     }
 
     /// Replaces a snapshot under a claim. Returns false if another owner has it, or the claim may have ended.
-    pub(crate) async fn replace(
-        &self,
-        key: SnapshotKey,
-        owner: OwnerId,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> Result<bool, Failure> {
+    pub(crate) async fn replace(&self, key: SnapshotKey, owner: OwnerId, fields: Fields) -> Result<bool> {
         let Some(names) = self.stored_names(key).await? else { return Ok(true) };
         let bytes = fields.iter().map(|(_, field)| field.len()).sum();
         let draft = names.draft(use_time());
@@ -59,8 +54,8 @@ impl Shared {
         names: &SnapshotNames,
         draft: &str,
         owner: OwnerId,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> Result<bool, Failure> {
+        fields: Fields,
+    ) -> Result<bool> {
         // The claim is renewed when all is written, because that may take longer than it holds.
         if !self.claim_names(names, owner).await? {
             return Ok(false);
@@ -77,7 +72,7 @@ impl Shared {
         }
     }
 
-    async fn claim_names(&self, names: &SnapshotNames, owner: OwnerId) -> Result<bool, Failure> {
+    async fn claim_names(&self, names: &SnapshotNames, owner: OwnerId) -> Result<bool> {
         let time = millis(CLAIM_TIME);
         let mut commands = pipe();
         commands.atomic();
@@ -95,7 +90,7 @@ impl Shared {
     }
 
     /// Runs commands of which the last one reads the owner of a claim. Returns true if it is this one.
-    async fn is_owner(&self, commands: &Pipeline, owner: OwnerId) -> Result<bool, Failure> {
+    async fn is_owner(&self, commands: &Pipeline, owner: OwnerId) -> Result<bool> {
         let holder: Option<Vec<u8>> = read(self.keeper.run(commands).await?.into_iter().last())?;
         Ok(holder.as_deref() == Some(&owner[..]))
     }

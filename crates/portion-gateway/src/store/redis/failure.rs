@@ -3,6 +3,9 @@
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use thiserror::Error;
 
+/// Result of an operation.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// A failure of an operation. Its text names no credentials.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum Failure {

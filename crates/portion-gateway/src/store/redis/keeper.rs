@@ -1,14 +1,15 @@
 //! Keeps a connection to the store, and knows whether the store answers.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use redis::{Pipeline, Value};
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
 use super::connection::{Connection, Connector};
-use super::failure::Failure;
+use super::failure::{Failure, Result};
 use crate::store::BackendStatus;
 
 /// Longest wait for an answer of the store.
@@ -77,11 +78,11 @@ impl Keeper {
 
     /// Returns the state of the store.
     pub(crate) fn status(&self) -> BackendStatus {
-        self.lock_status().clone()
+        self.status.lock().clone()
     }
 
     /// Runs commands in one round trip, which may be repeated. Fails at once while there is no connection.
-    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>, Failure> {
+    pub(crate) async fn run(&self, commands: &Pipeline) -> Result<Vec<Value>> {
         let mut link = self.link.subscribe();
         let (number, connection) = match Self::current(&mut link).await {
             ConnectionState::Open(number, connection) => (number, connection),
@@ -108,7 +109,7 @@ impl Keeper {
         number: u64,
         mut connection: Connection,
         commands: &Pipeline,
-    ) -> Result<Vec<Value>, Failure> {
+    ) -> Result<Vec<Value>> {
         let mut link = self.link.subscribe();
         let is_lost = link.wait_for(|link| !matches!(link, ConnectionState::Open(..)));
         let answer = tokio::select! {
@@ -167,7 +168,7 @@ impl Keeper {
 
     /// Writes a key, so that a store that is full or read-only is noticed as well. If the store has refused a result of
     /// late, it writes as much.
-    async fn probe(&self, number: u64, mut connection: Connection) -> Result<(), Failure> {
+    async fn probe(&self, number: u64, mut connection: Connection) -> Result<()> {
         let refused = self.recent_refusal(Instant::now());
         let commands = self.probe_commands(refused.as_ref());
         let probed = match timeout(RESPONSE_TIMEOUT, connection.run(&commands)).await {
@@ -240,7 +241,7 @@ impl Keeper {
     /// Reports that the store has refused to write so many bytes of a result. Probes write as many to `key` from now on,
     /// until the store accepts them or the refusal is forgotten.
     pub(crate) fn report_refused_write(&self, key: String, bytes: usize, failure: &Failure) {
-        let mut refused = self.lock_refused();
+        let mut refused = self.refused.lock();
         let max = refused.as_ref().map_or(bytes, |earlier| earlier.bytes.max(bytes));
         *refused = Some(RefusedWrite { key, bytes: max.clamp(1, MAX_PROBE_BYTES), at: Instant::now() });
         self.report(Some(failure));
@@ -249,14 +250,14 @@ impl Keeper {
     /// Returns the write that the store has refused last, and forgets one that it refused too long ago: smaller results may
     /// be accepted.
     fn recent_refusal(&self, now: Instant) -> Option<RefusedWrite> {
-        let mut refused = self.lock_refused();
+        let mut refused = self.refused.lock();
         refused.take_if(|refused| now.saturating_duration_since(refused.at) >= self.refusal_ttl);
         refused.clone()
     }
 
     /// Reports that the store has accepted a probe, unless it has refused a result meanwhile.
     fn report_accepted(&self, probed: Option<&RefusedWrite>) {
-        let mut refused = self.lock_refused();
+        let mut refused = self.refused.lock();
         if refused.as_ref() == probed {
             *refused = None;
             self.report(None);
@@ -266,7 +267,7 @@ impl Keeper {
     /// Sets the state, and logs if the store is lost or found by that.
     fn report(&self, failure: Option<&Failure>) {
         let problem = failure.map(ToString::to_string);
-        let mut status = self.lock_status();
+        let mut status = self.status.lock();
         let was_lost = status.problem.is_some();
         let is_same = status.problem == problem && status.is_available == problem.is_none();
         status.is_available = problem.is_none();
@@ -288,16 +289,8 @@ impl Keeper {
     }
 
     fn count(&self, failure: Failure) -> Failure {
-        self.lock_status().failure_count += 1;
+        self.status.lock().failure_count += 1;
         failure
-    }
-
-    fn lock_status(&self) -> MutexGuard<'_, BackendStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_refused(&self) -> MutexGuard<'_, Option<RefusedWrite>> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -336,16 +329,16 @@ mod tests {
         let full = Failure::Refused { reason, is_read_only: false };
         keeper.report_accepted(None);
         for (bytes, expect) in [(0, 1), (500, 500), (7, 500), (usize::MAX, MAX_PROBE_BYTES)] {
-            let earlier = keeper.lock_refused().clone();
+            let earlier = keeper.refused.lock().clone();
             keeper.report_refused_write(format!("key of {bytes}"), bytes, &full);
-            let refused = keeper.lock_refused().clone().map(|RefusedWrite { key, bytes, .. }| (key, bytes));
+            let refused = keeper.refused.lock().clone().map(|RefusedWrite { key, bytes, .. }| (key, bytes));
             assert_eq!(refused, Some((format!("key of {bytes}"), expect)));
             keeper.report_accepted(earlier.as_ref());
             assert!(!keeper.status().is_available, "what was probed is less than was refused meanwhile");
         }
-        let refused = keeper.lock_refused().clone();
+        let refused = keeper.refused.lock().clone();
         keeper.report_accepted(refused.as_ref());
-        assert!(keeper.status().is_available && keeper.lock_refused().is_none());
+        assert!(keeper.status().is_available && keeper.refused.lock().is_none());
 
         keeper.report_refused_write("key".to_owned(), 500, &full);
         let now = Instant::now();

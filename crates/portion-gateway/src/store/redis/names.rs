@@ -3,7 +3,7 @@
 use portion_core::cursor::Scope;
 use portion_text::display::hex;
 
-use crate::reuse_key::ReuseKey;
+use crate::call::ReuseKey;
 use crate::store::SnapshotKey;
 
 /// Bytes of a keyed hash in a name.

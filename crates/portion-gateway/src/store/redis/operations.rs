@@ -7,11 +7,11 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use redis::{Pipeline, Value, pipe};
 use tokio::time::sleep;
 
-use super::failure::Failure;
+use super::failure::{Failure, Result};
 use super::keeper::Keeper;
 use super::names::{KeyNames, SnapshotNames};
-use crate::reuse_key::ReuseKey;
-use crate::store::{FieldName, SnapshotKey, StoreReadError};
+use crate::call::ReuseKey;
+use crate::store::{FieldName, Fields, SnapshotKey, StoreReadError};
 
 /// Largest number of views of a snapshot that were added later.
 const MAX_VIEWS: i64 = 64;
@@ -49,12 +49,7 @@ impl Shared {
 
     /// Writes a hash aside, and puts it in place with the header at last: until then nobody finds the snapshot. A growing
     /// list is written again under the same id, and keeps the views that were added.
-    pub(crate) async fn put(
-        &self,
-        names: &SnapshotNames,
-        draft: &str,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> Result<(), Failure> {
+    pub(crate) async fn put(&self, names: &SnapshotNames, draft: &str, fields: Fields) -> Result<()> {
         let header = self.write_draft(names, draft, fields, self.ttl).await?;
         match self.put_in_place(names, draft, header).await {
             // The answer was lost with the connection, and the command was repeated.
@@ -68,9 +63,9 @@ impl Shared {
         &self,
         names: &SnapshotNames,
         draft: &str,
-        fields: Vec<(FieldName, Vec<u8>)>,
+        fields: Fields,
         ttl: Duration,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    ) -> Result<Option<Vec<u8>>> {
         let mut commands = pipe();
         commands.atomic();
         let (mut bytes, mut header, field_count) = (0, None, fields.len());
@@ -107,7 +102,7 @@ impl Shared {
         names: &SnapshotNames,
         draft: &str,
         header: Option<Vec<u8>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let mut commands = pipe();
         commands.atomic();
         if let Some(header) = header {
@@ -119,7 +114,7 @@ impl Shared {
         self.keeper.run(&commands).await.map(drop)
     }
 
-    async fn has_meta(&self, names: &SnapshotNames) -> Result<bool, Failure> {
+    async fn has_meta(&self, names: &SnapshotNames) -> Result<bool> {
         let mut commands = pipe();
         commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
         read(self.keeper.run(&commands).await?.into_iter().last())
@@ -127,7 +122,7 @@ impl Shared {
 
     /// Returns the fields of views that were added to a snapshot. Those added from now on are added again when it is
     /// replaced.
-    async fn begin_replacement(&self, names: &SnapshotNames) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    async fn begin_replacement(&self, names: &SnapshotNames) -> Result<Vec<(String, Vec<u8>)>> {
         let mut commands = pipe();
         commands.cmd("SET").arg(&names.replacing).arg(1).arg("PX").arg(millis(REPLACEMENT_TTL));
         commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1);
@@ -142,13 +137,11 @@ impl Shared {
     }
 
     /// Returns the names under which a snapshot is stored; those of new keys if it is not.
-    pub(crate) async fn stored_names(&self, key: SnapshotKey) -> Result<Option<SnapshotNames>, Failure> {
+    pub(crate) async fn stored_names(&self, key: SnapshotKey) -> Result<Option<SnapshotNames>> {
         if self.names.len() > 1 {
             for names in &self.names {
                 let names = names.snapshot(key);
-                let mut commands = pipe();
-                commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
-                if is_one(self.keeper.run(&commands).await?.first()) {
+                if self.has_meta(&names).await? {
                     return Ok(Some(names));
                 }
             }
@@ -179,17 +172,10 @@ impl Shared {
     }
 
     /// Returns false if the snapshot is not there.
-    pub(crate) async fn put_view(
-        &self,
-        key: SnapshotKey,
-        view: ViewId,
-        bytes: &[u8],
-    ) -> Result<bool, Failure> {
+    pub(crate) async fn put_view(&self, key: SnapshotKey, view: ViewId, bytes: &[u8]) -> Result<bool> {
         for names in &self.names {
             let names = names.snapshot(key);
-            let mut commands = pipe();
-            commands.cmd("HEXISTS").arg(&names.fields).arg(FieldName::Meta.to_string());
-            if !is_one(self.keeper.run(&commands).await?.first()) {
+            if !self.has_meta(&names).await? {
                 continue;
             }
             let field = FieldName::View(view).to_string();
@@ -209,7 +195,7 @@ impl Shared {
         Ok(false)
     }
 
-    async fn drop_oldest_views(&self, names: &SnapshotNames) -> Result<(), Failure> {
+    async fn drop_oldest_views(&self, names: &SnapshotNames) -> Result<()> {
         let mut commands = pipe();
         commands.cmd("ZRANGE").arg(&names.views).arg(0).arg(-1 - MAX_VIEWS);
         let oldest: Vec<String> = read(self.keeper.run(&commands).await?.into_iter().last())?;
@@ -252,7 +238,7 @@ impl Shared {
         &self,
         key: SnapshotKey,
         fields: &[FieldName],
-    ) -> Result<Option<(SnapshotNames, FieldValues)>, Failure> {
+    ) -> Result<Option<(SnapshotNames, FieldValues)>> {
         for names in &self.names {
             let names = names.snapshot(key);
             if let Some(values) = self.read_first(&names, fields).await? {
@@ -263,11 +249,7 @@ impl Shared {
     }
 
     /// Reads fields, and restarts the time to live. Returns `None` if there is no such snapshot.
-    async fn read_first(
-        &self,
-        names: &SnapshotNames,
-        fields: &[FieldName],
-    ) -> Result<Option<FieldValues>, Failure> {
+    async fn read_first(&self, names: &SnapshotNames, fields: &[FieldName]) -> Result<Option<FieldValues>> {
         let mut commands = pipe();
         read_fields(&mut commands, names, fields);
         // The meta is written last.
@@ -305,7 +287,7 @@ impl Shared {
 
     /// Returns the error for a snapshot that is not there: it was refused, is gone and its header is still known, or is
     /// unknown.
-    async fn gone(&self, key: SnapshotKey) -> Result<StoreReadError, Failure> {
+    async fn gone(&self, key: SnapshotKey) -> Result<StoreReadError> {
         for names in &self.names {
             let names = names.snapshot(key);
             let mut commands = pipe();
@@ -327,7 +309,7 @@ impl Shared {
         scope: Scope,
         reuse: ReuseKey,
         id: Option<SnapshotId>,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         for (at, names) in self.names.iter().enumerate() {
             let (name, mut commands) = (names.reuse(scope, reuse), pipe());
             match id.filter(|_| at == 0) {
@@ -339,11 +321,7 @@ impl Shared {
         Ok(())
     }
 
-    pub(crate) async fn reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-    ) -> Result<Option<SnapshotId>, Failure> {
+    pub(crate) async fn reusable(&self, scope: Scope, reuse: ReuseKey) -> Result<Option<SnapshotId>> {
         for names in &self.names {
             let mut commands = pipe();
             commands.cmd("GET").arg(names.reuse(scope, reuse));
@@ -364,7 +342,7 @@ fn read_fields(commands: &mut Pipeline, names: &SnapshotNames, fields: &[FieldNa
 }
 
 /// Converts an answer.
-pub(crate) fn read<T: redis::FromRedisValue>(answer: Option<Value>) -> Result<T, Failure> {
+pub(crate) fn read<T: redis::FromRedisValue>(answer: Option<Value>) -> Result<T> {
     let value = answer.unwrap_or(Value::Nil).extract_error()?;
     T::from_redis_value(value).map_err(|error| redis::RedisError::from(error).into())
 }

@@ -14,10 +14,10 @@ use super::keeper::Keeper;
 use super::names::KeyNames;
 use super::operations::{Shared, use_time};
 use super::url::{StoreUrl, UrlError};
-use crate::reuse_key::ReuseKey;
+use crate::call::ReuseKey;
 use crate::store::{
-    BackendStatus, FieldName, OwnerId, SnapshotKey, SnapshotStore, StoreFuture, StoreReadError,
-    StoreWriteError,
+    BackendStatus, FieldName, Fields, OwnerId, ReadFuture, SnapshotKey, SnapshotStore, StoreFuture,
+    StoreReadError, StoreWriteError, WriteFuture,
 };
 /// Longest time for writing a snapshot.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -109,11 +109,7 @@ impl Drop for RedisStore {
 }
 
 impl SnapshotStore for RedisStore {
-    fn put(
-        &self,
-        key: SnapshotKey,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn put(&self, key: SnapshotKey, fields: Fields) -> WriteFuture<'_> {
         let shared = Arc::clone(&self.shared);
         let bytes = fields.iter().map(|(_, field)| field.len()).sum();
         self.spawn(write_ended, async move {
@@ -128,7 +124,7 @@ impl SnapshotStore for RedisStore {
         })
     }
 
-    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> StoreFuture<'_, Result<bool, StoreWriteError>> {
+    fn claim(&self, key: SnapshotKey, owner: OwnerId) -> WriteFuture<'_, bool> {
         let shared = Arc::clone(&self.shared);
         self.spawn(write_ended, async move { Ok(shared.claim(key, owner).await?) })
     }
@@ -141,12 +137,7 @@ impl SnapshotStore for RedisStore {
         })
     }
 
-    fn replace(
-        &self,
-        key: SnapshotKey,
-        owner: OwnerId,
-        fields: Vec<(FieldName, Vec<u8>)>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn replace(&self, key: SnapshotKey, owner: OwnerId, fields: Fields) -> WriteFuture<'_> {
         let shared = Arc::clone(&self.shared);
         self.spawn(write_ended, async move {
             let replaced = timeout(WRITE_TIMEOUT, shared.replace(key, owner, fields)).await;
@@ -154,12 +145,7 @@ impl SnapshotStore for RedisStore {
         })
     }
 
-    fn put_view(
-        &self,
-        key: SnapshotKey,
-        view: ViewId,
-        bytes: Vec<u8>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn put_view(&self, key: SnapshotKey, view: ViewId, bytes: Vec<u8>) -> WriteFuture<'_> {
         let shared = Arc::clone(&self.shared);
         self.spawn(write_ended, async move {
             if shared.put_view(key, view, &bytes).await? {
@@ -170,11 +156,7 @@ impl SnapshotStore for RedisStore {
         })
     }
 
-    fn get<'a>(
-        &'a self,
-        key: SnapshotKey,
-        names: &'a [FieldName],
-    ) -> StoreFuture<'a, Result<Vec<Option<Vec<u8>>>, StoreReadError>> {
+    fn get<'a>(&'a self, key: SnapshotKey, names: &'a [FieldName]) -> ReadFuture<'a, Vec<Option<Vec<u8>>>> {
         let (shared, names) = (Arc::clone(&self.shared), names.to_vec());
         self.spawn(read_ended, async move {
             let read = timeout(READ_TIMEOUT, shared.get(key, &names)).await;
@@ -182,26 +164,17 @@ impl SnapshotStore for RedisStore {
         })
     }
 
-    fn touch(&self, key: SnapshotKey) -> StoreFuture<'_, Result<(), StoreReadError>> {
+    fn touch(&self, key: SnapshotKey) -> ReadFuture<'_, ()> {
         let shared = Arc::clone(&self.shared);
         self.spawn(read_ended, async move { shared.touch(key).await })
     }
 
-    fn set_reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-        id: Option<SnapshotId>,
-    ) -> StoreFuture<'_, Result<(), StoreWriteError>> {
+    fn set_reusable(&self, scope: Scope, reuse: ReuseKey, id: Option<SnapshotId>) -> WriteFuture<'_> {
         let shared = Arc::clone(&self.shared);
         self.spawn(write_ended, async move { Ok(shared.set_reusable(scope, reuse, id).await?) })
     }
 
-    fn reusable(
-        &self,
-        scope: Scope,
-        reuse: ReuseKey,
-    ) -> StoreFuture<'_, Result<Option<SnapshotId>, StoreReadError>> {
+    fn reusable(&self, scope: Scope, reuse: ReuseKey) -> ReadFuture<'_, Option<SnapshotId>> {
         let shared = Arc::clone(&self.shared);
         self.spawn(read_ended, async move { Ok(shared.reusable(scope, reuse).await?) })
     }

@@ -11,8 +11,8 @@ use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use portion_gateway::store::disk::DiskLimits;
 use portion_gateway::store::{
-    CachedStore, DiskStore, Extent, FieldName, MemoryStore, NewSnapshot, SnapshotKey, SnapshotStore as _,
-    StoreLimits, StoreLookupError, StoreReadError, StoreWriteError,
+    CachedStore, DiskStore, Extent, FieldName, MemoryStore, SnapshotKey, SnapshotStore as _, StoreLimits,
+    StoreLookupError, StoreReadError, StoreWriteError, StoredSnapshot,
 };
 use tempfile::TempDir;
 
@@ -65,9 +65,9 @@ pub(super) async fn put(
     id: u8,
     snapshot: &Arc<Snapshot>,
 ) -> Result<(), StoreWriteError> {
-    let new = NewSnapshot {
+    let new = StoredSnapshot {
         endpoint: Some(Arc::new(list_bookings())),
-        ..NewSnapshot::new(named(id), Arc::clone(snapshot))
+        ..StoredSnapshot::new(named(id), Arc::clone(snapshot))
     };
     store.put(scope, new, Instant::now()).await
 }
@@ -262,7 +262,7 @@ async fn a_burst_of_results_is_written() {
     let here = store(root.path(), 1 << 30);
     let id = |number: u32| std::array::from_fn(|at| number.to_be_bytes().get(at).copied().unwrap_or(1));
     for number in 0..RESULTS {
-        let new = NewSnapshot::new(id(number), Arc::clone(&snapshot));
+        let new = StoredSnapshot::new(id(number), Arc::clone(&snapshot));
         here.put(&scope, new, Instant::now()).await.expect("there is room");
         for earlier in number.saturating_sub(3)..=number {
             here.find(&scope, id(earlier), View::root().id(), Instant::now()).await.expect("it is in memory");

@@ -25,7 +25,7 @@ use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::{Request, View};
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::{
-    CachedStore, MemoryStore, NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot,
+    CachedStore, MemoryStore, StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot,
 };
 
 /// Runs an operation in this thread, whose log is captured: without a runtime, files are waited for nowhere.
@@ -56,11 +56,11 @@ impl Trial<'_> {
     }
 
     async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
-        let new = NewSnapshot {
+        let new = StoredSnapshot {
             view,
             endpoint: Some(Arc::new(list_bookings())),
             reuse_key: Some(key("{}")),
-            ..NewSnapshot::new(named(id), Arc::clone(snapshot))
+            ..StoredSnapshot::new(named(id), Arc::clone(snapshot))
         };
         let now = self.now();
         self.store.put(scope, new, now).await.expect("there is room");
@@ -187,9 +187,9 @@ async fn the_latest_of_equal_calls_is_recalled(trial: &mut Trial<'_>) {
 
 async fn a_list_that_grows_is_still_recalled(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("grows"), Arc::new(drawers(3)));
-    let grown = NewSnapshot {
+    let grown = StoredSnapshot {
         endpoint: Some(Arc::new(list_bookings())),
-        ..NewSnapshot::new(named(8), Arc::new(drawers(9)))
+        ..StoredSnapshot::new(named(8), Arc::new(drawers(9)))
     };
     for (before, expect) in [(vec![8], 8), (vec![8, 9], 9)] {
         for id in before {
@@ -227,11 +227,11 @@ async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
 async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
     let (scope, snapshot) = (Scope::from_principal("gone"), Arc::new(drawers(3)));
     let now = trial.now();
-    let new = NewSnapshot {
+    let new = StoredSnapshot {
         endpoint: Some(Arc::new(create_order())),
         arguments: Some("{\"table\":7}".into()),
         origin_snapshot: named(6),
-        ..NewSnapshot::new(named(7), Arc::clone(&snapshot))
+        ..StoredSnapshot::new(named(7), Arc::clone(&snapshot))
     };
     trial.store.put(&scope, new, now).await.expect("there is room");
     trial.wait(trial.ttl);
@@ -251,7 +251,7 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
 #[test]
 fn an_eviction_is_logged_with_its_size() {
     let (scope, now) = (Scope::from_principal("ada"), Instant::now());
-    let new_snapshot = |id| NewSnapshot::new(named(id), Arc::new(drawers(3)));
+    let new_snapshot = |id| StoredSnapshot::new(named(id), Arc::new(drawers(3)));
     let roomy = MemoryStore::default();
     roomy.put(&scope, new_snapshot(1), now).expect("there is room");
     let memory_bytes = roomy.stats(now).bytes;

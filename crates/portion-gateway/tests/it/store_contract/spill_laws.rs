@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use portion_gateway::call::ReuseKey;
 use portion_gateway::store::disk::DiskLimits;
-use portion_gateway::store::{CachedStore, DiskStore, NewSnapshot, StoreLimits, StoreLookupError};
+use portion_gateway::store::{CachedStore, DiskStore, StoreLimits, StoreLookupError, StoredSnapshot};
 
 const MEMORY: usize = 64 << 10;
 const TTL: Duration = Duration::from_mins(1);
@@ -113,7 +113,8 @@ fn check(disk_bytes: u64, acts: &[Act]) {
                 // Ids are random: nobody has that of another.
                 let owner = known.get(&id).map_or(*principal, |known| known.owner);
                 let text = text(number, *filler);
-                let new = NewSnapshot { reuse_key: Some(reuse(id)), ..NewSnapshot::new(id, snapshot(&text)) };
+                let new =
+                    StoredSnapshot { reuse_key: Some(reuse(id)), ..StoredSnapshot::new(id, snapshot(&text)) };
                 if runtime.block_on(store.put(&scope(owner), new, now)).is_ok() {
                     known.insert(id, Known { owner, text, expires: now + TTL });
                     ids.push(id);

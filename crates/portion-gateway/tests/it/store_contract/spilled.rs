@@ -8,7 +8,7 @@ use portion_core::cursor::Scope;
 use portion_core::snapshot::capture;
 use portion_core::view::View;
 use portion_gateway::store::disk::DiskLimits;
-use portion_gateway::store::{CachedStore, DiskStore, NewSnapshot, StoreLimits, StoreWriteError};
+use portion_gateway::store::{CachedStore, DiskStore, StoreLimits, StoreWriteError, StoredSnapshot};
 
 use super::files::put;
 use super::{Trial, contract, key, named};
@@ -128,11 +128,13 @@ async fn nothing_is_lost_when_there_is_no_room(disk_bytes: u64) {
 async fn what_has_left_the_memory_still_answers_equal_calls() {
     let (store, _) = spilling(MEMORY, DISK);
     let (scope, now, snapshot) = (Scope::from_principal("ada"), Instant::now(), Arc::new(drawers(400)));
-    let first =
-        NewSnapshot { reuse_key: Some(key("{}")), ..NewSnapshot::new(named(100), Arc::clone(&snapshot)) };
+    let first = StoredSnapshot {
+        reuse_key: Some(key("{}")),
+        ..StoredSnapshot::new(named(100), Arc::clone(&snapshot))
+    };
     store.put(&scope, first, now).await.expect("there is room");
     for id in 0..40 {
-        let other = NewSnapshot::new(named(id), Arc::clone(&snapshot));
+        let other = StoredSnapshot::new(named(id), Arc::clone(&snapshot));
         store.put(&scope, other, now).await.expect("there is room");
     }
     assert!(store.stats(now).spilled > 0);

@@ -4,18 +4,19 @@
 //! of the server are processed by one task, which lives as long as the link.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, SetOnce, mpsc};
 use tokio::time::timeout;
 
 use super::stream_router::{StreamRouter, Subscription};
-use crate::bridge::session_mode::{EndRequest, SERVER_EXIT_TIMEOUT};
+use crate::bridge::session_mode::SERVER_EXIT_TIMEOUT;
 use crate::mcp::{McpProcessor, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
-use crate::once::OneShotFlag;
+use crate::once::{OneShotFlag, wait_until};
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
 /// Messages to the server queued by the server's direction: requests of our own, calls that were held back.
@@ -28,7 +29,7 @@ pub(super) struct BridgeSession {
     /// Scope of the owner; see [`Principal::owner_scope`](portion_gateway::principal::Principal::owner_scope).
     pub owner: Scope,
     /// Revision in the response to `initialize`.
-    negotiated_version: OnceLock<String>,
+    pub negotiated_version: OnceLock<String>,
     processor: McpProcessor,
     /// `None` once the session is over.
     outbox: Mutex<Option<Outbox>>,
@@ -36,14 +37,15 @@ pub(super) struct BridgeSession {
     gone_reason: OnceLock<String>,
     /// Held while a client message is processed: one at a time, in order.
     client_order_lock: tokio::sync::Mutex<()>,
-    router: Mutex<StreamRouter>,
+    /// The streams of the session.
+    pub router: Mutex<StreamRouter>,
     /// Notified when a stream of the router has changed.
     pub changed: Notify,
     is_over: AtomicBool,
-    end_request: EndRequest,
+    /// Request to end, with its reason: a sentence that `before it responded` can follow, where "it" is the server.
+    end_request: SetOnce<&'static str>,
     /// Set when the server has ended as well.
-    ended: OneShotFlag,
-    has_ended: AtomicBool,
+    pub ended: OneShotFlag,
 }
 
 impl BridgeSession {
@@ -61,22 +63,11 @@ impl BridgeSession {
             router: Mutex::new(StreamRouter::new(Instant::now())),
             changed: Notify::new(),
             is_over: AtomicBool::new(false),
-            end_request: EndRequest::default(),
+            end_request: SetOnce::new(),
             ended: OneShotFlag::default(),
-            has_ended: AtomicBool::new(false),
         });
         tokio::spawn(Arc::clone(&session).run_server_side(inbox, outbox));
         session
-    }
-
-    /// Returns the router of its streams.
-    pub(super) fn router(&self) -> MutexGuard<'_, StreamRouter> {
-        self.router.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the negotiated revision.
-    pub(super) fn negotiated_version(&self) -> Option<&str> {
-        self.negotiated_version.get().map(String::as_str)
     }
 
     /// Returns true if the session accepts no more requests.
@@ -84,20 +75,10 @@ impl BridgeSession {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Returns true if its server has ended as well.
-    pub(super) fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Relaxed)
-    }
-
-    /// Ends the session: closes the link and answers pending requests. `reason`: see [`EndRequest::make`].
+    /// Ends the session: closes the link and answers pending requests. `reason`: see `end_request`.
     pub(super) fn end(&self, reason: &'static str) {
         self.is_over.store(true, Ordering::Relaxed);
-        self.end_request.make(reason);
-    }
-
-    /// Waits until the server has ended.
-    pub(super) async fn ended(&self) {
-        self.ended.wait().await;
+        let _ = self.end_request.set(reason);
     }
 
     /// Forwards a post to the server. Continues even if the future is dropped.
@@ -113,11 +94,10 @@ impl BridgeSession {
         // A deferred message must not delay later messages.
         let is_deferred = subscription.is_some() && self.processor.defers_batch(&posted);
         let task = tokio::spawn(async move {
-            let outgoing = if is_deferred {
-                session.processor.process_deferred_batch(posted).await
-            } else {
+            if !is_deferred {
                 return session.forward_in_order(posted, &cancelled, subscription).await;
-            };
+            }
+            let outgoing = session.processor.process_deferred_batch(posted).await;
             session.dispatch(outgoing, subscription).await;
             session.changed.notify_waiters();
         });
@@ -137,18 +117,18 @@ impl BridgeSession {
             outgoing.extend(self.processor.on_server_gone(reason));
         }
         self.dispatch(outgoing, subscription).await;
-        cancelled.iter().for_each(|id| self.router().cancel_request(id));
+        cancelled.iter().for_each(|id| self.router.lock().cancel_request(id));
         self.changed.notify_waiters();
     }
 
     /// Sends the messages that the processor returned for a post.
     async fn dispatch(&self, outgoing: Vec<OutgoingMessage>, subscription: Option<Subscription>) {
-        let outbox = self.outbox().clone();
+        let outbox = self.outbox.lock().clone();
         {
             for outgoing in outgoing {
                 match (outgoing, subscription) {
                     (OutgoingMessage::ToClient(message), Some(subscription)) => {
-                        self.router().push_local_response(subscription.stream_id, message);
+                        self.router.lock().push_local_response(subscription.stream_id, message);
                     }
                     (OutgoingMessage::ToClient(_), None) => {}
                     (OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message), _) => {
@@ -181,7 +161,7 @@ impl BridgeSession {
                     None => break "the server has ended".to_owned(),
                 },
                 outgoing = self.processor.next_timeout() => self.dispatch_from_server(outgoing, &commands).await,
-                reason = self.end_request.wait() => break reason.to_owned(),
+                reason = self.end_request.wait() => break (*reason).to_owned(),
             }
         };
         self.is_over.store(true, Ordering::Relaxed);
@@ -189,7 +169,7 @@ impl BridgeSession {
             self.dispatch_from_server(self.processor.next_timeout().await, &commands).await;
         }
         drop(commands);
-        let outbox = self.outbox().take();
+        let outbox = self.outbox.lock().take();
         drop(outbox);
         {
             // The lock holder may be waiting for a server that does not read.
@@ -197,14 +177,13 @@ impl BridgeSession {
             let _ = self.gone_reason.set(reason.clone());
             for outgoing in self.processor.on_server_gone(&reason) {
                 if let OutgoingMessage::ToClient(message) = outgoing {
-                    self.router().route_server_message(message);
+                    self.router.lock().route_server_message(message);
                 }
             }
-            self.router().finish();
+            self.router.lock().finish();
         }
         self.changed.notify_waiters();
         inbox.wait_closed(SERVER_EXIT_TIMEOUT).await;
-        self.has_ended.store(true, Ordering::Relaxed);
         self.ended.set();
     }
 
@@ -214,7 +193,7 @@ impl BridgeSession {
             match outgoing {
                 OutgoingMessage::ToClient(message) => {
                     self.record_negotiated_version(&message);
-                    let stream = self.router().route_server_message(message);
+                    let stream = self.router.lock().route_server_message(message);
                     self.changed.notify_waiters();
                     if let Some(stream) = stream {
                         self.wait_while_full(stream).await;
@@ -232,31 +211,17 @@ impl BridgeSession {
         if self.negotiated_version.get().is_some() {
             return;
         }
-        let text = String::from_utf8_lossy(message);
-        let batch = ParsedBatch::parse(&text);
-        if let Some(version) =
-            batch.iter().flat_map(|batch| &batch.messages).find_map(MessageView::negotiated_version)
-        {
-            let _ = self.negotiated_version.set(version);
-        }
+        let version = ParsedBatch::read(message, |batch| {
+            batch.messages.iter().find_map(MessageView::negotiated_version)
+        });
+        version.flatten().map(|version| self.negotiated_version.set(version));
     }
 
     /// Waits while the queue of a stream is full.
     async fn wait_while_full(&self, stream: u64) {
-        loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if !self.router().is_full(stream) {
-                return;
-            }
-            tokio::select! {
-                () = changed => {}
-                _ = self.end_request.wait() => return,
-            }
+        tokio::select! {
+            () = wait_until(&self.changed, || !self.router.lock().is_full(stream)) => {}
+            _ = self.end_request.wait() => {}
         }
-    }
-
-    fn outbox(&self) -> MutexGuard<'_, Option<Outbox>> {
-        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,25 +11,25 @@ mod stream_router;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bridge_session::BridgeSession;
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_gateway::principal::Principal;
 use portion_text::display::shortened;
 use stream::{SubscriptionReader, parse_event_id};
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
-use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
-use crate::front::http::http_error::{HttpError, json_response};
+use super::{BridgedServer, Sender, accepted, bad_gateway, bad_request, header_value, session_mode};
+use crate::front::http::http_error::{HttpError, HttpResult, json_response};
 use crate::http::body::{self, Body};
 use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
-use crate::mcp::{McpProcessorFactory, MessageView, OwnedBatch, ParsedBatch};
+use crate::mcp::{MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::GATEWAY_STOPS;
-use crate::upstream::link::Connector;
 
 /// Header with the session id.
 const SESSION_ID_HEADER: &str = "mcp-session-id";
@@ -44,9 +44,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 
 /// All sessions of a bridge.
 pub(super) struct BridgeSessions {
-    connector: Arc<dyn Connector>,
-    processor_factory: McpProcessorFactory,
-    limits: BridgeLimits,
+    server: BridgedServer,
     sessions: Mutex<HashMap<String, Arc<BridgeSession>>>,
     /// Number of sessions whose link is being opened.
     opening_count: AtomicUsize,
@@ -60,15 +58,9 @@ struct OpeningSlot<'a>(&'a AtomicUsize);
 struct NewSessionGuard(Option<Arc<BridgeSession>>);
 
 impl BridgeSessions {
-    pub(super) fn new(
-        connector: Arc<dyn Connector>,
-        processor_factory: McpProcessorFactory,
-        limits: BridgeLimits,
-    ) -> Self {
+    pub(super) fn new(server: BridgedServer) -> Self {
         Self {
-            connector,
-            processor_factory,
-            limits,
+            server,
             sessions: Mutex::default(),
             opening_count: AtomicUsize::new(0),
             has_sweeper: AtomicBool::new(false),
@@ -76,16 +68,12 @@ impl BridgeSessions {
     }
 
     /// Answers a post.
-    pub(super) async fn handle_post(
-        self: &Arc<Self>,
-        principal: &Principal,
-        headers: &HeaderMap,
-        posted: OwnedBatch,
-    ) -> Result<Response<Body>, HttpError> {
+    pub(super) async fn handle_post(self: &Arc<Self>, sender: Sender<'_>, posted: OwnedBatch) -> HttpResult {
+        let headers = sender.headers;
         let batch = posted.view();
         if batch.requests().next().is_none() {
-            let session = self.find_session(principal, headers)?;
-            session.router().touch(Instant::now());
+            let session = self.find_session(sender)?;
+            session.router.lock().touch(Instant::now());
             session.forward_post(posted, None).await;
             return Ok(accepted());
         }
@@ -96,12 +84,13 @@ impl BridgeSessions {
         let accept = if is_new { accept } else { accept.prefer_listed_first() };
         let session = if is_new {
             let first_id = batch.requests().next().map_or("null", |request| request.id());
-            self.open_session(principal).await.map_err(|error| error.for_request(first_id))?
+            self.open_session(sender.principal).await.map_err(|error| error.for_request(first_id))?
         } else {
-            self.find_session(principal, headers)?
+            self.find_session(sender)?
         };
         let guard = NewSessionGuard(is_new.then(|| Arc::clone(&session)));
-        let subscription = session.router().open_post_stream(&batch, accept.accepts_stream, Instant::now());
+        let subscription =
+            session.router.lock().open_post_stream(&batch, accept.accepts_stream, Instant::now());
         let reader = SubscriptionReader::new(&session, subscription);
         let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
         let is_batch = batch.is_batch;
@@ -120,16 +109,13 @@ impl BridgeSessions {
     }
 
     /// Opens the listening stream, or resumes a stream.
-    pub(super) fn open_stream(
-        &self,
-        principal: &Principal,
-        headers: &HeaderMap,
-    ) -> Result<Response<Body>, HttpError> {
+    pub(super) fn open_stream(&self, sender: Sender<'_>) -> HttpResult {
+        let headers = sender.headers;
         if !AcceptedTypes::from_headers(headers).accepts_stream {
             let message = "this stream is text/event-stream; send Accept with it";
             return Err(HttpError::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
         }
-        let session = self.find_session(principal, headers)?;
+        let session = self.find_session(sender)?;
         let after = match header_value(headers, LAST_EVENT_ID_HEADER) {
             Some(id) => Some(parse_event_id(id).ok_or_else(|| {
                 let message = format!("no event has the id `{}`", shortened(id));
@@ -137,7 +123,7 @@ impl BridgeSessions {
             })?),
             None => None,
         };
-        let subscription = session.router().subscribe(after, Instant::now());
+        let subscription = session.router.lock().subscribe(after, Instant::now());
         let subscription = subscription
             .ok_or_else(|| bad_request("the events after this one have expired; repeat the request"))?;
         // Wakes the previous reader, whose stream ends.
@@ -151,54 +137,46 @@ impl BridgeSessions {
     }
 
     /// Ends the session of a request.
-    pub(super) fn end_session(
-        &self,
-        principal: &Principal,
-        headers: &HeaderMap,
-    ) -> Result<Response<Body>, HttpError> {
-        let session = self.find_session(principal, headers)?;
+    pub(super) fn end_session(&self, sender: Sender<'_>) -> HttpResult {
+        let session = self.find_session(sender)?;
         session.end(SESSION_ENDED);
         Ok(Response::new(body::empty()))
     }
 
     /// Ends all sessions, because the gateway stops, and waits until their servers have ended.
     pub(super) async fn close(&self) {
-        let all: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
+        let all: Vec<_> = self.sessions.lock().drain().map(|(_, session)| session).collect();
         all.iter().for_each(|session| session.end(GATEWAY_STOPS));
         for session in all {
-            session.ended().await;
+            session.ended.wait().await;
         }
     }
 
-    fn find_session(
-        &self,
-        principal: &Principal,
-        headers: &HeaderMap,
-    ) -> Result<Arc<BridgeSession>, HttpError> {
+    fn find_session(&self, sender: Sender<'_>) -> Result<Arc<BridgeSession>, HttpError> {
+        let Sender { principal, headers } = sender;
         let id = header_value(headers, SESSION_ID_HEADER)
             .ok_or_else(|| bad_request("Mcp-Session-Id is missing; send initialize first"))?;
-        let owner = principal.owner_scope();
+        let owner = principal.owner_scope;
         let found = self
-            .sessions()
+            .sessions
+            .lock()
             .get(id)
             .filter(|session| session.owner.constant_time_eq(&owner) && !session.is_over())
             .cloned();
         let found = found.ok_or_else(session_not_found)?;
-        session_mode::check_negotiated_version(headers, found.negotiated_version())?;
+        session_mode::check_negotiated_version(headers, found.negotiated_version.get().map(String::as_str))?;
         Ok(found)
     }
 
     async fn open_session(self: &Arc<Self>, principal: &Principal) -> Result<Arc<BridgeSession>, HttpError> {
         let slot = self.reserve_slot()?;
-        let link = self.connector.connect().await;
-        let link =
-            link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
+        let link = self.server.connector.connect().await.map_err(|error| bad_gateway(&error))?;
         let id = random_session_id()?;
         let scope = principal.session_scope(&id);
-        let processor = self.processor_factory.new_processor(scope, principal.conversation(Some(&id)));
-        let session = BridgeSession::start(id.clone(), principal.owner_scope(), processor, link);
+        let processor = self.server.processor_factory.new_processor(scope, principal.conversation(Some(&id)));
+        let session = BridgeSession::start(id.clone(), principal.owner_scope, processor, link);
         {
-            let mut all = self.sessions();
+            let mut all = self.sessions.lock();
             all.insert(id, Arc::clone(&session));
             drop(slot);
         }
@@ -210,8 +188,8 @@ impl BridgeSessions {
 
     /// Reserves a place for a session. Ends an idle session if there is none.
     fn reserve_slot(&self) -> Result<OpeningSlot<'_>, HttpError> {
-        let mut all = self.sessions();
-        all.retain(|_, session| !session.has_ended());
+        let mut all = self.sessions.lock();
+        all.retain(|_, session| !session.ended.is_set());
         let open = all.values().filter(|session| !session.is_over()).count();
         let open = open + self.opening_count.load(Ordering::Relaxed);
         // Incremented under the lock of the sessions, so that two requests never get the last place.
@@ -219,12 +197,12 @@ impl BridgeSessions {
             self.opening_count.fetch_add(1, Ordering::Relaxed);
             OpeningSlot(&self.opening_count)
         };
-        if open < self.limits.max_sessions {
+        if open < self.server.limits.max_sessions {
             return Ok(reserve());
         }
         let sessions: Vec<_> = all.values().filter(|session| !session.is_over()).collect();
         let candidates: Vec<_> =
-            sessions.iter().map(|session| (session.owner, session.router().idle_since())).collect();
+            sessions.iter().map(|session| (session.owner, session.router.lock().idle_since())).collect();
         let Some(evicted) = choose(&candidates, Instant::now()) else {
             let message = format!("{open} sessions are open, which is the maximum; end one, or retry later");
             let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message);
@@ -237,23 +215,19 @@ impl BridgeSessions {
 
     /// Ends idle sessions, and drops expired messages.
     fn end_idle_sessions(&self, now: Instant) {
-        let mut all = self.sessions();
-        all.retain(|_, session| !session.has_ended());
+        let mut all = self.sessions.lock();
+        all.retain(|_, session| !session.ended.is_set());
         for session in all.values().filter(|session| !session.is_over()) {
             let idle_since = {
-                let mut router = session.router();
+                let mut router = session.router.lock();
                 router.expire(now);
                 router.idle_since()
             };
-            if idle_since.is_some_and(|since| now.duration_since(since) > self.limits.idle_timeout) {
+            if idle_since.is_some_and(|since| now.duration_since(since) > self.server.limits.idle_timeout) {
                 tracing::info!("ended an idle session");
                 session.end(SESSION_ENDED);
             }
         }
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<BridgeSession>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -300,8 +274,7 @@ fn set_session_header(response: &mut Response<Body>, session: &BridgeSession) {
 }
 
 fn is_result(json: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(json);
-    ParsedBatch::parse(&text).is_ok_and(|batch| batch.messages.iter().any(MessageView::is_result))
+    ParsedBatch::read(json, |batch| batch.messages.iter().any(MessageView::is_result)) == Some(true)
 }
 
 /// Returns a random id of 128 bits.

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::bridge_session::BridgeSession;
 use super::stream_router::{NextEvent, Subscription};
 use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
+use crate::once::wait_until;
 
 /// Queue limits of a stream; when they are exceeded, the server has to wait.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
@@ -148,25 +149,19 @@ impl SubscriptionReader {
 
     /// Returns an event id for the current position, from which a client can resume that has received no event.
     pub(super) fn current_event_id(&self) -> String {
-        let number = self.session.router().next_id();
+        let number = self.session.router.lock().next_id();
         format_event_id(self.subscription.stream_id, number)
     }
 }
 
 impl MessageSource for SubscriptionReader {
     async fn wait(&mut self) {
-        loop {
-            let mut changed = std::pin::pin!(self.session.changed.notified());
-            changed.as_mut().enable();
-            if self.session.router().is_ready(self.subscription) {
-                return;
-            }
-            changed.await;
-        }
+        let is_ready = || self.session.router.lock().is_ready(self.subscription);
+        wait_until(&self.session.changed, is_ready).await;
     }
 
     async fn take(&mut self) -> SourceItem {
-        let next = self.session.router().next_event(self.subscription, Instant::now());
+        let next = self.session.router.lock().next_event(self.subscription, Instant::now());
         // The server's task may be waiting for space in this stream.
         self.session.changed.notify_waiters();
         match next {
@@ -190,7 +185,7 @@ impl MessageSource for SubscriptionReader {
 
 impl Drop for SubscriptionReader {
     fn drop(&mut self) {
-        self.session.router().unsubscribe(self.subscription, self.can_resume, Instant::now());
+        self.session.router.lock().unsubscribe(self.subscription, self.can_resume, Instant::now());
         self.session.changed.notify_waiters();
     }
 }

@@ -3,7 +3,6 @@
 //! A client that disconnects cancels its request: the exchange is dropped, and the server is notified.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,18 +13,50 @@ use tokio::sync::mpsc;
 use super::shared_connection::SharedConnection;
 use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
 use crate::frame::Frame;
-use crate::mcp::{McpProcessor, MessageKind, OwnedBatch, ParsedBatch, ResponseFuture, UpstreamCaller};
+use crate::mcp::{
+    McpProcessor, MessageKind, MessageView, OwnedBatch, ParsedBatch, ResponseFuture, UpstreamCaller,
+};
 use crate::message_processor::{MessageProcessor as _, OutgoingMessage};
 
-/// Messages queued for one call: notifications before its response.
+/// Messages queued for one post. A slower client is disconnected, because others wait for the same server.
 const QUEUE_LIMIT: usize = 256;
 
-/// A pending post.
-pub(super) struct StatelessExchange {
+/// A post on a shared connection. When it is dropped, its pending requests are cancelled at the server.
+pub(super) struct OpenPost {
     connection: Arc<SharedConnection>,
-    processor: McpProcessor,
-    post_id: u64,
+    id: u64,
     receiver: mpsc::Receiver<Result<Frame, String>>,
+}
+
+impl OpenPost {
+    /// Opens the post of a request. Returns `None` if the link is closed.
+    pub(super) fn open(
+        connection: &Arc<SharedConnection>,
+        scope: Scope,
+        request: &MessageView<'_>,
+    ) -> Option<Self> {
+        let (sender, receiver) = mpsc::channel(QUEUE_LIMIT);
+        let id = connection.requests.lock().register_post(sender, scope, request)?;
+        Some(Self { connection: Arc::clone(connection), id, receiver })
+    }
+
+    /// Sends a message to the server. The post is notified separately if the link is closed.
+    async fn send(&self, message: Vec<u8>) {
+        let message = self.connection.requests.lock().rewrite_outbound(self.id, message);
+        self.connection.send_verbatim(message).await;
+    }
+}
+
+impl Drop for OpenPost {
+    fn drop(&mut self) {
+        self.connection.close_post(self.id, Instant::now());
+    }
+}
+
+/// A pending post and its processor.
+pub(super) struct StatelessExchange {
+    post: OpenPost,
+    processor: McpProcessor,
     /// Input that was received and not yet processed.
     next_input: Option<ExchangeInput>,
     queued_messages: VecDeque<ResponseMessage>,
@@ -51,23 +82,10 @@ enum ExchangeState {
 }
 
 impl StatelessExchange {
-    /// Creates the exchange of a post on a shared connection.
-    pub(super) fn new(
-        connection: &Arc<SharedConnection>,
-        processor: McpProcessor,
-        post_id: u64,
-        receiver: mpsc::Receiver<Result<Frame, String>>,
-    ) -> Self {
-        let (connection, queued_messages) = (Arc::clone(connection), VecDeque::new());
-        Self {
-            connection,
-            processor,
-            post_id,
-            receiver,
-            next_input: None,
-            queued_messages,
-            state: ExchangeState::Waiting,
-        }
+    /// Creates the exchange of a post.
+    pub(super) fn new(post: OpenPost, processor: McpProcessor) -> Self {
+        let (queued_messages, state) = (VecDeque::new(), ExchangeState::Waiting);
+        Self { post, processor, next_input: None, queued_messages, state }
     }
 
     /// Sends the posted request to the server.
@@ -92,7 +110,7 @@ impl StatelessExchange {
                     });
                 }
                 OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                    self.connection.send_for_post(self.post_id, message).await;
+                    self.post.send(message).await;
                 }
             }
         }
@@ -106,7 +124,7 @@ impl MessageSource for StatelessExchange {
             && self.state == ExchangeState::Waiting
         {
             self.next_input = Some(tokio::select! {
-                input = self.receiver.recv() => match input {
+                input = self.post.receiver.recv() => match input {
                     Some(Ok(frame)) => ExchangeInput::Frame(frame),
                     Some(Err(reason)) => ExchangeInput::Closed(reason),
                     None => ExchangeInput::Overrun,
@@ -149,15 +167,8 @@ impl MessageSource for StatelessExchange {
 /// Returns true for a message to the server that cancels a request.
 fn is_cancellation(outgoing: &OutgoingMessage) -> bool {
     let OutgoingMessage::ToServer(message) = outgoing else { return false };
-    let text = String::from_utf8_lossy(message);
-    ParsedBatch::parse(&text)
-        .is_ok_and(|batch| batch.messages.iter().all(|message| message.method() == "notifications/cancelled"))
-}
-
-impl Drop for StatelessExchange {
-    fn drop(&mut self) {
-        self.connection.close_post(self.post_id, Instant::now());
-    }
+    let cancels = |message: &MessageView<'_>| message.method() == "notifications/cancelled";
+    ParsedBatch::read(message, |batch| batch.messages.iter().all(cancels)) == Some(true)
 }
 
 /// Calls the server of a shared link for one principal.
@@ -166,27 +177,15 @@ pub(super) struct SharedLinkCaller {
     pub(super) scope: Scope,
 }
 
-impl fmt::Debug for SharedLinkCaller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedLinkCaller")
-    }
-}
-
 impl UpstreamCaller for SharedLinkCaller {
     fn call<'a>(&'a self, id: &'a str, request: Vec<u8>) -> ResponseFuture<'a> {
         Box::pin(async move {
-            let (sender, mut receiver) = mpsc::channel(QUEUE_LIMIT);
-            let post_id = {
-                let text = String::from_utf8_lossy(&request);
-                let batch = ParsedBatch::parse(&text).ok();
-                let message = batch.as_ref().and_then(|batch| batch.messages.first());
-                message.and_then(|message| self.connection.register_post(sender, self.scope, message))
-            };
-            let Some(post_id) = post_id else { return Err(PageError::Closed) };
-            // Cancels the request at the server if no one waits for it any more.
-            let _guard = PostGuard { connection: &self.connection, post_id };
-            self.connection.send_for_post(post_id, request).await;
-            while let Some(input) = receiver.recv().await {
+            let post = ParsedBatch::read(&request, |batch| {
+                OpenPost::open(&self.connection, self.scope, batch.messages.first()?)
+            });
+            let Some(mut post) = post.flatten() else { return Err(PageError::Closed) };
+            post.send(request).await;
+            while let Some(input) = post.receiver.recv().await {
                 match input {
                     Ok(Frame::Message(message)) if is_response(&message, id) => return Ok(message),
                     Ok(Frame::Message(_)) => {}
@@ -201,22 +200,7 @@ impl UpstreamCaller for SharedLinkCaller {
     }
 }
 
-struct PostGuard<'a> {
-    connection: &'a SharedConnection,
-    post_id: u64,
-}
-
-impl Drop for PostGuard<'_> {
-    fn drop(&mut self) {
-        self.connection.close_post(self.post_id, Instant::now());
-    }
-}
-
 fn is_response(message: &[u8], id: &str) -> bool {
-    let text = String::from_utf8_lossy(message);
-    let Ok(batch) = ParsedBatch::parse(&text) else { return false };
-    batch
-        .messages
-        .first()
-        .is_some_and(|message| message.kind() == MessageKind::Response && message.id() == id)
+    let answers = |first: &MessageView<'_>| first.kind() == MessageKind::Response && first.id() == id;
+    ParsedBatch::read(message, |batch| batch.messages.first().is_some_and(answers)) == Some(true)
 }

@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use portion_text::display::shortened;
 
 use crate::bridge::session_mode::PROTOCOL_VERSION_HEADER;
-use crate::front::http::http_error::HttpError;
+use crate::front::http::http_error::{HttpError, HttpResult};
 use crate::mcp::error_code::{HEADER_MISMATCH, INVALID_PARAMS};
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, decode_value};
 use crate::mcp::{McpProcessor, MessageView};
@@ -17,10 +17,7 @@ use crate::mcp::{McpProcessor, MessageView};
 ///
 /// # Errors
 /// Returns [`HttpError`], which names the differing field.
-pub(super) fn check_standard_headers(
-    headers: &HeaderMap,
-    request: &MessageView<'_>,
-) -> Result<(), HttpError> {
+pub(super) fn check_standard_headers(headers: &HeaderMap, request: &MessageView<'_>) -> HttpResult<()> {
     for name in [PROTOCOL_VERSION_HEADER, METHOD_HEADER, NAME_HEADER] {
         require_single(headers, name)?;
     }
@@ -53,7 +50,7 @@ pub(super) fn check_param_headers(
     headers: &HeaderMap,
     request: &MessageView<'_>,
     processor: &McpProcessor,
-) -> Result<(), HttpError> {
+) -> HttpResult<()> {
     let Some(tool) = request.name().filter(|_| request.method() == "tools/call") else { return Ok(()) };
     for mirrored in processor.header_params(&tool) {
         let name = format!("{PARAM_HEADER_PREFIX}{}", mirrored.header.to_ascii_lowercase());
@@ -72,7 +69,7 @@ pub(super) fn check_param_headers(
     Ok(())
 }
 
-fn require_single(headers: &HeaderMap, name: &str) -> Result<(), HttpError> {
+fn require_single(headers: &HeaderMap, name: &str) -> HttpResult<()> {
     if headers.get_all(name).iter().nth(1).is_none() {
         return Ok(());
     }

@@ -11,26 +11,24 @@ mod request_table;
 mod shared_connection;
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use hyper::header::HeaderMap;
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
+use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use super::post_response::{AcceptedTypes, PostResponse, respond};
-use super::{accepted, bad_request};
-use crate::front::http::http_error::{HttpError, json_response};
-use crate::http::body::Body;
+use super::{BridgedServer, Sender, accepted, bad_gateway, bad_request};
+use crate::front::http::http_error::{HttpError, HttpResult, json_response};
 use crate::mcp::error_code::{
-    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
-    PARSE_ERROR, UNSUPPORTED_VERSION,
+    HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY, PARSE_ERROR,
+    UNSUPPORTED_VERSION,
 };
-use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, OwnedBatch, ParsedBatch};
+use crate::mcp::{MessageKind, MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::{GATEWAY_STOPS, OutgoingMessage};
 use crate::once::{OneShotFlag, SharedAttempt};
-use crate::upstream::link::Connector;
-use exchange::StatelessExchange;
+use exchange::{OpenPost, StatelessExchange};
 use portion_gateway::principal::Principal;
 use shared_connection::SharedConnection;
 
@@ -40,26 +38,18 @@ const DISCOVER_TIMEOUT: Duration = Duration::from_secs(8);
 /// Interval at which the link is checked for idleness.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The shared link, and its connector.
+/// The shared link, and its server.
 pub(super) struct StatelessClients {
-    connector: Arc<dyn Connector>,
-    processor_factory: McpProcessorFactory,
-    idle_timeout: Duration,
+    server: BridgedServer,
     connection: Mutex<Option<Arc<SharedConnection>>>,
     connecting: SharedAttempt<Result<Arc<SharedConnection>, Arc<str>>>,
     close_requested: OneShotFlag,
 }
 
 impl StatelessClients {
-    pub(super) fn new(
-        connector: Arc<dyn Connector>,
-        processor_factory: McpProcessorFactory,
-        idle_timeout: Duration,
-    ) -> Self {
+    pub(super) fn new(server: BridgedServer) -> Self {
         Self {
-            connector,
-            processor_factory,
-            idle_timeout,
+            server,
             connection: Mutex::default(),
             connecting: SharedAttempt::default(),
             close_requested: OneShotFlag::default(),
@@ -67,12 +57,7 @@ impl StatelessClients {
     }
 
     /// Answers a post.
-    pub(super) async fn handle_post(
-        self: &Arc<Self>,
-        principal: &Principal,
-        headers: &HeaderMap,
-        posted: OwnedBatch,
-    ) -> Result<Response<Body>, HttpError> {
+    pub(super) async fn handle_post(self: &Arc<Self>, sender: Sender<'_>, posted: OwnedBatch) -> HttpResult {
         let batch = posted.view();
         let [message] = &*batch.messages else {
             return Err(bad_request("this revision has no batches: post one message"));
@@ -87,11 +72,11 @@ impl StatelessClients {
                 if message.method() == "notifications/cancelled" {
                     return Ok(accepted());
                 }
-                self.forward_notification(principal, posted).await
+                self.forward_notification(sender.principal, posted).await
             }
             MessageKind::Request => {
                 let id = message.id().to_owned();
-                let response = self.handle_request(principal, headers, posted).await;
+                let response = self.handle_request(sender, posted).await;
                 response.map_err(|error| error.for_request(&id))
             }
         }
@@ -101,20 +86,15 @@ impl StatelessClients {
     pub(super) async fn close(&self) {
         self.close_requested.set();
         self.connecting.ended().await;
-        let connection = self.current().take();
+        let connection = self.connection.lock().take();
         if let Some(connection) = connection {
-            connection.end(GATEWAY_STOPS);
-            connection.ended().await;
+            let _ = connection.end_request.set(GATEWAY_STOPS);
+            connection.ended.wait().await;
         }
     }
 
-    async fn handle_request(
-        self: &Arc<Self>,
-        principal: &Principal,
-        headers: &HeaderMap,
-        posted: OwnedBatch,
-    ) -> Result<Response<Body>, HttpError> {
-        let mut accept = AcceptedTypes::from_headers(headers).require_any()?;
+    async fn handle_request(self: &Arc<Self>, sender: Sender<'_>, posted: OwnedBatch) -> HttpResult {
+        let mut accept = AcceptedTypes::from_headers(sender.headers).require_any()?;
         let batch = posted.view();
         let [request] = &*batch.messages else { return Err(bad_request("post one message")) };
         let method = request.method();
@@ -125,11 +105,13 @@ impl StatelessClients {
             }
             accept.accepts_json = false;
         }
-        headers::check_standard_headers(headers, request)?;
+        headers::check_standard_headers(sender.headers, request)?;
         if method == "initialize" {
-            return Err(initialize_unsupported());
+            // A server of both kinds of revisions might begin a session on the shared link.
+            let message = "this revision has no initialize; send requests directly, or initialize with revision 2025-11-25";
+            return Err(HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message));
         }
-        let (connection, mut exchange) = self.open_exchange(principal, headers, request).await?;
+        let (connection, mut exchange) = self.open_exchange(sender, request).await?;
         let is_probe = method == "server/discover";
         if is_probe && connection.is_unresponsive() {
             return Err(discover_unanswered());
@@ -147,9 +129,7 @@ impl StatelessClients {
         match response {
             PostResponse::Json(json) => Ok(json_response(http_status(&json), json)),
             PostResponse::Stream(response) => Ok(response),
-            PostResponse::Lost(reason) => {
-                Err(HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, reason))
-            }
+            PostResponse::Lost(reason) => Err(bad_gateway(&reason)),
         }
     }
 
@@ -157,11 +137,11 @@ impl StatelessClients {
         self: &Arc<Self>,
         principal: &Principal,
         notification: OwnedBatch,
-    ) -> Result<Response<Body>, HttpError> {
+    ) -> HttpResult {
         let connection = self.connection().await?;
         for outgoing in connection.processor_for(principal).process_client_batch(notification).await {
             if let OutgoingMessage::ToServer(message) = outgoing {
-                connection.send_notification(principal.sessionless_scope(), message).await;
+                connection.send_notification(principal.sessionless_scope, message).await;
             }
         }
         Ok(accepted())
@@ -170,18 +150,15 @@ impl StatelessClients {
     /// Opens an exchange on the link, after the argument headers have been checked.
     async fn open_exchange(
         self: &Arc<Self>,
-        principal: &Principal,
-        headers: &HeaderMap,
+        sender: Sender<'_>,
         request: &MessageView<'_>,
     ) -> Result<(Arc<SharedConnection>, StatelessExchange), HttpError> {
         loop {
             let connection = self.connection().await?;
-            let processor = connection.processor_for(principal);
-            headers::check_param_headers(headers, request, &processor)?;
-            if let Some(exchange) =
-                connection.open_exchange(processor, principal.sessionless_scope(), request)
-            {
-                return Ok((connection, exchange));
+            let processor = connection.processor_for(sender.principal);
+            headers::check_param_headers(sender.headers, request, &processor)?;
+            if let Some(post) = OpenPost::open(&connection, sender.principal.sessionless_scope, request) {
+                return Ok((connection, StatelessExchange::new(post, processor)));
             }
         }
     }
@@ -194,8 +171,7 @@ impl StatelessClients {
         let clients = Arc::clone(self);
         let outcome = self.connecting.join_or_start(|| async move { clients.connect().await }).await;
         let outcome = outcome.unwrap_or_else(|| Err("the connection attempt failed".into()));
-        outcome
-            .map_err(|reason| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, String::from(&*reason)))
+        outcome.map_err(|reason| bad_gateway(&reason))
     }
 
     async fn connect(&self) -> Result<Arc<SharedConnection>, Arc<str>> {
@@ -204,21 +180,17 @@ impl StatelessClients {
             return Ok(connection);
         }
         let link = tokio::select! {
-            link = self.connector.connect() => link.map_err(|error| Arc::from(error.to_string()))?,
+            link = self.server.connector.connect() => link.map_err(|error| Arc::from(error.to_string()))?,
             () = self.close_requested.wait() => return Err("the gateway is stopping".into()),
         };
-        let connection = SharedConnection::start(self.processor_factory.clone(), link);
-        tokio::spawn(close_when_idle(Arc::downgrade(&connection), self.idle_timeout));
-        *self.current() = Some(Arc::clone(&connection));
+        let connection = SharedConnection::start(self.server.processor_factory.clone(), link);
+        tokio::spawn(close_when_idle(Arc::downgrade(&connection), self.server.limits.idle_timeout));
+        *self.connection.lock() = Some(Arc::clone(&connection));
         Ok(connection)
     }
 
     fn open_connection(&self) -> Option<Arc<SharedConnection>> {
-        self.current().as_ref().filter(|connection| !connection.is_over()).cloned()
-    }
-
-    fn current(&self) -> MutexGuard<'_, Option<Arc<SharedConnection>>> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock().as_ref().filter(|connection| !connection.is_over()).cloned()
     }
 }
 
@@ -231,7 +203,7 @@ async fn close_when_idle(connection: Weak<SharedConnection>, idle: Duration) {
         };
         if connection.idle_since().is_some_and(|since| Instant::now().duration_since(since) > idle) {
             tracing::info!("ended the idle server of clients without sessions");
-            connection.end("the idle server was stopped");
+            let _ = connection.end_request.set("the idle server was stopped");
         }
     }
 }
@@ -243,28 +215,15 @@ fn discover_unanswered() -> HttpError {
     HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 
-/// Returns the error for `initialize`, which is not forwarded: a server of both kinds of revisions might begin a
-/// session on the shared link.
-fn initialize_unsupported() -> HttpError {
-    let message =
-        "this revision has no initialize; send requests directly, or initialize with revision 2025-11-25";
-    HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
-}
-
 /// Returns the HTTP status of a response, by its error code.
 fn http_status(response: &[u8]) -> StatusCode {
-    let text = String::from_utf8_lossy(response);
-    let code = ParsedBatch::parse(&text)
-        .ok()
-        .and_then(|batch| batch.messages.first().and_then(MessageView::error_code));
-    let is = |known: i32| code == Some(known.into());
-    if is(METHOD_NOT_FOUND) {
-        StatusCode::NOT_FOUND
-    } else if [PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH].into_iter().any(is)
-        || [MISSING_CAPABILITY, UNSUPPORTED_VERSION].into_iter().any(is)
-    {
-        StatusCode::BAD_REQUEST
-    } else {
-        StatusCode::OK
+    let code = ParsedBatch::read(response, |batch| batch.messages.first().and_then(MessageView::error_code));
+    match code.flatten().and_then(|code| i32::try_from(code).ok()) {
+        Some(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(
+            PARSE_ERROR | INVALID_REQUEST | INVALID_PARAMS | HEADER_MISMATCH | MISSING_CAPABILITY
+            | UNSUPPORTED_VERSION,
+        ) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
     }
 }

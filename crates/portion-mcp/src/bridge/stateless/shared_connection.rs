@@ -2,43 +2,44 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_gateway::dropped_messages::DropReason;
-use tokio::sync::mpsc;
+use tokio::sync::SetOnce;
 
-use super::exchange::{SharedLinkCaller, StatelessExchange};
+use super::exchange::SharedLinkCaller;
 use super::request_table::{Delivery, RequestTable};
-use crate::bridge::session_mode::{EndRequest, SERVER_EXIT_TIMEOUT};
+use crate::bridge::session_mode::SERVER_EXIT_TIMEOUT;
 use crate::frame::{DroppedLine, Frame, response_ids};
-use crate::mcp::error_code::{METHOD_NOT_FOUND, json_rpc_error};
+use crate::mcp::error_code::{METHOD_NOT_FOUND, cancellation_notification, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
 use crate::once::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
 use portion_gateway::principal::Principal;
 
-/// Messages queued for one client. A slower client is disconnected, because others wait for the same server.
-const POST_QUEUE_LIMIT: usize = 256;
 /// Principals whose server state (catalogue, capabilities) is kept.
 const MAX_PRINCIPALS: usize = 256;
 
 /// A link and its posts.
 pub(super) struct SharedConnection {
     processor_factory: McpProcessorFactory,
-    requests: Mutex<RequestTable>,
+    pub(super) requests: Mutex<RequestTable>,
     /// Processor of each principal, with its state of the server, and the time of its last request.
     processor_by_principal: Mutex<HashMap<Scope, (Arc<McpProcessor>, Instant)>>,
     /// `None` once the link is closed.
     outbox: Mutex<Option<Outbox>>,
     has_received: AtomicBool,
     is_unresponsive: AtomicBool,
-    end_request: EndRequest,
+    /// Request to close the link and to answer what is pending, with its reason: a sentence that `before it responded` can
+    /// follow, where "it" is the server.
+    pub(super) end_request: SetOnce<&'static str>,
     /// Set when the server has ended.
-    ended: OneShotFlag,
+    pub(super) ended: OneShotFlag,
 }
 
 impl SharedConnection {
@@ -52,7 +53,7 @@ impl SharedConnection {
             outbox: Mutex::new(Some(outbox)),
             has_received: AtomicBool::new(false),
             is_unresponsive: AtomicBool::new(false),
-            end_request: EndRequest::default(),
+            end_request: SetOnce::new(),
             ended: OneShotFlag::default(),
         });
         tokio::spawn(Arc::clone(&connection).run_server_side(inbox));
@@ -61,22 +62,12 @@ impl SharedConnection {
 
     /// Returns true if the link is closed.
     pub(super) fn is_over(&self) -> bool {
-        self.outbox().is_none()
-    }
-
-    /// Closes the link and answers pending requests. `reason`: see [`EndRequest::make`].
-    pub(super) fn end(&self, reason: &'static str) {
-        self.end_request.make(reason);
-    }
-
-    /// Waits until the server has ended.
-    pub(super) async fn ended(&self) {
-        self.ended.wait().await;
+        self.outbox.lock().is_none()
     }
 
     /// Returns the time since which no post is pending; `None` while one is.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.requests().idle_since()
+        self.requests.lock().idle_since()
     }
 
     /// Returns true if the server has ever sent anything.
@@ -96,62 +87,31 @@ impl SharedConnection {
 
     /// Returns a processor for a request of this principal.
     pub(super) fn processor_for(self: &Arc<Self>, principal: &Principal) -> McpProcessor {
-        let scope = principal.sessionless_scope();
-        let mut principals = self.processor_by_principal();
+        let scope = principal.sessionless_scope;
+        let mut principals = self.processor_by_principal.lock();
         if !principals.contains_key(&scope) && principals.len() >= MAX_PRINCIPALS {
             let oldest =
                 principals.iter().min_by_key(|(_, (_, last_used))| *last_used).map(|(scope, _)| *scope);
             oldest.map(|oldest| principals.remove(&oldest));
         }
-        let new_entry = || {
-            (
-                Arc::new(self.processor_factory.new_processor(scope, principal.conversation(None))),
-                Instant::now(),
-            )
-        };
-        let (processor, last_used) = principals.entry(scope).or_insert_with(new_entry);
+        let (processor, last_used) = principals.entry(scope).or_insert_with(|| {
+            let processor = self.processor_factory.new_processor(scope, principal.conversation(None));
+            (Arc::new(processor), Instant::now())
+        });
         *last_used = Instant::now();
         let caller = SharedLinkCaller { connection: Arc::clone(self), scope };
-        processor.fork().with_reuse(principal.has_credential()).with_upstream_caller(Arc::new(caller))
-    }
-
-    /// Registers a post. Returns its id, or `None` if the link is closed.
-    pub(super) fn register_post(
-        &self,
-        sender: mpsc::Sender<Result<Frame, String>>,
-        scope: Scope,
-        request: &MessageView<'_>,
-    ) -> Option<u64> {
-        self.requests().register_post(sender, scope, request)
-    }
-
-    /// Opens the exchange of a request. Returns `None` if the link is closed.
-    pub(super) fn open_exchange(
-        self: &Arc<Self>,
-        processor: McpProcessor,
-        scope: Scope,
-        request: &MessageView<'_>,
-    ) -> Option<StatelessExchange> {
-        let (sender, receiver) = mpsc::channel(POST_QUEUE_LIMIT);
-        let post = self.requests().register_post(sender, scope, request)?;
-        Some(StatelessExchange::new(self, processor, post, receiver))
-    }
-
-    /// Sends a message of a post to the server. Each post is notified separately if the link is closed.
-    pub(super) async fn send_for_post(&self, post: u64, message: Vec<u8>) {
-        let message = self.requests().rewrite_outbound(post, message);
-        self.send_verbatim(message).await;
+        processor.fork().with_reuse(principal.has_credential).with_upstream_caller(Arc::new(caller))
     }
 
     /// Sends a notification of a principal.
     pub(super) async fn send_notification(&self, scope: Scope, message: Vec<u8>) {
-        self.requests().add_principal(scope);
+        self.requests.lock().add_principal(scope);
         self.send_verbatim(message).await;
     }
 
     /// Sends a message with unchanged ids.
     pub(super) async fn send_verbatim(&self, message: Vec<u8>) {
-        let outbox = self.outbox().clone();
+        let outbox = self.outbox.lock().clone();
         if let Some(outbox) = outbox {
             let _ = outbox.send(message).await;
         }
@@ -159,16 +119,13 @@ impl SharedConnection {
 
     /// Removes a post and cancels its pending requests at the server.
     pub(super) fn close_post(&self, post: u64, now: Instant) {
-        let cancelled = self.requests().remove_post(post, now);
-        let Some(outbox) = self.outbox().clone().filter(|_| !cancelled.is_empty()) else { return };
+        let cancelled = self.requests.lock().remove_post(post, now);
+        let Some(outbox) = self.outbox.lock().clone().filter(|_| !cancelled.is_empty()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             for link_id in cancelled {
-                let params =
-                    format!("{{\"requestId\":{link_id},\"reason\":\"no client waits for the response\"}}");
-                let cancel = format!(
-                    "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}"
-                );
+                let reason = "no client waits for the response";
+                let cancel = cancellation_notification(&link_id.to_string(), reason);
                 let _ = outbox.send(cancel.into_bytes()).await;
             }
         });
@@ -183,19 +140,19 @@ impl SharedConnection {
                     Some(LinkEvent::Closed(reason)) => break reason.to_string(),
                     None => break "the server has ended".to_owned(),
                 },
-                reason = self.end_request.wait() => break reason.to_owned(),
+                reason = self.end_request.wait() => break (*reason).to_owned(),
             }
         };
-        let outbox = self.outbox().take();
+        let outbox = self.outbox.lock().take();
         drop(outbox);
-        self.requests().close(&reason);
+        self.requests.lock().close(&reason);
         inbox.wait_closed(SERVER_EXIT_TIMEOUT).await;
         self.ended.set();
     }
 
     async fn handle_frame(self: &Arc<Self>, frame: Frame) {
         self.has_received.store(true, Ordering::Relaxed);
-        let line = match with_missing_id(frame, || self.requests().only_link_id()) {
+        let line = match with_missing_id(frame, || self.requests.lock().only_link_id()) {
             Frame::Message(line) => line,
             Frame::TooLarge(dropped) => return self.reject_dropped_line(&dropped),
         };
@@ -213,7 +170,7 @@ impl SharedConnection {
                 self.invalidate_tools(message).await;
             }
             let (delivery, is_shared) = {
-                let mut table = self.requests();
+                let mut table = self.requests.lock();
                 (table.rewrite_inbound(&text, message), table.has_several_principals())
             };
             if let Some(delivery) = delivery {
@@ -242,7 +199,7 @@ impl SharedConnection {
                 self.reject_server_request(&message.id);
                 continue;
             }
-            let mut table = self.requests();
+            let mut table = self.requests.lock();
             let Some((post, id)) = table.take_request(&message.id) else { continue };
             if let Some(sender) = table.sender(post) {
                 let response = DroppedLine::of_responses([id.into()], dropped.bytes);
@@ -256,10 +213,10 @@ impl SharedConnection {
     fn reject_invalid_line(&self, line: &[u8], error: InvalidMessage) {
         let mut is_response = false;
         for ids in response_ids(line) {
-            let answered = ids.iter().find_map(|id| self.requests().take_request(id));
+            let answered = ids.iter().find_map(|id| self.requests.lock().take_request(id));
             let Some((post, id)) = answered else { continue };
             is_response = true;
-            if let Some(sender) = self.requests().sender(post) {
+            if let Some(sender) = self.requests.lock().sender(post) {
                 let invalid = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id}}}");
                 let _ = sender.try_send(Ok(Frame::Message(invalid.into_bytes())));
             }
@@ -280,7 +237,7 @@ impl SharedConnection {
             None => text.into_bytes(),
         };
         for post_id in post_ids {
-            let Some(sender) = self.requests().sender(post_id) else { continue };
+            let Some(sender) = self.requests.lock().sender(post_id) else { continue };
             let sent = sender.try_send(Ok(Frame::Message(message.clone())));
             let ended = end_reason.map(|why| sender.try_send(Err(why.to_owned())));
             if sent.is_err() || ended.is_some() {
@@ -294,7 +251,7 @@ impl SharedConnection {
     async fn invalidate_tools(&self, message: &MessageView<'_>) {
         let text = message.slice(message.span()).as_bytes().to_vec();
         let processors: Vec<_> =
-            self.processor_by_principal().values().map(|(processor, _)| Arc::clone(processor)).collect();
+            self.processor_by_principal.lock().values().map(|(processor, _)| Arc::clone(processor)).collect();
         for processor in processors {
             processor.process_server_frame(Frame::Message(text.clone())).await;
         }
@@ -307,18 +264,6 @@ impl SharedConnection {
         let connection = Arc::clone(self);
         // In a task, because a server may not read while it writes.
         tokio::spawn(async move { connection.send_verbatim(error).await });
-    }
-
-    fn requests(&self) -> MutexGuard<'_, RequestTable> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn processor_by_principal(&self) -> MutexGuard<'_, HashMap<Scope, (Arc<McpProcessor>, Instant)>> {
-        self.processor_by_principal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn outbox(&self) -> MutexGuard<'_, Option<Outbox>> {
-        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

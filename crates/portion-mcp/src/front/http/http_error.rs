@@ -1,12 +1,14 @@
 //! HTTP error responses with a JSON-RPC error as body, also in place of the backend's response to a post, and responses without
 //! content of the server.
 
+use std::fmt::Display;
+
 use hyper::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 
 use super::RequestBody;
 use crate::http::body::{self, Body, full};
-use crate::mcp::error_code::{INVALID_REQUEST, json_rpc_error};
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 
 /// Seconds after which a rejected client should retry.
 pub(super) const RETRY_AFTER_SECONDS: u16 = 1;
@@ -23,6 +25,9 @@ pub struct HttpError {
     with_retry_after: Option<u16>,
     closes_connection: bool,
 }
+
+/// Response to a request, or its rejection.
+pub type HttpResult<T = Response<Body>> = Result<T, HttpError>;
 
 impl HttpError {
     /// Creates an error with the id `null`.
@@ -92,6 +97,11 @@ pub fn json_response(status: StatusCode, json: impl Into<bytes::Bytes>) -> Respo
 }
 
 /// Returns the error for an invalid request.
+pub(crate) fn bad_gateway(reason: &dyn Display) -> HttpError {
+    HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, reason.to_string())
+}
+
+/// Returns the error of a request that is not valid.
 pub(crate) fn bad_request(message: impl Into<String>) -> HttpError {
     HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
 }

@@ -147,21 +147,13 @@ impl HttpServer {
                     if !backend.admits_stranger(method, path, headers) {
                         return *denied;
                     }
-                    return match self.admit(request, None, false).await {
-                        Ok(admitted) => {
-                            self.response_or_unavailable(admitted, |request| backend.handle_stranger(request))
-                                .await
-                        }
-                        Err(refusal) => refusal.into(),
-                    };
+                    return self
+                        .respond(request, None, false, |request| backend.handle_stranger(request))
+                        .await;
                 }
             };
-            return match self.admit(request, identity, backend.accepts_json_rpc()).await {
-                Ok(admitted) => {
-                    self.response_or_unavailable(admitted, |request| Some(backend.handle(request))).await
-                }
-                Err(refusal) => refusal.into(),
-            };
+            let is_rpc = backend.accepts_json_rpc();
+            return self.respond(request, identity, is_rpc, |request| Some(backend.handle(request))).await;
         }
         if self.callers.verifies() {
             // The documents of the server are for its own credentials, which its clients do not need here.
@@ -172,13 +164,7 @@ impl HttpServer {
         if let Some((backend, question)) = self.find_well_known(request.uri().path())
             && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
         {
-            return match self.admit(request, None, false).await {
-                Ok(admitted) => {
-                    self.response_or_unavailable(admitted, |request| backend.well_known(request, question))
-                        .await
-                }
-                Err(refusal) => refusal.into(),
-            };
+            return self.respond(request, None, false, |request| backend.well_known(request, question)).await;
         }
         self.not_found()
     }
@@ -189,12 +175,18 @@ impl HttpServer {
         HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
     }
 
-    /// Returns the backend's response, or an error if it has none by the end of the shutdown.
-    async fn response_or_unavailable<'a>(
+    /// Admits a request and returns the backend's response, or an error if it has none by the end of the shutdown.
+    async fn respond<'a>(
         &self,
-        admitted: AdmittedRequest,
+        request: Request<Incoming>,
+        identity: Option<Identity>,
+        is_rpc: bool,
         respond: impl FnOnce(InboundRequest) -> Option<ResponseFuture<'a>>,
     ) -> Response<Body> {
+        let admitted = match self.admit(request, identity, is_rpc).await {
+            Ok(admitted) => admitted,
+            Err(refusal) => return refusal.into(),
+        };
         let AdmittedRequest { request, _body_reservation: _reservation, active_request } = admitted;
         let posted = PostedRequests::of(&request.body);
         let Some(response) = respond(request) else { return self.not_found() };

@@ -30,7 +30,7 @@ pub fn builtin_listings(listing: &ListingOptions) -> Vec<String> {
 /// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
-        r#","description":"Reads more of a result, or all; without cursor, lists kept results","#,
+        r#","description":"Reads more or all of a result; without cursor: lists results","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""fields":{"type":"string"},"#,
@@ -40,12 +40,13 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
         r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const QUERY: &str = concat!(
-        r#","description":"Queries a result, as query of tools does: SQLite SELECT over items (column per field; "#,
-        r#"item: JSON), items('/path'), entries, lines(number,text); or text or /regex/. with {b: cursor}: b.items","#,
+        r#","description":"Queries a result, as query of tools: SQL over items (column per field; item: JSON), "#,
+        r#"entries, lines(number,text); text or /regex/. with {b: cursor}: b.items","#,
         r#""inputSchema":{"type":"object","properties":{"#,
         r#""cursor":{"type":"string"},"#,
         r#""query":{"type":"string"},"#,
-        r#""with":{"type":"object"}"#,
+        // Gemini refuses a list of tools that has an object without properties.
+        r#""with":{"type":"object","properties":{"b":{"type":"string"}}}"#,
         r#"}},"annotations":{"readOnlyHint":true}}"#,
     );
     const DESCRIBE: &str = concat!(
@@ -143,7 +144,7 @@ pub(super) fn describe_pages(splice: &mut Splice<'_>, text: &str, tool: Span, of
 pub(super) fn bound_own_limit(tool: &UpstreamTool, splice: &mut Splice<'_>, max_limit: usize) {
     let Some(input) = &tool.input_schema else { return };
     let is_limit = |own: &&PagingProperty| PagingRole::of(&own.argument.name) == Some(PagingRole::Limit);
-    let default = tool.paging().iter().find(is_limit).and_then(|own| own.argument.default);
+    let default = tool.paging.iter().find(is_limit).and_then(|own| own.argument.default);
     if let Some(schema) = &input.unbounded_limit
         && default.is_none_or(|default| default <= max_limit as u64)
         && input.schema.span.len() + MAX_BOUND_BYTES <= MAX_INPUT_SCHEMA_BYTES
@@ -154,10 +155,7 @@ pub(super) fn bound_own_limit(tool: &UpstreamTool, splice: &mut Splice<'_>, max_
 
 /// Adds the largest result in characters to the `_meta` of a listed tool, unless it states one.
 pub(in super::super) fn state_result_limit(splice: &mut Splice<'_>, text: &str, tool: Span, limit: usize) {
-    let sequence = |object: Span| Sequence {
-        span: object,
-        items: walk::members(text, object).into_iter().map(walk::Member::span).collect(),
-    };
+    let sequence = |object: Span| Sequence::of_members(object, &walk::members(text, object));
     let member = format!("\"{TOOL_LIMIT_META_KEY}\":{limit}");
     match walk::member_value(text, tool, "_meta") {
         None => splice.append(&sequence(tool), &[format!("\"_meta\":{{{member}}}")]),

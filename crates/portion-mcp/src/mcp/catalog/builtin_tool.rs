@@ -26,10 +26,10 @@ pub(in super::super) enum ToolOwner {
 
 /// Requested and assigned names of the built-in tools.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct BuiltinToolNames {
+pub(in super::super) struct BuiltinToolNames {
     requested: Vec<NamedTool>,
     /// Names in use; `None` until all upstream tools are listed.
-    assigned: Option<Vec<NamedTool>>,
+    pub(super) assigned: Option<Vec<NamedTool>>,
 }
 
 type NamedTool = (BuiltinTool, Arc<str>);
@@ -70,23 +70,19 @@ impl BuiltinToolNames {
         self.assigned = None;
     }
 
-    pub(super) fn are_assigned(&self) -> bool {
-        self.assigned.is_some()
-    }
-
     /// Returns the name of the reading tool; the requested one until names are assigned.
-    pub(super) fn read_tool(&self) -> Arc<str> {
+    pub(in super::super) fn read_tool(&self) -> Arc<str> {
         let (_, name) = &self.assigned.as_ref().unwrap_or(&self.requested)[0];
         Arc::clone(name)
     }
 
     /// Returns the name of the query tool, if it is listed.
-    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
+    pub(in super::super) fn query_tool(&self) -> Option<Arc<str>> {
         let named = self.assigned.as_ref().unwrap_or(&self.requested);
         named.iter().find(|(tool, _)| *tool == BuiltinTool::Query).map(|(_, name)| Arc::clone(name))
     }
 
-    pub(super) fn owner(&self, name: &str) -> ToolOwner {
+    pub(in super::super) fn owner(&self, name: &str) -> ToolOwner {
         match &self.assigned {
             Some(assigned) => {
                 let ours = assigned.iter().find(|(_, ours)| **ours == *name);

@@ -3,8 +3,9 @@
 //!
 //! Most sessions know the same tools, and a catalog of a hundred tools takes tens of kilobytes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use portion_text::names::matches_pattern;
 
 use super::ToolCatalog;
@@ -35,14 +36,14 @@ impl CatalogPool {
     /// Replaces the rules. If the tools are known, the rules that match none are logged at once.
     pub(in super::super) fn set_rule_patterns(&self, patterns: Vec<String>) {
         {
-            let mut rules = self.rules();
+            let mut rules = self.rules.lock();
             if rules.patterns == patterns {
                 return;
             }
             *rules = RuleCheck { patterns, is_done: false };
         }
         let known: Vec<Arc<ToolCatalog>> = {
-            let known = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.catalogs.lock();
             known.iter().filter_map(Weak::upgrade).collect()
         };
         known.iter().for_each(|catalog| self.check_rules(catalog));
@@ -51,7 +52,7 @@ impl CatalogPool {
     /// Replaces a catalog by an equal one of another session, if there is one. Otherwise later sessions share this one.
     pub(in super::super) fn share(&self, catalog: &mut Arc<ToolCatalog>) {
         self.check_rules(catalog);
-        let mut known = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.catalogs.lock();
         known.retain(|other| other.strong_count() > 0);
         if let Some(equal) = known.iter().filter_map(Weak::upgrade).find(|other| other == catalog) {
             *catalog = equal;
@@ -66,8 +67,11 @@ impl CatalogPool {
     /// Logs the rules that match no tool, once, as soon as the tools are known.
     fn check_rules(&self, catalog: &ToolCatalog) {
         let unmatched: Vec<String> = {
-            let mut rules = self.rules();
-            if !catalog.has_tools() || std::mem::replace(&mut rules.is_done, true) {
+            let mut rules = self.rules.lock();
+            if !catalog.is_complete()
+                || catalog.tools.is_empty()
+                || std::mem::replace(&mut rules.is_done, true)
+            {
                 return;
             }
             rules.unmatched(catalog).map(str::to_owned).collect()
@@ -79,15 +83,11 @@ impl CatalogPool {
             );
         }
     }
-
-    fn rules(&self) -> MutexGuard<'_, RuleCheck> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl RuleCheck {
     fn unmatched(&self, catalog: &ToolCatalog) -> impl Iterator<Item = &str> {
-        let is_unmatched = |pattern: &&str| !catalog.tool_names().any(|name| matches_pattern(pattern, name));
+        let is_unmatched = |pattern: &&str| !catalog.tools.keys().any(|name| matches_pattern(pattern, name));
         self.patterns.iter().map(String::as_str).filter(is_unmatched)
     }
 }
@@ -156,24 +156,20 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &listed(&pool, &["b", "a"])), "the order says nothing about a tool");
         drop(first);
         let _ = listed(&pool, &["a"]);
-        assert_eq!(
-            pool.catalogs.lock().expect("nothing panics").len(),
-            2,
-            "a catalog without a session is forgotten"
-        );
+        assert_eq!(pool.catalogs.lock().len(), 2, "a catalog without a session is forgotten");
     }
 
     #[test]
     fn rules_that_match_no_tool_are_found() {
         let pool = CatalogPool::new(["list_a", "list_*", "lst_a", "get_*"].map(str::to_owned).to_vec());
         let catalog = listed(&pool, &["a", "b"]);
-        assert_eq!(pool.rules().unmatched(&catalog).collect::<Vec<_>>(), ["lst_a", "get_*"]);
-        assert!(pool.rules().is_done);
+        assert_eq!(pool.rules.lock().unmatched(&catalog).collect::<Vec<_>>(), ["lst_a", "get_*"]);
+        assert!(pool.rules.lock().is_done);
         pool.set_rule_patterns(vec!["lst_b".to_owned()]);
-        assert!(pool.rules().is_done, "the tools are known");
+        assert!(pool.rules.lock().is_done, "the tools are known");
         drop(catalog);
         pool.set_rule_patterns(vec!["lst_c".to_owned()]);
-        assert!(!pool.rules().is_done, "no tools are known");
+        assert!(!pool.rules.lock().is_done, "no tools are known");
     }
 
     #[test]
@@ -181,7 +177,7 @@ mod tests {
         let pool = CatalogPool::default();
         let names: Vec<String> = (0..=MAX_CATALOGS).map(|n| format!("t{n}")).collect();
         let held: Vec<_> = names.iter().map(|name| listed(&pool, &[name])).collect();
-        assert_eq!(pool.catalogs.lock().expect("nothing panics").len(), MAX_CATALOGS);
+        assert_eq!(pool.catalogs.lock().len(), MAX_CATALOGS);
         assert!(!Arc::ptr_eq(&held[0], &listed(&pool, &[&names[0]])));
     }
 }

@@ -183,8 +183,10 @@ fn upstream_tools(catalog: &ToolCatalog, page: &str) -> (Vec<Value>, usize) {
     let tools = page["tools"].as_array().expect("a list").clone();
     let name = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
     let all = tools.len();
-    let upstream_tools: Vec<Value> =
-        tools.into_iter().filter(|tool| catalog.owner(&name(tool)) == ToolOwner::Upstream).collect();
+    let upstream_tools: Vec<Value> = tools
+        .into_iter()
+        .filter(|tool| catalog.builtin_names.owner(&name(tool)) == ToolOwner::Upstream)
+        .collect();
     let builtin_count = all - upstream_tools.len();
     (upstream_tools, builtin_count)
 }

@@ -16,9 +16,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use builtin_tool::BuiltinToolNames;
+use portion_core::error_code::ErrorCode;
 use portion_core::policy::RenderOptions;
 use portion_core::redact::RedactionRules;
 use portion_core::view::ControlNames;
+use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
@@ -43,9 +45,9 @@ pub(super) struct ToolCatalog {
     /// Tools that get controls.
     advertise: AdvertisePolicy,
     /// Names of the built-in tools.
-    builtin_names: BuiltinToolNames,
+    pub(super) builtin_names: BuiltinToolNames,
     /// Names of the controls among the arguments of the upstream's tools.
-    control_names: ControlNames,
+    pub(super) control_names: ControlNames,
     /// True once the size of the list was logged.
     is_size_logged: bool,
 }
@@ -71,13 +73,6 @@ pub(super) struct ToolListingPolicy {
     pub redact: Option<Arc<RedactionRules>>,
 }
 
-/// Error for a tool name that does not exist.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NoSuchTool {
-    pub name: String,
-    pub nearest: Option<String>,
-}
-
 impl ToolCatalog {
     /// Creates an empty catalog.
     pub(super) fn new(listing: &ListingOptions) -> Self {
@@ -90,21 +85,6 @@ impl ToolCatalog {
             control_names: ControlNames::new(listing.query_argument.as_deref()),
             is_size_logged: false,
         }
-    }
-
-    /// Returns the name of the reading tool; the requested one until names are assigned.
-    pub(super) fn read_tool(&self) -> Arc<str> {
-        self.builtin_names.read_tool()
-    }
-
-    /// Returns the name of the query tool, if it is listed; the requested one until names are assigned.
-    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
-        self.builtin_names.query_tool()
-    }
-
-    /// Returns the names of the controls among the arguments of the upstream's tools.
-    pub(super) fn control_names(&self) -> &ControlNames {
-        &self.control_names
     }
 
     /// Adds the tools of one page of `tools/list`, and replaces their listings by those for clients.
@@ -153,17 +133,7 @@ impl ToolCatalog {
 
     /// Returns true if all tools are known.
     pub(super) fn is_complete(&self) -> bool {
-        self.builtin_names.are_assigned()
-    }
-
-    /// Returns true if all tools are known, and there are some.
-    fn has_tools(&self) -> bool {
-        self.is_complete() && !self.tools.is_empty()
-    }
-
-    /// Yields the names of the known tools.
-    fn tool_names(&self) -> impl Iterator<Item = &str> {
-        self.tools.keys().map(String::as_str)
+        self.builtin_names.assigned.is_some()
     }
 
     /// Returns a known tool.
@@ -171,16 +141,11 @@ impl ToolCatalog {
         self.tools.get(name)
     }
 
-    /// Returns the owner of a tool name.
-    pub(super) fn owner(&self, name: &str) -> ToolOwner {
-        self.builtin_names.owner(name)
-    }
-
     /// Returns the full listings of tools, one per line, as they are listed without shortening.
     ///
     /// # Errors
     /// The first name that does not exist.
-    pub(super) fn describe(&self, names: &[String]) -> Result<String, NoSuchTool> {
+    pub(super) fn describe(&self, names: &[String]) -> Result<String, Fault> {
         let full = |name: &String| {
             let upstream_listing =
                 || self.tools.get(name).and_then(|tool| tool.full_listing.as_deref()).map(ToOwned::to_owned);
@@ -190,7 +155,7 @@ impl ToolCatalog {
             };
             described.ok_or_else(|| self.no_such_tool(name))
         };
-        let lines: Result<Vec<String>, NoSuchTool> = names.iter().map(full).collect();
+        let lines: Result<Vec<String>, Fault> = names.iter().map(full).collect();
         Ok(lines?.join("\n"))
     }
 
@@ -212,7 +177,7 @@ impl ToolCatalog {
             None => tool.advertised(&self.advertise),
         };
         // It must not depend on an earlier call of the describe tool if a parameter is a control.
-        if self.style != ListingStyle::Lazy || tool.has_closed_schema() {
+        if self.style != ListingStyle::Lazy || tool.has_closed_schema {
             advertise::add_controls(tool, &mut splice, offer, (wanted, &self.control_names));
             if wanted == AdvertisedControls::All {
                 advertise::describe_pages(&mut splice, text, span, offer);
@@ -231,11 +196,14 @@ impl ToolCatalog {
         if self.style == ListingStyle::Trim { trim::trim_tool(&full) } else { full }
     }
 
-    fn no_such_tool(&self, name: &str) -> NoSuchTool {
+    fn no_such_tool(&self, name: &str) -> Fault {
         // In sorted order: equally close names always give the same suggestion.
         let mut names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
         names.sort_unstable();
-        NoSuchTool { name: name.to_owned(), nearest: closest_name(name, names) }
+        let nearest = closest_name(name, names);
+        let suggestion = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let message = format!("there is no tool {}{suggestion}", truncate(name));
+        Fault::new(ErrorCode::ToolUnknown, message, "use a name from the tool list".into())
     }
 
     /// Logs, once, the size of the list before it is shortened.
@@ -262,6 +230,17 @@ pub(super) fn tool_sequence(text: &str, result: Span) -> Option<Sequence> {
 
 #[cfg(test)]
 mod laws;
+
+/// Characters of an invalid argument that an error repeats.
+const MAX_ECHOED_CHARS: usize = 64;
+
+/// Shortens a text of a caller for an error.
+pub(super) fn truncate(text: &str) -> String {
+    match text.char_indices().nth(MAX_ECHOED_CHARS) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
 
 /// Schema of any object. With `properties`, because the APIs behind some clients reject an object without
 /// them, and with `additionalProperties`, because others take no properties to mean no arguments.
@@ -291,19 +270,14 @@ pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
             _ => {}
         }
     }
-    if removed.contains(&true) {
-        let items = members.iter().map(|member| member.span()).collect();
-        splice.edit_sequence(&Sequence { span: tool, items }, |i| !removed[i], &[]);
-    }
+    splice.edit_sequence(&Sequence::of_members(tool, &members), |i| !removed[i], &[]);
     splice.apply_within(tool)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::walk::{self, Splice};
-    use super::{
-        BuiltinTool, ListingOptions, ListingStyle, NoSuchTool, ToolCatalog, ToolListingPolicy, ToolOwner,
-    };
+    use super::{BuiltinTool, ListingOptions, ListingStyle, ToolCatalog, ToolListingPolicy, ToolOwner};
 
     fn catalog(style: ListingStyle) -> ToolCatalog {
         ToolCatalog::new(&ListingOptions { style, ..ListingOptions::default() })
@@ -328,14 +302,14 @@ mod tests {
         let mut all = catalog(ListingStyle::Full);
         let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":"2"}"#;
         assert_eq!(page(&mut all, first), (first.to_owned(), Some("2".to_owned())));
-        assert_eq!(all.owner("portion_read"), ToolOwner::Unknown);
-        assert_eq!(all.owner("echo"), ToolOwner::Upstream);
+        assert_eq!(all.builtin_names.owner("portion_read"), ToolOwner::Unknown);
+        assert_eq!(all.builtin_names.owner("echo"), ToolOwner::Upstream);
         let last = r#"{"x": 1e400, "tools" : [ {"name":"portion_read_2"} ] , "ttlMs":5}"#;
         assert_eq!(page(&mut all, last), (last.to_owned(), None));
         let ours = builtin(&mut all);
         assert!(ours.starts_with(r#"{"name":"portion_read_3","#), "{ours}");
-        assert_eq!(all.owner("portion_read"), ToolOwner::Upstream);
-        assert_eq!(all.owner("portion_read_3"), ToolOwner::Builtin(BuiltinTool::Read));
+        assert_eq!(all.builtin_names.owner("portion_read"), ToolOwner::Upstream);
+        assert_eq!(all.builtin_names.owner("portion_read_3"), ToolOwner::Builtin(BuiltinTool::Read));
         page(&mut all, first);
         assert_eq!(builtin(&mut all), ours, "byte-stable");
     }
@@ -380,12 +354,10 @@ mod tests {
             described("search").as_deref(),
             Ok(r#"{"name":"search","inputSchema":{"type":"object"}}"#)
         );
-        assert!(described("portion_read").is_ok_and(|text| text.contains("kept results")));
-        let missing = |name: &str, nearest: Option<&str>| {
-            Err(NoSuchTool { name: name.into(), nearest: nearest.map(ToOwned::to_owned) })
-        };
-        assert_eq!(described("serch"), missing("serch", Some("search")));
-        assert_eq!(described("weather"), missing("weather", None));
+        assert!(described("portion_read").is_ok_and(|text| text.contains("lists results")));
+        let refused = |name: &str| described(name).expect_err("no tool").to_json();
+        assert!(refused("serch").contains("there is no tool serch; did you mean search?"));
+        assert!(refused("weather").contains("there is no tool weather\""));
         // A parameter that may belong to the tool is no control, because a client may not have seen the
         // description.
         assert!(all.tool("list_x").is_some_and(|tool| tool.is_gateway_control("limit")));

@@ -54,8 +54,7 @@ pub(super) fn relax_output_schema(
     if let Ok(listed) = relaxed_schema(schema.slice(text), &offer.render_options) {
         splice.replace(schema, listed);
     } else {
-        let items = members.iter().map(|member| member.span()).collect();
-        splice.edit_sequence(&Sequence { span: tool, items }, |item| item != i, &[]);
+        splice.edit_sequence(&Sequence::of_members(tool, &members), |item| item != i, &[]);
     }
     false
 }

@@ -275,21 +275,20 @@ pub(super) fn unbounded_limit(text: &str, properties: &[Member]) -> Option<Seque
     let members = walk::members(text, span);
     let is_bounded =
         ["maximum", "exclusiveMaximum"].iter().any(|key| walk::find_member(text, &members, key).is_some());
-    let items = members.iter().map(|member| member.span()).collect();
-    (!is_bounded).then_some(Sequence { span, items })
+    (!is_bounded).then(|| Sequence::of_members(span, &members))
+}
+
+/// Returns true if the `type` of a schema is one of these, or lists one.
+pub(super) fn has_type(text: &str, schema: Span, names: &[&str]) -> bool {
+    walk::member_value(text, schema, "type").is_some_and(|kind| {
+        let is_named = |kind: &Span| names.iter().any(|name| walk::string_equals(kind.slice(text), name));
+        walk::items(text, kind).iter().chain([&kind]).any(is_named)
+    })
 }
 
 /// Returns true if a schema allows whole numbers by its `type`, or by one of its alternatives.
 fn allows_numbers(text: &str, schema: Span) -> bool {
-    let is_numeric = |schema: Span| {
-        walk::member_value(text, schema, "type").is_some_and(|kind| {
-            let listed = walk::items(text, kind);
-            let is_named = |kind: &Span| {
-                ["integer", "number"].iter().any(|name| walk::string_equals(kind.slice(text), name))
-            };
-            listed.iter().chain([&kind]).any(is_named)
-        })
-    };
+    let is_numeric = |schema: Span| has_type(text, schema, &["integer", "number"]);
     let alternatives = |name: &str| {
         let alternatives = walk::member_value(text, schema, name);
         let alternatives = alternatives.filter(|span| walk::kind(text, *span) == JsonKind::Array);

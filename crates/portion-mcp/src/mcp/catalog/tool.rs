@@ -12,7 +12,7 @@ use portion_text::names::matches_pattern;
 
 use super::super::request_headers::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
-use super::schema::{self, PagingProperty, paging_properties};
+use super::schema::{self, PagingProperty, has_type, paging_properties};
 
 /// Keywords that may define properties outside `properties`.
 const INDIRECT_PROPERTY_KEYWORDS: [&str; 10] = [
@@ -54,7 +54,7 @@ pub(super) enum AdvertisedControls {
 }
 
 /// A tool of the upstream.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(in super::super) struct UpstreamTool {
     pub name: String,
     /// Size of its listing in bytes, as the upstream wrote it.
@@ -81,10 +81,10 @@ pub(in super::super) struct UpstreamTool {
     /// Controls that were added to its schema, by their listed names.
     pub(super) advertised_controls: Vec<String>,
     properties: HashSet<String>,
-    /// Arguments that page its results, sorted by name.
-    paging: Vec<PagingProperty>,
+    /// The tool's own arguments that page its results, sorted by name.
+    pub paging: Vec<PagingProperty>,
     /// True if its schema lists its properties and does not explicitly allow others.
-    has_closed_schema: bool,
+    pub(super) has_closed_schema: bool,
 }
 
 /// Spans of an `inputSchema` to which properties can be added.
@@ -115,20 +115,13 @@ impl UpstreamTool {
             has_output_schema: output_schema.is_some(),
             name,
             listing_bytes: tool.len(),
-            full_listing: None,
             read_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
-            header_params: Vec::new(),
             max_result_chars: walk::value_at(text, tool, &["_meta", TOOL_LIMIT_META_KEY])
                 .and_then(|limit| limit.slice(text).parse().ok())
                 .filter(|limit| *limit > 0),
-            is_bounded: false,
             is_list_like: list_like,
-            input_schema: None,
-            advertised_controls: Vec::new(),
-            properties: HashSet::new(),
-            paging: Vec::new(),
-            has_closed_schema: false,
+            ..Self::default()
         };
         if let Some(schema) = walk::member_value(text, tool, "inputSchema") {
             read.header_params = request_headers::from_schema(text, schema);
@@ -176,16 +169,6 @@ impl UpstreamTool {
         self.advertised_controls.iter().any(|name| name == control)
     }
 
-    /// Returns true if its schema lists its properties and does not explicitly allow others.
-    pub(super) fn has_closed_schema(&self) -> bool {
-        self.has_closed_schema
-    }
-
-    /// Returns the tool's own arguments that page its results, sorted by name.
-    pub(in super::super) fn paging(&self) -> &[PagingProperty] {
-        &self.paging
-    }
-
     /// Returns true if the tool has an argument of this name that is no control.
     pub(in super::super) fn owns(&self, argument: &str) -> bool {
         self.has_property(argument) && !self.advertises(argument)
@@ -223,11 +206,10 @@ impl UpstreamTool {
                 mark.is_some_and(|mark| mark.slice(text) == "true")
             };
             self.advertised_controls = CONTROLS.into_iter().filter(is_marked).map(str::to_owned).collect();
-            Sequence { span: whole, items: listed.iter().map(|member| member.span()).collect() }
+            Sequence::of_members(whole, &listed)
         });
-        let items = members.iter().map(|member| member.span()).collect();
-        self.input_schema =
-            Some(InputSchema { schema: Sequence { span: schema, items }, properties, unbounded_limit });
+        let schema = Sequence::of_members(schema, &members);
+        self.input_schema = Some(InputSchema { schema, properties, unbounded_limit });
     }
 }
 
@@ -280,12 +262,7 @@ fn is_text_alone(text: &str, schema: Span) -> bool {
 
 /// Returns true if the schema is an array, or an object with an array member.
 fn has_array(text: &str, schema: Span) -> bool {
-    let is_array = |schema: Span| {
-        walk::member_value(text, schema, "type").is_some_and(|kind| {
-            let listed = walk::items(text, kind);
-            listed.iter().chain([&kind]).any(|kind| walk::string_equals(kind.slice(text), "array"))
-        })
-    };
+    let is_array = |schema: Span| has_type(text, schema, &["array"]);
     let properties = walk::member_value(text, schema, "properties");
     let properties = properties.map(|span| walk::members(text, span)).unwrap_or_default();
     is_array(schema) || properties.iter().any(|member| is_array(member.value))
@@ -311,7 +288,7 @@ mod tests {
             r#"{"type":"object","properties":{"q":{},"pageToken":{},"per_page":{},"page":{},"fields":{}}}"#;
         let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
         let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
-        let names: Vec<&str> = tool.paging().iter().map(|own| own.argument.name.as_str()).collect();
+        let names: Vec<&str> = tool.paging.iter().map(|own| own.argument.name.as_str()).collect();
         assert_eq!(names, ["page", "pageToken", "per_page"]);
     }
 

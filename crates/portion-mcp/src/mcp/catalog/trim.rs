@@ -51,8 +51,7 @@ pub(super) fn trim_schema(splice: &mut Splice<'_>, text: &str, root: Span, tool:
                     holder if DEFINITION_KEYWORDS.contains(&holder) && schema.is_root => {
                         let all = walk::members(text, value);
                         let is_gone = |member: &Member| unused.contains(&member.key.start);
-                        let items = all.iter().map(|member| member.span()).collect();
-                        splice.edit_sequence(&Sequence { span: value, items }, |i| !is_gone(&all[i]), &[]);
+                        splice.retain_members(value, &all, |member| !is_gone(member));
                         all.iter().all(is_gone) && walk::kind(text, value) == JsonKind::Object
                     }
                     _ => false,
@@ -61,10 +60,7 @@ pub(super) fn trim_schema(splice: &mut Splice<'_>, text: &str, root: Span, tool:
                 trim_description(splice, text, value);
             }
         }
-        if removed.contains(&true) {
-            let items = schema.members.iter().map(|member| member.span()).collect();
-            splice.edit_sequence(&Sequence { span: schema.span, items }, |i| !removed[i], &[]);
-        }
+        splice.edit_sequence(&Sequence::of_members(schema.span, &schema.members), |i| !removed[i], &[]);
     }
 }
 

@@ -18,7 +18,7 @@ use super::caller_identity::{CallerIdentity, protocol_meta_members};
 use super::tool_calls::{CallText, NotForwarded};
 use super::{McpProcessor, responses};
 use crate::mcp::argument_names::cursor_argument;
-use crate::mcp::catalog::{BuiltinTool, NoSuchTool};
+use crate::mcp::catalog::{BuiltinTool, truncate};
 use crate::mcp::result::{ResultShape, StructuredForm};
 use crate::mcp::walk::Member;
 use crate::mcp::{controls, walk};
@@ -35,7 +35,7 @@ impl McpProcessor {
     ) -> NotForwarded {
         match tool {
             BuiltinTool::Read if has_no_arguments(call) => {
-                let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
+                let endpoint = Endpoint::tool(name, true);
                 let caller = self.caller(who, None);
                 let kept = self.gateway.list_kept(&caller).await;
                 NotForwarded::Answered(self.answer_own_text(endpoint, caller, call, kept).await)
@@ -116,42 +116,27 @@ impl McpProcessor {
 
     /// Returns the endpoint with current annotations, if they have changed since the call.
     fn updated_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         let tool =
             server_info.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
         let informed =
             Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
         (informed != *endpoint).then_some(informed)
     }
-}
 
-/// Returns true if all arguments of a call are null, or there are none.
-fn has_no_arguments(call: CallText<'_>) -> bool {
-    let is_null = |member: &Member| walk::kind(call.text, member.value) == JsonKind::Null;
-    walk::members(call.text, call.arguments).iter().all(is_null)
-}
-
-/// Characters of an invalid argument that an error repeats.
-const MAX_ECHOED_CHARS: usize = 64;
-
-impl McpProcessor {
     /// Answers a call of the built-in tool, which is listed under `name`.
     pub(super) async fn describe_tools(&self, name: String, caller: Caller, call: CallText<'_>) -> String {
         let CallText { text, arguments, is_stateless, .. } = call;
         let id = call.envelope.raw_id(text);
         let described =
-            parse_names(text, arguments).and_then(|names| Ok(self.server_info().catalog.describe(&names)?));
-        let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
+            parse_names(text, arguments).and_then(|names| self.server_info.lock().catalog.describe(&names));
+        let endpoint = Endpoint::tool(name, true);
         let described = match described {
             Ok(described) => described,
             Err(fault) => {
                 let refused = self.gateway.report_fault(fault, &caller, &Request::default(), &endpoint);
-                return responses::tool_response(
-                    id,
-                    &Reply::Fault(refused),
-                    StructuredForm::None,
-                    is_stateless,
-                );
+                let reply = Reply::Fault(refused);
+                return responses::tool_response(id, &reply, StructuredForm::None, is_stateless);
             }
         };
         self.answer_own_text(endpoint, caller, call, described).await
@@ -170,13 +155,17 @@ impl McpProcessor {
         // Schemas name passwords without containing any.
         let redaction_rules: Option<Arc<dyn Redact>> = Some(Arc::new(RedactionRules::none()));
         let payload = Payload { blocks: vec![block], redaction_rules, ..Payload::default() };
-        let call =
-            Call { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None };
-        match self.gateway.answer(call).await {
+        match self.gateway.answer(Call::new(caller, endpoint, payload)).await {
             Reply::Untouched => responses::text_response(id, &own_text, is_stateless),
             reply => responses::tool_response(id, &reply, StructuredForm::None, is_stateless),
         }
     }
+}
+
+/// Returns true if all arguments of a call are null, or there are none.
+fn has_no_arguments(call: CallText<'_>) -> bool {
+    let is_null = |member: &Member| walk::kind(call.text, member.value) == JsonKind::Null;
+    walk::members(call.text, call.arguments).iter().all(is_null)
 }
 
 /// Parses the requested names without duplicates: a list, or a single name. Models write both, and lists as
@@ -214,19 +203,4 @@ fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
 
 fn invalid_names(message: String) -> Fault {
     Fault::new(ErrorCode::NamesInvalid, message, "set names to tool names from the list".into())
-}
-
-impl From<NoSuchTool> for Fault {
-    fn from(missing: NoSuchTool) -> Self {
-        let suggestion = missing.nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        let message = format!("there is no tool {}{suggestion}", truncate(&missing.name));
-        Self::new(ErrorCode::ToolUnknown, message, "use a name from the tool list".into())
-    }
-}
-
-fn truncate(text: &str) -> String {
-    match text.char_indices().nth(MAX_ECHOED_CHARS) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text.to_owned(),
-    }
 }

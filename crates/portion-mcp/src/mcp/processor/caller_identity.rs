@@ -7,7 +7,7 @@ use portion_policy::client::ClientProfile;
 use super::McpProcessor;
 use crate::mcp::envelope::Envelope;
 use crate::mcp::parsed_batch::WHOLE_RESULT_KEY;
-use crate::mcp::walk::{self, Sequence, Splice};
+use crate::mcp::walk::{self, Splice};
 
 /// `_meta` key with the client of a request of 2026-07-28.
 const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
@@ -113,8 +113,7 @@ pub(super) fn take_whole_flag(text: &str, meta: Span, splice: &mut Splice<'_>) -
     let members = walk::members(text, meta);
     let is_ours = |member: &walk::Member| walk::string_equals(member.key.slice(text), WHOLE_RESULT_KEY);
     let Some(flag) = members.iter().rfind(|member| is_ours(member)) else { return false };
-    let items = members.iter().map(|member| member.span()).collect();
-    splice.edit_sequence(&Sequence { span: meta, items }, |i| !is_ours(&members[i]), &[]);
+    splice.retain_members(meta, &members, |member| !is_ours(member));
     flag.value.slice(text) == "true"
 }
 

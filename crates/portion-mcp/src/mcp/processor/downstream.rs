@@ -8,7 +8,7 @@ use portion_text::display::shortened;
 use super::super::catalog::ToolCatalog;
 use super::super::controls;
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID};
-use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
+use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, json_rpc_error};
 use super::super::parsed_batch::OwnedBatch;
 use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
 use super::super::walk::{self, Splice};
@@ -40,7 +40,7 @@ impl McpProcessor {
         batch: &OwnedBatch,
         cancel: Option<&CancelFlag>,
     ) -> (Vec<OutgoingMessage>, ForwardedLine) {
-        let (text, envelopes) = (batch.text(), batch.envelopes());
+        let (text, envelopes) = (&*batch.text, &*batch.envelopes);
         let mut out = Vec::new();
         let mut splice = Splice::new(text);
         let mut outcomes = Vec::with_capacity(envelopes.len());
@@ -57,7 +57,7 @@ impl McpProcessor {
                 None => MessageOutcome::Forward,
             });
         }
-        let (forwarded, response) = combine_outcomes(text, splice, envelopes, outcomes, batch.is_batch());
+        let (forwarded, response) = combine_outcomes(text, splice, envelopes, outcomes, batch.is_batch);
         out.extend(response.map(OutgoingMessage::ToClient));
         (out, forwarded)
     }
@@ -68,12 +68,12 @@ impl McpProcessor {
         let (code, id) = match cause {
             InvalidMessage::Json(_) => {
                 let (id, has_method) = scan_id(text.as_bytes());
-                (PARSE_ERROR, id.filter(|id| has_method && !self.pending_requests().contains(id)))
+                (PARSE_ERROR, id.filter(|id| has_method && !self.pending_requests.lock().contains(id)))
             }
             InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => (INVALID_REQUEST, None),
         };
         let message = format!("the message was not sent to the server: {cause}");
-        let response = responses::error_response(id.as_deref().unwrap_or("null"), code, &message, None);
+        let response = json_rpc_error(id.as_deref().unwrap_or("null"), code, &message);
         OutgoingMessage::ToClient(response.into_bytes())
     }
 
@@ -107,7 +107,7 @@ impl McpProcessor {
             // The server has never received it.
             return MessageOutcome::Discard;
         }
-        let forgotten = id.and_then(|id| self.pending_requests().cancel(id.slice(text)));
+        let forgotten = id.and_then(|id| self.pending_requests.lock().cancel(id.slice(text)));
         match forgotten {
             // The server has never received it.
             Some(PendingRequest { kind: PendingKind::QueuedCall { .. }, .. }) => MessageOutcome::Discard,
@@ -179,15 +179,16 @@ impl McpProcessor {
             }
             MethodHandling::ShapeResult(ResultShape::Prompt) => {
                 let name = envelope.string_param(text, "name").unwrap_or_default();
-                self.pending_content(who, ResultShape::Prompt, read_only_endpoint(name, EndpointKind::Prompt))
+                let endpoint = read_only_endpoint(name, EndpointKind::Prompt);
+                self.pending_content(who, ResultShape::Prompt, endpoint, false)
             }
             // The result of a task can be fetched again.
-            MethodHandling::ShapeResult(shape) => self.pending_content(
-                who,
-                shape,
-                read_only_endpoint("tasks/result".into(), EndpointKind::Tool),
-            ),
-            MethodHandling::ShapeNestedResult => self.pending_task(who),
+            MethodHandling::ShapeResult(shape) => {
+                self.pending_content(who, shape, Endpoint::tool("tasks/result", true), false)
+            }
+            MethodHandling::ShapeNestedResult => {
+                self.pending_content(who, ResultShape::Tool, Endpoint::tool("tasks/get", true), true)
+            }
         };
         if let (PendingKind::Content { .. }, Some(meta)) = (&kind, meta) {
             self.continue_trace(who, text, meta, splice);
@@ -200,25 +201,25 @@ impl McpProcessor {
     /// Returns the refusal of a request whose id is invalid or taken, or for which there is no room.
     fn refuse_request(&self, id: &str, is_registered: bool) -> Option<String> {
         if id == "null" {
-            return Some(responses::error_response(id, INVALID_REQUEST, NULL_ID, None));
+            return Some(json_rpc_error(id, INVALID_REQUEST, NULL_ID));
         }
-        let is_pending = self.pending_requests().contains(id) || self.taken_ids.contains(id);
+        let is_pending = self.pending_requests.lock().contains(id) || self.taken_ids.contains(id);
         if is_pending || (!is_registered && self.active_queries.contains(id)) {
             let message = format!("a request with id {} is already pending", shortened(id));
-            return Some(responses::error_response(id, INVALID_REQUEST, &message, None));
+            return Some(json_rpc_error(id, INVALID_REQUEST, &message));
         }
-        if self.pending_requests().is_full() {
+        if self.pending_requests.lock().is_full() {
             let message = format!(
                 "{MAX_PENDING} requests of this session are pending, the maximum; send more when some finish"
             );
-            return Some(responses::error_response(id, SERVER_BUSY, &message, None));
+            return Some(json_rpc_error(id, SERVER_BUSY, &message));
         }
         None
     }
 
     /// Returns the response to `tools/list` if the server has no tools.
     fn list_builtin_tools(&self, id: &str, is_stateless: bool) -> Option<String> {
-        let mut server_info = self.server_info();
+        let mut server_info = self.server_info.lock();
         if !server_info.has_no_tools {
             return None;
         }
@@ -244,20 +245,19 @@ impl McpProcessor {
             return Err(responses::resource_response(envelope.raw_id(text), &reply, is_stateless));
         }
         let endpoint = read_only_endpoint(uri, EndpointKind::Resource);
-        Ok(self.pending_content(who, ResultShape::Resource, endpoint))
+        Ok(self.pending_content(who, ResultShape::Resource, endpoint, false))
     }
 
     /// Returns the pending kind of content that is requested without controls.
-    fn pending_content(&self, who: CallerIdentity, shape: ResultShape, endpoint: Endpoint) -> PendingKind {
+    fn pending_content(
+        &self,
+        who: CallerIdentity,
+        shape: ResultShape,
+        endpoint: Endpoint,
+        is_nested: bool,
+    ) -> PendingKind {
         let caller = self.caller(who, Some(&endpoint));
-        PendingKind::content(shape, caller, endpoint, false)
-    }
-
-    /// Returns the pending kind of a task, whose result is nested in the response.
-    fn pending_task(&self, who: CallerIdentity) -> PendingKind {
-        let endpoint = read_only_endpoint("tasks/get".into(), EndpointKind::Tool);
-        let caller = self.caller(who, Some(&endpoint));
-        PendingKind::content(ResultShape::Tool, caller, endpoint, true)
+        PendingKind::content(shape, caller, endpoint, is_nested)
     }
 }
 

@@ -3,8 +3,9 @@
 //! Clients often leave a session without ending it, so a proxy keeps many that are never used again.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::session::ClientSession;
@@ -70,76 +71,66 @@ impl McpProcessorFactory {
         self.catalog_pool.set_rule_patterns(patterns);
     }
 
-    /// Sets the largest client message, in bytes.
-    #[must_use]
-    pub fn with_max_client_message_bytes(self, client_limit: usize) -> Self {
-        Self { max_client_message_bytes: client_limit, ..self }
-    }
-
     /// Creates a processor for one session of a principal, with an empty tool catalog.
     pub fn new_processor(&self, scope: Scope, session: Arc<ClientSession>) -> McpProcessor {
         let server_info = ServerInfo::new(ToolCatalog::new(&self.listing), &self.catalog_pool);
+        let server_info = Arc::new(Mutex::new(server_info));
         McpProcessor {
-            gateway: Arc::clone(&self.gateway),
-            scope,
-            allows_reuse: true,
-            session,
             upstream: self.upstream.clone(),
             exports_traces: self.exports_traces,
             max_server_message_bytes: self.max_server_message_bytes,
             max_client_message_bytes: self.max_client_message_bytes,
+            nested_portion: self.nested_portion.clone(),
+            ..McpProcessor::new(Arc::clone(&self.gateway), scope, session, server_info)
+        }
+    }
+}
+
+impl McpProcessor {
+    /// Creates a processor without pending requests, for a server without a name.
+    fn new(
+        gateway: Arc<Gateway>,
+        scope: Scope,
+        session: Arc<ClientSession>,
+        server_info: Arc<Mutex<ServerInfo>>,
+    ) -> Self {
+        Self {
+            gateway,
+            scope,
+            allows_reuse: true,
+            session,
+            upstream: None,
+            exports_traces: false,
+            max_server_message_bytes: usize::MAX,
+            max_client_message_bytes: usize::MAX,
             client: OnceLock::new(),
             pending_requests: Mutex::default(),
             taken_ids: RequestIdMap::default(),
             timeouts: Arc::default(),
             deadline_changed: Notify::new(),
             active_queries: Arc::default(),
-            server_info: Arc::new(Mutex::new(server_info)),
+            server_info,
             internal_calls: Arc::default(),
             upstream_caller: None,
             releases_queue: AtomicBool::new(false),
-            nested_portion: self.nested_portion.clone(),
+            nested_portion: NestedPortion::default(),
         }
     }
 
-    /// Sets whether traces are exported.
-    #[must_use]
-    pub fn with_tracing(self, traces: bool) -> Self {
-        Self { exports_traces: traces, ..self }
-    }
-
-    /// Sets the name of the server.
-    #[must_use]
-    pub fn with_upstream(self, upstream: &str) -> Self {
-        Self { upstream: Some(upstream.into()), ..self }
-    }
-}
-
-impl McpProcessor {
     /// Returns a processor for other requests of the same principal to the same server. It shares the facts
     /// about the server, but not the request ids. For clients without a session, which share no ids.
     #[must_use]
     pub fn fork(&self) -> Self {
+        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
         Self {
-            gateway: Arc::clone(&self.gateway),
-            scope: self.scope,
             allows_reuse: self.allows_reuse,
-            session: Arc::clone(&self.session),
             upstream: self.upstream.clone(),
             exports_traces: self.exports_traces,
             max_server_message_bytes: self.max_server_message_bytes,
             max_client_message_bytes: self.max_client_message_bytes,
             client: self.client.clone(),
-            pending_requests: Mutex::default(),
-            taken_ids: RequestIdMap::default(),
-            timeouts: Arc::default(),
-            deadline_changed: Notify::new(),
-            active_queries: Arc::default(),
-            server_info: Arc::clone(&self.server_info),
-            internal_calls: Arc::default(),
-            upstream_caller: None,
-            releases_queue: AtomicBool::new(false),
             nested_portion: self.nested_portion.clone(),
+            ..Self::new(gateway, self.scope, session, Arc::clone(&self.server_info))
         }
     }
 
@@ -190,7 +181,7 @@ impl McpProcessor {
 
     /// Returns what a [quiet](Self::is_quiet) processor has learned.
     pub(crate) fn to_dormant(&self) -> DormantProcessor {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         DormantProcessor {
             session: Arc::clone(&self.session),
             client: self.client.get().copied(),
@@ -202,16 +193,11 @@ impl McpProcessor {
 }
 
 impl DormantProcessor {
-    /// Marks the scope as one that may belong to several callers.
-    pub(crate) fn without_reuse(self) -> Self {
-        Self { allows_reuse: false, ..self }
-    }
-
     /// Returns the processor again.
     pub(crate) fn wake(&self, scope: Scope, factory: &McpProcessorFactory) -> McpProcessor {
         let processor = factory.new_processor(scope, Arc::clone(&self.session)).with_reuse(self.allows_reuse);
         {
-            let mut server_info = processor.server_info();
+            let mut server_info = processor.server_info.lock();
             server_info.catalog = Arc::clone(&self.catalog);
             server_info.has_no_tools = self.has_no_tools;
         }

@@ -11,6 +11,7 @@ use super::request_timer::RequestTimer;
 use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::mcp::envelope::Envelope;
+use crate::mcp::error_code::cancellation_notification;
 use crate::mcp::walk;
 use crate::message_processor::OutgoingMessage;
 
@@ -20,18 +21,16 @@ const UNTIMED_METHODS: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 impl McpProcessor {
     /// Returns true if a request with this id is pending.
     pub fn is_awaiting(&self, raw_id: &str) -> bool {
-        self.pending_requests().contains(raw_id)
+        self.pending_requests.lock().contains(raw_id)
     }
 
     /// Fails all pending requests after the server closed their stream without a response. Each gets a
     /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, cause: &dyn Display) -> Vec<OutgoingMessage> {
-        let requests = self.pending_requests().take_all_of_client();
+        let requests = self.pending_requests.lock().take_all_of_client();
         let reason = responses::server_gone_fault(&self.redacted(&cause.to_string()));
         let error = |pending: &PendingRequest| {
-            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
-                self.gateway.report_upstream_failure(caller, endpoint, 0);
-            }
+            self.report_failure(pending, 0);
             OutgoingMessage::ToClient(responses::fault_response(&pending.id, &reason).into_bytes())
         };
         requests.iter().map(error).collect()
@@ -55,17 +54,19 @@ impl McpProcessor {
     /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its
     /// size, if known.
     pub fn discard_all_pending(&self, bytes: usize) {
-        let requests = self.pending_requests().take_all_of_client();
-        for pending in &requests {
-            if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
-                self.gateway.report_upstream_failure(caller, endpoint, bytes);
-            }
+        let requests = self.pending_requests.lock().take_all_of_client();
+        requests.iter().for_each(|pending| self.report_failure(pending, bytes));
+    }
+
+    fn report_failure(&self, pending: &PendingRequest, bytes: usize) {
+        if let PendingKind::Content { caller, endpoint, .. } = &pending.kind {
+            self.gateway.report_upstream_failure(caller, endpoint, bytes);
         }
     }
 
     /// Refuses all pending requests for one reason.
     pub(super) fn refuse_all_pending(&self, reason: &Fault) -> Vec<OutgoingMessage> {
-        let requests = self.pending_requests().take_all();
+        let requests = self.pending_requests.lock().take_all();
         let refusal = |pending: &PendingRequest| {
             OutgoingMessage::ToClient(self.refusal_response(pending, reason.clone()).into_bytes())
         };
@@ -110,7 +111,7 @@ impl McpProcessor {
     /// Adds a pending request, and wakes the timeout task if its deadline is the earliest.
     pub(super) fn add_pending(&self, pending: PendingRequest) {
         let now = self.gateway.now();
-        if self.pending_requests().add(pending, now) {
+        if self.pending_requests.lock().add(pending, now) {
             self.deadline_changed.notify_one();
         }
     }
@@ -135,7 +136,7 @@ impl McpProcessor {
 
     /// Answers the requests whose deadline has passed and cancels them; late responses are dropped.
     pub(super) fn expire_requests(&self, now: Instant) -> Vec<OutgoingMessage> {
-        let expired = self.pending_requests().take_expired(now);
+        let expired = self.pending_requests.lock().take_expired(now);
         let mut out = Vec::new();
         for pending in expired {
             if let PendingKind::ToolList(listing) = &pending.kind {
@@ -143,7 +144,7 @@ impl McpProcessor {
                 continue;
             }
             let is_held = pending.kind.is_unsent();
-            let after = pending.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
+            let after = pending.timer.as_ref().map(|timer| timer.timeout).unwrap_or_default();
             let (method, seconds) = (pending.kind.method(), after.as_secs());
             tracing::warn!(method, seconds, "the server did not respond in time");
             let reason =
@@ -152,8 +153,7 @@ impl McpProcessor {
             // The server has never received a queued call, and `initialize` must not be cancelled.
             if !is_held && method != "initialize" {
                 out.push(OutgoingMessage::ToServer(
-                    responses::cancellation_notification(&pending.id, "no response within requestTimeout")
-                        .into_bytes(),
+                    cancellation_notification(&pending.id, "no response within requestTimeout").into_bytes(),
                 ));
             }
         }
@@ -172,7 +172,7 @@ impl McpProcessor {
                 return released;
             }
             let now = self.gateway.now();
-            let alarm = self.pending_requests().next_deadline(now);
+            let alarm = self.pending_requests.lock().next_deadline(now);
             let rest = async {
                 match alarm {
                     Some(alarm) => tokio::time::sleep(alarm.saturating_duration_since(now)).await,

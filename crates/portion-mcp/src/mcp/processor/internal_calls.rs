@@ -4,22 +4,21 @@
 //! the responses arrive here. Other transports provide an [`UpstreamCaller`] of their own.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use portion_gateway::paged_call::PageError;
 use tokio::sync::{Notify, oneshot};
 
+use super::super::error_code::cancellation_notification;
 use super::super::request_id_map::RequestIdMap;
-use super::responses;
 
 /// Future of a response, the message as received.
 pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, PageError>> + Send + 'a>>;
 
 /// Sends requests to the server and returns the responses.
-pub trait UpstreamCaller: fmt::Debug + Send + Sync {
+pub trait UpstreamCaller: Send + Sync {
     /// Sends a request with an id that no other request has. `id`: the id as written. A dropped future cancels the
     /// request.
     fn call<'a>(&'a self, id: &'a str, request: Vec<u8>) -> ResponseFuture<'a>;
@@ -56,7 +55,7 @@ pub(super) enum QueuedMessage {
 impl InternalCalls {
     /// Returns the next queued message.
     pub(super) fn take_queued(&self) -> Option<QueuedMessage> {
-        self.state().queue.pop_front()
+        self.state.lock().queue.pop_front()
     }
 
     /// Queues the response to a pending request of the client.
@@ -66,29 +65,25 @@ impl InternalCalls {
 
     /// Completes a call by its response. Returns false if no call has this id.
     pub(super) fn complete(&self, raw_id: &str, response: Result<Vec<u8>, PageError>) -> bool {
-        let waiting = self.state().waiting.take(raw_id);
+        let waiting = self.state.lock().waiting.take(raw_id);
         waiting.map(|waiting| waiting.send(response)).is_some()
     }
 
     /// Returns true if a call with this id waits for its response.
     pub(super) fn is_waiting(&self, raw_id: &str) -> bool {
-        self.state().waiting.contains(raw_id)
+        self.state.lock().waiting.contains(raw_id)
     }
 
     /// Fails all calls, because the server has ended.
     pub(super) fn close(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.is_closed = true;
         state.waiting = RequestIdMap::default();
     }
 
     fn enqueue(&self, message: QueuedMessage) {
-        self.state().queue.push_back(message);
+        self.state.lock().queue.push_back(message);
         self.queued.notify_one();
-    }
-
-    fn state(&self) -> MutexGuard<'_, CallState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -97,7 +92,7 @@ impl UpstreamCaller for InternalCalls {
         Box::pin(async move {
             let (sender, receiver) = oneshot::channel();
             {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 if state.is_closed {
                     return Err(PageError::Closed);
                 }
@@ -118,9 +113,8 @@ struct CancelOnDrop<'a> {
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if self.calls.state().waiting.take(self.id).is_some() {
-            let cancellation =
-                responses::cancellation_notification(self.id, "the result is no longer needed");
+        if self.calls.state.lock().waiting.take(self.id).is_some() {
+            let cancellation = cancellation_notification(self.id, "the result is no longer needed");
             self.calls.enqueue(QueuedMessage::ToServer(cancellation.into_bytes()));
         }
     }

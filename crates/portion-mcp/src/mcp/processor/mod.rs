@@ -37,12 +37,12 @@ mod upstream;
 
 use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_gateway::call::{Caller, ReadCall};
 use portion_gateway::gateway::{Gateway, NestedPortion};
-use portion_gateway::query_limiter::CancelFlag;
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
 use portion_policy::client::ClientProfile;
@@ -61,7 +61,7 @@ pub(crate) use factory::DormantProcessor;
 pub use factory::McpProcessorFactory;
 use internal_calls::InternalCalls;
 pub use internal_calls::{ResponseFuture, UpstreamCaller};
-use pending::PendingRequests;
+use pending::{PendingRequests, UnsolicitedPolicy};
 use queries::ActiveQueries;
 use request_timer::Timeouts;
 
@@ -110,7 +110,7 @@ pub struct McpProcessor {
 impl McpProcessor {
     /// Returns the arguments of a tool that header fields repeat, if the tool is known.
     pub fn header_params(&self, tool: &str) -> Vec<HeaderParam> {
-        self.server_info().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()
+        self.server_info.lock().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()
     }
 
     /// Processes messages of the client. Returns the messages to send, in order.
@@ -120,18 +120,13 @@ impl McpProcessor {
 
     /// Returns true if the message is [deferred](MessageProcessor::is_deferred), and registers it.
     pub fn defers_batch(&self, batch: &OwnedBatch) -> bool {
-        batch.single().is_some_and(|envelope| self.begin_query(batch.text(), envelope))
-    }
-
-    /// Processes a deferred message.
-    pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
-        self.process_query(batch).await
+        batch.single().is_some_and(|envelope| self.begin_query(&batch.text, envelope))
     }
 
     /// Processes a message of a resumed stream, which may answer requests that this process never received.
     pub async fn process_resumed_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
-            Frame::Message(line) => self.process_resumed_line(line).await,
+            Frame::Message(line) => self.process_server_line(line, UnsolicitedPolicy::Shape).await,
             frame @ Frame::TooLarge(_) => self.process_server_frame(frame).await,
         }
     }
@@ -144,7 +139,7 @@ impl McpProcessor {
             Some(Endpoint { name, kind, .. }) => rules.rule_for(self.target(*kind, name)),
             None => Arc::clone(rules.default_rule()),
         };
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
         let tool = tool.and_then(|endpoint| server_info.catalog.tool(&endpoint.name));
         let tool_limits = tool.map_or_else(ToolLimits::default, |tool| ToolLimits {
@@ -153,26 +148,17 @@ impl McpProcessor {
             has_optional_structured: !tool.has_output_schema,
         });
         Caller {
-            scope: self.scope,
             owns_scope: self.allows_reuse,
-            session: Arc::clone(&self.session),
             client,
-            shaping_mode: rule.shaping_mode(&self.session),
             effective_policy: rule.policy_for(client, tool_limits),
             tool_limits,
-            rule,
             upstream: self.upstream.clone(),
-            read_call: ReadCall::Tool(server_info.catalog.read_tool()),
-            query_tool: server_info.catalog.query_tool(),
-            read_uri: None,
+            read_call: ReadCall::Tool(server_info.catalog.builtin_names.read_tool()),
+            query_tool: server_info.catalog.builtin_names.query_tool(),
             received_at: self.gateway.now(),
-            repeatable_arguments: None,
-            argument_names: Vec::new(),
             trace,
-            cancel_flag: CancelFlag::default(),
-            unshown: None,
-            paged_call: None,
             page_source: Some(self.page_source(String::new())),
+            ..Caller::new(self.scope, Arc::clone(&self.session), rule)
         }
     }
 
@@ -202,14 +188,6 @@ impl McpProcessor {
     /// Returns true if the server's tool list is relayed unchanged.
     fn relays_tool_list(&self) -> bool {
         self.gateway.rules().default_rule().config().dry_run
-    }
-
-    fn pending_requests(&self) -> MutexGuard<'_, PendingRequests> {
-        self.pending_requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn server_info(&self) -> MutexGuard<'_, ServerInfo> {
-        self.server_info.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -248,7 +226,7 @@ impl MessageProcessor for McpProcessor {
 
     async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
-            Frame::Message(line) => self.process_server_line(line).await,
+            Frame::Message(line) => self.process_server_line(line, UnsolicitedPolicy::Drop).await,
             Frame::TooLarge(dropped) => self.reject_oversized_server_line(&dropped).await,
         }
     }
@@ -267,15 +245,15 @@ impl MessageProcessor for McpProcessor {
     }
 
     fn pending_count(&self) -> usize {
-        self.pending_requests().len()
+        self.pending_requests.lock().len()
     }
 
     fn has_held_messages(&self) -> bool {
-        self.pending_requests().holds_client_requests()
+        self.pending_requests.lock().held_count > 0
     }
 
     fn is_responding(&self) -> bool {
-        self.pending_requests().has_received()
+        self.pending_requests.lock().has_received()
     }
 }
 

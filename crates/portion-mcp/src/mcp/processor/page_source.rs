@@ -46,7 +46,6 @@ pub(super) async fn call_tool(
 }
 
 /// Calls tools for further pages.
-#[derive(Debug)]
 pub(super) struct ToolPageSource {
     pub(super) caller: Arc<dyn UpstreamCaller>,
     /// Members of `_meta`.

@@ -18,7 +18,6 @@ use portion_policy::pushdown::{PagingStyle, Pushdown};
 
 use super::super::catalog::PagingProperty;
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
-use super::super::result::ResultShape;
 use super::super::walk::Splice;
 use super::super::{controls, reserved_meta, walk};
 use super::call_paging::arguments_of_call;
@@ -172,8 +171,8 @@ impl McpProcessor {
     }
 
     fn paging_properties(&self, endpoint: &Endpoint) -> Vec<PagingProperty> {
-        let server_info = self.server_info();
-        server_info.catalog.tool(&endpoint.name).map_or_else(Vec::new, |tool| tool.paging().to_vec())
+        let server_info = self.server_info.lock();
+        server_info.catalog.tool(&endpoint.name).map_or_else(Vec::new, |tool| tool.paging.clone())
     }
 
     /// Returns the paging arguments of the tool, and the controls that are the gateway's. Returns `None` until the tools
@@ -184,11 +183,11 @@ impl McpProcessor {
         endpoint: &Endpoint,
         pushdown: &Pushdown,
     ) -> Option<(PagingNames, HashSet<String>)> {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         let Some(tool) = server_info.catalog.tool(&endpoint.name) else {
             return server_info.catalog.is_complete().then(Default::default);
         };
-        let control_names = server_info.catalog.control_names();
+        let control_names = &server_info.catalog.control_names;
         let listed = CONTROLS.into_iter().filter_map(|control| control_names.listed(control));
         let ours = listed
             .filter(|name| owns_argument(caller, tool, name, control_names))
@@ -199,7 +198,7 @@ impl McpProcessor {
 
     /// Returns the names of the controls among the arguments of the server's tools.
     fn control_names(&self) -> ControlNames {
-        self.server_info().catalog.control_names().clone()
+        self.server_info.lock().catalog.control_names.clone()
     }
 
     /// Starts a job. It runs in a task of its own where the responses of the server arrive on this message stream.
@@ -253,7 +252,7 @@ impl McpProcessor {
                 QueuedMessage::ToServer(message) => out.push(OutgoingMessage::InternalRequest(message)),
                 // A request that is not pending any more was cancelled or answered otherwise.
                 QueuedMessage::Response { id, message } => {
-                    let pending = self.pending_requests().take(&id);
+                    let pending = self.pending_requests.lock().take(&id);
                     out.extend(pending.map(|_| OutgoingMessage::ToClient(message)));
                 }
             }
@@ -308,15 +307,7 @@ impl McpProcessor {
                 break;
             }
         }
-        let kind = PendingKind::Content {
-            shape: ResultShape::Tool,
-            caller: Box::new(caller),
-            endpoint: Box::new(endpoint),
-            request: Box::new(request),
-            reuse_key,
-            paging,
-            is_nested: false,
-        };
+        let kind = PendingKind::tool_result((caller, endpoint), request, reuse_key, paging);
         let pending = PendingRequest { id: id.clone(), is_stateless, kind, timer: None };
         let line = match response {
             Ok(line) => line,

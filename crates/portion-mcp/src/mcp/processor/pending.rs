@@ -23,7 +23,6 @@ pub(super) const MAX_PENDING: usize = 10_000;
 const MAX_CANCELLED_IDS: usize = 256;
 
 /// A pending request.
-#[derive(Debug)]
 pub(super) struct PendingRequest {
     /// Id as written.
     pub id: String,
@@ -35,7 +34,6 @@ pub(super) struct PendingRequest {
 }
 
 /// Handling of the response.
-#[derive(Debug)]
 pub(super) enum PendingKind {
     AdvertiseTools {
         method: &'static str,
@@ -75,6 +73,12 @@ pub(super) enum PendingKind {
     },
 }
 
+impl PendingRequest {
+    fn is_queued(&self) -> bool {
+        matches!(self.kind, PendingKind::QueuedCall { .. })
+    }
+}
+
 impl PendingKind {
     /// Returns the handling of content that is requested without controls.
     pub(super) fn content(shape: ResultShape, caller: Caller, endpoint: Endpoint, is_nested: bool) -> Self {
@@ -87,6 +91,18 @@ impl PendingKind {
             paging: Arc::default(),
             is_nested,
         }
+    }
+
+    /// Returns the handling of the result of a tool.
+    pub(super) fn tool_result(
+        (caller, endpoint): (Caller, Endpoint),
+        request: Request,
+        reuse_key: Option<ReuseKey>,
+        paging: Arc<[PagingArgument]>,
+    ) -> Self {
+        let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
+        let shape = ResultShape::Tool;
+        Self::Content { shape, caller, endpoint, request, reuse_key, paging, is_nested: false }
     }
 
     /// Returns the method of the request.
@@ -134,13 +150,22 @@ impl PendingKind {
     }
 }
 
+/// Handling of a response without a pending request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnsolicitedPolicy {
+    Drop,
+    /// Shape it by the form of the result.
+    Shape,
+}
+
 /// All pending requests, by id and in order of arrival.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct PendingRequests {
     requests: BTreeMap<u64, PendingRequest>,
     sequence_by_id: RequestIdMap<u64>,
     last_sequence: u64,
-    held_count: usize,
+    /// Number of requests of clients that wait for a response that the server does not know of.
+    pub(super) held_count: usize,
     /// Lower bound of all deadlines; `None` if all requests may wait without limit.
     next_deadline: Option<Instant>,
     /// Id keys of the last cancelled requests: late responses to them are expected.
@@ -183,12 +208,15 @@ impl PendingRequests {
 
     /// Takes the expired requests, in order, and records them as cancelled.
     pub(super) fn take_expired(&mut self, now: Instant) -> Vec<PendingRequest> {
-        let is_over = |request: &&PendingRequest| {
-            request.timer.as_ref().is_some_and(|timer| timer.deadline(now) <= now)
-        };
-        let ids: Vec<String> =
-            self.requests.values().filter(is_over).map(|request| request.id.clone()).collect();
-        ids.iter().filter_map(|id| self.cancel(id)).collect()
+        let is_over =
+            |request: &PendingRequest| request.timer.as_ref().is_some_and(|timer| timer.deadline(now) <= now);
+        self.ids(is_over).iter().filter_map(|id| self.cancel(id)).collect()
+    }
+
+    /// Returns the ids of some requests, in order.
+    fn ids(&self, is_meant: impl Fn(&PendingRequest) -> bool) -> Vec<String> {
+        let meant = self.requests.values().filter(|request| is_meant(request));
+        meant.map(|request| request.id.clone()).collect()
     }
 
     /// Takes the request that a response belongs to.
@@ -227,16 +255,12 @@ impl PendingRequests {
 
     /// Takes the queued calls, in order.
     pub(super) fn take_queued(&mut self) -> Vec<PendingRequest> {
-        let queued =
-            self.requests.values().filter(|request| matches!(request.kind, PendingKind::QueuedCall { .. }));
-        let ids: Vec<String> = queued.map(|request| request.id.clone()).collect();
-        ids.iter().filter_map(|id| self.take(id)).collect()
+        self.ids(PendingRequest::is_queued).iter().filter_map(|id| self.take(id)).collect()
     }
 
     /// Takes the first queued call.
     pub(super) fn take_first_queued(&mut self) -> Option<PendingRequest> {
-        let is_queued = |request: &&PendingRequest| matches!(request.kind, PendingKind::QueuedCall { .. });
-        let id = self.requests.values().find(is_queued)?.id.clone();
+        let id = self.requests.values().find(|request| request.is_queued())?.id.clone();
         self.take(&id)
     }
 
@@ -259,19 +283,12 @@ impl PendingRequests {
 
     /// Takes all requests of the client, in order. The gateway's own go on.
     pub(super) fn take_all_of_client(&mut self) -> Vec<PendingRequest> {
-        let requests = self.requests.values().filter(|request| !is_own(request));
-        let ids: Vec<String> = requests.map(|request| request.id.clone()).collect();
-        ids.iter().filter_map(|id| self.take(id)).collect()
+        self.ids(|request| !is_own(request)).iter().filter_map(|id| self.take(id)).collect()
     }
 
     /// Returns true if the gateway's own request for the tools is pending.
     pub(super) fn is_listing_tools(&self) -> bool {
         self.requests.values().any(is_own)
-    }
-
-    /// Returns true if a client waits for a response that the server does not know of.
-    pub(super) fn holds_client_requests(&self) -> bool {
-        self.held_count > 0
     }
 
     /// Returns the number of pending client requests.

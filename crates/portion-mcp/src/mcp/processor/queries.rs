@@ -2,9 +2,10 @@
 //!
 //! A query is registered as soon as its message is read, so that it can be cancelled while it is queued.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use portion_gateway::call::Fault;
+use parking_lot::Mutex;
+use portion_gateway::call::{Fault, Reply};
 use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 
 use super::super::argument_names::has_query;
@@ -31,12 +32,12 @@ pub(super) struct ActiveQuery {
 impl ActiveQueries {
     /// Returns true if a query has this id.
     pub(super) fn contains(&self, raw_id: &str) -> bool {
-        self.lock().contains(raw_id)
+        self.0.lock().contains(raw_id)
     }
 
     /// Registers a query. Returns false if the id is taken.
     pub(super) fn register(&self, raw_id: &str) -> bool {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let is_new = !all.contains(raw_id);
         if is_new {
             all.insert(raw_id, CancelFlag::default());
@@ -46,25 +47,21 @@ impl ActiveQueries {
 
     /// Returns the query with this id.
     pub(super) fn get(self: &Arc<Self>, raw_id: &str) -> Option<ActiveQuery> {
-        let cancel_flag = self.lock().get(raw_id)?.clone();
+        let cancel_flag = self.0.lock().get(raw_id)?.clone();
         Some(ActiveQuery { queries: Arc::clone(self), id: raw_id.to_owned(), cancel_flag })
     }
 
     /// Cancels the query with this id. Returns true if there is one.
     pub(super) fn cancel(&self, raw_id: &str) -> bool {
-        let all = self.lock();
+        let all = self.0.lock();
         let cancel_flag = all.get(raw_id);
         cancel_flag.inspect(|cancel_flag| cancel_flag.cancel()).is_some()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RequestIdMap<CancelFlag>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for ActiveQuery {
     fn drop(&mut self) {
-        self.queries.lock().take(&self.id);
+        self.queries.0.lock().take(&self.id);
     }
 }
 
@@ -83,44 +80,41 @@ impl McpProcessor {
         };
         // Arguments may be large; most calls are of other tools, and this search finds that without a walk through them.
         let may_be_slow = || {
-            let catalog = &self.server_info().catalog;
-            catalog.query_tool().into_iter().chain([catalog.read_tool()]).any(|name| text.contains(&*name))
+            let catalog = &self.server_info.lock().catalog;
+            catalog
+                .builtin_names
+                .query_tool()
+                .into_iter()
+                .chain([catalog.builtin_names.read_tool()])
+                .any(|name| text.contains(&*name))
         };
         envelope.kind() == Some(MessageKind::Request)
             && method_handling(&envelope.method(text)) == MethodHandling::CallTool
             && may_be_slow()
             && is_slow(&called())
-            && !self.pending_requests().contains(id)
+            && !self.pending_requests.lock().contains(id)
             && self.active_queries.register(id)
     }
 
     /// Answers a registered query; returns nothing if it was cancelled.
-    pub(super) async fn process_query(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+    pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
         match self.active_query(&batch) {
             Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
-            Some(query) => self.process_client_messages(batch, Some(&query.cancel_flag)).await,
-            None => self.process_client_messages(batch, None).await,
+            query => {
+                self.process_client_messages(batch, query.as_ref().map(|query| &query.cancel_flag)).await
+            }
         }
     }
 
     /// Refuses a query because too many are queued.
     pub(super) fn refuse_query(&self, batch: &OwnedBatch) -> Vec<OutgoingMessage> {
         let Some(query) = self.active_query(batch) else { return Vec::new() };
-        let answer = responses::tool_response(
-            &query.id,
-            &portion_gateway::call::Reply::Fault(too_many_queries()),
-            StructuredForm::None,
-            false,
-        );
+        let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
+        let answer = responses::tool_response(&query.id, &Reply::Fault(fault), StructuredForm::None, false);
         vec![OutgoingMessage::ToClient(answer.into_bytes())]
     }
 
     fn active_query(&self, batch: &OwnedBatch) -> Option<ActiveQuery> {
-        self.active_queries.get(batch.single()?.raw_id(batch.text()))
+        self.active_queries.get(batch.single()?.raw_id(&batch.text))
     }
-}
-
-/// Returns the fault for too many queries in a session.
-fn too_many_queries() -> Fault {
-    Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES)
 }

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{Excess, LimitOutcome, MemberLimiter};
 use super::super::reserved_meta::strip_reserved_of_result;
 use super::super::result::ResultShape;
-use super::super::walk::{self, Splice};
+use super::super::walk::{self, Sequence, Splice};
 use super::McpProcessor;
 use super::method::{has_empty_result, is_catalog_method};
 use super::pending::PendingRequest;
@@ -27,12 +27,7 @@ impl McpProcessor {
     pub(super) async fn relay_response(&self, edit: &mut MessageEdit<'_, '_>, pending: &PendingRequest) {
         let (text, envelope) = (edit.text, edit.envelope);
         let method = pending.kind.method();
-        let endpoint = || Endpoint {
-            name: method.to_owned(),
-            kind: EndpointKind::Tool,
-            read_only: is_catalog_method(method),
-            idempotent: is_catalog_method(method),
-        };
+        let endpoint = || Endpoint::tool(method, is_catalog_method(method));
         if let Some(error) = non_null(text, envelope.error) {
             let redacts = self.general_caller().effective_policy.redact.is_some();
             if error.len() > SMALL_MESSAGE_BYTES || redacts {
@@ -149,9 +144,8 @@ impl McpProcessor {
 /// Replaces all members of an object except those in `known` by a mark that says how many they were.
 fn replace_members(text: &str, object: Span, known: &[&str], splice: &mut Splice<'_>) {
     let members = walk::members(text, object);
-    let items = members.iter().map(|member| member.span()).collect();
     let is_known = |i: usize| known.iter().any(|name| walk::string_equals(members[i].key.slice(text), name));
     let left_out = (0..members.len()).filter(|i| !is_known(*i)).count();
     let mark = format!("\"…\":\"[+{left_out} members]\"");
-    splice.edit_sequence(&walk::Sequence { span: object, items }, is_known, &[mark]);
+    splice.edit_sequence(&Sequence::of_members(object, &members), is_known, &[mark]);
 }

@@ -5,8 +5,10 @@
 //! the requests have ended that were pending when the server asked. What it asked for them, nobody waits for then.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::super::envelope::id_key;
 use super::super::request_id_map::RequestIdMap;
@@ -36,7 +38,8 @@ pub(super) struct RequestTimer {
     timeouts: Arc<Timeouts>,
     progress_token: Option<String>,
     started_at: Instant,
-    timeout: Duration,
+    /// Time that the server has to respond.
+    pub(super) timeout: Duration,
 }
 
 impl Timeouts {
@@ -48,7 +51,7 @@ impl Timeouts {
         now: Instant,
     ) -> RequestTimer {
         let token = token.map(id_key);
-        let mut state = self.state();
+        let mut state = self.0.lock();
         *state.started.entry(now).or_default() += 1;
         if let Some(token) = &token {
             state.progressed_at.insert(token.clone(), None);
@@ -59,14 +62,14 @@ impl Timeouts {
 
     /// Records progress on the request with this token.
     pub(super) fn record_progress(&self, raw_token: &str, now: Instant) {
-        if let Some(last) = self.state().progressed_at.get_mut(&id_key(raw_token)) {
+        if let Some(last) = self.0.lock().progressed_at.get_mut(&id_key(raw_token)) {
             *last = Some(now);
         }
     }
 
     /// Pauses the timers while the client answers a server request.
     pub(super) fn pause(&self, raw_id: &str, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if let Some(oldest) = state.oldest_start() {
             state.unanswered_server_requests.retain(|sent_at| *sent_at >= oldest);
         }
@@ -77,14 +80,10 @@ impl Timeouts {
 
     /// Resumes the timers once a server request is answered or cancelled.
     pub(super) fn resume(&self, raw_id: &str, now: Instant) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.unanswered_server_requests.take(raw_id).is_some() {
             state.resumed_at = Some(now);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, TimeoutState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -104,7 +103,7 @@ impl TimeoutState {
 impl RequestTimer {
     /// Returns the deadline of the request, as far as it is known now.
     pub(super) fn deadline(&self, now: Instant) -> Instant {
-        let state = self.timeouts.state();
+        let state = self.timeouts.0.lock();
         if state.is_paused() {
             return now + self.timeout;
         }
@@ -112,16 +111,11 @@ impl RequestTimer {
         let since = [progress, state.resumed_at].into_iter().flatten().fold(self.started_at, Instant::max);
         since + self.timeout
     }
-
-    /// Returns the longest time without an answer or progress.
-    pub(super) fn timeout(&self) -> Duration {
-        self.timeout
-    }
 }
 
 impl Drop for RequestTimer {
     fn drop(&mut self) {
-        let mut state = self.timeouts.state();
+        let mut state = self.timeouts.0.lock();
         if let Some(count) = state.started.get_mut(&self.started_at) {
             *count -= 1;
             if *count == 0 {

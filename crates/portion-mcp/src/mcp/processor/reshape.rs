@@ -9,7 +9,7 @@ use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
 use portion_json::scan::JsonKind;
 use portion_json::span::Span;
-use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::Envelope;
 use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter, redact_client_action};
@@ -147,11 +147,11 @@ impl McpProcessor {
                 if caller.leaves_out_structured(outline.has_media()) {
                     outline.leave_out_structured();
                 }
-                if outline.has_upstream_notice() {
+                if outline.upstream_notice.is_some() {
                     self.nested_portion.record();
                 }
                 // Controls apply to the result, not to an error in its place.
-                let request = if outline.is_error() {
+                let request = if outline.is_error {
                     Request { max_tokens: request.max_tokens, ..Request::default() }
                 } else {
                     (**request).clone()
@@ -225,14 +225,7 @@ impl McpProcessor {
     ) -> bool {
         let failure = ErrorOutline::parse(edit.text, error, caller.effective_policy.redact.as_deref());
         let payload = failure.payload(edit.invalid_utf8);
-        let call = Call {
-            caller: caller.clone(),
-            endpoint: Some(endpoint.clone()),
-            payload,
-            request: Request::default(),
-            reuse: None,
-        };
-        match self.gateway.answer(call).await {
+        match self.gateway.answer(Call::new(caller.clone(), endpoint.clone(), payload)).await {
             Reply::Untouched => {
                 failure.apply_redactions(edit.splice);
                 return false;
@@ -249,13 +242,8 @@ impl McpProcessor {
         let (text, envelope) = (edit.text, edit.envelope);
         let shape =
             envelope.result.and_then(|result| ResultShape::guess(text, result)).unwrap_or(ResultShape::Tool);
-        let endpoint = Endpoint {
-            name: "unasked".to_owned(),
-            kind: EndpointKind::Tool,
-            read_only: false,
-            idempotent: false,
-        };
-        let pending = self.guessed_request(envelope.raw_id(text), false, shape, endpoint);
+        let pending =
+            self.guessed_request(envelope.raw_id(text), false, shape, Endpoint::tool("unasked", false));
         self.shape_response(edit, &pending).await;
     }
 
@@ -301,7 +289,7 @@ pub(super) fn drop_unsolicited_response(
     edit: &MessageEdit<'_, '_>,
 ) -> MessageOutcome {
     let (id, bytes) = (edit.envelope.raw_id(edit.text), edit.envelope.span.len());
-    let (dropped, description) = if processor.pending_requests().forget_cancelled(id) {
+    let (dropped, description) = if processor.pending_requests.lock().forget_cancelled(id) {
         (DropReason::Cancelled, "a response to a cancelled request")
     } else {
         (DropReason::Unsolicited, "a response without a pending request")

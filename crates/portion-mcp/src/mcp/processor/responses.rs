@@ -21,16 +21,16 @@ pub(super) fn success_response(id: &str, result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
 }
 
-/// Builds a response with an error.
-pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&str>) -> String {
-    let data = data.map(|data| format!(",\"data\":{data}")).unwrap_or_default();
-    let message = quote(message);
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}{data}}}}}")
+/// Builds a response with an error of this code, from a fault.
+fn error_response(id: &str, code: i32, fault: &Fault) -> String {
+    let (message, data) = (quote(&fault.short_message()), fault.to_json());
+    let error = format!("{{\"code\":{code},\"message\":{message},\"data\":{data}}}");
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}")
 }
 
 /// Builds an error response from a fault, for methods other than `tools/call`.
 pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
-    error_response(id, fault.code.info().json_rpc, &fault.short_message(), Some(&fault.to_json()))
+    error_response(id, fault.code.info().json_rpc, fault)
 }
 
 /// Builds a response from a fault, in the form that the pending request expects.
@@ -70,7 +70,7 @@ pub(super) fn resource_response(id: &str, reply: &Reply, is_stateless: bool) -> 
             if !is_stateless
                 && matches!(reason.code, ErrorCode::CursorExpired | ErrorCode::CursorInvalid) =>
         {
-            error_response(id, RESOURCE_NOT_FOUND, &reason.short_message(), Some(&reason.to_json()))
+            error_response(id, RESOURCE_NOT_FOUND, reason)
         }
         Reply::Fault(reason) => fault_response(id, reason),
         Reply::Untouched => fault_response(id, &nothing_to_show_fault()),
@@ -116,12 +116,6 @@ pub(super) fn unsent_call_fault(after: Duration) -> Fault {
          limit, cursor and fields"
         .into();
     Fault::new(ErrorCode::UpstreamTimeout, message, advice)
-}
-
-/// Builds the cancellation of a request.
-pub(super) fn cancellation_notification(id: &str, reason: &str) -> String {
-    let params = format!("{{\"requestId\":{id},\"reason\":{}}}", quote(reason));
-    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
 }
 
 /// Returns the fault for a reply without content where no upstream result exists.

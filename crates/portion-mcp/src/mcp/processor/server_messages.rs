@@ -1,17 +1,16 @@
 //! Handles notifications and requests of the server.
 
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::Payload;
 use portion_core::redact::RedactionRules;
-use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::dropped_messages::DropReason;
-use portion_json::scan::{JsonKind, unescape_into};
+use portion_json::scan::JsonKind;
 use portion_json::span::Span;
-use portion_policy::endpoint::{Endpoint, EndpointKind};
+use portion_policy::endpoint::Endpoint;
 
 use super::super::catalog::ToolCatalog;
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter, redact_member};
+use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
 use super::super::result::{self, ResultShape};
 use super::super::walk::{self, Member, Splice};
 use super::line_outcome::MessageOutcome;
@@ -33,7 +32,7 @@ impl McpProcessor {
         let (text, envelope) = (edit.text, edit.envelope);
         let method = envelope.method(text);
         if method == "notifications/tools/list_changed" {
-            self.server_info().edit_catalog(ToolCatalog::clear);
+            self.server_info.lock().edit_catalog(ToolCatalog::clear);
         }
         self.update_timers(text, &envelope, &method);
         let caller = self.general_caller();
@@ -92,19 +91,11 @@ impl McpProcessor {
             return;
         }
         let mut payload = Payload { invalid_utf8_count: edit.invalid_utf8, ..Payload::default() };
-        let content = if json.starts_with('"') {
-            let mut text = String::new();
-            payload.lone_surrogate_count = unescape_into(json, &mut text);
-            Content::Text(text)
-        } else {
-            Content::Structured(json.to_owned())
-        };
-        payload.blocks.push(Block::new(DATA_ADDRESS, content));
-        let endpoint = notification_endpoint("notifications/message");
+        result::add_value(&mut payload, DATA_ADDRESS, json);
+        // It cannot be requested again.
+        let endpoint = Endpoint::tool("notifications/message", false);
         let caller = self.caller(self.session_identity(), Some(&endpoint));
-        let call =
-            Call { caller, endpoint: Some(endpoint), payload, request: Request::default(), reuse: None };
-        match self.gateway.answer(call).await {
+        match self.gateway.answer(Call::new(caller, endpoint, payload)).await {
             Reply::Untouched => {}
             Reply::Portion(portion) => edit.splice.replace(data, result::part_json(&portion, DATA_ADDRESS)),
             Reply::Fault(reason) => edit.splice.replace(data, reason.to_json()),
@@ -118,7 +109,10 @@ impl McpProcessor {
         task: Span,
         method: &str,
     ) -> MessageOutcome {
-        let pending = self.task_request(method);
+        let endpoint = Endpoint::tool(method, false);
+        let caller = self.caller(self.session_identity(), Some(&endpoint));
+        let kind = PendingKind::content(ResultShape::Tool, caller, endpoint, true);
+        let pending = PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None };
         // The task is in `params` like in the result of `tasks/get`.
         let envelope = Envelope { result: Some(task), error: None, ..edit.envelope };
         let mut inside = MessageEdit { envelope, splice: &mut *edit.splice, ..*edit };
@@ -126,14 +120,6 @@ impl McpProcessor {
             return self.drop_oversized_notification(envelope.span.len());
         }
         MessageOutcome::Forward
-    }
-
-    /// Builds the pending request for a task that a notification reports.
-    fn task_request(&self, method: &str) -> PendingRequest {
-        let endpoint = notification_endpoint(method);
-        let caller = self.caller(self.session_identity(), Some(&endpoint));
-        let kind = PendingKind::content(ResultShape::Tool, caller, endpoint, true);
-        PendingRequest { id: "null".to_owned(), is_stateless: false, kind, timer: None }
     }
 
     /// Shortens long strings of a notification that is too large as a whole, and redacts it. `served`: what is served in portions,
@@ -182,11 +168,8 @@ fn redact_request(redact: &RedactionRules, text: &str, envelope: &Envelope, spli
     {
         splice.replace(params, redacted);
     }
-    for member in walk::members_except(text, envelope.span, &REQUEST_MEMBERS) {
-        if let Some(redacted) = redact_member(redact, text, member) {
-            splice.replace(member.span(), redacted);
-        }
-    }
+    let others = walk::members_except(text, envelope.span, &REQUEST_MEMBERS);
+    member_limits::redact_members(redact, text, &others, splice);
 }
 
 /// Returns the members of a notification that are limited: those of its params, and those beside the protocol's own, except
@@ -198,10 +181,4 @@ fn limited_members(text: &str, envelope: &Envelope, served: Option<Span>) -> Vec
     // Of repeated members only the last one is served.
     members.retain(|member| Some(member.value) != served);
     members
-}
-
-/// Returns the endpoint of a notification, which cannot be requested again.
-fn notification_endpoint(method: &str) -> Endpoint {
-    let (read_only, idempotent) = (false, false);
-    Endpoint { name: method.to_owned(), kind: EndpointKind::Tool, read_only, idempotent }
 }

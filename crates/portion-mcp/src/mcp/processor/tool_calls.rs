@@ -12,7 +12,7 @@ use portion_policy::endpoint::{Endpoint, EndpointKind};
 use super::super::catalog::{ToolCatalog, ToolOwner, UpstreamTool};
 use super::super::controls;
 use super::super::envelope::Envelope;
-use super::super::result::{ResultShape, StructuredForm};
+use super::super::result::StructuredForm;
 use super::super::walk::{self, Splice};
 use super::call_paging::CallPaging;
 use super::caller_identity::{CallerIdentity, protocol_meta_members, take_whole_flag};
@@ -129,20 +129,12 @@ impl McpProcessor {
         {
             return Err(call.answer(&reply, structured));
         }
-        Ok(PendingKind::Content {
-            shape: ResultShape::Tool,
-            caller: Box::new(caller),
-            endpoint: Box::new(endpoint),
-            request: Box::new(request),
-            reuse_key,
-            paging,
-            is_nested: false,
-        })
+        Ok(PendingKind::tool_result((caller, endpoint), request, reuse_key, paging))
     }
 
     /// Returns the form of `structuredContent` in replies to calls of a tool that are made without a result of it.
     pub(super) fn structured_form(&self, caller: &Caller, endpoint: &Endpoint) -> StructuredForm {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         match server_info.catalog.tool(&endpoint.name) {
             // A model that is shown both forms reads the rows in one of them.
             Some(tool) if tool.has_output_schema => StructuredForm::Required {
@@ -163,11 +155,11 @@ impl McpProcessor {
         caller: &Caller,
         endpoint: &Endpoint,
     ) -> Result<CallPaging, ViewError> {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         let config = caller.rule.config();
         let is_read = |tool: &&UpstreamTool| tool.reads() || config.read || config.reuse == Some(true);
         let tool = server_info.catalog.tool(&endpoint.name).filter(is_read);
-        let properties = tool.map_or(&[][..], UpstreamTool::paging);
+        let properties = tool.map_or(&[][..], |tool| &tool.paging);
         let served = |arguments: &str| {
             self.allows_reuse
                 .then(|| ReuseKey::new(endpoint, arguments))
@@ -223,9 +215,9 @@ impl McpProcessor {
         endpoint: &Endpoint,
         has_issued: bool,
     ) -> (Result<(Request, String), ViewError>, bool) {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         let tool = server_info.catalog.tool(&endpoint.name);
-        let (names, policy) = (server_info.catalog.control_names(), &caller.effective_policy.policy);
+        let (names, policy) = (&server_info.catalog.control_names, &caller.effective_policy.policy);
         let ours = |name: &str| match tool {
             Some(tool) if has_issued => name == "cursor" || !tool.owns(name),
             Some(tool) => owns_argument(caller, tool, name, names),
@@ -236,18 +228,18 @@ impl McpProcessor {
 
     /// Returns the side that a tool belongs to.
     pub(super) fn tool_owner(&self, name: &str) -> ToolOwner {
-        let mut server_info = self.server_info();
+        let mut server_info = self.server_info.lock();
         if server_info.has_no_tools && !server_info.catalog.is_complete() {
             server_info.edit_catalog(ToolCatalog::list_builtin_only);
         }
-        server_info.catalog.owner(name)
+        server_info.catalog.builtin_names.owner(name)
     }
 
     /// Returns the endpoint of an upstream tool. The tool must be known if an argument may be a control.
     fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
         let may_be_listed = self.may_be_listed(&name);
-        let server_info = self.server_info();
-        if may_be_listed && controls::has_control(text, arguments, server_info.catalog.control_names()) {
+        let server_info = self.server_info.lock();
+        if may_be_listed && controls::has_control(text, arguments, &server_info.catalog.control_names) {
             return Err(NotForwarded::ToolsUnknown);
         }
         let tool = server_info.catalog.tool(&name);
@@ -257,7 +249,7 @@ impl McpProcessor {
 
     /// Returns true if a tool is unknown, but may be in the rest of the server's list.
     fn may_be_listed(&self, name: &str) -> bool {
-        let server_info = self.server_info();
+        let server_info = self.server_info.lock();
         server_info.catalog.tool(name).is_none() && !server_info.catalog.is_complete()
     }
 
@@ -271,7 +263,7 @@ impl McpProcessor {
         let kind = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
         let timer = self.start_timer(text, envelope, &kind);
         self.add_pending(PendingRequest { id: envelope.raw_id(text).to_owned(), is_stateless, kind, timer });
-        let mut pending_requests = self.pending_requests();
+        let mut pending_requests = self.pending_requests.lock();
         if pending_requests.is_listing_tools() {
             return None;
         }

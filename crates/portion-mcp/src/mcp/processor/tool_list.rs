@@ -15,7 +15,7 @@ use portion_policy::endpoint::EndpointKind;
 use super::super::catalog::{ToolCatalog, ToolOwner, state_result_limit, tool_sequence};
 use super::super::envelope::{Envelope, MessageOrBatch, parse};
 use super::super::reserved_meta::strip_reserved_of_result;
-use super::super::walk::{self, Sequence, Splice};
+use super::super::walk::{self, Member, Splice};
 use super::McpProcessor;
 use super::pending::{PendingKind, PendingRequest, PendingRequests};
 use super::reshape::MessageEdit;
@@ -43,7 +43,7 @@ impl McpProcessor {
         let next = self.add_tools(&mut splice, text, result);
         if self.relays_tool_list() {
             if next.is_none() {
-                self.server_info().edit_catalog(ToolCatalog::complete);
+                self.server_info.lock().edit_catalog(ToolCatalog::complete);
             }
             return None;
         }
@@ -92,7 +92,7 @@ impl McpProcessor {
         if let Some(list) = &ended.client {
             return vec![OutgoingMessage::ToClient(self.end_client_list(list).into_bytes())];
         }
-        self.server_info().edit_catalog(ToolCatalog::complete);
+        self.server_info.lock().edit_catalog(ToolCatalog::complete);
         self.release_queued_calls().await
     }
 
@@ -125,7 +125,7 @@ impl McpProcessor {
     pub(super) fn end_late_tool_list(&self, listing: &ToolListing) -> Option<OutgoingMessage> {
         tracing::warn!("the server did not list its tools in time; Portion uses those listed so far");
         let Some(list) = &listing.client else {
-            self.server_info().edit_catalog(ToolCatalog::complete);
+            self.server_info.lock().edit_catalog(ToolCatalog::complete);
             self.releases_queue.store(true, Ordering::Relaxed);
             return None;
         };
@@ -134,7 +134,7 @@ impl McpProcessor {
 
     /// Returns the response with the pages of a client's list as one list.
     pub(super) fn end_client_list(&self, list: &ClientList) -> String {
-        let builtin = self.server_info().edit_catalog(ToolCatalog::complete);
+        let builtin = self.server_info.lock().edit_catalog(ToolCatalog::complete);
         let text = list.response.as_str();
         let Ok(MessageOrBatch::Single(envelope)) = parse(text) else { return text.to_owned() };
         let result = envelope.result.unwrap_or_default();
@@ -150,9 +150,8 @@ impl McpProcessor {
         let mut splice = Splice::new(text);
         splice.append(&tools, &added);
         let members = walk::members(text, result);
-        let items = members.iter().map(|member| member.span()).collect();
-        let is_kept = |i: usize| !walk::string_equals(members[i].key.slice(text), "nextCursor");
-        splice.edit_sequence(&Sequence { span: result, items }, is_kept, &[]);
+        let is_kept = |member: &Member| !walk::string_equals(member.key.slice(text), "nextCursor");
+        splice.retain_members(result, &members, is_kept);
         self.with_result_limits(splice.apply(), list.client)
     }
 
@@ -188,7 +187,7 @@ impl McpProcessor {
     fn add_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
         let rules = self.gateway.rules();
         let offer = |name: &str| self.listing_policy(&rules, name);
-        self.server_info().edit_catalog(|catalog| catalog.add_page(splice, text, result, &offer))
+        self.server_info.lock().edit_catalog(|catalog| catalog.add_page(splice, text, result, &offer))
     }
 
     /// Requests the next page of a list.
@@ -211,6 +210,6 @@ impl McpProcessor {
             }
             return Err(Box::new(listing));
         }
-        Ok(self.request_tool_list(&mut self.pending_requests(), listing, cursor))
+        Ok(self.request_tool_list(&mut self.pending_requests.lock(), listing, cursor))
     }
 }

@@ -13,34 +13,18 @@ use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line,
 use super::super::parsed_batch::ClientMessage;
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
-use super::super::walk::{self, Member, Sequence, Splice};
+use super::super::walk::{self, Sequence, Splice};
 use super::line_outcome::{MessageOutcome, combine_outcomes};
-use super::pending::{PendingKind, PendingRequest};
+use super::pending::{PendingKind, PendingRequest, UnsolicitedPolicy};
 use super::reshape::MessageEdit;
 use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 
-/// Handling of a response without a pending request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum UnsolicitedPolicy {
-    Drop,
-    /// Shape it by the form of the result.
-    Shape,
-}
-
 impl McpProcessor {
-    pub(super) async fn process_server_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
-        self.process_server_line_with(line, UnsolicitedPolicy::Drop).await
-    }
-
-    /// Processes a line of a resumed stream, which may answer requests that this process never received.
-    pub(crate) async fn process_resumed_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
-        self.process_server_line_with(line, UnsolicitedPolicy::Shape).await
-    }
-
-    async fn process_server_line_with(
+    /// Processes a line of the server. A line of a resumed stream may answer requests that this process never received.
+    pub(super) async fn process_server_line(
         &self,
         line: Vec<u8>,
         unasked: UnsolicitedPolicy,
@@ -113,7 +97,7 @@ impl McpProcessor {
 
     /// Returns true if a request with this id waits for the server.
     fn is_awaited(&self, id: &str) -> bool {
-        self.pending_requests().contains(id) || self.internal_calls.is_waiting(id)
+        self.pending_requests.lock().contains(id) || self.internal_calls.is_waiting(id)
     }
 
     /// Answers a pending request in place of the server.
@@ -127,14 +111,14 @@ impl McpProcessor {
             self.internal_calls.complete(id, Err(failure()));
             return Vec::new();
         }
-        let pending = self.pending_requests().take(id);
+        let pending = self.pending_requests.lock().take(id);
         let Some(pending) = pending else { return Vec::new() };
         let reason = reason(&pending);
         if matches!(pending.kind, PendingKind::ToolList(_)) {
             // The request is the gateway's.
             let error = responses::fault_response(&pending.id, &reason).into_bytes();
-            self.pending_requests().add(pending, self.gateway.now());
-            return self.process_server_line(error).await;
+            self.pending_requests.lock().add(pending, self.gateway.now());
+            return self.process_server_line(error, UnsolicitedPolicy::Drop).await;
         }
         vec![OutgoingMessage::ToClient(self.refusal_response(&pending, reason).into_bytes())]
     }
@@ -179,7 +163,7 @@ impl McpProcessor {
         // A server that could not parse a message does not know its id.
         let is_without_id = envelope.raw_id(text) == "null" && envelope.error.is_some();
         let pending = {
-            let mut requests = self.pending_requests();
+            let mut requests = self.pending_requests.lock();
             let only_id = || requests.only_sent_id().filter(|_| is_without_id && edit.is_single());
             let id = only_id().unwrap_or_else(|| envelope.raw_id(text).to_owned());
             requests.take_sent(&id)
@@ -237,10 +221,10 @@ impl McpProcessor {
         let is_tool =
             matches!(pending.kind, PendingKind::Content { shape: ResultShape::Tool, is_nested: false, .. });
         let unknown = {
-            let server_info = self.server_info();
+            let server_info = self.server_info.lock();
             !server_info.catalog.is_complete() && !server_info.has_no_tools
         };
-        let mut pending_requests = self.pending_requests();
+        let mut pending_requests = self.pending_requests.lock();
         (is_tool && unknown && !pending.is_stateless && !pending_requests.is_listing_tools())
             .then(|| self.request_tool_list(&mut pending_requests, ToolListing::default(), None))
     }
@@ -255,22 +239,18 @@ impl McpProcessor {
         };
         let capabilities = walk::members(text, whole);
         let toolless = walk::find_member(text, &capabilities, "tools").is_none();
-        self.server_info().has_no_tools = toolless;
+        self.server_info.lock().has_no_tools = toolless;
         if self.relays_tool_list() {
             return;
         }
-        let sequence = |span: Span, members: &[Member]| Sequence {
-            span,
-            items: members.iter().map(|member| member.span()).collect(),
-        };
         if toolless {
-            splice.append(&sequence(whole, &capabilities), &["\"tools\":{}".to_owned()]);
+            splice.append(&Sequence::of_members(whole, &capabilities), &["\"tools\":{}".to_owned()]);
         }
         let Some(instructions) = self.query_instructions().filter(|_| !toolless) else { return };
         match walk::find_member(text, &members, "instructions").map(|member| member.value) {
             None => {
                 let member = format!("\"instructions\":{}", quote(&instructions));
-                splice.append(&sequence(result, &members), &[member]);
+                splice.append(&Sequence::of_members(result, &members), &[member]);
             }
             Some(given) if walk::kind(text, given) == JsonKind::String => {
                 let (added, end) = (quote(&format!("\n\n{instructions}")), given.end - 1);
@@ -291,8 +271,8 @@ impl McpProcessor {
             .render_options
             .techniques
             .query;
-        let server_info = self.server_info();
-        let argument = server_info.catalog.control_names().query().filter(|_| has_queries)?;
+        let server_info = self.server_info.lock();
+        let argument = server_info.catalog.control_names.query().filter(|_| has_queries)?;
         Some(format!(
             "Ask in the first call: tools with the argument {argument} take SQL (SELECT … FROM items) or a text or /regex/ \
              to find, and return only the answer, with a cursor to the whole result."
@@ -300,7 +280,7 @@ impl McpProcessor {
     }
 
     pub(super) async fn release_queued_calls(&self) -> Vec<OutgoingMessage> {
-        let queued = self.pending_requests().take_queued();
+        let queued = self.pending_requests.lock().take_queued();
         let mut out = Vec::new();
         for pending in queued {
             if let PendingKind::QueuedCall { line } = pending.kind {
@@ -314,7 +294,7 @@ impl McpProcessor {
     /// Processes one call that was queued for a list of tools that has timed out. Cancel-safe.
     pub(super) async fn release_next_call(&self) -> Vec<OutgoingMessage> {
         while self.releases_queue.load(Ordering::Relaxed) {
-            let Some(call) = self.pending_requests().take_first_queued() else {
+            let Some(call) = self.pending_requests.lock().take_first_queued() else {
                 self.releases_queue.store(false, Ordering::Relaxed);
                 break;
             };

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hyper::header::{HeaderName, HeaderValue};
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
@@ -45,30 +46,31 @@ impl RequestHeaders {
             let Some(name) = walk::string_member(text, tool, "name") else { continue };
             let schema = walk::member_value(text, tool, "inputSchema");
             let repeated = schema.map(|schema| from_schema(text, schema)).unwrap_or_default();
-            if repeated.is_empty() {
-                self.params_by_tool.remove(&name);
-            } else {
-                self.params_by_tool.insert(name, repeated);
-            }
+            self.params_by_tool.insert(name, repeated);
         }
     }
 
-    /// Returns the header fields of a request, with lowercase names and encoded values.
-    pub fn header_fields(&self, request: &MessageView<'_>) -> Vec<(String, String)> {
-        let mut fields = vec![(METHOD_HEADER.to_owned(), encode_value(&request.method()).into_owned())];
-        let Some(name) = request.name() else { return fields };
-        fields.push((NAME_HEADER.to_owned(), encode_value(&name).into_owned()));
-        if request.method() != "tools/call" {
-            return fields;
-        }
-        for repeated in self.params_by_tool.get(&name).into_iter().flatten() {
-            let argument = repeated.find_argument(request.arguments().unwrap_or_default());
-            let value = argument.as_ref().and_then(HeaderArgument::header_value);
-            let field = format!("{PARAM_HEADER_PREFIX}{}", repeated.header.to_ascii_lowercase());
-            fields.extend(value.map(|value| (field, encode_value(&value).into_owned())));
-        }
-        fields
+    /// Returns the header fields of a request: see [`header_fields`].
+    pub fn header_fields(&self, request: &MessageView<'_>) -> Vec<(HeaderName, HeaderValue)> {
+        let params = request.name().and_then(|name| self.params_by_tool.get(&name));
+        header_fields(request, params.map(Vec::as_slice).unwrap_or_default())
     }
+}
+
+/// Returns the header fields that repeat parts of a request, with encoded values. `params`: the repeated parameters of the
+/// tool that it calls.
+pub fn header_fields(request: &MessageView<'_>, params: &[HeaderParam]) -> Vec<(HeaderName, HeaderValue)> {
+    let mut fields = vec![(METHOD_HEADER.to_owned(), request.method().into_owned())];
+    fields.extend(request.name().map(|name| (NAME_HEADER.to_owned(), name)));
+    for param in params.iter().filter(|_| request.method() == "tools/call") {
+        let argument = param.find_argument(request.arguments().unwrap_or_default());
+        let value = argument.as_ref().and_then(HeaderArgument::header_value);
+        let name = format!("{PARAM_HEADER_PREFIX}{}", param.header.to_ascii_lowercase());
+        fields.extend(value.map(|value| (name, value.into_owned())));
+    }
+    let field =
+        |(name, value): (String, String)| Some((name.parse().ok()?, encode_value(&value).parse().ok()?));
+    fields.into_iter().filter_map(field).collect()
 }
 
 const BASE64_PREFIX: &str = "=?base64?";
@@ -76,7 +78,7 @@ const BASE64_SUFFIX: &str = "?=";
 
 /// Encodes a text as a field value: unchanged if possible, else as `=?base64?…?=`. Encoded are texts with
 /// characters other than printable ASCII, with spaces at an end, and texts that look encoded.
-pub fn encode_value(text: &str) -> Cow<'_, str> {
+fn encode_value(text: &str) -> Cow<'_, str> {
     let survives = text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && text == text.trim_matches(' ');
     let looks_encoded = text.len() >= BASE64_PREFIX.len() + BASE64_SUFFIX.len()
         && text.starts_with(BASE64_PREFIX)
@@ -204,6 +206,8 @@ fn is_token(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+
     use super::super::ParsedBatch;
     use super::{RequestHeaders, decode_value, encode_value};
 
@@ -218,6 +222,10 @@ mod tests {
         let mut headers = RequestHeaders::default();
         headers.learn_tools(&ParsedBatch::parse(&list).expect("an answer").messages[0]);
         let fields = headers.header_fields(&ParsedBatch::parse(&call).expect("a call").messages[0]);
+        let field = |(name, value): &(HeaderName, HeaderValue)| {
+            (name.as_str().to_owned(), value.to_str().expect("ASCII").to_owned())
+        };
+        let fields: Vec<(String, String)> = fields.iter().map(field).collect();
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(fields[..2], [("mcp-method", "tools/call"), ("mcp-name", "t")]);
         assert_eq!(&fields[2..], expect, "{schema} {arguments}");
@@ -250,7 +258,7 @@ mod tests {
             let text = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#);
             let batch = ParsedBatch::parse(&text).expect("a request");
             let fields = RequestHeaders::default().header_fields(&batch.messages[0]);
-            let values: Vec<&str> = fields.iter().map(|(_, value)| &**value).collect();
+            let values: Vec<&str> = fields.iter().map(|(_, value)| value.to_str().expect("ASCII")).collect();
             assert_eq!(values, expect);
         };
         check("tools/list", "{}", &["tools/list"]);

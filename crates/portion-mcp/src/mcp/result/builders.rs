@@ -163,6 +163,18 @@ fn block_entry(uri: &str, json: &str) -> String {
     }
 }
 
+/// Adds a JSON value to a payload: a string as a text, others as they are.
+pub(crate) fn add_value(payload: &mut Payload, address: &'static str, json: &str) {
+    let content = if json.starts_with('"') {
+        let mut text = String::new();
+        payload.lone_surrogate_count += unescape_into(json, &mut text);
+        Content::Text(text)
+    } else {
+        Content::Structured(json.to_owned())
+    };
+    payload.blocks.push(Block::new(address, content));
+}
+
 /// A result that its method does not return.
 pub(crate) struct UnrecognizedResult<'a> {
     json: &'a str,

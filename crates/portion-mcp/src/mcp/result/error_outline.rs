@@ -3,10 +3,11 @@
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::redact::RedactionRules;
 use portion_core::render::{Piece, Portion};
-use portion_json::scan::{JsonKind, quote, unescape, unescape_into};
+use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence, Splice};
+use super::add_value;
 use super::extra_members::ExtraMembers;
 use super::overflow::{OTHER_MEMBERS_STEP, Overflow};
 use super::write::PortionContent;
@@ -53,7 +54,7 @@ impl<'a> ErrorOutline<'a> {
         {
             extras.add(*member, (0, i), ERROR_ADDRESS);
         }
-        Self { text, span: error, is_object, members, message, data, overflow: extras.into_overflow() }
+        Self { text, span: error, is_object, members, message, data, overflow: extras.take_overflow() }
     }
 
     /// Leaves the error unchanged apart from redactions.
@@ -73,14 +74,7 @@ impl<'a> ErrorOutline<'a> {
         };
         for (address, member) in [(MESSAGE_ADDRESS, self.message), (DATA_ADDRESS, self.data)] {
             let Some(Member { value, .. }) = member else { continue };
-            let content = if walk::kind(self.text, value) == JsonKind::String {
-                let mut text = String::new();
-                payload.lone_surrogate_count += unescape_into(value.slice(self.text), &mut text);
-                Content::Text(text)
-            } else {
-                Content::Structured(value.slice(self.text).to_owned())
-            };
-            payload.blocks.push(Block::new(address, content));
+            add_value(&mut payload, address, value.slice(self.text));
         }
         for extra in &self.overflow.single {
             let json = extra.member.value.slice(self.text);
@@ -113,12 +107,11 @@ impl<'a> ErrorOutline<'a> {
         let code = |member: &Member| {
             walk::string_equals(member.key.slice(self.text), "code") && member.value.len() <= MAX_CODE_BYTES
         };
-        let items = self.members.iter().map(|member| member.span()).collect();
         let mut added = vec![format!("\"message\":{}", quote(&message)), format!("\"data\":{data}")];
         if !self.members.iter().any(code) {
             added.insert(0, format!("\"code\":{DEFAULT_CODE}"));
         }
-        let sequence = Sequence { span: self.span, items };
+        let sequence = Sequence::of_members(self.span, &self.members);
         splice.edit_sequence(&sequence, |i| code(&self.members[i]), &added);
     }
 }

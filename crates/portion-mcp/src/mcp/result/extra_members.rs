@@ -24,6 +24,7 @@ const MAX_NAMES_BYTES: usize = 4096;
 const MAX_REPLACEMENT_BYTES: usize = 64;
 
 /// Extra members that pass, and the overflow.
+#[derive(Debug, Default)]
 pub(super) struct ExtraMembers<'a> {
     text: &'a str,
     redact: Option<&'a RedactionRules>,
@@ -71,9 +72,9 @@ impl<'a> ExtraMembers<'a> {
         self.add_single(ExtraMember { member, slot, object_address: String::new() });
     }
 
-    /// Returns the overflow.
-    pub(super) fn into_overflow(self) -> Overflow {
-        let mut overflow = self.overflow;
+    /// Returns the overflow, after all members were added.
+    pub(super) fn take_overflow(&mut self) -> Overflow {
+        let mut overflow = std::mem::take(&mut self.overflow);
         overflow.frame_bytes += MAX_EXTRA_BYTES - self.remaining_bytes;
         overflow.redactions.sort_by_key(|(span, _)| span.start);
         overflow
@@ -93,6 +94,12 @@ impl<'a> ExtraMembers<'a> {
         key.len() <= MAX_NAME_BYTES.min(self.remaining_name_bytes)
             && !string_equals(key, OTHER_MEMBERS_STEP)
             && !has_secret()
+    }
+
+    /// Redacts a member that the protocol names.
+    pub(super) fn redact(&mut self, member: Member) {
+        let redactions = self.redact_member(member);
+        self.overflow.redactions.extend(redactions);
     }
 
     /// Returns the redactions of a member. Members of `_meta` are redacted one by one, because some of them are removed, and
@@ -168,7 +175,7 @@ impl ObjectNode {
 
     /// Returns the members as a sequence for editing.
     pub(super) fn to_sequence(&self, whole: Span) -> Sequence {
-        Sequence { span: whole, items: self.members.iter().map(|member| member.span()).collect() }
+        Sequence::of_members(whole, &self.members)
     }
 }
 

@@ -5,7 +5,7 @@ use portion_json::scan::unescape;
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
-use super::extra_members::{ExtraMembers, Node, NodeContent, ObjectNode};
+use super::extra_members::{Node, NodeContent, ObjectNode};
 use super::outline::{NestedSequence, PartKind, ResultOutline, ResultPart, ResultShape};
 
 /// Largest size, in bytes, of the members that the protocol names (`uri`, `mimeType` …) beside a text or binary data.
@@ -24,28 +24,21 @@ const ENTRY_FRAME_BYTES: usize = 64;
 
 impl ResultOutline<'_> {
     /// Adds the parts of the result's content list.
-    pub(super) fn read_items(&mut self, items: &[Node], extras: &mut ExtraMembers<'_>) {
+    pub(super) fn read_items(&mut self, items: &[Node]) {
         let Some(list) = self.content_list else { return };
         for (i, item) in items.iter().enumerate() {
             let (slot, address) = ((list, i), format!("/{}/{i}", self.shape.content_member()));
             match self.shape {
-                ResultShape::Tool => self.add_block(item, slot, &address, &BlockLabel::default(), extras),
-                ResultShape::Resource => self.add_entry(item, slot, &address, extras),
-                ResultShape::Prompt => self.add_message(item, slot, &address, extras),
+                ResultShape::Tool => self.add_block(item, slot, &address, &BlockLabel::default()),
+                ResultShape::Resource => self.add_entry(item, slot, &address),
+                ResultShape::Prompt => self.add_message(item, slot, &address),
             }
         }
     }
 
     /// Adds a content block: `{"type":"text",…}`, `{"type":"resource",…}` … `around`: label of the enclosing
     /// object.
-    fn add_block(
-        &mut self,
-        item: &Node,
-        slot: (usize, usize),
-        address: &str,
-        around: &BlockLabel,
-        extras: &mut ExtraMembers<'_>,
-    ) {
+    fn add_block(&mut self, item: &Node, slot: (usize, usize), address: &str, around: &BlockLabel) {
         let text = self.text;
         let object = item.as_object();
         let is_type = |name: &str| {
@@ -53,7 +46,7 @@ impl ResultOutline<'_> {
                 .and_then(|o| o.member(text, "type"))
                 .is_some_and(|m| walk::string_equals(m.value.slice(text), name))
         };
-        if is_type("text") && self.try_add_text(item, "text", slot, address, around, extras) {
+        if is_type("text") && self.try_add_text(item, slot, address, around) {
             return;
         }
         let resource = object.and_then(|o| o.opened_member(text, "resource")).filter(|_| is_type("resource"));
@@ -61,21 +54,19 @@ impl ResultOutline<'_> {
         if let (Some(resource), Some(object)) = (resource, object) {
             let frame = frame_bytes(text, object, &BLOCK_MEMBERS).saturating_sub(resource.span.len());
             let label = BlockLabel { frame_bytes: around.frame_bytes + frame, ..around.clone() };
-            if frame <= MAX_BLOCK_FRAME_BYTES
-                && self.try_add_text(resource, "text", slot, &inner, &label, extras)
-            {
-                self.add_extras(item, &BLOCK_MEMBERS, address, extras);
+            if frame <= MAX_BLOCK_FRAME_BYTES && self.try_add_text(resource, slot, &inner, &label) {
+                self.add_extras(item, &BLOCK_MEMBERS, address);
                 return;
             }
         }
         let binary = if is_type("image") || is_type("audio") {
             binary_member(text, object, "data", "/data")
                 .map(|binary| BinaryInfo { is_media: true, ..binary })
-                .filter(|_| self.separate_extras(&[(item, address)], "data", extras))
+                .filter(|_| self.separate_extras(&[(item, address)], "data"))
         } else {
             resource.and_then(|resource| {
                 binary_member(text, resource.as_object(), "blob", "/resource/blob")
-                    .filter(|_| self.separate_extras(&[(item, address), (resource, &inner)], "blob", extras))
+                    .filter(|_| self.separate_extras(&[(item, address), (resource, &inner)], "blob"))
             })
         };
         let of = around.source.clone().or_else(|| resource_uri(text, resource.and_then(Node::as_object)));
@@ -84,10 +75,10 @@ impl ResultOutline<'_> {
     }
 
     /// Adds an entry of `contents`.
-    fn add_entry(&mut self, item: &Node, slot: (usize, usize), address: &str, extras: &mut ExtraMembers<'_>) {
-        if !self.try_add_text(item, "text", slot, address, &BlockLabel::default(), extras) {
+    fn add_entry(&mut self, item: &Node, slot: (usize, usize), address: &str) {
+        if !self.try_add_text(item, slot, address, &BlockLabel::default()) {
             let binary = binary_member(self.text, item.as_object(), "blob", "/blob")
-                .filter(|_| self.separate_extras(&[(item, address)], "blob", extras));
+                .filter(|_| self.separate_extras(&[(item, address)], "blob"));
             let of = resource_uri(self.text, item.as_object());
             let frame = ENTRY_FRAME_BYTES + of.as_ref().map_or(0, String::len);
             let label = BlockLabel { source: of, mime_type: None, frame_bytes: frame };
@@ -96,13 +87,7 @@ impl ResultOutline<'_> {
     }
 
     /// Adds a prompt message, whose content is a block or, since 2025-11-25, an array of blocks.
-    fn add_message(
-        &mut self,
-        item: &Node,
-        slot: (usize, usize),
-        address: &str,
-        extras: &mut ExtraMembers<'_>,
-    ) {
+    fn add_message(&mut self, item: &Node, slot: (usize, usize), address: &str) {
         let content = item.as_object().and_then(|o| o.opened_member(self.text, "content"));
         let whole = item.as_object().map_or(0, |object| frame_bytes(self.text, object, &BLOCK_MEMBERS));
         let frame = content.map(|content| whole.saturating_sub(content.span.len()));
@@ -116,17 +101,17 @@ impl ResultOutline<'_> {
             Some(block @ Node { content: NodeContent::Object(_), .. })
                 if frame <= Some(MAX_BLOCK_FRAME_BYTES) =>
             {
-                self.add_block(block, slot, &format!("{address}/content"), &label, extras);
-                self.add_extras(item, &BLOCK_MEMBERS, address, extras);
+                self.add_block(block, slot, &format!("{address}/content"), &label);
+                self.add_extras(item, &BLOCK_MEMBERS, address);
             }
             Some(Node { span: whole, content: NodeContent::Array(blocks) })
                 if frame <= Some(MAX_BLOCK_FRAME_BYTES) && !blocks.is_empty() =>
             {
                 let list = self.add_sequence(*whole, blocks.iter().map(|block| block.span), Some(slot));
                 for (j, block) in blocks.iter().enumerate() {
-                    self.add_block(block, (list, j), &format!("{address}/content/{j}"), &label, extras);
+                    self.add_block(block, (list, j), &format!("{address}/content/{j}"), &label);
                 }
-                self.add_extras(item, &BLOCK_MEMBERS, address, extras);
+                self.add_extras(item, &BLOCK_MEMBERS, address);
             }
             _ => self.push_part(
                 address,
@@ -138,18 +123,16 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// Adds a string member as a text if the rest of its object is small. Returns true if it was added.
+    /// Adds the member `text` as a text if the rest of its object is small. Returns true if it was added.
     fn try_add_text(
         &mut self,
         item: &Node,
-        name: &str,
         slot: (usize, usize),
         address: &str,
         around: &BlockLabel,
-        extras: &mut ExtraMembers<'_>,
     ) -> bool {
         let text = self.text;
-        let Some((object, place)) = item.as_object().and_then(|o| Some((o, o.string_member(text, name)?)))
+        let Some((object, place)) = item.as_object().and_then(|o| Some((o, o.string_member(text, "text")?)))
         else {
             return false;
         };
@@ -162,16 +145,20 @@ impl ResultOutline<'_> {
             mime_type: short_string_member(text, object, "mimeType", MAX_MIME_BYTES),
             frame_bytes: around.frame_bytes + frame + QUOTES_BYTES,
         };
-        self.push_part(&format!("{address}/{name}"), place, slot, PartKind::Text, label);
+        self.push_part(&format!("{address}/text"), place, slot, PartKind::Text, label);
         if let Some(part) = self.parts.last_mut() {
             part.mime_span = object.string_member(text, "mimeType");
         }
-        self.add_extras(item, &BLOCK_MEMBERS, address, extras);
+        // Whoever asks for the contents of a resource knows its URI.
+        if let Some(uri) = object.member(text, "uri").filter(|_| self.shape != ResultShape::Resource) {
+            self.extras.redact(uri);
+        }
+        self.add_extras(item, &BLOCK_MEMBERS, address);
         true
     }
 
     /// Adds the members of an object whose names are not among `known` to the extra members.
-    fn add_extras(&mut self, item: &Node, known: &[&str], address: &str, extras: &mut ExtraMembers<'_>) {
+    fn add_extras(&mut self, item: &Node, known: &[&str], address: &str) {
         let Some(object) = item.as_object() else { return };
         let is_extra = |member: &Member| !is_named(self.text, member, known);
         if !object.members.iter().any(is_extra) {
@@ -179,7 +166,7 @@ impl ResultOutline<'_> {
         }
         let sequence = self.sequences.len();
         for (i, member) in object.members.iter().enumerate().filter(|(_, member)| is_extra(member)) {
-            extras.add(*member, (sequence, i), address);
+            self.extras.add(*member, (sequence, i), address);
         }
         self.sequences.push(NestedSequence { sequence: object.to_sequence(item.span), parent: None });
     }
@@ -187,12 +174,7 @@ impl ResultOutline<'_> {
     /// Adds the members beside binary data to the extra members: only the data have a limit of their own. `holders`: the
     /// enclosing objects with their addresses, outermost first; the last one has the data. Returns false if the members that the
     /// protocol names are too large; then the block counts as text.
-    fn separate_extras(
-        &mut self,
-        holders: &[(&Node, &str)],
-        data: &str,
-        extras: &mut ExtraMembers<'_>,
-    ) -> bool {
+    fn separate_extras(&mut self, holders: &[(&Node, &str)], data: &str) -> bool {
         let text = self.text;
         let objects = holders.iter().filter_map(|(node, _)| node.as_object());
         let whole: usize = objects.map(|object| frame_bytes(text, object, &BINARY_BLOCK_MEMBERS)).sum();
@@ -203,7 +185,7 @@ impl ResultOutline<'_> {
             return false;
         }
         for (node, address) in holders {
-            self.add_extras(node, &BINARY_BLOCK_MEMBERS, address, extras);
+            self.add_extras(node, &BINARY_BLOCK_MEMBERS, address);
         }
         true
     }

@@ -13,8 +13,8 @@ mod write;
 
 use super::reserved_meta::RESERVED_PREFIX;
 pub(super) use builders::{
-    StructuredForm, UnrecognizedResult, completion_members, fault_result, part_json, resource_result,
-    text_result, tool_result,
+    StructuredForm, UnrecognizedResult, add_value, completion_members, fault_result, part_json,
+    resource_result, text_result, tool_result,
 };
 pub(super) use error_outline::ErrorOutline;
 pub(super) use outline::{ParsedResult, ResultOutline, ResultShape};

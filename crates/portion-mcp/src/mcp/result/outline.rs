@@ -11,9 +11,10 @@ use super::overflow::InnerNotice;
 use super::{NEXT_PAGE_KEY, NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 
 /// Kind of a result, by its method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ResultShape {
     /// Result of `tools/call` or `tasks/result`.
+    #[default]
     Tool,
     /// Result of `resources/read`.
     Resource,
@@ -45,7 +46,7 @@ pub(crate) enum ParsedResult<'a> {
 }
 
 /// A complete result.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ResultOutline<'a> {
     pub(super) text: &'a str,
     pub(super) shape: ResultShape,
@@ -57,7 +58,7 @@ pub(crate) struct ResultOutline<'a> {
     /// The `_meta` object, and the indices of its reserved members.
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
     /// Notice of another Portion in front of the upstream, if it is small.
-    pub(super) upstream_notice: Option<Span>,
+    pub(crate) upstream_notice: Option<Span>,
     /// URL of the next page of a REST API, as JSON.
     next_page: Option<Span>,
     /// Index of the `_meta` member that makes `FastMCP` clients show an only member without its object.
@@ -70,7 +71,10 @@ pub(crate) struct ResultOutline<'a> {
     pub(super) other_member_slots: Vec<(usize, usize)>,
     /// Bytes that pass outside the parts.
     pub(super) frame_bytes: usize,
-    is_error: bool,
+    /// Extra members, until all are read.
+    pub(super) extras: ExtraMembers<'a>,
+    /// True if the server reports an error.
+    pub(crate) is_error: bool,
     /// True if `structuredContent` is no form of its own: what it adds to the text is a text.
     pub(super) is_text_only: bool,
 }
@@ -157,44 +161,36 @@ impl<'a> ResultOutline<'a> {
             text,
             shape,
             sequences: vec![nested],
-            parts: Vec::new(),
-            content_list: None,
-            meta: None,
-            upstream_notice: None,
-            next_page: None,
-            unwrap_marker: None,
-            shadowed_members: Vec::new(),
-            redactions: Vec::new(),
-            other_member_slots: Vec::new(),
-            frame_bytes: 0,
             is_error,
             is_text_only: is_error,
+            extras: ExtraMembers::new(text, redact),
+            ..Self::default()
         };
         outline.read_meta(object);
         outline.mark_shadowed_members(object);
-        let mut extras = ExtraMembers::new(text, redact);
         if let Some(Node { span: whole, content: NodeContent::Array(items) }) =
             object.opened_member(text, name)
         {
             outline.content_list =
                 Some(outline.add_sequence(*whole, items.iter().map(|item| item.span), None));
-            outline.read_items(items, &mut extras);
+            outline.read_items(items);
             if outline.parts.len() > MAX_PARTS {
                 // As a single value among the extra members, it can be described and read.
                 outline.parts.clear();
                 outline.sequences.truncate(1);
                 outline.content_list = None;
-                extras = ExtraMembers::new(text, redact);
+                outline.extras = ExtraMembers::new(text, redact);
             }
         }
-        outline.read_members(object, &mut extras);
-        outline.add_overflow(extras.into_overflow());
+        outline.read_members(object);
+        let overflow = outline.extras.take_overflow();
+        outline.add_overflow(overflow);
         outline.read_structured(object);
         outline
     }
 
     /// Adds the members of the result beside its content to the extra members.
-    fn read_members(&self, object: &ObjectNode, extras: &mut ExtraMembers<'_>) {
+    fn read_members(&mut self, object: &ObjectNode) {
         let (text, list) = (self.text, self.shape.content_member());
         let is_named = |member: &Member, name: &str| walk::string_equals(member.key.slice(text), name);
         // Of equal names, the last counts.
@@ -209,18 +205,12 @@ impl<'a> ResultOutline<'a> {
                 continue;
             }
             if is_list {
-                extras.add_overflow(*member, (0, i));
+                self.extras.add_overflow(*member, (0, i));
             } else if !is_protocol(member) {
-                extras.add(*member, (0, i), "");
+                self.extras.add(*member, (0, i), "");
             }
         }
     }
-
-    /// Returns true if the result is marked as an error.
-    pub(crate) fn is_error(&self) -> bool {
-        self.is_error
-    }
-
     /// Returns true if the result has images or audio.
     pub(crate) fn has_media(&self) -> bool {
         let is_media =
@@ -231,11 +221,6 @@ impl<'a> ResultOutline<'a> {
     /// Leaves `structuredContent` out. What it adds to the text becomes a text.
     pub(crate) fn leave_out_structured(&mut self) {
         self.is_text_only |= self.parts.iter().any(|part| part.kind == PartKind::Structured);
-    }
-
-    /// Returns true if the result has the notice of another Portion.
-    pub(crate) fn has_upstream_notice(&self) -> bool {
-        self.upstream_notice.is_some()
     }
 
     /// Returns the payload: each text is unescaped once, directly into the string that the core stores.
@@ -295,7 +280,6 @@ impl<'a> ResultOutline<'a> {
             let members = walk::members(self.text, meta.value);
             let is_reserved = |m: &Member| unescape(m.key.slice(self.text)).starts_with(RESERVED_PREFIX);
             let taken = (0..members.len()).filter(|i| is_reserved(&members[*i])).collect();
-            let items = members.iter().map(|m| m.span()).collect();
             let named =
                 |name: &str| members.iter().rposition(|m| walk::string_equals(m.key.slice(self.text), name));
             let notice = named(NOTICE_KEY).map(|at| members[at].value);
@@ -308,7 +292,7 @@ impl<'a> ResultOutline<'a> {
                 let wrap = walk::member_value(self.text, members[*at].value, "wrap_result");
                 wrap.is_some_and(|wrap| wrap.slice(self.text) == "true")
             });
-            self.meta = Some((Sequence { span: meta.value, items }, taken));
+            self.meta = Some((Sequence::of_members(meta.value, &members), taken));
         }
     }
 

@@ -77,7 +77,7 @@ impl ResultOutline<'_> {
     /// Removes reserved members and redacts, for a result that is otherwise unchanged.
     pub(crate) fn strip_reserved(&self, splice: &mut Splice<'_>) {
         self.apply_redactions(splice);
-        if self.is_text_only && !self.is_error() {
+        if self.is_text_only && !self.is_error {
             self.replace_structured(splice);
         } else if self.has_large_shadowed_members() {
             splice.edit_sequence(&self.sequences[0].sequence, |i| !self.shadowed_members.contains(&i), &[]);

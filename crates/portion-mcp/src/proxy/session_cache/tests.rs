@@ -1,10 +1,11 @@
 //! Tests of the sessions that a proxy keeps.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use parking_lot::Mutex;
 use portion_core::policy::ClientLimits;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
@@ -35,7 +36,7 @@ impl Scene {
         let clock = Arc::clone(&now);
         let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
         let store = Arc::new(MemoryStore::new(StoreLimits::default()));
-        let clock = Arc::new(move || *clock.lock().expect("nothing panics"));
+        let clock = Arc::new(move || *clock.lock());
         let parts = GatewayParts { clock, ..GatewayParts::new(rules, store, [7; 32]) };
         let factory =
             McpProcessorFactory::new(Arc::new(Gateway::new(parts)), ListingOptions::default(), 1 << 20);
@@ -43,7 +44,7 @@ impl Scene {
     }
 
     fn wait(&self, time: Duration) {
-        *self.now.lock().expect("nothing panics") += time;
+        *self.now.lock() += time;
     }
 
     /// Begins a session with the name of a client and a list of tools.
@@ -64,7 +65,7 @@ impl Scene {
         self.wait(time);
         self.get("other");
         let is_dormant = |state: &SessionState| matches!(state, SessionState::Dormant(_));
-        self.cache.lock().by_key.values().filter(|session| is_dormant(&session.state)).count()
+        self.cache.0.lock().by_key.values().filter(|session| is_dormant(&session.state)).count()
     }
 }
 

@@ -25,14 +25,8 @@ pub struct HttpClient {
 #[error("{message}")]
 pub struct NoResponse {
     message: String,
-    was_reached: bool,
-}
-
-impl NoResponse {
-    /// Returns true if there was a connection, so that the server may have acted.
-    pub fn was_reached(&self) -> bool {
-        self.was_reached
-    }
+    /// True if there was a connection, so that the server may have acted.
+    pub was_reached: bool,
 }
 
 impl HttpClient {
@@ -75,13 +69,9 @@ fn describe_error(authority: &str, error: &client::Error) -> String {
         None if error.is_connect() => "cannot be reached",
         None => "did not respond",
     };
-    let mut message = format!("{authority} {failure}");
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message = format!("{message}: {error}");
-        cause = error.source();
-    }
-    message
+    let mut reasons = vec![format!("{authority} {failure}")];
+    reasons.extend(client::causes(error).skip(1).map(ToString::to_string));
+    reasons.join(": ")
 }
 
 /// Bytes that an event may have besides its data.
@@ -129,11 +119,11 @@ impl EventStream {
             while let Some(segment) = self.queued_segments.pop_front() {
                 self.update_resume_point(&segment);
                 match segment {
-                    SseSegment::Event(event) if event.data().len() > self.max_data_bytes => {
-                        return Some(StreamItem::TooLarge(event.data().len() as u64));
+                    SseSegment::Event(event) if event.data.len() > self.max_data_bytes => {
+                        return Some(StreamItem::TooLarge(event.data.len() as u64));
                     }
                     // An event with empty data only sets the point of resumption.
-                    SseSegment::Event(event) if event.data().is_empty() => {}
+                    SseSegment::Event(event) if event.data.is_empty() => {}
                     SseSegment::Event(event) => return Some(StreamItem::Event(event)),
                     SseSegment::TooLarge(bytes) => return Some(StreamItem::TooLarge(bytes)),
                     SseSegment::NonEvent(_) => {}

@@ -19,6 +19,7 @@ use thiserror::Error;
 
 pub(crate) use client::{EventStream, ResumePoint, StreamItem};
 pub use client::{HttpClient, NoResponse};
+pub(crate) use request_error::Result;
 pub use request_error::{ErrorStatus, RequestError};
 pub(crate) use server_client::{ResponseContent, ServerClient};
 

@@ -16,6 +16,9 @@ use crate::http::body::{TruncatedBody, UnsupportedEncoding};
 /// Characters of a server's error text that are shown.
 const MAX_BODY_TEXT_CHARS: usize = 300;
 
+/// Result of a request.
+pub(crate) type Result<T, E = RequestError> = std::result::Result<T, E>;
+
 /// Failure of a request.
 #[derive(Debug, Error)]
 pub enum RequestError {
@@ -154,7 +157,7 @@ fn display_location(url: &Uri, location: &str) -> String {
 }
 
 fn no_response_advice(error: &NoResponse) -> &'static str {
-    if error.was_reached() {
+    if error.was_reached {
         "it may have acted; check before you repeat the call"
     } else {
         "check the URL and that the server runs"

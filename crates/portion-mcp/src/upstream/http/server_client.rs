@@ -1,6 +1,6 @@
 //! Sends requests to one server and reads the responses.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,12 +9,13 @@ use hyper::header::{
 };
 use hyper::http::response::Parts;
 use hyper::{Method, Request, StatusCode, Uri};
+use parking_lot::Mutex;
 use portion_net::uri_reference::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
 use super::client::{EventStream, ResumePoint};
-use super::request_error::{ErrorStatus, RequestError, single_line_excerpt};
+use super::request_error::{ErrorStatus, RequestError, Result, single_line_excerpt};
 use super::{Authorizer, HttpClient, Rejection};
 use crate::http::body::{self, Body, ReadBodyError};
 
@@ -80,7 +81,7 @@ impl ServerClient {
 
     /// Returns the URL of the server, after redirects.
     pub(crate) fn url(&self) -> Uri {
-        self.current_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current_url.lock().clone()
     }
 
     /// Posts a message to the server, or to another URL of it. An error status is not an error here.
@@ -89,7 +90,7 @@ impl ServerClient {
         elsewhere: Option<&Uri>,
         mut headers: HeaderMap,
         message: Bytes,
-    ) -> Result<ServerResponse, RequestError> {
+    ) -> Result<ServerResponse> {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate, br"));
@@ -97,11 +98,7 @@ impl ServerClient {
     }
 
     /// Opens a stream of events, or resumes one.
-    pub(crate) async fn get(
-        &self,
-        mut headers: HeaderMap,
-        resume: ResumePoint,
-    ) -> Result<EventStream, RequestError> {
+    pub(crate) async fn get(&self, mut headers: HeaderMap, resume: ResumePoint) -> Result<EventStream> {
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(after) = &resume.last_event_id {
@@ -119,7 +116,7 @@ impl ServerClient {
     }
 
     /// Ends the session at the server.
-    pub(crate) async fn delete(&self, headers: HeaderMap) -> Result<(), RequestError> {
+    pub(crate) async fn delete(&self, headers: HeaderMap) -> Result<()> {
         self.send(Method::DELETE, None, headers, Bytes::new(), ResumePoint::default()).await.map(|_| ())
     }
 
@@ -130,7 +127,7 @@ impl ServerClient {
         mut headers: HeaderMap,
         body: Bytes,
         resume: ResumePoint,
-    ) -> Result<ServerResponse, RequestError> {
+    ) -> Result<ServerResponse> {
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("portion/", env!("CARGO_PKG_VERSION"))));
         self.target.apply_headers(&mut headers);
         // The end of a session is not worth a login.
@@ -153,7 +150,7 @@ impl ServerClient {
             {
                 tracing::info!(from = display_uri(&url), to = display_uri(&next), "the server has moved");
                 if elsewhere.is_none() {
-                    self.current_url.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&next);
+                    self.current_url.lock().clone_from(&next);
                 }
                 (url, redirects) = (next, redirects + 1);
                 continue;
@@ -196,8 +193,8 @@ impl ServerClient {
         headers: &HeaderMap,
         body: Body,
         resume: ResumePoint,
-    ) -> Result<ResponseContent, RequestError> {
-        let kind = media_type(headers);
+    ) -> Result<ResponseContent> {
+        let kind = body::media_type(headers);
         if kind == "text/event-stream" {
             return Ok(ResponseContent::Stream(EventStream::new(body, self.max_message_bytes, resume)));
         }
@@ -232,14 +229,8 @@ fn rejection(sent: &HeaderMap, head: &Parts, is_repeated: bool) -> Rejection {
 async fn read_error_content(headers: &HeaderMap, body: Body) -> ResponseContent {
     let read = timeout(ERROR_BODY_TIMEOUT, body::read_error(body)).await;
     let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
-    if media_type(headers) == "application/json" {
+    if body::media_type(headers) == "application/json" {
         return ResponseContent::Json(bytes);
     }
     ResponseContent::Text(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Returns the media type of a body, in lower case and without parameters.
-fn media_type(headers: &HeaderMap) -> String {
-    let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
-    value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

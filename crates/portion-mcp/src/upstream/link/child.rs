@@ -90,10 +90,11 @@ fn spawn_writer(
     stdin: ChildStdin,
     pipes: Arc<PipeState>,
 ) -> io::Result<()> {
-    let stdin = pipe::Sender::from_owned_fd(stdin.into())?;
+    use tokio::io::AsyncWriteExt as _;
+    let mut stdin = pipe::Sender::from_owned_fd(stdin.into())?;
     tokio::spawn(async move {
         while let Some(message) = outgoing.recv().await {
-            if write_all(&stdin, &into_line(message)).await.is_err() {
+            if stdin.write_all(&into_line(message)).await.is_err() {
                 pipes.input_broken.set();
                 return;
             }
@@ -101,19 +102,6 @@ fn spawn_writer(
         drop(stdin);
         pipes.input_closed.set();
     });
-    Ok(())
-}
-
-#[cfg(unix)]
-async fn write_all(stdin: &pipe::Sender, mut line: &[u8]) -> io::Result<()> {
-    while !line.is_empty() {
-        stdin.writable().await?;
-        match stdin.try_write(line) {
-            Ok(written) => line = &line[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error),
-        }
-    }
     Ok(())
 }
 

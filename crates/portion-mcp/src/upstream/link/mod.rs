@@ -8,16 +8,17 @@
 
 mod child;
 pub mod remote;
-pub mod sse;
+mod sse;
 mod streamable;
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use memchr::memmem;
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
@@ -25,7 +26,7 @@ use tokio::time::timeout;
 use crate::frame::{Frame, replace_line_breaks};
 use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::mcp::{MessageView, ParsedBatch, RequestIdMap};
-use crate::once::OneShotFlag;
+use crate::once::{OneShotFlag, wait_until};
 use crate::upstream::stderr::StderrLines;
 use crate::upstream::stdio::ServerFailure;
 pub use child::ChildConnector;
@@ -127,7 +128,8 @@ impl Inbox {
 }
 
 /// Reason that a link was closed. Displays as the message and the last lines of the server's stderr.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{message}{stderr}")]
 pub struct CloseReason {
     message: String,
     stderr: StderrLines,
@@ -146,15 +148,9 @@ impl CloseReason {
     }
 }
 
-impl fmt::Display for CloseReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.message, self.stderr)
-    }
-}
-
 impl From<&ServerFailure> for CloseReason {
     fn from(failure: &ServerFailure) -> Self {
-        Self { message: failure.sentence(), stderr: failure.stderr().clone() }
+        Self { message: failure.sentence(), stderr: failure.stderr.clone() }
     }
 }
 
@@ -225,43 +221,32 @@ impl InFlight {
             is_subscription: request.method() == "subscriptions/listen",
             cancelled: Arc::clone(cancelled),
         };
-        self.requests().insert(request.id(), entry);
+        self.requests.lock().insert(request.id(), entry);
     }
 
     /// Removes a request that was answered or is abandoned. The caller must answer it; `None` if it is not pending.
     fn complete(&self, raw_id: &str) -> Option<InFlightRequest> {
-        let request = self.requests().take(raw_id);
+        let request = self.requests.lock().take(raw_id);
         self.completed.notify_waiters();
         request
     }
 
     /// Returns true if the request is pending.
     fn contains(&self, raw_id: &str) -> bool {
-        self.requests().contains(raw_id)
+        self.requests.lock().contains(raw_id)
     }
 
     /// Returns the id of the pending request if there is exactly one.
     fn only_id(&self) -> Option<String> {
-        let requests = self.requests();
+        let requests = self.requests.lock();
         let mut pending = requests.values();
         pending.next().filter(|_| pending.next().is_none()).map(|request| request.raw_id.clone())
     }
 
     /// Waits until all requests except subscriptions have completed.
     async fn wait_until_complete(&self) {
-        loop {
-            let completed = self.completed.notified();
-            tokio::pin!(completed);
-            completed.as_mut().enable();
-            if self.requests().values().all(|request| request.is_subscription) {
-                return;
-            }
-            completed.await;
-        }
-    }
-
-    fn requests(&self) -> MutexGuard<'_, RequestIdMap<InFlightRequest>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        let is_complete = || self.requests.lock().values().all(|request| request.is_subscription);
+        wait_until(&self.completed, is_complete).await;
     }
 }
 

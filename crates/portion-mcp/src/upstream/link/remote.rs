@@ -19,7 +19,7 @@ use super::sse::SseLink;
 use super::streamable::StreamableLink;
 use super::{CHANNEL_CAPACITY, ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
 use crate::frame::Frame;
-use crate::mcp::ParsedBatch;
+use crate::mcp::{MessageView, ParsedBatch};
 use crate::upstream::http::{Authorizer, HttpClient, RequestError, ServerClient};
 
 /// Connects to a server over HTTP.
@@ -112,17 +112,17 @@ impl RemoteConnector {
                 }
             }
             let mut first = streamable.post_first(&message).await;
-            if refused.is_none() && first.error().is_some_and(rejects_post) {
+            if refused.is_none() && first.posted.as_ref().is_err_and(rejects_post) {
                 match SseLink::open(self.server_client()).await {
                     Ok(sse) => return Some((sse, message)),
                     Err(trouble) => refused = Some(trouble),
                 }
             }
-            let is_unreachable = matches!(first.error(), Some(RequestError::NoResponse(_)));
-            if first.error().is_some_and(rejects_post)
+            let is_unreachable = matches!(first.posted, Err(RequestError::NoResponse(_)));
+            if first.posted.as_ref().is_err_and(rejects_post)
                 && let Some(refused) = refused.filter(requires_credentials)
             {
-                first = first.with_error(refused);
+                first.posted = Err(refused);
             }
             streamable.continue_first(first).await;
             if !is_unreachable {
@@ -140,10 +140,8 @@ impl RemoteConnector {
 
 /// Returns true for a request that opens a conversation, in any revision.
 fn is_opening_request(message: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(message);
-    ParsedBatch::parse(&text).is_ok_and(|batch| {
-        batch.requests().any(|message| matches!(&*message.method(), "initialize" | "server/discover"))
-    })
+    let opens = |request: &MessageView<'_>| matches!(&*request.method(), "initialize" | "server/discover");
+    ParsedBatch::read(message, |batch| batch.requests().any(opens)) == Some(true)
 }
 
 /// Returns true if the URL rejects posts, so that it may be that of a stream.

@@ -7,45 +7,21 @@ use bytes::Bytes;
 use hyper::Uri;
 use hyper::header::HeaderMap;
 use portion_net::uri_reference::{display_uri, resolve, same_origin};
-use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{
-    CloseReason, ConnectError, ConnectFuture, Connector, InFlight, Link, LinkEvent, LinkTransport,
-    failure_message, to_single_line, with_missing_id,
+    CloseReason, InFlight, LinkEvent, LinkTransport, failure_message, to_single_line, with_missing_id,
 };
 use crate::frame::{DroppedLine, Frame};
 use crate::mcp::{MessageKind, ParsedBatch};
 use crate::once::OneShotFlag;
-use crate::upstream::http::{EventStream, HttpClient, RequestError, ResumePoint, ServerClient, StreamItem};
+use crate::upstream::http::{EventStream, RequestError, ResumePoint, ServerClient, StreamItem};
 
 /// Timeout for the response and its first event, which names the endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest delay of the next message until the previous one has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Connects to a server of 2024-11-05.
-pub struct SseConnector {
-    /// URL of its stream, and headers.
-    pub target: UpstreamTarget,
-    /// HTTP client.
-    pub client: HttpClient,
-    /// Largest message accepted, in bytes.
-    pub message_limit: usize,
-}
-
-impl Connector for SseConnector {
-    fn connect(&self) -> ConnectFuture<'_> {
-        Box::pin(async {
-            let client = ServerClient::new(self.target.clone(), self.client.clone(), self.message_limit);
-            let sse = SseLink::open(client).await.map_err(|trouble| ConnectError(trouble.to_string()))?;
-            let (link, transport) = Link::new();
-            tokio::spawn(sse.run(transport, None));
-            Ok(link)
-        })
-    }
-}
 
 /// A link whose stream is open.
 pub(super) struct SseLink {
@@ -82,7 +58,7 @@ impl SseLink {
         let (stream, first) = opened?;
         let endpoint = match first {
             Some(StreamItem::Event(event)) if event.event_type() == b"endpoint" => {
-                resolve(&url, &String::from_utf8_lossy(event.data()))
+                resolve(&url, &String::from_utf8_lossy(&event.data))
             }
             _ => return Err(RequestError::NoEndpoint(display_uri(&url))),
         };
@@ -116,13 +92,13 @@ async fn forward_events(poster: &Poster, mut stream: EventStream, incoming: &mps
     while let Some(item) = stream.next().await {
         let frame = match item {
             StreamItem::Event(event) if event.event_type() == b"message" => {
-                let frame = with_missing_id(Frame::Message(event.into_data()), || poster.in_flight.only_id());
+                let frame = with_missing_id(Frame::Message(event.data), || poster.in_flight.only_id());
                 let Frame::Message(bytes) = frame else { continue };
-                if let Ok(batch) = ParsedBatch::parse(&String::from_utf8_lossy(&bytes)) {
-                    let responses =
-                        batch.messages.iter().filter(|message| message.kind() == MessageKind::Response);
+                ParsedBatch::read(&bytes, |batch| {
+                    let messages = batch.messages.iter();
+                    let responses = messages.filter(|message| message.kind() == MessageKind::Response);
                     responses.for_each(|response| drop(poster.in_flight.complete(response.id())));
-                }
+                });
                 Frame::Message(to_single_line(bytes))
             }
             StreamItem::Event(_) => continue,
@@ -172,15 +148,11 @@ async fn post_messages(
 
 impl Poster {
     async fn post(&self, message: Bytes, incoming: &mpsc::Sender<LinkEvent>) {
-        let ids: Vec<String> = {
-            let text = String::from_utf8_lossy(&message);
-            let batch = ParsedBatch::parse(&text).ok();
-            let requests = batch.iter().flat_map(ParsedBatch::requests);
-            requests
-                .inspect(|request| self.in_flight.register(request, &Arc::default()))
-                .map(|request| request.id().to_owned())
-                .collect()
-        };
+        let ids: Option<Vec<String>> = ParsedBatch::read(&message, |batch| {
+            let registered =
+                batch.requests().inspect(|request| self.in_flight.register(request, &Arc::default()));
+            registered.map(|request| request.id().to_owned()).collect()
+        });
         let trouble = match self.client.post(Some(&self.endpoint), HeaderMap::new(), message).await {
             Ok(response) if response.status.is_success() => return,
             Ok(response) => response.to_error_status().into(),
@@ -189,7 +161,7 @@ impl Poster {
             Err(trouble) => trouble,
         };
         tracing::debug!(%trouble, "the server did not accept a message");
-        for id in ids.iter().filter(|id| self.in_flight.complete(id).is_some()) {
+        for id in ids.iter().flatten().filter(|id| self.in_flight.complete(id).is_some()) {
             let _ = incoming.send(LinkEvent::Frame(Frame::Message(failure_message(id, &trouble)))).await;
         }
     }

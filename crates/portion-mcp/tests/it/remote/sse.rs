@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use portion_mcp::frame::Frame;
 use portion_mcp::upstream::http::HttpClient;
-use portion_mcp::upstream::link::sse::SseConnector;
+use portion_mcp::upstream::link::remote::RemoteConnector;
 use portion_mcp::upstream::link::{Connector as _, LinkEvent};
 use portion_policy::upstream::Transport;
 use portion_policy::upstream::UpstreamTarget;
@@ -108,8 +108,13 @@ async fn a_stream_without_an_endpoint_of_its_server_is_rejected() {
     ] {
         let server = old(first, REFUSAL);
         let target = UpstreamTarget::new(&server.url("/sse")).expect("a URL");
-        let connector =
-            SseConnector { target, client: HttpClient::new(false).expect("no TLS"), message_limit: LIMIT };
+        let connector = RemoteConnector {
+            target,
+            client: HttpClient::new(false).expect("no TLS"),
+            message_limit: LIMIT,
+            transport: Transport::Sse,
+            authorizer: None,
+        };
         let error = connector.connect().await.expect_err("no link").to_string();
         assert!(error.contains(expect), "{error}");
     }

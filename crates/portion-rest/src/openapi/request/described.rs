@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{RequestBody, RestRequest, given, names_parameter, path};
-use crate::openapi::arguments::{ArgumentError, Members, Shape};
+use crate::openapi::arguments::{ArgumentError, Members, Result, Shape};
 use crate::openapi::described::{RequestTemplate, takes_object};
 use crate::openapi::percent;
 
@@ -16,7 +16,7 @@ const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 
 impl RequestTemplate {
     /// Returns the request of a call with these arguments, whose names are known.
-    pub(super) fn write(&self, members: &Members) -> Result<RestRequest, ArgumentError> {
+    pub(super) fn write(&self, members: &Members) -> Result<RestRequest> {
         Ok(RestRequest {
             method: self.description.method,
             path: self.path(members)?,
@@ -26,7 +26,7 @@ impl RequestTemplate {
         })
     }
 
-    fn path(&self, members: &Members) -> Result<String, ArgumentError> {
+    fn path(&self, members: &Members) -> Result<String> {
         let mut path = String::new();
         for group in &self.path.groups {
             match written_group(group, members)? {
@@ -38,7 +38,7 @@ impl RequestTemplate {
         Ok(path)
     }
 
-    fn query(&self, members: &Members) -> Result<String, ArgumentError> {
+    fn query(&self, members: &Members) -> Result<String> {
         let fixed = self.description.query.iter();
         let mut pairs: Vec<String> = fixed.map(|(name, value)| pair(name, &percent::encode(value))).collect();
         for (argument, value) in self.given(members, ArgumentPlace::Query) {
@@ -63,7 +63,7 @@ impl RequestTemplate {
     }
 
     /// Checks that a member of an object sets no parameter that is configured, or that another argument sets.
-    fn check_member(&self, argument: &ArgumentDescription, member: &str) -> Result<(), ArgumentError> {
+    fn check_member(&self, argument: &ArgumentDescription, member: &str) -> Result<()> {
         let is_named = |fixed: &String| names_parameter(member, fixed);
         let mut fixed = self.description.query.iter().map(|(name, _)| name);
         if self.reserved_query.iter().any(is_named) || fixed.any(is_named) {
@@ -80,7 +80,7 @@ impl RequestTemplate {
         }
     }
 
-    fn body(&self, members: &Members) -> Result<Option<RequestBody>, ArgumentError> {
+    fn body(&self, members: &Members) -> Result<Option<RequestBody>> {
         let has_body = !self.description.body.is_empty()
             || self.description.arguments.iter().any(|argument| argument.place == ArgumentPlace::Body);
         if !has_body {
@@ -127,7 +127,7 @@ impl RequestTemplate {
 }
 
 /// Writes a group of a path. The inner error is the name of a missing argument.
-fn written_group(group: &PathGroup, members: &Members) -> Result<Result<String, String>, ArgumentError> {
+fn written_group(group: &PathGroup, members: &Members) -> Result<Result<String, String>> {
     let mut text = String::new();
     for piece in &group.pieces {
         match piece {
@@ -145,12 +145,7 @@ fn written_group(group: &PathGroup, members: &Members) -> Result<Result<String, 
 }
 
 /// Returns the value of an argument in the path, or `None` if it is missing. Each item of a list is a segment.
-fn path_value(
-    members: &Members,
-    name: &str,
-    member: Option<&str>,
-    full: &str,
-) -> Result<Option<String>, ArgumentError> {
+fn path_value(members: &Members, name: &str, member: Option<&str>, full: &str) -> Result<Option<String>> {
     let Some(value) = given(members, name) else { return Ok(None) };
     let texts = match (member, Shape::of(value)) {
         (Some(member), Shape::Object(object)) => {
@@ -173,7 +168,7 @@ fn path_value(
 }
 
 /// Returns a value of the query, encoded, the items of a list separated by commas; `None` for null and empty lists.
-fn query_value(argument: &ArgumentDescription, value: &RawValue) -> Result<Option<String>, ArgumentError> {
+fn query_value(argument: &ArgumentDescription, value: &RawValue) -> Result<Option<String>> {
     if value.get() == "null" {
         return Ok(None);
     }
@@ -182,11 +177,7 @@ fn query_value(argument: &ArgumentDescription, value: &RawValue) -> Result<Optio
     Ok(Some(texts.join(",")).filter(|_| !texts.is_empty()))
 }
 
-fn plain_texts(
-    argument: &ArgumentDescription,
-    value: &RawValue,
-    place: &'static str,
-) -> Result<Vec<String>, ArgumentError> {
+fn plain_texts(argument: &ArgumentDescription, value: &RawValue, place: &'static str) -> Result<Vec<String>> {
     let texts = Shape::of(value).into_texts();
     texts.ok_or_else(|| ArgumentError::TooDeep(argument.name.clone(), place))
 }

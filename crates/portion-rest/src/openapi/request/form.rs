@@ -4,14 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
-use super::styles;
-use crate::openapi::arguments::{ArgumentError, Shape};
+use super::styles::{self, Pairs};
+use crate::openapi::arguments::{ArgumentError, Result, Shape};
 use crate::openapi::body::Body;
 use crate::openapi::parameter::Style;
 use crate::openapi::percent;
 
 /// Returns the body. Members with a described style use it; otherwise lists repeat their name and objects are JSON text.
-pub(super) fn write_urlencoded(body: &Body, fields: &[(&str, &RawValue)]) -> Result<String, ArgumentError> {
+pub(super) fn write_urlencoded(body: &Body, fields: &[(&str, &RawValue)]) -> Result<String> {
     let mut parts = Vec::new();
     for (name, value) in fields {
         for (name, value) in field_pairs(body, name, value)? {
@@ -22,11 +22,7 @@ pub(super) fn write_urlencoded(body: &Body, fields: &[(&str, &RawValue)]) -> Res
 }
 
 /// Returns the names and values of one member.
-pub(super) fn field_pairs(
-    body: &Body,
-    name: &str,
-    value: &RawValue,
-) -> Result<Vec<(String, String)>, ArgumentError> {
+pub(super) fn field_pairs(body: &Body, name: &str, value: &RawValue) -> Pairs {
     let styled = body.styles.iter().find(|(other, _, _)| other == name);
     let is_object = matches!(Shape::of(value), Shape::Object(_));
     let has_nested = match Shape::of(value) {
@@ -45,10 +41,7 @@ pub(super) fn field_pairs(
 }
 
 /// Returns the media type with its boundary, and the body.
-pub(super) fn write_multipart(
-    body: &Body,
-    fields: &[(&str, &RawValue)],
-) -> Result<(String, Vec<u8>), ArgumentError> {
+pub(super) fn write_multipart(body: &Body, fields: &[(&str, &RawValue)]) -> Result<(String, Vec<u8>)> {
     let mut parts: Vec<(String, Vec<u8>)> = Vec::new();
     for (name, value) in fields {
         let quoted = quoted(name);
@@ -76,7 +69,7 @@ pub(super) fn write_multipart(
 }
 
 /// Decodes bytes that were given in base64.
-pub(super) fn decoded(argument: &str, value: &RawValue) -> Result<Vec<u8>, ArgumentError> {
+pub(super) fn decoded(argument: &str, value: &RawValue) -> Result<Vec<u8>> {
     let Shape::Scalar(text) = Shape::of(value) else {
         return Err(ArgumentError::NotBase64(argument.to_owned()));
     };

@@ -7,7 +7,7 @@ mod styles;
 
 use serde_json::value::RawValue;
 
-use crate::openapi::arguments::{ArgumentError, Members, Shape};
+use crate::openapi::arguments::{ArgumentError, Members, Result, Shape};
 use crate::openapi::body::{Body, BodyKind, BodyShape};
 use crate::openapi::parameter::{Parameter, Place, Style};
 use crate::openapi::percent;
@@ -43,7 +43,7 @@ impl Tool {
     ///
     /// # Errors
     /// Returns [`ArgumentError`] if the arguments are invalid. Types are left to the API to check.
-    pub fn request(&self, arguments: &str) -> Result<RestRequest, ArgumentError> {
+    pub fn request(&self, arguments: &str) -> Result<RestRequest> {
         let members = Members::parse(arguments)?;
         self.check_names(&members)?;
         if let Some(described) = &self.described {
@@ -89,7 +89,7 @@ impl Tool {
     ///
     /// # Errors
     /// Returns [`ArgumentError`] if the arguments are invalid, or if there are too many values.
-    pub fn requests(&self, arguments: &str) -> Result<Vec<RestRequest>, ArgumentError> {
+    pub fn requests(&self, arguments: &str) -> Result<Vec<RestRequest>> {
         let Some(described) = self.described.as_ref().filter(|_| self.is_read) else {
             return Ok(vec![self.request(arguments)?]);
         };
@@ -98,7 +98,7 @@ impl Tool {
         described.arguments_of_requests(members)?.iter().map(|members| described.write(members)).collect()
     }
 
-    fn check_names(&self, members: &Members) -> Result<(), ArgumentError> {
+    fn check_names(&self, members: &Members) -> Result<()> {
         let quoted =
             |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let known = self.argument_names();
@@ -131,7 +131,7 @@ fn names_parameter(name: &str, fixed: &str) -> bool {
     base.eq_ignore_ascii_case(fixed.trim_end_matches("[]")) || name.trim().eq_ignore_ascii_case(fixed)
 }
 
-fn header_value(parameter: &Parameter, value: &RawValue) -> Result<String, ArgumentError> {
+fn header_value(parameter: &Parameter, value: &RawValue) -> Result<String> {
     let text = match parameter.style {
         Style::Json => value.get().split_whitespace().collect::<Vec<_>>().join(" "),
         _ => styles::simple_text(parameter, value, str::to_owned, ",")?,
@@ -140,7 +140,7 @@ fn header_value(parameter: &Parameter, value: &RawValue) -> Result<String, Argum
     if is_valid { Ok(text) } else { Err(ArgumentError::InvalidHeader(parameter.argument.clone())) }
 }
 
-fn write_body(body: &Body, members: &Members) -> Result<Option<RequestBody>, ArgumentError> {
+fn write_body(body: &Body, members: &Members) -> Result<Option<RequestBody>> {
     let made = |bytes: Vec<u8>| Ok(Some(RequestBody { content_type: body.content_type.clone(), bytes }));
     let fields: Vec<(&str, &RawValue)> = match &body.shape {
         BodyShape::Members(names) => {
@@ -174,7 +174,7 @@ fn write_body(body: &Body, members: &Members) -> Result<Option<RequestBody>, Arg
     write_fields(body, &fields)
 }
 
-fn write_fields(body: &Body, fields: &[(&str, &RawValue)]) -> Result<Option<RequestBody>, ArgumentError> {
+fn write_fields(body: &Body, fields: &[(&str, &RawValue)]) -> Result<Option<RequestBody>> {
     let (content_type, bytes) = match body.kind {
         BodyKind::Form => (body.content_type.clone(), form::write_urlencoded(body, fields)?.into_bytes()),
         BodyKind::Multipart => form::write_multipart(body, fields)?,

@@ -4,17 +4,13 @@
 use serde_json::value::RawValue;
 
 use super::styles;
-use crate::openapi::arguments::{ArgumentError, Members, Shape};
+use crate::openapi::arguments::{ArgumentError, Members, Result, Shape};
 use crate::openapi::described::RequestTemplate;
 use crate::openapi::parameter::{Parameter, Place, Style};
 use crate::openapi::percent;
 
 /// Replaces the names in braces. Each value stays within its own segment of the path.
-pub(super) fn expand(
-    template: &str,
-    parameters: &[Parameter],
-    members: &Members,
-) -> Result<String, ArgumentError> {
+pub(super) fn expand(template: &str, parameters: &[Parameter], members: &Members) -> Result<String> {
     let mut path = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -33,7 +29,7 @@ pub(super) fn expand(
     Ok(path)
 }
 
-fn segment(parameter: &Parameter, members: &Members) -> Result<String, ArgumentError> {
+fn segment(parameter: &Parameter, members: &Members) -> Result<String> {
     let argument = &parameter.argument;
     let value = members.get(argument).ok_or_else(|| ArgumentError::Missing(format!("`{argument}`")))?;
     for text in plain_texts(parameter, Shape::of(value))? {
@@ -55,7 +51,7 @@ fn segment(parameter: &Parameter, members: &Members) -> Result<String, ArgumentE
 }
 
 /// Returns the texts of a value and of its items.
-fn plain_texts(parameter: &Parameter, shape: Shape) -> Result<Vec<String>, ArgumentError> {
+fn plain_texts(parameter: &Parameter, shape: Shape) -> Result<Vec<String>> {
     let texts = match shape {
         _ if parameter.style == Style::Json => return Ok(Vec::new()),
         Shape::Object(members) => members.0.iter().map(|(_, value)| Shape::of(value).into_scalar()).collect(),
@@ -66,7 +62,7 @@ fn plain_texts(parameter: &Parameter, shape: Shape) -> Result<Vec<String>, Argum
 }
 
 /// Rejects a value that a server could read as another path, even if it decodes escapes before it splits.
-pub(super) fn check(argument: &str, text: &str) -> Result<(), ArgumentError> {
+pub(super) fn check(argument: &str, text: &str) -> Result<()> {
     let invalid = |why| Err(ArgumentError::InvalidPath(format!("`{argument}`"), why));
     if text.is_empty() {
         return invalid("is empty");
@@ -90,7 +86,7 @@ const MAX_REQUESTS: usize = 20;
 
 impl RequestTemplate {
     /// Returns the arguments of each request of a call.
-    pub(super) fn arguments_of_requests(&self, members: Members) -> Result<Vec<Members>, ArgumentError> {
+    pub(super) fn arguments_of_requests(&self, members: Members) -> Result<Vec<Members>> {
         let mut all = vec![members];
         for (argument, member) in self.path.repeated_members() {
             let mut expanded = Vec::new();

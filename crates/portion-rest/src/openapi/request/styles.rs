@@ -36,19 +36,13 @@ pub(super) fn simple_text(
 }
 
 /// Returns the names and values of a query parameter or cookie, not encoded.
-pub(super) fn query_pairs(
-    parameter: &Parameter,
-    value: &RawValue,
-) -> Result<Vec<(String, String)>, ArgumentError> {
-    pairs(
-        &parameter.argument,
-        parameter.place.name(),
-        &parameter.name,
-        parameter.style,
-        parameter.explode,
-        value,
-    )
+pub(super) fn query_pairs(parameter: &Parameter, value: &RawValue) -> Pairs {
+    let Parameter { argument, place, name, style, explode, .. } = parameter;
+    pairs(argument, place.name(), name, *style, *explode, value)
 }
+
+/// Names and values.
+pub(super) type Pairs = Result<Vec<(String, String)>, ArgumentError>;
 
 /// Returns the names and values of a parameter or form field, not encoded.
 pub(super) fn pairs(
@@ -58,7 +52,7 @@ pub(super) fn pairs(
     style: Style,
     explode: bool,
     value: &RawValue,
-) -> Result<Vec<(String, String)>, ArgumentError> {
+) -> Pairs {
     let too_deep = || ArgumentError::TooDeep(argument.to_owned(), place);
     let plain = |value: &RawValue| Shape::of(value).into_scalar().ok_or_else(too_deep);
     let one = |text: String| Ok(vec![(name.to_owned(), text)]);
@@ -123,10 +117,7 @@ fn deep_pairs(name: String, shape: Shape, depth: usize, pairs: &mut Vec<(String,
 
 /// Returns the names of a query parameter, and `name=value` of each, encoded. A comma inside an item of a list is
 /// escaped, those between items are not.
-pub(super) fn encoded_pairs(
-    parameter: &Parameter,
-    value: &RawValue,
-) -> Result<Vec<(String, String)>, ArgumentError> {
+pub(super) fn encoded_pairs(parameter: &Parameter, value: &RawValue) -> Pairs {
     let pairs = query_pairs(parameter, value)?;
     let is_container = matches!(Shape::of(value), Shape::List(_) | Shape::Object(_));
     let is_joined =

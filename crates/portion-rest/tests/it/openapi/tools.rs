@@ -200,7 +200,7 @@ fn hints_follow_the_method() {
         (json!(false), json!(true))
     );
     let mut report = tool("3.0.0", "/a", "post", json!({}));
-    report.mark_as_read();
+    report.is_read = true;
     assert_eq!(report.listing()["annotations"]["readOnlyHint"], true);
 }
 

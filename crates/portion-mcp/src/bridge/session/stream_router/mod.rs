@@ -103,20 +103,20 @@ impl StreamRouter {
 
     /// Returns the next event and adds it to the replay buffer.
     pub(super) fn next_event(&mut self, subscription: Subscription, now: Instant) -> NextEvent {
-        let Some(stream) = self
-            .streams
-            .get_mut(&subscription.stream_id)
-            .filter(|s| s.reader_id == Some(subscription.reader_id))
-        else {
-            return NextEvent::End;
-        };
-        if let Some(event) = stream.pop() {
-            self.replay_buffer.record(subscription.stream_id, event.clone(), now);
-            return NextEvent::Event(event);
+        match self.stream_of(subscription).and_then(OutboundStream::pop) {
+            Some(event) => {
+                self.replay_buffer.record(subscription.stream_id, event.clone(), now);
+                NextEvent::Event(event)
+            }
+            None if self.is_ready(subscription) => NextEvent::End,
+            None => NextEvent::Pending,
         }
-        let is_over = self.is_over
-            || (subscription.stream_id != LISTENING_STREAM && stream.pending_response_count == 0);
-        if is_over { NextEvent::End } else { NextEvent::Pending }
+    }
+
+    /// Returns the stream of a subscription, unless it has another reader.
+    fn stream_of(&mut self, subscription: Subscription) -> Option<&mut OutboundStream> {
+        let stream = self.streams.get_mut(&subscription.stream_id);
+        stream.filter(|stream| stream.reader_id == Some(subscription.reader_id))
     }
 
     /// Returns true if [`next_event`](Self::next_event) would not be pending.
@@ -133,15 +133,10 @@ impl StreamRouter {
 
     /// Ends a subscription. `can_return` is set if the client has received event ids and can resume.
     pub(super) fn unsubscribe(&mut self, subscription: Subscription, can_return: bool, now: Instant) {
-        let Some(stream) = self
-            .streams
-            .get_mut(&subscription.stream_id)
-            .filter(|s| s.reader_id == Some(subscription.reader_id))
-        else {
-            return;
-        };
-        (stream.reader_id, stream.reader_left_at, self.last_activity_at) = (None, Some(now), now);
+        let Some(stream) = self.stream_of(subscription) else { return };
+        (stream.reader_id, stream.reader_left_at) = (None, Some(now));
         let is_over = stream.pending_response_count == 0 && stream.is_empty();
+        self.last_activity_at = now;
         if subscription.stream_id != LISTENING_STREAM && (is_over || !can_return) {
             self.remove_stream(subscription.stream_id);
             if !can_return {
@@ -152,9 +147,10 @@ impl StreamRouter {
 
     /// Queues a response that does not come from the server.
     pub(super) fn push_local_response(&mut self, stream: u64, data: Vec<u8>) {
-        let ids: Vec<String> = with_parsed(&data, |batch| {
+        let ids: Vec<String> = ParsedBatch::read(&data, |batch| {
             batch.messages.iter().map(|message| message.id().to_owned()).collect()
-        });
+        })
+        .unwrap_or_default();
         for id in &ids {
             let Some(entry) = self.streams.get_mut(&stream) else { return };
             if let Some(at) = entry.request_ids.iter().position(|pending| pending == id) {
@@ -170,22 +166,20 @@ impl StreamRouter {
 
     /// Queues a message of the server. Returns its stream.
     pub(super) fn route_server_message(&mut self, data: Vec<u8>) -> Option<u64> {
-        let (targets, parts) = with_parsed(&data, |batch| {
-            let targets: Vec<(Option<u64>, usize)> =
-                batch.messages.iter().map(|message| self.route(message)).collect();
-            let parts: Vec<Vec<u8>> = batch
-                .messages
-                .iter()
-                .map(|message| message.slice(message.span()).as_bytes().to_vec())
-                .collect();
-            (targets, parts)
-        });
-        let first = targets.first()?.0;
-        if targets.iter().all(|(target, _)| *target == first) {
-            self.enqueue(first?, data, targets.iter().map(|(_, responses)| responses).sum());
+        let part = |message: &MessageView<'_>| message.slice(message.span()).as_bytes().to_vec();
+        let routed: Vec<(Option<u64>, usize, Vec<u8>)> = ParsedBatch::read(&data, |batch| {
+            let routed = batch.messages.iter().map(|message| {
+                let (target, responses) = self.route(message);
+                (target, responses, part(message))
+            });
+            routed.collect()
+        })?;
+        let first = routed.first()?.0;
+        if routed.iter().all(|(target, ..)| *target == first) {
+            self.enqueue(first?, data, routed.iter().map(|(_, responses, _)| responses).sum());
             return first;
         }
-        for ((target, responses), part) in targets.into_iter().zip(parts) {
+        for (target, responses, part) in routed {
             if let Some(target) = target {
                 self.enqueue(target, part, responses);
             }
@@ -315,12 +309,6 @@ impl StreamRouter {
         self.stream_by_request.retain(|other| *other != stream);
         self.stream_by_progress_token.retain(|other| *other != stream);
     }
-}
-
-/// Parses messages of the processor, which are always valid.
-fn with_parsed<T: Default>(data: &[u8], read: impl FnOnce(&ParsedBatch<'_>) -> T) -> T {
-    let text = String::from_utf8_lossy(data);
-    ParsedBatch::parse(&text).map(|batch| read(&batch)).unwrap_or_default()
 }
 
 #[cfg(test)]

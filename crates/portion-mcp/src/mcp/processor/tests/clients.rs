@@ -50,8 +50,8 @@ fn opened(rules: EndpointRules, client_info: &str) -> McpProcessor {
 /// Returns the policy of a request with these params.
 fn terms(processor: &McpProcessor, params: &str) -> Arc<EffectivePolicy> {
     client(processor, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{params}}}"#));
-    let pending = processor.pending_requests().take("1").expect("it waits");
-    let PendingKind::Content { caller, .. } = pending.kind else { panic!("{pending:?}") };
+    let pending = processor.pending_requests.lock().take("1").expect("it waits");
+    let PendingKind::Content { caller, .. } = pending.kind else { panic!("it has content") };
     caller.effective_policy
 }
 

@@ -1,8 +1,9 @@
 //! A call of a tool with a pushdown serves what the call without it would have served, or more, whatever the server does.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_core::policy::ClientLimits;
 use portion_gateway::gateway::Gateway;
@@ -44,7 +45,7 @@ impl UpstreamCaller for Server {
             let request: Value = serde_json::from_slice(&request).expect("a request");
             let arguments = request["params"]["arguments"].clone();
             let earlier = {
-                let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut asked = self.asked.lock();
                 asked.push(arguments.clone());
                 asked.len() - 1
             };
@@ -99,7 +100,7 @@ impl Talk {
     }
 
     fn asked(&self) -> Vec<Value> {
-        std::mem::take(&mut *self.server.asked.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.server.asked.lock())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Tests of request timeouts with a manual clock.
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_core::policy::ClientLimits;
 use portion_gateway::gateway_parts::Clock;
 use portion_policy::policy_source::EndpointConfig;
@@ -30,8 +30,7 @@ impl Timed {
     fn new() -> Self {
         let now = Arc::new(Mutex::new(Instant::now()));
         let clock = Arc::clone(&now);
-        let processor =
-            processor_with_timeout(TIMEOUT, Arc::new(move || *clock.lock().expect("nobody panics")));
+        let processor = processor_with_timeout(TIMEOUT, Arc::new(move || *clock.lock()));
         client(&processor, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
         server(&processor, &LIST[2..]);
         Self { processor, now }
@@ -49,7 +48,7 @@ impl Timed {
     /// Returns the outgoing messages once these seconds have passed.
     fn after(&self, seconds: u64) -> Vec<String> {
         let now = {
-            let mut now = self.now.lock().expect("nobody panics");
+            let mut now = self.now.lock();
             *now += Duration::from_secs(seconds);
             *now
         };

@@ -1,9 +1,10 @@
 //! Every outgoing message is one JSON value without a raw line break, whatever the server's layout. Trace contexts
 //! change only if traces are exported, and then keep their length.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use portion_core::event::{Event, Observer, TraceContext};
 use portion_core::policy::{
     ClientLimits, EnvelopeMode, LimitOverrides, MetadataMode, MetadataStyle, Policy, PolicyProfile,
@@ -28,7 +29,7 @@ struct Heard(Mutex<Vec<Option<TraceContext>>>);
 impl Observer for Heard {
     fn observe(&self, event: Event) {
         if let Event::RequestServed(served) = event {
-            self.0.lock().expect("nobody panics").push(served.trace);
+            self.0.lock().push(served.trace);
         }
     }
 }
@@ -40,8 +41,8 @@ fn traced(traces: bool) -> (McpProcessor, Arc<Heard>) {
     let rules = EndpointRules::fixed(EffectivePolicy::new(Policy::default(), &Quarters, None));
     let observer = Arc::clone(&records) as Arc<dyn Observer>;
     let gateway = Gateway::new(GatewayParts { observer, ..GatewayParts::new(rules, store, [7; 32]) });
-    let factory =
-        McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20).with_tracing(traces);
+    let mut factory = McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20);
+    factory.exports_traces = traces;
     let processor = factory.new_processor(Scope::from_principal("stdio"), ClientSession::new_unique());
     client(&processor, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
     server(&processor, &LIST[2..]);
@@ -62,7 +63,7 @@ fn answer(processor: &McpProcessor, result: &str) {
 /// Returns the trace context of the last record, which is emitted after the reply.
 fn last_trace(processor: &McpProcessor, observer: &Heard) -> TraceContext {
     assert!(processor.gateway.flush(Duration::from_mins(1)));
-    observer.0.lock().expect("nobody panics").pop().expect("it was served").expect("it belongs to a trace")
+    observer.0.lock().pop().expect("it was served").expect("it belongs to a trace")
 }
 
 const CONTENT: [(&str, &str, &str); 3] = [

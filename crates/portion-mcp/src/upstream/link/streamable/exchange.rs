@@ -9,7 +9,7 @@ use super::super::LinkClosed;
 use super::server_handle::{PostOutcome, ServerHandle};
 use super::session::{Backoff, BackoffPolicy, OutboundMessage};
 use crate::frame::Frame;
-use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, StreamItem};
+use crate::upstream::http::{EventStream, RequestError, ResponseContent, Result, ResumePoint, StreamItem};
 use crate::upstream::link::failure_message;
 
 /// First delay after a failure to resume a stream; it doubles.
@@ -50,7 +50,7 @@ impl MessageExchange {
         }
     }
 
-    async fn process_outcome(&self, posted: Result<PostOutcome, RequestError>) -> Result<(), RequestError> {
+    async fn process_outcome(&self, posted: Result<PostOutcome, RequestError>) -> Result<()> {
         let content = match posted? {
             PostOutcome::Content(content) => content,
             PostOutcome::SessionLost(number, trouble) => self.retry_in_new_session(number, trouble).await?,
@@ -71,11 +71,7 @@ impl MessageExchange {
     }
 
     /// Posts the message in a new session, once: the server did not process it in the old one.
-    async fn retry_in_new_session(
-        &self,
-        generation: u64,
-        trouble: RequestError,
-    ) -> Result<ResponseContent, RequestError> {
+    async fn retry_in_new_session(&self, generation: u64, trouble: RequestError) -> Result<ResponseContent> {
         let no_session = |trouble| RequestError::SessionLost(Box::new(trouble));
         match self.server.renew_session(generation).await {
             Ok(true) => {}
@@ -89,7 +85,7 @@ impl MessageExchange {
     }
 
     /// Forwards the events of a stream, and of the streams that resume it, until the response has come.
-    async fn forward_stream(&self, mut stream: EventStream) -> Result<(), RequestError> {
+    async fn forward_stream(&self, mut stream: EventStream) -> Result<()> {
         let mut backoff = Backoff::default();
         loop {
             let started = Instant::now();
@@ -116,11 +112,7 @@ impl MessageExchange {
         }
     }
 
-    async fn resume_stream(
-        &self,
-        resume: ResumePoint,
-        mut delay: Duration,
-    ) -> Result<EventStream, RequestError> {
+    async fn resume_stream(&self, resume: ResumePoint, mut delay: Duration) -> Result<EventStream> {
         // Streams cannot be resumed since 2026-07-28.
         if resume.last_event_id.is_none() || self.message.declared_version.is_some() {
             return Err(RequestError::MissingAnswer("before the response to this request"));
@@ -140,7 +132,7 @@ impl MessageExchange {
     async fn forward_item(&self, item: StreamItem) -> Result<(), LinkClosed> {
         match item {
             StreamItem::Event(event) if event.event_type() == b"message" => {
-                self.server.receive(event.into_data(), Some(&self.message)).await
+                self.server.receive(event.data, Some(&self.message)).await
             }
             StreamItem::Event(_) => Ok(()),
             StreamItem::TooLarge(bytes) => self.server.receive_too_large(bytes, Some(&self.message)).await,

@@ -42,19 +42,7 @@ pub(super) struct StreamableLink {
 /// The first message, after it was posted, and the outcome.
 pub(super) struct FirstExchange {
     exchange: MessageExchange,
-    posted: Result<PostOutcome, RequestError>,
-}
-
-impl FirstExchange {
-    /// Returns the error of the post, if it failed.
-    pub(super) fn error(&self) -> Option<&RequestError> {
-        self.posted.as_ref().err()
-    }
-
-    /// Replaces the error by a more specific one.
-    pub(super) fn with_error(self, trouble: RequestError) -> Self {
-        Self { posted: Err(trouble), ..self }
-    }
+    pub(super) posted: Result<PostOutcome, RequestError>,
 }
 
 impl StreamableLink {
@@ -91,7 +79,7 @@ impl StreamableLink {
     pub(super) async fn close(&self) {
         let server = &self.server;
         server.is_closed.set();
-        let session = server.session().clone();
+        let session = server.session.lock().clone();
         if session.id.is_some()
             && !matches!(
                 timeout(SESSION_END_TIMEOUT, server.client.delete(session.headers())).await,
@@ -125,7 +113,7 @@ impl StreamableLink {
         });
         let _ = timeout(POST_TIMEOUT, taken.wait()).await;
         if initialized.is_some() {
-            self.server.session().initialized_message = initialized;
+            self.server.session.lock().initialized_message = initialized;
             open_listening_stream(&self.server).await;
         }
     }
@@ -133,7 +121,7 @@ impl StreamableLink {
     fn new_exchange(&self, message: &Bytes) -> MessageExchange {
         let outbound = self.server.parse_message(message);
         if outbound.is_initialize {
-            self.server.session().begin(outbound.bytes.clone());
+            self.server.session.lock().begin(outbound.bytes.clone());
         }
         MessageExchange { server: Arc::clone(&self.server), message: outbound }
     }
@@ -143,7 +131,7 @@ impl StreamableLink {
     fn cancel(&self, raw_id: &str) -> bool {
         // The response is not wanted any more, even if it is not pending.
         let Some(request) = self.server.in_flight.complete(raw_id) else {
-            return self.server.session().is_stateless();
+            return self.server.session.lock().is_stateless;
         };
         if request.is_stateless {
             request.cancelled.set();
@@ -231,10 +219,10 @@ impl ServerHandle {
         if outbound.is_initialize
             && let Some(version) = response.negotiated_version()
         {
-            self.session().set_negotiated_version(&version);
+            self.session.lock().set_negotiated_version(&version);
         }
         if outbound.is_tools_list {
-            self.request_headers().learn_tools(response);
+            self.request_headers.lock().learn_tools(response);
         }
     }
 }

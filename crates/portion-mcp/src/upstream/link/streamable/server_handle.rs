@@ -1,16 +1,17 @@
 //! State of a streamable HTTP server, shared by all tasks of a link.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::StatusCode;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use super::super::LinkEvent;
 use super::session::{OutboundMessage, SESSION_ID_HEADER, UpstreamSession};
 use crate::mcp::request_headers::RequestHeaders;
-use crate::mcp::{MessageKind, ParsedBatch};
+use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 use crate::once::OneShotFlag;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, ServerClient};
 use crate::upstream::link::InFlight;
@@ -25,12 +26,12 @@ pub(super) struct ServerHandle {
     pub(super) is_closed: OneShotFlag,
     /// Held while a new session is started.
     pub(super) renewal_lock: tokio::sync::Mutex<()>,
-    session: Mutex<UpstreamSession>,
-    request_headers: Mutex<RequestHeaders>,
+    pub(super) session: Mutex<UpstreamSession>,
+    pub(super) request_headers: Mutex<RequestHeaders>,
 }
 
 /// Outcome of posting a message.
-pub(super) enum PostOutcome {
+pub(in super::super) enum PostOutcome {
     Content(ResponseContent),
     /// The server does not know the session of this generation (any more), and has not processed the message.
     SessionLost(u64, RequestError),
@@ -60,34 +61,27 @@ impl ServerHandle {
         });
     }
 
-    pub(super) fn session(&self) -> MutexGuard<'_, UpstreamSession> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn request_headers(&self) -> MutexGuard<'_, RequestHeaders> {
-        self.request_headers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Parses a message of the client.
     pub(super) fn parse_message(&self, message: &Bytes) -> OutboundMessage {
-        OutboundMessage::parse(message, &self.request_headers(), &self.in_flight)
+        OutboundMessage::parse(message, &self.request_headers.lock(), &self.in_flight)
     }
 
     /// Posts a message.
     pub(super) async fn post(&self, outbound: &OutboundMessage) -> Result<PostOutcome, RequestError> {
         let (headers, generation) = {
-            let mut session = self.session();
+            let mut session = self.session.lock();
             (session.headers_for(outbound), session.generation)
         };
         let in_session = headers.contains_key(SESSION_ID_HEADER);
         let response = self.client.post(None, headers, outbound.bytes.clone()).await?;
         if response.status.is_success() {
             if outbound.is_initialize {
-                self.session().id = response.headers.get(SESSION_ID_HEADER).cloned();
+                self.session.lock().id = response.headers.get(SESSION_ID_HEADER).cloned();
             }
             return Ok(PostOutcome::Content(response.content));
         }
-        let is_own_response = is_response_to(&response.content, |id| outbound.has_request_id(id));
+        let is_own = |id: &str| outbound.request_ids.iter().any(|own| own == id);
+        let is_own_response = is_response_to(&response.content, is_own);
         let session_ended = in_session
             && match response.status {
                 StatusCode::NOT_FOUND => !is_own_response,
@@ -107,7 +101,7 @@ impl ServerHandle {
 
     /// Opens the stream for unsolicited messages, or resumes a stream.
     pub(super) async fn open_stream(&self, resume: ResumePoint) -> Result<EventStream, RequestError> {
-        let fields = self.session().headers();
+        let fields = self.session.lock().headers();
         self.client.get(fields, resume).await
     }
 }
@@ -127,11 +121,7 @@ fn reports_unknown_session(content: &ResponseContent) -> bool {
 /// Returns true if the content is the response to a request whose id matches.
 fn is_response_to(content: &ResponseContent, matches_id: impl Fn(&str) -> bool) -> bool {
     let ResponseContent::Json(json) = content else { return false };
-    let text = String::from_utf8_lossy(json);
-    ParsedBatch::parse(&text).is_ok_and(|batch| {
-        batch
-            .messages
-            .iter()
-            .any(|message| message.kind() == MessageKind::Response && matches_id(message.id()))
-    })
+    let is_it =
+        |message: &MessageView<'_>| message.kind() == MessageKind::Response && matches_id(message.id());
+    ParsedBatch::read(json, |batch| batch.messages.iter().any(is_it)) == Some(true)
 }

@@ -30,7 +30,7 @@ pub(super) struct UpstreamSession {
     /// Negotiated revision, or the last revision that a request declared.
     version: Option<HeaderValue>,
     /// True if a request has declared its revision since the session began: such revisions have no sessions.
-    is_stateless: bool,
+    pub(super) is_stateless: bool,
     /// `initialize` request of the client, for starting the session again.
     pub(super) initialize_message: Option<Bytes>,
     /// `initialized` notification of the client.
@@ -50,12 +50,6 @@ impl UpstreamSession {
     pub(super) fn set_negotiated_version(&mut self, version: &str) {
         self.version = HeaderValue::from_str(version).ok();
     }
-
-    /// Returns true if the client speaks a revision without sessions.
-    pub(super) fn is_stateless(&self) -> bool {
-        self.is_stateless
-    }
-
     /// Returns the headers of requests without a message.
     pub(super) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -84,7 +78,7 @@ impl ServerHandle {
     pub(super) async fn renew_session(self: &Arc<Self>, generation: u64) -> Result<bool, RequestError> {
         let _renewing = self.renewal_lock.lock().await;
         let (initialize, initialized) = {
-            let mut session = self.session();
+            let mut session = self.session.lock();
             if session.generation != generation {
                 return Ok(true);
             }
@@ -102,8 +96,8 @@ impl ServerHandle {
             PostOutcome::Content(ResponseContent::Json(json)) => json,
             PostOutcome::Content(ResponseContent::Stream(mut stream)) => loop {
                 match stream.next().await.ok_or_else(ended)? {
-                    StreamItem::Event(event) if negotiated_version(event.data()).is_some() => {
-                        break event.into_data();
+                    StreamItem::Event(event) if negotiated_version(&event.data).is_some() => {
+                        break event.data;
                     }
                     StreamItem::Event(_) | StreamItem::TooLarge(_) => {}
                 }
@@ -112,10 +106,10 @@ impl ServerHandle {
             PostOutcome::SessionLost(_, trouble) => return Err(trouble),
         };
         let version = negotiated_version(&response).ok_or_else(ended)?;
-        self.session().set_negotiated_version(&version);
+        self.session.lock().set_negotiated_version(&version);
         if let Some(initialized) = initialized {
             self.post(&OutboundMessage { bytes: initialized.clone(), ..OutboundMessage::default() }).await?;
-            self.session().initialized_message = Some(initialized);
+            self.session.lock().initialized_message = Some(initialized);
             open_listening_stream(self).await;
         }
         Ok(true)
@@ -124,9 +118,9 @@ impl ServerHandle {
 
 /// Returns the revision in a response to `initialize`.
 fn negotiated_version(response: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(response);
-    let batch = ParsedBatch::parse(&text).ok()?;
-    batch.messages.iter().find(|message| message.kind() == MessageKind::Response)?.negotiated_version()
+    let is_response = |message: &&MessageView<'_>| message.kind() == MessageKind::Response;
+    ParsedBatch::read(response, |batch| batch.messages.iter().find(is_response)?.negotiated_version())
+        .flatten()
 }
 
 /// A message, or a batch of messages.
@@ -178,16 +172,7 @@ impl OutboundMessage {
         if self.declared_version.is_none() {
             return;
         }
-        for (name, value) in request_headers.header_fields(message) {
-            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-                self.mirrored_headers.insert(name, value);
-            }
-        }
-    }
-
-    /// Returns true if this is the id of one of its requests, in the same spelling.
-    pub(super) fn has_request_id(&self, raw_id: &str) -> bool {
-        self.request_ids.iter().any(|id| id == raw_id)
+        self.mirrored_headers.extend(request_headers.header_fields(message));
     }
 }
 
@@ -207,10 +192,10 @@ pub(super) async fn open_listening_stream(server: &Arc<ServerHandle>) {
 
 /// Reopens the stream until the session has ended or the server rejects it.
 async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
-    let generation = server.session().generation;
+    let generation = server.session.lock().generation;
     let mut resume = ResumePoint::default();
     let mut backoff = Backoff::default();
-    while server.session().generation == generation {
+    while server.session.lock().generation == generation {
         let started = Instant::now();
         let outcome = server.open_stream(resume.clone()).await;
         opened.set();
@@ -221,7 +206,7 @@ async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
                     policy = ACTIVE_BACKOFF;
                     let forwarded = match item {
                         StreamItem::Event(event) if event.event_type() == b"message" => {
-                            server.receive(event.into_data(), None).await
+                            server.receive(event.data, None).await
                         }
                         StreamItem::Event(_) => Ok(()),
                         StreamItem::TooLarge(bytes) => {

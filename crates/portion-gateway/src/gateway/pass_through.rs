@@ -10,7 +10,8 @@ use portion_core::payload::{Payload, Redact as _};
 use portion_core::render::FirstReply;
 use portion_core::view::Request;
 
-use crate::accounting::{self, Accounting, ReplyOutcome, RequestInfo};
+use super::Gateway;
+use crate::accounting::{self, ReplyOutcome, RequestInfo};
 use crate::accuracy::texts::{ReplyTexts, approximate_payload_tokens};
 use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
 use crate::call::{Caller, Fault, Reply};
@@ -23,20 +24,10 @@ use crate::rules::PassThrough;
 /// Bytes per token where there is no time to count.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Relays payloads without shaping.
-pub(crate) struct PassThroughRelay {
-    renderer: Arc<Renderer>,
-    accounting: Arc<Accounting>,
-}
-
-impl PassThroughRelay {
-    pub(crate) fn new(renderer: Arc<Renderer>, accounts: Arc<Accounting>) -> Self {
-        Self { renderer, accounting: accounts }
-    }
-
+impl Gateway {
     /// Relays a payload, redacted but not shaped. Its tokens and the simulated shaping are computed in the
     /// background, and do not count into the request's time.
-    pub(crate) async fn relay(
+    pub(super) async fn relay(
         &self,
         account: RequestInfo<'_>,
         relayed: PassThrough,
@@ -116,7 +107,8 @@ fn simulate_shaping(
 ) -> Option<ShadowResult> {
     let begun = Instant::now();
     let bytes = payload_bytes(&payload);
-    let (outcome, tokens, bytes) = match render_first_reply(renderer, caller, payload)? {
+    // Its cursors are written as if it were stored.
+    let (outcome, tokens, bytes) = match renderer.render(&first_job(caller, payload)?, true) {
         RenderOutcome::Untouched { tokens: counted, .. } => {
             (Outcome::Untouched, counted.map_or(tokens, |counted| counted as u64), bytes)
         }
@@ -142,11 +134,6 @@ async fn redact_reply(caller: &Caller, payload: Payload) -> Reply {
         // A payload that cannot be redacted is not shown.
         None => Reply::Fault(Fault::capture_failed(bytes, "", None)),
     }
-}
-
-/// Renders the first reply to a payload, with cursors as if it were stored.
-fn render_first_reply(renderer: &Renderer, caller: Caller, payload: Payload) -> Option<RenderOutcome> {
-    Some(renderer.render(&first_job(caller, payload)?, true))
 }
 
 /// Returns the job of the first reply to a payload. Returns `None` if it cannot be captured.

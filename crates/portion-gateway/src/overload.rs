@@ -8,7 +8,7 @@
 //! | long computations | their number times the mean time between two completions, while some of them wait for others |
 //!
 //! Samples are taken while requests arrive. Few requests are never rejected: on a machine that others keep busy, waiting is
-//! better.
+//! better. How long queued computations take is estimated by the rate at which others are completed (Little's law).
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -21,12 +21,11 @@
 //! # }
 //! ```
 
-mod work_pace;
-
 use std::convert::Infallible;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::thread;
 use std::time::Duration;
 
@@ -34,7 +33,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use self::work_pace::{WorkPace, queue_delay};
 use crate::offload::{MAX_CONCURRENT, QueueLoad, queue_load};
 
 /// When a listener rejects new requests: beyond both.
@@ -64,7 +62,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct OverloadMonitor(Arc<MonitorState>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct MonitorState {
     limit: OverloadLimit,
     /// True while the delay of the runtime exceeds the limit.
@@ -86,14 +84,7 @@ pub struct SamplingTask(JoinHandle<Infallible>);
 impl OverloadMonitor {
     /// Creates a monitor. It admits every request until it is [started](Self::start).
     pub fn new(limit: OverloadLimit) -> Self {
-        Self(Arc::new(MonitorState {
-            limit,
-            is_runtime_late: AtomicBool::new(false),
-            completion_interval: AtomicU64::new(0),
-            requests: AtomicUsize::new(0),
-            rejected: AtomicUsize::new(0),
-            request_arrived: Notify::new(),
-        }))
+        Self(Arc::new(MonitorState { limit, ..MonitorState::default() }))
     }
 
     /// Starts sampling the runtime on which this is called.
@@ -235,6 +226,38 @@ impl StandingDelay {
     }
 }
 
+/// Weight of earlier measurements after each new one.
+const DECAY: f64 = 0.9;
+
+/// Rate at which computations are completed while all processors are busy.
+#[derive(Debug, Default)]
+struct WorkPace {
+    busy_seconds: f64,
+    completed: f64,
+}
+
+impl WorkPace {
+    /// Adds a time during which all processors were busy, and the number of computations that were completed.
+    fn add(&mut self, time: Duration, completed: usize) {
+        self.busy_seconds = self.busy_seconds * DECAY + time.as_secs_f64();
+        self.completed = self.completed * DECAY + completed as f64;
+    }
+
+    /// Returns the mean time between two completions; zero before the first measurement.
+    fn interval(&self) -> Duration {
+        Duration::from_secs_f64(self.busy_seconds / self.completed.max(1.0))
+    }
+}
+
+/// Returns how long a further computation takes if one is completed per `interval`. Zero if it need not wait: then it
+/// shares the processors, but is not queued.
+fn queue_delay(load: QueueLoad, interval: Duration) -> Duration {
+    if !load.has_waiting() {
+        return Duration::ZERO;
+    }
+    interval.saturating_mul(u32::try_from(load.queued).unwrap_or(u32::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use tokio::time::{sleep, timeout};
@@ -289,5 +312,40 @@ mod tests {
         check(&[900, 900, 900, 900, 2, 900, 900], 2);
         check(&[2, 900, 900, 900, 900, 900], 900);
         check(&[900, 900, 900, 900, 900, 1], 1);
+    }
+
+    const TICK: Duration = Duration::from_millis(20);
+
+    #[track_caller]
+    fn check_interval(measured: &[(usize, usize)], expect_micros: std::ops::Range<u128>) {
+        let mut pace = WorkPace::default();
+        for (times, completed) in measured {
+            (0..*times).for_each(|_| pace.add(TICK, *completed));
+        }
+        let interval = pace.interval().as_micros();
+        assert!(expect_micros.contains(&interval), "{measured:?}: {interval} µs");
+    }
+
+    #[test]
+    fn the_interval_follows_the_rate_of_completions() {
+        check_interval(&[], 0..1);
+        check_interval(&[(1, 8)], 2400..2600);
+        check_interval(&[(50, 8)], 2400..2600);
+        // Threads that share the processors complete their computations together.
+        check_interval(&[(3, 0), (1, 32), (3, 0), (1, 32), (3, 0), (1, 32)], 1900..2600);
+        // Nothing is completed: the time so far counts.
+        check_interval(&[(3, 0)], 50_000..61_000);
+        // Cheap computations after expensive ones.
+        check_interval(&[(100, 0), (10, 20)], 1000..2000);
+    }
+
+    #[test]
+    fn only_a_queue_with_waiting_computations_has_a_delay() {
+        let load = |queued| QueueLoad { queued, completed: 0 };
+        let interval = Duration::from_millis(5);
+        assert_eq!(queue_delay(load(MAX_CONCURRENT), interval), Duration::ZERO);
+        let delay = queue_delay(load(MAX_CONCURRENT + 1), interval);
+        assert_eq!(delay, interval * (MAX_CONCURRENT as u32 + 1));
+        assert_eq!(queue_delay(load(usize::MAX), Duration::ZERO), Duration::ZERO);
     }
 }

@@ -19,7 +19,7 @@ use super::sharing::{Turn, note_pending};
 use crate::effective_policy::EffectivePolicy;
 use crate::renderer::capture;
 use crate::store::disk::DiskLimits;
-use crate::store::{CachedStore, DiskStore, MemoryStore, NewSnapshot, StoredSnapshot};
+use crate::store::{CachedStore, DiskStore, MemoryStore, StoredSnapshot};
 
 const ID: SnapshotId = [7; 6];
 
@@ -38,7 +38,7 @@ fn page(first: usize) -> Payload {
 fn deposit(fetch: &Fetch) -> Deposit {
     let policy = Arc::new(EffectivePolicy::with_tokenizer(Policy::default(), Tokenizer::Len4, Factor::ONE));
     let snapshot = Arc::new(capture(fetch.list().to_payload(None), &policy).expect("it is captured"));
-    let snapshot = NewSnapshot::new(ID, snapshot);
+    let snapshot = StoredSnapshot::new(ID, snapshot);
     Deposit { scope: Scope::from_principal("ada"), snapshot, policy }
 }
 
@@ -118,11 +118,11 @@ async fn what_the_store_refuses_of_a_list_stays_in_memory() {
     let full = Arc::new(DiskStore::open(root.path(), "server", limits).expect("a directory"));
     let memory = MemoryStore::default();
     let stored = here.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is stored");
-    memory.put(&scope, stored.into(), Instant::now()).expect("there is room");
+    memory.put(&scope, stored, Instant::now()).expect("there is room");
     let store = CachedStore::new(memory, full);
     fetch.edit(|list| list.add_page(&page(3)));
     let grown = capture(fetch.to_payload(Need::Items(0)), &policy).expect("it is captured");
-    let grown = NewSnapshot::new(ID, Arc::new(grown));
+    let grown = StoredSnapshot::new(ID, Arc::new(grown));
     store.replace(&scope, grown, fetching.owner, Instant::now()).await.expect("the memory has room");
     let stored = store.find(&scope, ID, View::root().id(), Instant::now()).await.expect("it is there");
     let stored = store.refresh(&scope, stored, Instant::now()).await;
