@@ -11,29 +11,23 @@
 //! assert_eq!((changes[0].key.as_str(), changes[0].new.as_deref()), ("hardCap", Some("8000")));
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use portion_core::event::ConfigChange;
 
 use crate::config::Config;
 use crate::key::{Key, SettingsLevel};
-use crate::reference::Secret;
 use crate::settings::Settings;
 use crate::value::Value;
 
 /// Placeholder for every secret.
 const SECRET_PLACEHOLDER: &str = "\"(secret)\"";
 
-/// The value of one key.
-struct FlatSetting<'a> {
-    value: FlatValue<'a>,
+/// The value of one key. A secret is compared, but not shown.
+struct FlatSetting {
+    value: Value,
+    shown: String,
     is_reloadable: bool,
-}
-
-#[derive(PartialEq)]
-enum FlatValue<'a> {
-    Plain(&'a Value),
-    Secret(&'a Secret),
 }
 
 /// Returns every changed key by its path: `endpoints.list_*.pageSize`. For secrets, the values are not
@@ -44,44 +38,27 @@ pub fn diff(old: &Config, new: &Config) -> Vec<ConfigChange> {
 
 /// Returns the changes that need a restart: commands, listeners, secrets, names of tools.
 pub fn restart_required(old: &Config, new: &Config) -> Vec<ConfigChange> {
-    changes_with_reload(old, new)
-        .into_iter()
-        .filter(|(_, reloads)| !reloads)
-        .map(|(change, _)| change)
-        .collect()
+    let changes = changes_with_reload(old, new).into_iter();
+    changes.filter_map(|(change, reloads)| (!reloads).then_some(change)).collect()
 }
 
 fn changes_with_reload(old: &Config, new: &Config) -> Vec<(ConfigChange, bool)> {
     let (old, new) = (flatten(old), flatten(new));
-    let mut changes = Vec::new();
-    for (key, was) in &old {
-        match new.get(key) {
-            Some(is) if is.value == was.value => {}
-            is => changes.push((key_change(key, Some(was), is), was.is_reloadable)),
-        }
-    }
-    for (key, is) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
-        changes.push((key_change(key, None, Some(is)), is.is_reloadable));
-    }
-    // Writing down a default changes nothing; a value that is not shown may have changed even if it looks
-    // the same.
-    let both = |key: &str| old.contains_key(key) && new.contains_key(key);
-    changes.retain(|(change, _)| change.old != change.new || both(&change.key));
-    changes.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
-    changes
-}
-
-fn key_change(key: &str, old: Option<&FlatSetting<'_>>, new: Option<&FlatSetting<'_>>) -> ConfigChange {
-    let json = |written: &FlatSetting<'_>| match &written.value {
-        FlatValue::Plain(value) => value.to_json().to_string(),
-        FlatValue::Secret(..) => SECRET_PLACEHOLDER.to_owned(),
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let change = |key: &String| {
+        let (was, is) = (old.get(key), new.get(key));
+        let shown =
+            |set: Option<&FlatSetting>| set.map(|set| set.shown.clone()).or_else(|| default_json(key));
+        let change = ConfigChange { key: key.clone(), old: shown(was), new: shown(is) };
+        let is_change = match (was, is) {
+            // A value that is not shown may have changed even if it looks the same.
+            (Some(was), Some(is)) => was.value != is.value,
+            // Writing down a default changes nothing.
+            _ => change.old != change.new,
+        };
+        is_change.then_some((change, was.or(is)?.is_reloadable))
     };
-    let default_value = || default_json(key);
-    ConfigChange {
-        key: key.to_owned(),
-        old: old.map(json).or_else(default_value),
-        new: new.map(json).or_else(default_value),
-    }
+    keys.into_iter().filter_map(change).collect()
 }
 
 /// Returns the default of a key at the top level; at the other levels, the default is the value of the
@@ -93,7 +70,7 @@ fn default_json(key: &str) -> Option<String> {
     Some(json.to_string())
 }
 
-fn flatten(config: &Config) -> BTreeMap<String, FlatSetting<'_>> {
+fn flatten(config: &Config) -> BTreeMap<String, FlatSetting> {
     let mut out = BTreeMap::new();
     add_settings(&mut out, "", config.top());
     for (pattern, settings) in config.endpoints() {
@@ -109,19 +86,17 @@ fn flatten(config: &Config) -> BTreeMap<String, FlatSetting<'_>> {
     out
 }
 
-fn add_settings<'a>(out: &mut BTreeMap<String, FlatSetting<'a>>, prefix: &str, settings: &'a Settings) {
+fn add_settings(out: &mut BTreeMap<String, FlatSetting>, prefix: &str, settings: &Settings) {
     for (_, set) in settings.iter() {
-        let (key, reloads) = (format!("{prefix}{}", set.key.name), set.key.is_reloadable);
-        match &set.value {
-            Value::Secrets(secrets) => {
-                for (name, secret) in secrets {
-                    let value = FlatValue::Secret(secret);
-                    out.insert(format!("{key}.{name}"), FlatSetting { value, is_reloadable: reloads });
-                }
+        let (key, is_reloadable) = (format!("{prefix}{}", set.key.name), set.key.is_reloadable);
+        if let Value::Secrets(secrets) = &set.value {
+            for (name, secret) in secrets {
+                let (value, shown) = (Value::Reference(secret.clone()), SECRET_PLACEHOLDER.to_owned());
+                out.insert(format!("{key}.{name}"), FlatSetting { value, shown, is_reloadable });
             }
-            value => {
-                out.insert(key, FlatSetting { value: FlatValue::Plain(value), is_reloadable: reloads });
-            }
+        } else {
+            let (value, shown) = (set.value.clone(), set.value.to_json().to_string());
+            out.insert(key, FlatSetting { value, shown, is_reloadable });
         }
     }
 }

@@ -114,9 +114,9 @@ impl LiveConfig {
             shared.report_change_before_start(path, replaced);
         }
         let watch = file.map(|(path, text)| {
-            let shared = Arc::clone(&shared);
+            let (shared, watched) = (Arc::clone(&shared), path.clone());
             WatchHandle::start(&path, Some(&text), DebounceOptions::default(), move |seen| {
-                shared.on_file_change(&config_path(&shared), seen);
+                shared.on_file_change(&watched, seen);
             })
         });
         Ok(Self { shared, _watch: watch.transpose()? })
@@ -231,10 +231,6 @@ impl LiveShared {
     fn lock_status(&self) -> MutexGuard<'_, ConfigStatus> {
         lock(&self.status)
     }
-}
-
-fn config_path(shared: &LiveShared) -> PathBuf {
-    shared.sources.file.as_ref().map(|(path, _)| path.clone()).unwrap_or_default()
 }
 
 /// Records a version and returns its number; `fallback` if that fails.

@@ -1,5 +1,7 @@
 //! The JSON Schema of a configuration file, for completion and validation in editors.
 
+use std::sync::LazyLock;
+
 use portion_policy::pushdown::{PushdownSetting, SETTINGS, preset_names};
 use portion_tokens::Factor;
 use serde_json::{Map, Value as Json, json};
@@ -103,35 +105,11 @@ fn pushdown_schema() -> Json {
     ] })
 }
 
-fn tools_schema() -> Json {
-    let parameter = json!({
-        "type": ["object", "null"],
-        "properties": {
-            "in": { "enum": ["path", "query", "body", "control"] },
-            "name": { "type": "string", "minLength": 1 },
-            "required": { "type": "boolean" },
-            "list": { "type": "boolean" }
-        }
-    });
-    let tool = json!({
-        "type": "object",
-        "properties": {
-            "description": { "type": "string", "minLength": 1 },
-            "request": { "type": "string", "pattern": "^[A-Z]+ /" },
-            "parameters": { "type": "object", "additionalProperties": parameter },
-            "query": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } },
-            "body": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } },
-            "bodyEncoding": { "enum": ["json", "form"] },
-            "read": { "type": "boolean" }
-        },
-        "required": ["description", "request"],
-        "additionalProperties": false
-    });
-    json!({
-        "type": "object",
-        "patternProperties": { "^[a-zA-Z0-9_-]{1,64}$": tool },
-        "additionalProperties": false
-    })
+/// Returns the schema of a kind that has no parameters.
+fn fixed_schema(kind: &str) -> Json {
+    static SCHEMAS: LazyLock<Json> =
+        LazyLock::new(|| serde_json::from_str(include_str!("schema_of_values.json")).unwrap_or_default());
+    SCHEMAS[kind].clone()
 }
 
 fn value_schema(kind: ValueKind) -> Json {
@@ -155,41 +133,17 @@ fn value_schema(kind: ValueKind) -> Json {
             let entry = json!({ "type": "string", "pattern": TOKEN_HASHES_PATTERN });
             json!({ "anyOf": [entry, { "type": "array", "items": entry }] })
         }
-        ValueKind::Sections => json!({
-            "type": "object",
-            "additionalProperties": {
-                "anyOf": [
-                    { "$ref": "#/$defs/name" },
-                    { "type": "array", "items": { "$ref": "#/$defs/name" }, "minItems": 1 }
-                ]
-            }
-        }),
+        ValueKind::Sections => fixed_schema("sections"),
         ValueKind::Pushdown => pushdown_schema(),
-        ValueKind::Experiment => json!({
-            "type": "object",
-            "properties": { "split": { "type": "number", "minimum": 0, "maximum": 100 } },
-            "required": ["split"],
-            "additionalProperties": false
-        }),
+        ValueKind::Experiment => fixed_schema("experiment"),
         ValueKind::Address => json!({ "type": "string", "pattern": "^.+:[0-9]{1,5}$" }),
         ValueKind::Url | ValueKind::Webhook | ValueKind::StoreUrl | ValueKind::CursorKeys => {
             json!({ "type": "string", "minLength": 1 })
         }
-        ValueKind::Command => json!({ "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "array", "items": { "type": ["string", "number"] }, "minItems": 1 }
-        ] }),
-        ValueKind::Tools => tools_schema(),
+        ValueKind::Command => fixed_schema("command"),
+        ValueKind::Tools => fixed_schema("tools"),
         ValueKind::Secrets => json!({ "$ref": "#/$defs/secrets" }),
-        ValueKind::Endpoints => json!({
-            "type": "object",
-            "patternProperties": { "^.+$": { "$ref": "#/$defs/endpoint" } },
-            "additionalProperties": false
-        }),
-        ValueKind::Upstreams => json!({
-            "type": "object",
-            "patternProperties": { "^[a-zA-Z0-9_-][a-zA-Z0-9_.-]*$": { "$ref": "#/$defs/upstream" } },
-            "additionalProperties": false
-        }),
+        ValueKind::Endpoints => fixed_schema("endpoints"),
+        ValueKind::Upstreams => fixed_schema("upstreams"),
     }
 }

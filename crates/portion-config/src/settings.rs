@@ -1,9 +1,10 @@
 //! Settings with their origins, and the problems that are found in them.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+
+use thiserror::Error;
 
 use crate::document::TextPosition;
 use crate::key::Key;
@@ -21,25 +22,20 @@ pub enum Origin {
     /// This profile.
     Profile(&'static str),
     /// A file and the position in it.
-    File(Arc<str>, FilePosition),
+    File(Arc<str>, TextPosition),
     /// An environment variable.
     Variable(Arc<str>),
     /// An option, without dashes.
     Option(Arc<str>),
 }
 
-/// A position in a file: line and column, from one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FilePosition {
-    /// Line number.
-    pub line: usize,
-    /// Column, in characters.
-    pub column: usize,
-}
-
-impl From<TextPosition> for FilePosition {
-    fn from(position: TextPosition) -> Self {
-        Self { line: position.line, column: position.column }
+impl Origin {
+    /// Returns the origin of a value at a position of the same source.
+    pub(crate) fn at(&self, position: TextPosition) -> Self {
+        match self {
+            Self::File(file, _) => Self::File(Arc::clone(file), position),
+            source => source.clone(),
+        }
     }
 }
 
@@ -106,8 +102,9 @@ impl Settings {
     }
 }
 
-/// A problem in a configuration.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A problem in a configuration. Displays as one line: the place, the problem, the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
+#[error("{origin}: {message}; {fix}")]
 pub struct Problem {
     /// Place of the problem.
     pub origin: Origin,
@@ -133,15 +130,6 @@ impl Problem {
     }
 }
 
-/// Writes one line: the place, the problem, the remedy.
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.origin, self.message, self.fix)
-    }
-}
-
-impl Error for Problem {}
-
 /// Writes one line per error, each followed by its snippet.
 impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -155,7 +143,7 @@ impl fmt::Display for Errors {
     }
 }
 
-impl Error for Errors {}
+impl std::error::Error for Errors {}
 
 /// The lines of a file that may be shown.
 pub(crate) struct SourceLines<'a> {
@@ -176,7 +164,7 @@ impl<'a> SourceLines<'a> {
         }
     }
 
-    fn snippet(&self, FilePosition { line, column }: FilePosition) -> Option<String> {
+    fn snippet(&self, TextPosition { line, column }: TextPosition) -> Option<String> {
         let text = self.lines.get(line.checked_sub(1)?)?;
         if column > MAX_SNIPPET_CHARS {
             return None;
@@ -225,7 +213,7 @@ mod tests {
         let hidden = [(1, 1), (2, 2), (3, 3), (4, 5)];
         let lines = SourceLines::new(text, &hidden);
         let check = |line, column, expect: Option<&str>| {
-            assert_eq!(lines.snippet(FilePosition { line, column }).as_deref(), expect, "{line}:{column}");
+            assert_eq!(lines.snippet(TextPosition { line, column }).as_deref(), expect, "{line}:{column}");
         };
         check(1, 1, Some("  1 | tokn: …\n    | ^"));
         check(2, 5, Some("  2 |   - keey: …\n    |     ^"));

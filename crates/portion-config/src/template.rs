@@ -92,7 +92,8 @@ pub fn manual() -> String {
                 Some(restrictions(key)).filter(|place| *place != usual).map(|place| format!("*{place}*"));
             let notes: Vec<String> = place.into_iter().chain(other_words(key)).collect();
             let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
-            let _ = writeln!(out, "| `{}` | {default} | {}{notes} |", key.name, escape_cell(key.doc));
+            let doc = key.doc.replace('|', "\\|");
+            let _ = writeln!(out, "| `{}` | {default} | {doc}{notes} |", key.name);
         }
     }
     out
@@ -131,10 +132,6 @@ fn restrictions(key: &Key) -> String {
         Placement::Endpoint => "for an endpoint",
     };
     if key.is_reloadable { place.to_owned() } else { format!("{place}, restart") }
-}
-
-fn escape_cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }
 
 #[cfg(test)]

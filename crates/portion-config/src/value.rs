@@ -1,6 +1,6 @@
 //! The parsed value of a key.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -125,43 +125,34 @@ impl fmt::Display for Value {
                 text.split(' ').try_for_each(|part| f.write_str(part))
             }
             Self::Choice(word) => f.write_str(word),
-            Self::Names(names) if names.is_empty() => f.write_str("[]"),
-            Self::Names(names) => write_list(f, names.iter().map(String::as_str)),
-            Self::Command(words) => write_list(f, words.iter().map(Secret::masked_text)),
+            Self::Names(names) => f.write_str(&list_text(names.iter().map(String::as_str))),
+            Self::Command(words) => f.write_str(&list_text(words.iter().map(Secret::masked_text))),
             Self::Sections(sections) => {
-                f.write_char('{')?;
-                for (i, (name, fields)) in sections.iter().enumerate() {
-                    write!(f, "{}{}: ", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
-                    write_list(f, fields.iter().map(String::as_str))?;
-                }
-                f.write_char('}')
+                let list = |fields: &Vec<String>| list_text(fields.iter().map(String::as_str));
+                f.write_str(&map_text(sections.iter().map(|(name, fields)| (name, list(fields)))))
             }
             Self::Pushdown(settings) => {
                 let scalar = |text: &str| {
                     if text.parse::<f64>().is_ok() { text.to_owned() } else { yaml_scalar(text) }
                 };
-                let shown = settings.iter().map(|(name, text)| format!("{name}: {}", scalar(text)));
-                write!(f, "{{{}}}", shown.collect::<Vec<_>>().join(", "))
+                f.write_str(&map_text(settings.iter().map(|(name, text)| (name, scalar(text)))))
             }
             Self::Split(percent) => write!(f, "{{split: {percent}}}"),
             Self::Text(text) => f.write_str(&yaml_scalar(text)),
             Self::Reference(secret) => f.write_str(&yaml_scalar(secret.masked_text())),
             Self::Secrets(secrets) => {
-                f.write_char('{')?;
-                for (i, (name, _)) in secrets.iter().enumerate() {
-                    write!(f, "{}{}: (set)", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
-                }
-                f.write_char('}')
+                f.write_str(&map_text(secrets.iter().map(|(name, _)| (name, "(set)".to_owned()))))
             }
             other => write!(f, "{}", other.to_json()),
         }
     }
 }
 
-fn write_list<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a str>) -> fmt::Result {
-    f.write_char('[')?;
-    for (i, name) in names.enumerate() {
-        write!(f, "{}{}", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
-    }
-    f.write_char(']')
+fn list_text<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("[{}]", names.map(yaml_scalar).collect::<Vec<_>>().join(", "))
+}
+
+fn map_text<'a>(entries: impl Iterator<Item = (&'a String, String)>) -> String {
+    let entries: Vec<String> = entries.map(|(name, text)| format!("{}: {text}", yaml_scalar(name))).collect();
+    format!("{{{}}}", entries.join(", "))
 }

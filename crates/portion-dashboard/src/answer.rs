@@ -65,6 +65,9 @@ impl Answer {
     }
 }
 
+/// Result of a request.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// Reason why a request has no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -11,9 +11,9 @@ use crate::{api, page};
 /// The dashboard of a telemetry file.
 #[derive(Clone, Debug)]
 pub struct Site {
-    records: Records,
+    pub(crate) records: Records,
     /// Price of a million input tokens, in US dollars.
-    token_price: Option<f64>,
+    pub(crate) token_price: Option<f64>,
 }
 
 impl Site {
@@ -37,7 +37,7 @@ impl Site {
         let query = Query::read(query);
         match path.strip_prefix("/api/") {
             Some(path) => api::answer(&self.records, path, &query, now),
-            None => page::answer(&self.records, path, &query, self.token_price, lost, now),
+            None => page::answer((&self.records, self.token_price, lost), path, &query, now),
         }
     }
 }

@@ -51,6 +51,20 @@ impl Outcome {
     }
 }
 
+/// The outcome for a server, with the words that start it afterwards.
+pub(crate) struct EntryEdit {
+    pub(crate) outcome: Outcome,
+    pub(crate) splices: Vec<Splice>,
+    pub(crate) after: Vec<String>,
+}
+
+impl EntryEdit {
+    /// Leaves a server as it is.
+    pub(crate) fn none(outcome: Outcome, words: &[String]) -> Self {
+        Self { outcome, splices: Vec::new(), after: words.to_vec() }
+    }
+}
+
 /// The edit of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Edit {
@@ -62,8 +76,7 @@ struct Edit {
 
 const OTHER_FORM: &str = "its form is not supported: write it as an object or a table of its own";
 
-/// Edits the selected servers of a file. `edit` gets a server and the words that start it, and returns the outcome, the
-/// splices and the words afterwards.
+/// Edits the selected servers of a file. `edit` gets a server and the words that start it.
 ///
 /// # Errors
 /// Returns the place where the text is not valid.
@@ -71,14 +84,14 @@ pub(crate) fn edit_servers(
     text: &str,
     format: Format,
     is_selected: &dyn Fn(&str) -> bool,
-    edit: impl Fn(&Entry, &[String]) -> (Outcome, Vec<Splice>, Vec<String>),
+    edit: impl Fn(&Entry, &[String]) -> EntryEdit,
 ) -> Result<Edited, ParseError> {
     let entries = servers(text, format)?;
     let count = entries.len();
     let selected = entries.into_iter().enumerate().filter(|(_, entry)| is_selected(&entry.name));
     let edits = selected.map(|(index, entry)| {
         let before = words(&entry);
-        let (outcome, splices, after) = edit(&entry, &before);
+        let EntryEdit { outcome, splices, after } = edit(&entry, &before);
         let Entry { scope, name, line, .. } = entry;
         Edit { index, change: Change { scope, name, line, outcome, before, after }, splices }
     });

@@ -45,12 +45,8 @@ impl Format {
         references: References::Braces,
     };
     /// Claude Code: `mcpServers` of the user, and those of each project.
-    pub const CLAUDE_CODE: Self = Self {
-        syntax: Syntax::Json,
-        roots: &[&["mcpServers"], &["projects", "*", "mcpServers"]],
-        url_key: "url",
-        references: References::Braces,
-    };
+    pub const CLAUDE_CODE: Self =
+        Self { roots: &[&["mcpServers"], &["projects", "*", "mcpServers"]], ..Self::MCP_SERVERS };
     /// Gemini CLI: `mcpServers`, with variables as `$NAME`.
     pub const GEMINI_CLI: Self = Self { references: References::Dollar, ..Self::MCP_SERVERS };
     /// Windsurf: `mcpServers`, with URLs as `serverUrl`.
@@ -62,15 +58,9 @@ impl Format {
     /// `OpenCode`: `mcp`, with commands as lists.
     pub const OPEN_CODE: Self = Self { roots: &[&["mcp"]], references: References::Env, ..Self::MCP_SERVERS };
     /// Codex: tables `mcp_servers.NAME`.
-    pub const CODEX: Self = Self {
-        syntax: Syntax::Toml,
-        roots: &[&["mcp_servers"]],
-        url_key: "url",
-        references: References::Braces,
-    };
+    pub const CODEX: Self = Self { syntax: Syntax::Toml, roots: &[&["mcp_servers"]], ..Self::MCP_SERVERS };
     /// JSON of an unknown client.
     const ANY_JSON: Self = Self {
-        syntax: Syntax::Json,
         roots: &[
             &["mcpServers"],
             &["projects", "*", "mcpServers"],
@@ -79,8 +69,7 @@ impl Format {
             &["context_servers"],
             &["mcp"],
         ],
-        url_key: "url",
-        references: References::Braces,
+        ..Self::MCP_SERVERS
     };
 
     /// Returns the format of a file that no client is named for, by its extension.
@@ -95,8 +84,8 @@ impl References {
     pub fn to_braces(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Dollar if text.contains('$') => Cow::Owned(braces_of_dollars(text)),
-            Self::Env if text.contains('{') => Cow::Owned(braces_of_env(text)),
-            Self::Braces | Self::Dollar | Self::Env => Cow::Borrowed(text),
+            Self::Env => Cow::Owned(text.replace("{env:", "${").replace("{file:", "${file:")),
+            Self::Braces | Self::Dollar => Cow::Borrowed(text),
         }
     }
 }
@@ -121,10 +110,6 @@ fn braces_of_dollars(text: &str) -> String {
         rest = left;
     }
     out + rest
-}
-
-fn braces_of_env(text: &str) -> String {
-    text.replace("{env:", "${").replace("{file:", "${file:")
 }
 
 #[cfg(test)]

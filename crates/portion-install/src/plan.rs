@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::client::ConfigFile;
+use crate::client::{Client, ConfigFile};
 use crate::document::{Launch, ParseError, quote, servers};
 use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
@@ -108,9 +108,7 @@ impl Plan {
                 let (target, path) = (&plan.old.target, &plan.file.path);
                 backups.push((path.clone(), state.back_up(target, &plan.old.bytes)?));
                 if self.is_install {
-                    let client = plan.file.client.map(crate::client::Client::name);
-                    let servers = plan.wrapped.clone();
-                    state.remember(target, client, &plan.original, &plan.new, servers)?;
+                    plan.remember(state)?;
                 }
             }
             Ok(())
@@ -122,12 +120,10 @@ impl Plan {
         }
         if !self.is_install {
             for plan in &edited {
-                let target = &plan.old.target;
                 if plan.wrapped.is_empty() {
-                    state.forget(target);
+                    state.forget(&plan.old.target);
                 } else {
-                    let client = plan.file.client.map(crate::client::Client::name);
-                    state.remember(target, client, &plan.original, &plan.new, plan.wrapped.clone())?;
+                    plan.remember(state)?;
                 }
             }
         }
@@ -190,6 +186,12 @@ impl FilePlan {
             }
         }
         Ok(Self { new: edited.into_bytes(), file, changes, servers, old, original, wrapped })
+    }
+
+    /// Stores what `uninstall` restores.
+    fn remember(&self, state: &State) -> Result<(), FileError> {
+        let client = self.file.client.map(Client::name);
+        state.remember(&self.old.target, client, &self.original, &self.new, self.wrapped.clone())
     }
 
     /// Returns true if the file is to be written.

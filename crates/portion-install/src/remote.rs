@@ -1,6 +1,7 @@
 //! Entries with a URL: `install --http` makes Portion connect to it, `uninstall` restores the URL.
 
 use crate::document::{Args, CommandLine, Entry, Remote, Splice, list_text, quote};
+use crate::edit::{EntryEdit, Outcome};
 use crate::format::{Format, References, Syntax};
 use crate::invocation::{Target, wrap_url_args};
 
@@ -26,7 +27,7 @@ pub(crate) fn wrap(
     remote: &Remote,
     target: &Target<'_>,
     Format { syntax, .. }: Format,
-) -> (Vec<Splice>, Vec<String>) {
+) -> EntryEdit {
     let program = target.program;
     let kind = entry.kind.as_ref();
     let transport = match kind.map(|kind| kind.value.as_str()) {
@@ -67,7 +68,8 @@ pub(crate) fn wrap(
         splices.push(Splice::replace(remote.member.clone(), text));
     }
     splices.extend(kind.map(|kind| Splice::replace(kind.range.clone(), quote("stdio", syntax))));
-    (splices, std::iter::once(program.to_owned()).chain(args).collect())
+    let after = std::iter::once(program.to_owned()).chain(args).collect();
+    EntryEdit { outcome: Outcome::Wrapped, splices, after }
 }
 
 /// Returns the edits that restore the URL of an entry, and that URL.

@@ -1,7 +1,7 @@
 //! Puts Portion in front of the servers of a file.
 
 use crate::document::{Args, CommandLine, Entry, Launch, List, ParseError, Splice, quote};
-use crate::edit::{Edited, Outcome, edit_servers};
+use crate::edit::{Edited, EntryEdit, Outcome, edit_servers};
 use crate::format::{Format, Syntax};
 use crate::invocation::{
     Installed, Invocation, SEPARATOR, Target, WrapOption, name_problem, recognise, wrap_args,
@@ -25,20 +25,18 @@ pub fn install(
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
     edit_servers(text, format, is_selected, |entry, before| {
+        let skipped = |reason| EntryEdit::none(Outcome::Skipped(reason), before);
         if let Some(problem) = name_problem(&entry.name) {
-            return (Outcome::Skipped(problem), Vec::new(), before.to_vec());
+            return skipped(problem);
         }
         match &entry.launch {
             Launch::Command(command) => wrap_command(text, entry, command, target, format.syntax),
             Launch::Remote(remote) if target.include_http => {
-                if let Some(reason) = remote::refusal(entry, remote, format.references) {
-                    return (Outcome::Skipped(reason), Vec::new(), before.to_vec());
-                }
-                let (splices, after) = remote::wrap(entry, remote, target, format);
-                (Outcome::Wrapped, splices, after)
+                remote::refusal(entry, remote, format.references)
+                    .map_or_else(|| remote::wrap(entry, remote, target, format), skipped)
             }
-            Launch::Remote(_) => (Outcome::Skipped(HAS_URL), Vec::new(), before.to_vec()),
-            Launch::Unsupported(reason) => (Outcome::Skipped(reason), Vec::new(), Vec::new()),
+            Launch::Remote(_) => skipped(HAS_URL),
+            Launch::Unsupported(reason) => skipped(reason),
         }
     })
 }
@@ -55,29 +53,11 @@ pub fn uninstall(
     format: Format,
     is_selected: &dyn Fn(&str) -> bool,
 ) -> Result<Edited, ParseError> {
-    edit_servers(text, format, is_selected, |entry, before| {
-        let Restored { outcome, edits, after } = match &entry.launch {
-            Launch::Command(command) => unwrap_command(text, entry, command, format),
-            Launch::Unsupported(reason) => {
-                Restored { outcome: Outcome::Skipped(reason), ..Restored::unchanged(before) }
-            }
-            Launch::Remote(_) => Restored::unchanged(before),
-        };
-        (outcome, edits, after)
+    edit_servers(text, format, is_selected, |entry, before| match &entry.launch {
+        Launch::Command(command) => unwrap_command(text, entry, command, format),
+        Launch::Unsupported(reason) => EntryEdit::none(Outcome::Skipped(reason), before),
+        Launch::Remote(_) => EntryEdit::none(Outcome::Unchanged, before),
     })
-}
-
-/// The result for one server.
-struct Restored {
-    outcome: Outcome,
-    edits: Vec<Splice>,
-    after: Vec<String>,
-}
-
-impl Restored {
-    fn unchanged(words: &[String]) -> Self {
-        Self { outcome: Outcome::Unchanged, edits: Vec::new(), after: words.to_vec() }
-    }
 }
 
 fn wrap_command(
@@ -86,7 +66,7 @@ fn wrap_command(
     command: &CommandLine,
     target: &Target<'_>,
     syntax: Syntax,
-) -> (Outcome, Vec<Splice>, Vec<String>) {
+) -> EntryEdit {
     let old = command.words();
     let args: Vec<&str> = old.iter().skip(1).map(String::as_str).collect();
     let program = Splice::replace(command.program.range.clone(), quote(target.program, syntax));
@@ -94,22 +74,23 @@ fn wrap_command(
         std::iter::once(target.program.to_owned()).chain(args.iter().cloned()).collect()
     };
     match recognise(&command.program.value, &args) {
-        Invocation::Manual => return (Outcome::Skipped(BY_USER), Vec::new(), old),
+        Invocation::Manual => return EntryEdit::none(Outcome::Skipped(BY_USER), &old),
         Invocation::Installed(_) => {
             let (options, args) = set_options(text, command, target.options, syntax);
             let after = new(&args);
             if after == old {
-                return (Outcome::Unchanged, Vec::new(), old);
+                return EntryEdit::none(Outcome::Unchanged, &old);
             }
             let program = (command.program.value != target.program).then_some(program);
-            return (Outcome::Updated, program.into_iter().chain(options).collect(), after);
+            let splices = program.into_iter().chain(options).collect();
+            return EntryEdit { outcome: Outcome::Updated, splices, after };
         }
         Invocation::Direct => {}
     }
     let prefix = wrap_args(&entry.name, target.options, matches!(command.args, Args::Missing { .. }));
     let source = text.get(command.program.range.clone()).unwrap_or_default();
     let mut words: Vec<String> = prefix.iter().map(|word| quote(word, syntax)).collect();
-    let edits = match &command.args {
+    let splices = match &command.args {
         Args::Missing { at, prefix } => {
             words.push(source.to_owned());
             let insertion = Splice::insert(*at, format!("{prefix}[{}]", words.join(", ")));
@@ -128,7 +109,7 @@ fn wrap_command(
         }
     };
     let after: Vec<String> = prefix.into_iter().chain(old).collect();
-    (Outcome::Wrapped, edits, new(&after))
+    EntryEdit { outcome: Outcome::Wrapped, splices, after: new(&after) }
 }
 
 /// Returns the edits after which an installed entry has these options, and the arguments of Portion then.
@@ -182,27 +163,24 @@ fn insertion(text: &str, list: &List, at: usize, words: &[String]) -> Splice {
     )
 }
 
-fn unwrap_command(text: &str, entry: &Entry, command: &CommandLine, format: Format) -> Restored {
+fn unwrap_command(text: &str, entry: &Entry, command: &CommandLine, format: Format) -> EntryEdit {
     let words = command.words();
-    let skipped = |words: &[String]| Restored {
-        outcome: Outcome::Skipped(WRITTEN_OTHERWISE),
-        ..Restored::unchanged(words)
-    };
+    let skipped = |words: &[String]| EntryEdit::none(Outcome::Skipped(WRITTEN_OTHERWISE), words);
     let args: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
     let installed = match recognise(&command.program.value, &args) {
-        Invocation::Direct => return Restored::unchanged(&words),
+        Invocation::Direct => return EntryEdit::none(Outcome::Unchanged, &words),
         Invocation::Manual => return skipped(&words),
         Invocation::Installed(installed) => installed,
     };
     let Installed { program_index: Some(index), adds_args } = installed else {
         return match remote::unwrap(entry, command, format) {
-            Some((edits, url)) => Restored { outcome: Outcome::Restored, edits, after: vec![url] },
+            Some((splices, url)) => EntryEdit { outcome: Outcome::Restored, splices, after: vec![url] },
             None => skipped(&words),
         };
     };
     let after = words.iter().skip(1 + index).cloned().collect();
     match edits(text, command, index, adds_args) {
-        Some(edits) => Restored { outcome: Outcome::Restored, edits, after },
+        Some(splices) => EntryEdit { outcome: Outcome::Restored, splices, after },
         None => skipped(&words),
     }
 }

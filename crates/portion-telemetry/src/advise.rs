@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use portion_core::event::Outcome;
+use portion_core::policy::Policy;
 
 use crate::read::{Endpoint, Record};
 
@@ -71,34 +72,21 @@ impl PageSequences {
     }
 
     /// Returns advice for each endpoint that answers with pages, sorted by follow-ups in descending order.
-    pub fn advise(self, limits: impl Fn(&Endpoint) -> Limits) -> Vec<Advice> {
+    pub fn advise(self, policy: impl Fn(&Endpoint) -> Policy) -> Vec<Advice> {
         let mut endpoints: BTreeMap<Endpoint, EndpointCalls> = BTreeMap::new();
         for (endpoint, sequence) in self.0.into_values() {
             if sequence.first.is_some() {
-                endpoints.entry(endpoint).or_default().add(sequence);
+                endpoints.entry(endpoint).or_default().sequences.push(sequence);
             }
         }
         let advice = |(endpoint, calls): (Endpoint, EndpointCalls)| {
-            let limits = limits(&endpoint);
-            calls.advise(endpoint, limits)
+            let policy = policy(&endpoint);
+            calls.advise(endpoint, &policy)
         };
         let mut found: Vec<Advice> = endpoints.into_iter().map(advice).collect();
         found.sort_by_key(|advice| std::cmp::Reverse(advice.follow_ups));
         found
     }
-}
-
-/// Limits on the pages of an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// `pageSize`, items.
-    pub page_size: u64,
-    /// `maxPageSize`, items.
-    pub max_page_size: u64,
-    /// Token target of a reply: the smaller of `replyTarget` and `tokenBudgetThreshold`.
-    pub target: u64,
-    /// `hardCap`, tokens.
-    pub hard_cap: u64,
 }
 
 /// Advice for one endpoint.
@@ -179,11 +167,7 @@ struct EndpointCalls {
 }
 
 impl EndpointCalls {
-    fn add(&mut self, sequence: PageSequence) {
-        self.sequences.push(sequence);
-    }
-
-    fn advise(self, endpoint: Endpoint, limits: Limits) -> Advice {
+    fn advise(self, endpoint: Endpoint, policy: &Policy) -> Advice {
         let calls = self.sequences.len() as u64;
         let read_on = self.sequences.iter().filter(|sequence| sequence.follow_ups > 0).count() as f64
             / calls.max(1) as f64;
@@ -200,13 +184,13 @@ impl EndpointCalls {
             read_on,
             needed: needed as u64,
             tokens_per_item: item_cost,
-            page_size: limits.page_size,
+            page_size: policy.default_page_size as u64,
             verdict: Verdict::TooFew,
             saved_follow_ups: 0,
             saved_tokens: 0,
         };
         if calls >= MIN_CALLS {
-            advice.verdict = self.verdict(&advice, limits);
+            advice.verdict = self.verdict(&advice, policy);
         }
         if let Some(size) = advice.verdict.page_size() {
             (advice.saved_follow_ups, advice.saved_tokens) = self.saved(size);
@@ -214,19 +198,20 @@ impl EndpointCalls {
         advice
     }
 
-    fn verdict(&self, advice: &Advice, limits: Limits) -> Verdict {
+    fn verdict(&self, advice: &Advice, policy: &Policy) -> Verdict {
         if advice.read_on < MIN_READ_ON_SHARE {
             return Verdict::Fits;
         }
-        let holds = (limits.target as f64 / advice.tokens_per_item.max(1.0)) as u64;
-        let largest = rounded(advice.needed).min(limits.max_page_size).min(holds);
-        let page_size = self.best(limits.page_size, largest);
+        let target = policy.reply_target.min(policy.token_budget_threshold);
+        let holds = (target as f64 / advice.tokens_per_item.max(1.0)) as u64;
+        let largest = rounded(advice.needed).min(policy.max_page_size as u64).min(holds);
+        let page_size = self.best(advice.page_size, largest);
         if holds >= advice.needed {
             let larger = |page_size| Verdict::Larger { page_size, bounded: largest < advice.needed };
             return page_size.map_or(Verdict::Fits, larger);
         }
         let budget = (advice.needed as f64 * advice.tokens_per_item / 100.0).ceil() as u64 * 100;
-        Verdict::Bounded { page_size, budget: (budget <= limits.hard_cap).then_some(budget) }
+        Verdict::Bounded { page_size, budget: (budget <= policy.hard_cap as u64).then_some(budget) }
     }
 
     /// Finds the size up to `largest` that is worth most among the sizes that save tokens. `None` if no size saves
@@ -278,8 +263,6 @@ fn quantile(mut numbers: Vec<f64>, share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { page_size: 50, max_page_size: 200, target: 4_000, hard_cap: 12_000 };
-
     /// Builds `calls` calls, each read up to that many of 1,000 items with pages of that size.
     fn calls(count: usize, items: u64, size: u64, item_cost: u64) -> Vec<PageSequence> {
         let sequence = PageSequence {
@@ -294,7 +277,15 @@ mod tests {
     }
 
     fn advice(sequences: Vec<PageSequence>) -> Advice {
-        EndpointCalls { sequences }.advise(Endpoint::default(), LIMITS)
+        let policy = Policy {
+            default_page_size: 50,
+            max_page_size: 200,
+            reply_target: 4_000,
+            token_budget_threshold: 4_000,
+            hard_cap: 12_000,
+            ..Policy::default()
+        };
+        EndpointCalls { sequences }.advise(Endpoint::default(), &policy)
     }
 
     #[test]

@@ -70,8 +70,8 @@ impl Observer for AsyncObserver {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
-    use std::sync::{Mutex, PoisonError};
 
+    use parking_lot::Mutex;
     use portion_core::event::RequestServed;
 
     use super::*;
@@ -89,7 +89,7 @@ mod tests {
             if let Event::RequestServed(served) = event {
                 self.numbers.send(served.request).expect("somebody listens");
             }
-            let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let gate = self.gate.lock().take();
             gate.map(|gate| gate.recv());
         }
     }

@@ -1,19 +1,19 @@
-//! The command line: one variant per command. The options of a command are in its own module.
+//! The command line: one variant per command. The options of a command are in its own module. A line asks for JSON by `--json`,
+//! or by `--format json`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
-use clap::{Arg, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgMatches, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
 use portion_config::key::Key;
 
 use crate::cli::failure::Failure;
-use crate::cli::json_option;
 use crate::command::{
     calibrate, check, completions, config, dashboard, demo, doctor, fetch, http, install, login, man, replay,
     serve, shape, stats, token, top, try_tools, wrap,
 };
-use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, without loss.
 #[derive(Debug, Parser)]
@@ -61,7 +61,7 @@ impl Args {
         }
         let parsed = command.try_get_matches_from_mut(line);
         let parsed = parsed.and_then(|mut matches| {
-            let is_json = json_option::is_set(&matches);
+            let is_json = asks_for_json(&matches);
             let args =
                 Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
             Ok(Self { is_json, ..args })
@@ -70,7 +70,7 @@ impl Args {
             let line: Vec<_> = std::env::args_os().collect();
             let error = with_tips(error, &line, &command);
             // A help is no failure.
-            if error.use_stderr() && json_option::is_in_line(&line, &command) {
+            if error.use_stderr() && line_asks_for_json(&line, &command) {
                 Failure::from_parser(&error).print();
             }
             end_with(&error)
@@ -241,5 +241,89 @@ fn tip(error: &Error, line: &[OsString]) -> Option<String> {
             Some(format!("if {value} begins the server's command, write `--` before it"))
         }
         _ => None,
+    }
+}
+
+/// Name of the option that commands with JSON output have.
+const JSON: &str = "json";
+/// Name of the option of commands with more formats.
+const FORMAT: &str = "format";
+
+/// Returns true if a command or its subcommand was asked for JSON.
+fn asks_for_json(matches: &ArgMatches) -> bool {
+    let Some((_, options)) = matches.subcommand() else { return false };
+    // Commands without the options have no such names, which is an error here.
+    let flag = options.try_get_one::<bool>(JSON).ok().flatten();
+    let format = options.try_get_raw(FORMAT).ok().flatten();
+    flag == Some(&true)
+        || format.is_some_and(|mut values| values.any(|value| value == JSON))
+        || asks_for_json(options)
+}
+
+/// Returns true if a command line that cannot be parsed asks for JSON. The words of a server's command, after `--`, and the
+/// options of commands that print no JSON do not count.
+fn line_asks_for_json(line: &[OsString], program: &clap::Command) -> bool {
+    let named = line.get(1).and_then(|name| program.find_subcommand(name));
+    let prints_json =
+        named.is_none_or(|command| command.get_arguments().any(|arg| arg.get_id().as_str() == JSON));
+    let words: Vec<&OsString> = line.iter().skip(1).take_while(|word| *word != "--").collect();
+    let is_format = |pair: &[&OsString]| pair[0] == "--format" && pair[1] == JSON;
+    prints_json
+        && (words.iter().any(|word| *word == "--json" || *word == "--format=json")
+            || words.windows(2).any(is_format))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use clap::{Arg, ArgAction, Command};
+
+    use super::{FORMAT, JSON, asks_for_json, line_asks_for_json};
+
+    fn program() -> Command {
+        let json = || Arg::new(JSON).long(JSON).action(ArgAction::SetTrue);
+        let format = Arg::new(FORMAT).long(FORMAT);
+        let config = Command::new("config").arg(json().global(true)).subcommand(Command::new("show"));
+        Command::new("portion")
+            .subcommand(Command::new("stats").arg(json()).arg(format))
+            .subcommand(config)
+            .subcommand(Command::new("wrap").arg(Arg::new("cmd").num_args(0..).trailing_var_arg(true)))
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        ["portion"].into_iter().chain(line.split_whitespace()).map(OsString::from).collect()
+    }
+
+    #[test]
+    fn both_options_are_found_among_matches() {
+        let check = |line: &str, expect: bool| {
+            let matches = program().try_get_matches_from(words(line)).expect("a valid command line");
+            assert_eq!(asks_for_json(&matches), expect, "{line}");
+        };
+        check("stats", false);
+        check("stats --json", true);
+        check("stats --format json", true);
+        check("stats --format csv", false);
+        check("config --json show", true);
+        check("config show --json", true);
+        check("config show", false);
+        check("wrap cat", false);
+    }
+
+    #[test]
+    fn both_options_are_found_in_an_invalid_line() {
+        let check = |line: &str, expect: bool| {
+            assert_eq!(line_asks_for_json(&words(line), &program()), expect, "{line}");
+        };
+        check("stats --json --nosuch", true);
+        check("stats --nosuch --format json", true);
+        check("stats --nosuch --format=json", true);
+        check("stats --nosuch --format csv", false);
+        check("stats --nosuch -- --json", false);
+        check("config chek --json", true);
+        check("nosuch --json", true);
+        check("wrap --json", false);
+        check("", false);
     }
 }

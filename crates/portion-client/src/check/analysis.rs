@@ -49,7 +49,7 @@ pub struct Finding {
 /// Collects what the first result of a tool shows. `paging`: the outcome of the check of its paging.
 pub fn analyze(tool: &Tool, first: &Observation, paging: Option<Paging>) -> Finding {
     let estimate = Estimate::of(first);
-    let (truncation, secrets) = (Truncation::find(first.data(), first.json()), find_secrets(first));
+    let (truncation, secrets) = (Truncation::find(&first.data, first.json.as_ref()), find_secrets(first));
     let facts = PageFacts::read(first);
     let summary_fields =
         if estimate.direct < MIN_TOKENS { Vec::new() } else { summary_fields(first, &secrets) };
@@ -80,12 +80,12 @@ fn envelope(observation: &Observation) -> Vec<String> {
         return Vec::new();
     };
     let parent = pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let members = observation.json().and_then(|json| json.pointer(parent)).and_then(Value::as_object);
+    let members = observation.json.as_ref().and_then(|json| json.pointer(parent)).and_then(Value::as_object);
     members.into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
 fn find_secrets(observation: &Observation) -> Vec<String> {
-    RedactionRules::default_secrets().redact(observation.data()).map_or_else(Vec::new, |(_, names)| names)
+    RedactionRules::default_secrets().redact(&observation.data).map_or_else(Vec::new, |(_, names)| names)
 }
 
 /// Returns the fields that tell most about a record.
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_long_list_is_described() {
-        let first = Observation::from_body(&bookings(100).to_string(), None);
+        let first = Observation::of_text(&bookings(100).to_string());
         let finding = analyze(&tool(), &first, None);
         assert_eq!(finding.list, Some((100, "/result".to_owned())));
         assert_eq!(finding.envelope, ["status", "result", "count"]);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn small_results_need_nothing() {
-        let first = Observation::from_body("{\"ok\":true}", None);
+        let first = Observation::of_text("{\"ok\":true}");
         let finding = analyze(&tool(), &first, None);
         assert!(finding.proposal.is_empty() && finding.list.is_none() && finding.envelope.is_empty());
         assert_eq!(finding.estimate.saved_percent(), 0);
@@ -217,7 +217,7 @@ mod tests {
     fn a_tool_that_reads_by_its_name_is_declared_to() {
         let listed = json!({"name": "search_bookings", "inputSchema": {"properties": {"offset": {}}}});
         let tool = Tool::parse(&listed).expect("a tool");
-        let first = Observation::from_body("{\"result\":[{\"id\":1}],\"count\":9,\"offset\":0}", None);
+        let first = Observation::of_text("{\"result\":[{\"id\":1}],\"count\":9,\"offset\":0}");
         let Step::Found(paging) = PagingCheck::new(&tool, Map::new(), first.clone()).step() else {
             panic!("no paging");
         };

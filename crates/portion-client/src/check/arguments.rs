@@ -52,7 +52,7 @@ impl KnownValues {
     /// Remembers the plain members of the first record of a result.
     pub fn learn(&mut self, tool: &Tool, observation: &Observation) {
         let words: Vec<String> = split_name(&tool.name).iter().map(|word| singular(word)).collect();
-        let record = observation.items().first().or(observation.json());
+        let record = observation.items().first().or(observation.json.as_ref());
         let members = record.and_then(Value::as_object).into_iter().flatten();
         let plain = members.filter(|(_, value)| value.is_string() || value.is_number());
         self.seen

@@ -10,14 +10,14 @@ pub struct Observation {
     /// Texts of the blocks, in order, and `structuredContent`.
     texts: Vec<String>,
     structured: Option<String>,
-    is_error: bool,
+    /// True if the call failed.
+    pub is_error: bool,
     /// The text that holds the data: `structuredContent` if it has a list, else the longest text.
-    data: String,
-    json: Option<Value>,
+    pub data: String,
+    /// The data as JSON, if it is JSON.
+    pub json: Option<Value>,
     /// JSON Pointer of the list in the JSON.
     list: Option<String>,
-    /// URL of the next page in a `Link` header field.
-    link: Option<String>,
 }
 
 impl Observation {
@@ -35,10 +35,10 @@ impl Observation {
         Self::new(texts, structured, is_error)
     }
 
-    /// Reads the body of an HTTP response. `link`: its `Link` header field.
-    pub fn from_body(body: &str, link: Option<&str>) -> Self {
-        let link = link.and_then(next_link);
-        Self { link, ..Self::new(vec![body.to_owned()], None, false) }
+    /// Creates the result of one text.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: &str) -> Self {
+        Self::new(vec![text.to_owned()], None, false)
     }
 
     fn new(texts: Vec<String>, structured: Option<String>, is_error: bool) -> Self {
@@ -48,22 +48,7 @@ impl Observation {
         let mut candidates: Vec<_> = candidates.collect();
         let best = candidates.iter().position(|(_, _, list)| list.is_some()).unwrap_or(candidates.len() - 1);
         let (data, json, list) = candidates.swap_remove(best);
-        Self { texts, structured, is_error, data, json, list, link: None }
-    }
-
-    /// Returns true if the call failed.
-    pub fn is_error(&self) -> bool {
-        self.is_error
-    }
-
-    /// Returns the text that holds the data.
-    pub fn data(&self) -> &str {
-        &self.data
-    }
-
-    /// Returns the data as JSON, if it is JSON.
-    pub fn json(&self) -> Option<&Value> {
-        self.json.as_ref()
+        Self { texts, structured, is_error, data, json, list }
     }
 
     /// Returns the JSON Pointer of the list.
@@ -75,11 +60,6 @@ impl Observation {
     pub fn items(&self) -> &[Value] {
         let list = self.list.as_deref().and_then(|pointer| self.json.as_ref()?.pointer(pointer));
         list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
-    }
-
-    /// Returns the URL of the next page in a `Link` header field.
-    pub fn link(&self) -> Option<&str> {
-        self.link.as_deref()
     }
 
     /// Returns the payload as the gateway would capture it.
@@ -143,19 +123,6 @@ fn find_list(text: &str, json: &Value) -> Option<String> {
     })
 }
 
-/// Returns the URL with `rel="next"` of a `Link` header field.
-fn next_link(field: &str) -> Option<String> {
-    field.split(',').find_map(|link| {
-        let (url, parameters) = link.trim().strip_prefix('<')?.split_once('>')?;
-        let is_next = |parameter: &str| {
-            let (name, value) = parameter.split_once('=').unwrap_or_default();
-            name.trim().eq_ignore_ascii_case("rel")
-                && value.trim().trim_matches('"').split(' ').any(|rel| rel.eq_ignore_ascii_case("next"))
-        };
-        parameters.split(';').any(is_next).then(|| url.to_owned())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -197,14 +164,5 @@ mod tests {
         };
         check("{\"a\": 1}", &["{\"a\": 1}"]);
         check("1 row", &["{\"a\":1}"]);
-    }
-
-    #[test]
-    fn a_link_header_leads_to_the_next_page() {
-        let field =
-            "<https://api.example/x?page=1>; rel=\"prev\", <https://api.example/x?page=3>; rel=\"next\"";
-        let observation = Observation::from_body("[]", Some(field));
-        assert_eq!(observation.link(), Some("https://api.example/x?page=3"));
-        assert_eq!(Observation::from_body("[]", Some("<x>; rel=last")).link(), None);
     }
 }

@@ -36,9 +36,8 @@ pub enum Next {
 impl PageFacts {
     /// Reads the facts beside the list of a result.
     pub fn read(observation: &Observation) -> Self {
-        let Some(root) = observation.json().and_then(Value::as_object) else {
-            let next = observation.link().map(|url| (String::new(), Next::Url(url.to_owned())));
-            return Self { next, ..Self::default() };
+        let Some(root) = observation.json.as_ref().and_then(Value::as_object) else {
+            return Self::default();
         };
         let items = observation.items().len() as u64;
         let is_total = |level: &Map<String, Value>, name: &str, count: u64| {
@@ -53,8 +52,7 @@ impl PageFacts {
         let next = named(root, NEXT_NAMES, |_, _, value| Next::of(value))
             .or_else(|| nested_next(root))
             .or_else(|| cursors_next(root));
-        let link = || observation.link().map(|url| (String::new(), Next::Url(url.to_owned())));
-        Self { total, has_more, next: next.or_else(link) }
+        Self { total, has_more, next }
     }
 
     /// Returns true if more items follow a page with this number of items.
@@ -89,10 +87,7 @@ fn nested_next(root: &Map<String, Value>) -> Option<(String, Next)> {
 
 /// Returns the cursor of the next page in an object of cursors.
 fn cursors_next(root: &Map<String, Value>) -> Option<(String, Next)> {
-    let inner =
-        PAGE_OBJECTS.iter().filter_map(|name| Some((format!("/{name}"), root.get(*name)?.as_object()?)));
-    let mut levels = std::iter::once((String::new(), root)).chain(inner);
-    levels.find_map(|(place, level)| {
+    levels(root).find_map(|(place, level)| {
         CURSOR_OBJECTS.iter().find_map(|name| {
             let next = Next::of(level.get(*name)?.get(AFTER_NAME)?)?;
             Some((format!("{place}/{name}/{AFTER_NAME}"), next))
@@ -106,12 +101,16 @@ fn named<T>(
     names: &[&str],
     read: impl Fn(&Map<String, Value>, &str, &Value) -> Option<T>,
 ) -> Option<(String, T)> {
-    let inner =
-        PAGE_OBJECTS.iter().filter_map(|name| Some((format!("/{name}"), root.get(*name)?.as_object()?)));
-    let mut levels = std::iter::once((String::new(), root)).chain(inner);
-    levels.find_map(|(place, level)| {
+    levels(root).find_map(|(place, level)| {
         names.iter().find_map(|name| Some((format!("{place}/{name}"), read(level, name, level.get(*name)?)?)))
     })
+}
+
+/// Returns the root and the objects about the page in it, with their places.
+fn levels(root: &Map<String, Value>) -> impl Iterator<Item = (String, &Map<String, Value>)> {
+    let inner =
+        PAGE_OBJECTS.iter().filter_map(|name| Some((format!("/{name}"), root.get(*name)?.as_object()?)));
+    std::iter::once((String::new(), root)).chain(inner)
 }
 
 /// Reads a count: a number, or a string of digits.
@@ -127,7 +126,7 @@ mod tests {
     use crate::check::observation::Observation;
 
     fn check(result: &Value, total: Option<(&str, u64)>, more: Option<&str>, next: Option<(&str, Next)>) {
-        let facts = PageFacts::read(&Observation::from_body(&result.to_string(), None));
+        let facts = PageFacts::read(&Observation::of_text(&result.to_string()));
         let named = |place: &str| place.to_owned();
         assert_eq!(facts.total, total.map(|(place, total)| (named(place), total)), "{result}");
         assert_eq!(facts.has_more.map(|(place, _)| place).as_deref(), more, "{result}");

@@ -99,7 +99,7 @@ impl<'a> PagingCheck<'a> {
                             || matches!(&facts.next, Some((_, next)) if !matches!(next, Next::Url(_))))
                 }
                 Style::Offset | Style::Page | Style::AfterId => argument.is_some(),
-                Style::Link => matches!(&facts.next, Some((place, Next::Url(_))) if !place.is_empty()),
+                Style::Link => matches!(&facts.next, Some((_, Next::Url(_)))),
             };
             fits.then_some((*style, argument))
         });
@@ -162,7 +162,7 @@ impl<'a> PagingCheck<'a> {
     pub fn learn(&mut self, result: &Observation) {
         let (first, count) = (self.first.items(), result.items().len());
         if self.decided().is_some() {
-            let is_same = !result.is_error()
+            let is_same = !result.is_error
                 && result.list_pointer() == self.first.list_pointer()
                 && result.items().first() == first.first();
             // A page that is shorter than asked for, and not the last one, is the largest.
@@ -180,7 +180,7 @@ impl<'a> PagingCheck<'a> {
         let unit = self.unit();
         let place = result.items().first().and_then(|item| first.iter().position(|known| known == item));
         self.outcome = match (style, place) {
-            _ if result.is_error() || count == 0 => {
+            _ if result.is_error || count == 0 => {
                 // A page behind the end says nothing.
                 let is_end = !self.facts.has_more_than(first.len()) && unit == first.len();
                 is_end.then_some((Evidence::Unchecked, 1))
@@ -204,8 +204,7 @@ impl<'a> PagingCheck<'a> {
         let items = self.first.list_pointer().unwrap_or_default();
         let total = self.facts.total.as_ref();
         let place_of_total = total.map(|(place, _)| place.as_str());
-        let next =
-            self.facts.next.as_ref().map(|(place, _)| place.as_str()).filter(|place| !place.is_empty());
+        let next = self.facts.next.as_ref().map(|(place, _)| place.as_str());
         let preset = match (style, items, place_of_total, next) {
             (Style::Offset, "/result", Some("/count"), None) => "hostaway",
             (Style::Page, "/results", Some("/count"), Some("/next")) => "education",

@@ -1,8 +1,8 @@
 //! Adds proposals to a configuration file. All other bytes of the file stay.
 
-use std::fmt;
-
 use portion_text::display::yaml_scalar;
+use serde_json::{Map, Value};
+use thiserror::Error;
 
 /// Indentation of endpoints in a file that has none.
 const INDENT: usize = 2;
@@ -20,34 +20,20 @@ pub struct Written {
 }
 
 /// The error for a file that cannot be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum WriteError {
     /// The endpoints are in one line, or have no indentation.
+    #[error("its endpoints are not written one per line below `endpoints:`; add the proposals by hand")]
     UnknownLayout,
     /// The file is no mapping with one key per line, or has several documents.
+    #[error("it is not written with one key per line from the first column; add the proposals by hand")]
     NotBlockStyle,
     /// A server has endpoints of its own.
+    #[error(
+        "a server below `upstreams:` has `endpoints` of its own, which take precedence; add the proposals there by hand"
+    )]
     ServerEndpoints,
 }
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownLayout => f.write_str(
-                "its endpoints are not written one per line below `endpoints:`; add the proposals by hand",
-            ),
-            Self::NotBlockStyle => f.write_str(
-                "it is not written with one key per line from the first column; add the proposals by hand",
-            ),
-            Self::ServerEndpoints => f.write_str(
-                "a server below `upstreams:` has `endpoints` of its own, which take precedence; add the proposals \
-                 there by hand",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for WriteError {}
 
 /// Adds proposals to the text of a YAML file, which may be empty. Each comes with a comment line.
 ///
@@ -128,27 +114,38 @@ impl Proposal {
         !self.read && self.pushdown.is_empty() && !self.redact_secrets && self.summary_fields.is_empty()
     }
 
+    /// Returns the settings of the endpoint.
+    pub fn settings(&self) -> Map<String, Value> {
+        let pushdown = self.pushdown.iter().map(|(key, text)| {
+            let number = text.parse::<u64>().ok().filter(|_| matches!(*key, "pageSize" | "pageStart"));
+            ((*key).to_owned(), number.map_or_else(|| Value::from(text.as_str()), Value::from))
+        });
+        let settings = [
+            ("read", self.read.then_some(Value::Bool(true))),
+            ("pushdown", (!self.pushdown.is_empty()).then(|| pushdown.collect())),
+            ("redact", self.redact_secrets.then(|| "secrets".into())),
+            ("summaryFields", (!self.summary_fields.is_empty()).then(|| self.summary_fields.clone().into())),
+        ];
+        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
     /// Returns the lines of the endpoint below `endpoints`, indented by `indent` spaces.
     pub fn to_yaml(&self, indent: usize) -> Vec<String> {
-        let (outer, inner, third) = (" ".repeat(indent), " ".repeat(indent + 2), " ".repeat(indent + 4));
+        let [outer, inner, third] = [0, 2, 4].map(|more| " ".repeat(indent + more));
+        let scalar = |value: &Value| value.as_str().map_or_else(|| value.to_string(), yaml_scalar);
         let mut lines = vec![format!("{outer}{}:", yaml_scalar(&self.tool))];
-        if self.read {
-            lines.push(format!("{inner}read: true"));
-        }
-        if !self.pushdown.is_empty() {
-            lines.push(format!("{inner}pushdown:"));
-            let settings = self.pushdown.iter();
-            lines.extend(settings.map(|(key, text)| {
-                let is_number = matches!(*key, "pageSize" | "pageStart");
-                format!("{third}{key}: {}", if is_number { text.clone() } else { yaml_scalar(text) })
-            }));
-        }
-        if self.redact_secrets {
-            lines.push(format!("{inner}redact: secrets"));
-        }
-        if !self.summary_fields.is_empty() {
-            let names: Vec<String> = self.summary_fields.iter().map(|name| yaml_scalar(name)).collect();
-            lines.push(format!("{inner}summaryFields: [{}]", names.join(", ")));
+        for (key, value) in self.settings() {
+            match &value {
+                Value::Object(members) => {
+                    lines.push(format!("{inner}{key}:"));
+                    lines.extend(members.iter().map(|(key, text)| format!("{third}{key}: {}", scalar(text))));
+                }
+                Value::Array(names) => {
+                    let names: Vec<String> = names.iter().map(scalar).collect();
+                    lines.push(format!("{inner}{key}: [{}]", names.join(", ")));
+                }
+                value => lines.push(format!("{inner}{key}: {}", scalar(value))),
+            }
         }
         lines
     }

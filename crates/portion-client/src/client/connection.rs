@@ -16,7 +16,8 @@ pub(super) struct Connection {
     outbox: Outbox,
     inbox: Inbox,
     last_id: u64,
-    method: String,
+    /// Method of the last request.
+    pub(super) method: String,
     /// Members of `_meta` in each request; empty if there are none.
     meta: String,
 }
@@ -32,16 +33,6 @@ impl Connection {
     pub(super) fn new(link: Link) -> Self {
         let Link { outbox, inbox } = link;
         Self { outbox, inbox, last_id: 0, method: String::new(), meta: String::new() }
-    }
-
-    /// Sets the members of `_meta` that each request has from now on.
-    pub(super) fn set_meta(&mut self, members: String) {
-        self.meta = members;
-    }
-
-    /// Returns the method of the last request.
-    pub(super) fn current_method(&self) -> &str {
-        &self.method
     }
 
     /// Sends a request and returns the `result` of its response. `params` is a JSON object.
@@ -156,9 +147,9 @@ pub(super) async fn open_session(connection: &mut Connection) -> Result<(), Clie
         Err(error) => return Err(error),
     };
     let prefix = "io.modelcontextprotocol/";
-    connection.set_meta(format!(
+    connection.meta = format!(
         r#""{prefix}protocolVersion":"{STATELESS_REVISION}","{prefix}clientCapabilities":{{}},"{prefix}clientInfo":{CLIENT_INFO}"#
-    ));
+    );
     if connection.request("server/discover", "{}").await.is_err() {
         return Err(refusal);
     }

@@ -60,7 +60,7 @@ impl Client {
         let mut client = Self { connection: Connection::new(link), time_limit, deadline };
         match timeout_at(deadline, connection::open_session(&mut client.connection)).await {
             Ok(opened) => opened.map(|()| client),
-            Err(_) => Err(timed_out(client.connection.current_method())),
+            Err(_) => Err(timed_out(&client.connection.method)),
         }
     }
 

@@ -57,7 +57,7 @@ pub fn read_chunks(result: &str, names: &FieldNames) -> Result<Vec<Chunk>, ReadE
         outcome.try_texts(&result.texts, names);
     }
     if let Some(paths) = outcome.several {
-        return Err(ReadError::SeveralLists { found: shortened(paths.join(", ")) });
+        return Err(ReadError::SeveralLists(shortened(paths.join(", "))));
     }
     let records = match (outcome.records, outcome.empty, outcome.without_text) {
         (Some(records), ..) => records,
@@ -86,11 +86,7 @@ impl Outcome {
         };
         match found {
             Found::List(list) => {
-                let records: Records = json::items(list.as_str())
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|item| as_record(item, names))
-                    .collect();
+                let records = to_records(&list, names);
                 if records.is_empty() {
                     self.empty = true;
                 } else if records.iter().any(|record| has_text(record, names)) {
@@ -99,14 +95,10 @@ impl Outcome {
                     self.without_text.get_or_insert(records);
                 }
             }
-            Found::Record(record) => self.records = Some(vec![record.as_str().to_owned()]),
             Found::WithoutText(list) => {
-                let records = json::items(list.as_str())
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(|item| as_record(item, names));
-                self.without_text.get_or_insert_with(|| records.collect());
+                self.without_text.get_or_insert_with(|| to_records(&list, names));
             }
+            Found::Record(record) => self.records = Some(vec![record.as_str().to_owned()]),
             Found::Several(paths) => self.several = Some(paths),
             Found::Nothing => {}
         }
@@ -166,12 +158,13 @@ fn lines(text: &str) -> Option<Vec<&str>> {
     (!lines.is_empty() && lines.iter().all(is_record)).then_some(lines)
 }
 
-/// Returns the record for an item of a list.
-fn as_record(item: &str, names: &FieldNames) -> String {
-    match JsonKind::of_value(item) {
+/// Returns the records for the items of a list.
+fn to_records(list: &Located, names: &FieldNames) -> Records {
+    let record = |item: &str| match JsonKind::of_value(item) {
         JsonKind::String => text_record(item, names),
         _ => item.to_owned(),
-    }
+    };
+    json::items(list.as_str()).unwrap_or_default().into_iter().map(record).collect()
 }
 
 /// Returns the record for a plain text.
@@ -222,7 +215,7 @@ fn no_list(result: &ToolResult, names: &FieldNames) -> ReadError {
     };
     match &names.list {
         Some(name) => ReadError::ListNotFound { name: name.clone(), found },
-        None => ReadError::NoList { found },
+        None => ReadError::NoList(found),
     }
 }
 

@@ -18,11 +18,8 @@ pub enum ReadError {
     #[error("the tool did not finish: its result is `{0}`, and only complete results can be read")]
     Incomplete(String),
     /// There is no list of chunks.
-    #[error("no list of chunks in the result ({found}): name the member that holds it with --list-field")]
-    NoList {
-        /// Description of what there is.
-        found: String,
-    },
+    #[error("no list of chunks in the result ({0}): name the member that holds it with --list-field")]
+    NoList(String),
     /// The named list is not there.
     #[error(
         "no list at `{name}` in the result ({found}): --list-field names the member that holds the chunks"
@@ -35,12 +32,9 @@ pub enum ReadError {
     },
     /// There are several lists, and none comes first.
     #[error(
-        "the result has chunks in several places ({found}): name the member that holds their list with --list-field"
+        "the result has chunks in several places ({0}): name the member that holds their list with --list-field"
     )]
-    SeveralLists {
-        /// Paths of the places.
-        found: String,
-    },
+    SeveralLists(String),
     /// No record has a text.
     #[error("no chunk has a text in `{name}` (its fields: {fields}): name the field with --text-field")]
     NoText {

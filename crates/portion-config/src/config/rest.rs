@@ -68,9 +68,6 @@ impl ConfigReader {
             &["env", "transport", "login"],
             "command, or url without openapi",
         );
-        let lines =
-            settings.secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-        let query = settings.secrets("queryParameters").iter();
         let basic = self.members(name, settings, "basicAuth", ["user", "password"], []);
         let oauth = self.members(name, settings, "oauth", ["url", "clientId", "clientSecret"], ["scope"]);
         RestConfig {
@@ -81,14 +78,12 @@ impl ConfigReader {
             },
             unresolved: Vec::new(),
             url: settings.revealed("url").map(str::to_owned),
-            headers: lines.collect(),
-            query: query.map(|(name, secret)| (name.clone(), secret.reveal().to_owned())).collect(),
+            headers: settings.headers(),
+            query: settings.secrets("queryParameters"),
             basic: basic.map(|([user, password], [])| (user, password)),
-            oauth: oauth.map(|([url, client_id, client_secret], [scope])| OAuthConfig {
-                url,
-                client_id,
-                client_secret,
-                scope,
+            oauth: oauth.map(|(needed, [scope])| {
+                let [url, client_id, client_secret] = needed;
+                OAuthConfig { url, client_id, client_secret, scope }
             }),
             include: settings.names("include").unwrap_or_default(),
             exclude: settings.names("exclude").unwrap_or_default(),
@@ -107,9 +102,8 @@ impl ConfigReader {
     ) -> Option<([String; N], [Option<String>; M])> {
         let origin = settings.get(key)?.origin.clone();
         let given = settings.secrets(key);
-        let value = |name: &str| {
-            given.iter().find(|(other, _)| other == name).map(|(_, secret)| secret.reveal().to_owned())
-        };
+        let value =
+            |name: &str| given.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
         let known = [needed.as_slice(), optional.as_slice()].concat();
         let fix = format!("write {}", known.join(", "));
         for (name, _) in given.iter().filter(|(name, _)| !known.contains(&name.as_str())) {

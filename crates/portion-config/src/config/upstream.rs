@@ -135,14 +135,10 @@ impl ConfigReader {
         }
         self.reject_unused_keys(name, settings, &REST_KEYS, "openapi or tools");
         match (value("url"), value("command")) {
-            (_, Some(_)) if is_rest => {
-                let key = if value("openapi").is_some() { "openapi" } else { "tools" };
+            (url, Some(_)) if is_rest || url.is_some() => {
+                let keys = ["openapi", "tools", "url"];
+                let key = keys.into_iter().find(|key| value(key).is_some()).unwrap_or_default();
                 let message = format!("the upstream {name} has both {key} and command");
-                self.report(origin.clone(), message, "remove one of the two");
-                None
-            }
-            (Some(_), Some(_)) => {
-                let message = format!("the upstream {name} has both url and command");
                 self.report(origin.clone(), message, "remove one of the two");
                 None
             }
@@ -157,11 +153,7 @@ impl ConfigReader {
             (Some(Value::Reference(url)), None) => {
                 self.reject_unused_keys(name, settings, &["env"], "command");
                 let login = Box::new(self.resolve_login(name, settings));
-                let lines = settings
-                    .secrets("headers")
-                    .iter()
-                    .map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-                let (url, headers) = (url.reveal().to_owned(), lines.collect::<Vec<_>>());
+                let (url, headers) = (url.reveal().to_owned(), settings.headers());
                 self.check_target(name, Some(&url), &headers, settings);
                 Some(ServerConfig::Url {
                     url,
@@ -176,14 +168,8 @@ impl ConfigReader {
             }
             (_, Some(Value::Command(words))) => {
                 self.reject_unused_keys(name, settings, &["headers", "transport", "login"], "url");
-                let environment = settings.secrets("env");
-                Some(ServerConfig::Command {
-                    argv: words.iter().map(|word| word.reveal().to_owned()).collect(),
-                    environment: environment
-                        .iter()
-                        .map(|(name, secret)| (name.clone(), secret.reveal().to_owned()))
-                        .collect(),
-                })
+                let argv = words.iter().map(|word| word.reveal().to_owned()).collect();
+                Some(ServerConfig::Command { argv, environment: settings.secrets("env") })
             }
             _ => None,
         }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use portion_core::policy::LimitValue;
 
-use crate::reference::Secret;
 use crate::settings::Settings;
 use crate::value::Value;
 
@@ -14,24 +13,33 @@ impl TypedValues for Settings {
     }
 }
 
+/// Writes the method that returns a value of one type.
+macro_rules! getter {
+    ($name:ident, $variant:ident($value:ident) -> $type:ty, $result:expr) => {
+        fn $name(&self, key: &str) -> Option<$type> {
+            match self.value(key) {
+                Some(Value::$variant($value)) => Some($result),
+                _ => None,
+            }
+        }
+    };
+}
+
 /// Values by key. Each method returns `None` for a key without a value of its type.
 pub(crate) trait TypedValues {
     /// Returns the value of a key.
     fn value(&self, key: &str) -> Option<&Value>;
 
-    fn integer(&self, key: &str) -> Option<usize> {
-        match self.value(key) {
-            Some(Value::Integer(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
-            _ => None,
-        }
-    }
-
-    fn size(&self, key: &str) -> Option<usize> {
-        match self.value(key) {
-            Some(Value::Size(bytes)) => Some(usize::try_from(*bytes).unwrap_or(usize::MAX)),
-            _ => None,
-        }
-    }
+    getter!(integer, Integer(number) -> usize, usize::try_from(*number).unwrap_or(usize::MAX));
+    getter!(size, Size(bytes) -> usize, usize::try_from(*bytes).unwrap_or(usize::MAX));
+    getter!(number, Number(number) -> f64, *number);
+    getter!(boolean, Boolean(truth) -> bool, *truth);
+    getter!(choice, Choice(word) -> &'static str, word);
+    getter!(text, Text(text) -> &str, text);
+    getter!(names, Names(names) -> Vec<String>, names.clone());
+    getter!(duration, Duration(time) -> Duration, *time);
+    // A text with its references followed, which may be secret.
+    getter!(revealed, Reference(secret) -> &str, secret.reveal());
 
     /// Returns the configured value of a limit.
     fn limit_value(&self, key: &str) -> Option<LimitValue> {
@@ -44,60 +52,18 @@ pub(crate) trait TypedValues {
         }
     }
 
-    fn number(&self, key: &str) -> Option<f64> {
+    /// Returns texts by name, with their references followed.
+    fn secrets(&self, key: &str) -> Vec<(String, String)> {
         match self.value(key) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
+            Some(Value::Secrets(secrets)) => {
+                secrets.iter().map(|(name, secret)| (name.clone(), secret.reveal().to_owned())).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
-    fn boolean(&self, key: &str) -> Option<bool> {
-        match self.value(key) {
-            Some(Value::Boolean(truth)) => Some(*truth),
-            _ => None,
-        }
-    }
-
-    fn choice(&self, key: &str) -> Option<&'static str> {
-        match self.value(key) {
-            Some(Value::Choice(word)) => Some(word),
-            _ => None,
-        }
-    }
-
-    fn text(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn names(&self, key: &str) -> Option<Vec<String>> {
-        match self.value(key) {
-            Some(Value::Names(names)) => Some(names.clone()),
-            _ => None,
-        }
-    }
-
-    fn duration(&self, key: &str) -> Option<Duration> {
-        match self.value(key) {
-            Some(Value::Duration(time)) => Some(*time),
-            _ => None,
-        }
-    }
-
-    fn secrets(&self, key: &str) -> &[(String, Secret)] {
-        match self.value(key) {
-            Some(Value::Secrets(secrets)) => secrets,
-            _ => &[],
-        }
-    }
-
-    /// Returns a text with its references followed, which may be secret.
-    fn revealed(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(Value::Reference(secret)) => Some(secret.reveal()),
-            _ => None,
-        }
+    /// Returns the headers of each request, `Name: value`.
+    fn headers(&self) -> Vec<String> {
+        self.secrets("headers").iter().map(|(name, value)| format!("{name}: {value}")).collect()
     }
 }

@@ -41,7 +41,7 @@ pub struct DocumentError {
 }
 
 /// A position in a text: line and column from one, columns in characters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextPosition {
     /// Line number.
     pub line: usize,
@@ -109,6 +109,14 @@ impl Node {
     pub(crate) fn plain_scalar(text: &str) -> Self {
         let tree = NodeValue::Scalar { text: text.to_owned(), is_plain: true };
         Self { value: tree, position: TextPosition::default(), last_line: 0 }
+    }
+
+    /// Returns the text of a scalar.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match &self.value {
+            NodeValue::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
     }
 
     /// Returns the name of its kind.

@@ -171,7 +171,7 @@ impl History {
             let version = Version {
                 number: newest.saturating_add(1),
                 at,
-                source: source.to_owned(),
+                source: source.to_string_lossy().into_owned(),
                 sha256: sha256.clone(),
                 bytes: text.len(),
             };

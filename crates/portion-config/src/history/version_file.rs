@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,8 @@ pub struct Version {
     pub number: u64,
     /// Time since when it was in force, or when another version replaced it, in microseconds since 1970.
     pub at: u64,
-    /// Path of the configuration file.
-    #[serde(with = "path")]
-    pub source: PathBuf,
+    /// Path of the configuration file, lossily if it is not Unicode: it is only displayed.
+    pub source: String,
     /// SHA-256 of the text, in hexadecimal digits.
     pub sha256: String,
     /// Length of the text in bytes.
@@ -71,19 +70,4 @@ pub(super) fn verified_text(bytes: &[u8], number: u64) -> Option<&str> {
 fn parse_header(line: &[u8], number: u64) -> Option<Version> {
     let about = line.strip_prefix(HEADER_PREFIX.as_bytes())?;
     serde_json::from_slice(about).ok().filter(|version: &Version| version.number == number)
-}
-
-/// Serializes paths as text, lossily if they are not Unicode: they are only displayed.
-mod path {
-    use std::path::{Path, PathBuf};
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&path.to_string_lossy())
-    }
-
-    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<PathBuf, D::Error> {
-        String::deserialize(from).map(PathBuf::from)
-    }
 }

@@ -37,26 +37,7 @@ impl Profile {
     pub fn by_name(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|profile| profile.name == name)
     }
-}
 
-/// A tool as a server lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedTool {
-    /// Name.
-    pub name: String,
-    /// Names of its arguments.
-    pub arguments: Vec<String>,
-}
-
-/// The tools of a profile.
-struct ProfileTool {
-    /// Pattern of its rule.
-    pattern: String,
-    /// Names of its parameters, if the profile describes it.
-    parameters: Vec<String>,
-}
-
-impl Profile {
     /// Returns the profile whose tools a server lists: at least two of them, if it has as many, that are half of the tools of
     /// the server or of the profile. A tool is known by the pattern of its rule, and shares an argument with its description.
     pub fn for_tools(tools: &[ListedTool]) -> Option<&'static Self> {
@@ -105,10 +86,7 @@ impl Profile {
     fn hosts(&self) -> Vec<String> {
         let urls = members(&self.root(), "upstreams").into_iter().filter_map(|(_, server)| {
             let url = entries(&server).into_iter().find(|(key, _)| key == "url")?.1;
-            match url.value {
-                NodeValue::Scalar { text, .. } => Some(text),
-                _ => None,
-            }
+            url.text().map(str::to_owned)
         });
         let host = |url: String| Some(url.split("://").nth(1)?.split(['/', ':']).next()?.to_owned());
         urls.filter_map(host).collect()
@@ -117,6 +95,23 @@ impl Profile {
     fn root(&self) -> Node {
         yaml::parse(self.text).map_or_else(|_| Node::plain_scalar(""), |document| document.root)
     }
+}
+
+/// A tool as a server lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedTool {
+    /// Name.
+    pub name: String,
+    /// Names of its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// The tools of a profile.
+struct ProfileTool {
+    /// Pattern of its rule.
+    pattern: String,
+    /// Names of its parameters, if the profile describes it.
+    parameters: Vec<String>,
 }
 
 impl ProfileTool {

@@ -1,6 +1,6 @@
 //! Reads the settings of one source: for everything, for patterns, for servers.
 
-use super::{ConfigReader, DocumentSource};
+use super::ConfigReader;
 use crate::document::{MapKey, Node, NodeValue};
 use crate::key::{Key, SettingsLevel, ValueKind};
 use crate::settings::{Origin, Settings};
@@ -53,7 +53,7 @@ impl PatternSettings {
 }
 
 impl ConfigReader {
-    pub(super) fn read_layer(&mut self, from: &DocumentSource, entries: &[(MapKey, Node)]) -> Layer {
+    pub(super) fn read_layer(&mut self, from: &Origin, entries: &[(MapKey, Node)]) -> Layer {
         let mut rules = PatternSettings::default();
         let mut upstreams = Vec::new();
         let top =
@@ -65,16 +65,12 @@ impl ConfigReader {
         Layer { top, rules, upstreams }
     }
 
-    fn read_rules(&mut self, from: &DocumentSource, key: &Key, node: &Node, shown: bool) -> PatternSettings {
+    fn read_rules(&mut self, from: &Origin, key: &Key, node: &Node, shown: bool) -> PatternSettings {
         let mut rules = Vec::new();
         for (pattern, node) in self.map_entries(from, key, node) {
             if pattern.text.trim().is_empty() || pattern.text.len() > 1_024 {
                 let fix = "write a name, a name with *, the URI of a resource, or a route";
-                self.report(
-                    from.origin(pattern.position),
-                    "a pattern is empty, or longer than 1024 bytes",
-                    fix,
-                );
+                self.report(from.at(pattern.position), "a pattern is empty, or longer than 1024 bytes", fix);
             }
             let Some(entries) = self.expect_map(from, &pattern.text, node) else { continue };
             let settings = self.read_settings(from, entries, SettingsLevel::Endpoint, shown, |_, _, _| {});
@@ -83,16 +79,11 @@ impl ConfigReader {
         PatternSettings(rules)
     }
 
-    fn read_upstreams(
-        &mut self,
-        from: &DocumentSource,
-        key: &Key,
-        node: &Node,
-    ) -> Vec<(String, UpstreamLayer)> {
+    fn read_upstreams(&mut self, from: &Origin, key: &Key, node: &Node) -> Vec<(String, UpstreamLayer)> {
         self.secret_ranges.push((node.position.line, node.last_line));
         let mut upstreams = Vec::new();
         for (name, node) in self.map_entries(from, key, node) {
-            let origin = from.origin(name.position);
+            let origin = from.at(name.position);
             let plain =
                 name.text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
             if name.text.is_empty() || !plain || name.text.starts_with('.') {
@@ -111,21 +102,16 @@ impl ConfigReader {
     }
 
     /// Returns the entries of a key's map.
-    fn map_entries<'n>(&mut self, from: &DocumentSource, key: &Key, node: &'n Node) -> &'n [(MapKey, Node)] {
+    fn map_entries<'n>(&mut self, from: &Origin, key: &Key, node: &'n Node) -> &'n [(MapKey, Node)] {
         self.expect_map(from, key.name, node).unwrap_or_default()
     }
 
-    fn expect_map<'n>(
-        &mut self,
-        from: &DocumentSource,
-        name: &str,
-        node: &'n Node,
-    ) -> Option<&'n [(MapKey, Node)]> {
+    fn expect_map<'n>(&mut self, from: &Origin, name: &str, node: &'n Node) -> Option<&'n [(MapKey, Node)]> {
         if let NodeValue::Map(entries) = &node.value {
             return Some(entries);
         }
         let message = format!("`{}` is {}, not a map", name.escape_debug(), node.kind_name());
-        self.report(from.origin(node.position), message, "write keys and values under it, or {} for none");
+        self.report(from.at(node.position), message, "write keys and values under it, or {} for none");
         None
     }
 }

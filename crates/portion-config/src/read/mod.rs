@@ -34,26 +34,6 @@ pub(crate) struct ConfigReader {
     pub(crate) is_file_parsed: bool,
 }
 
-/// The source of a document.
-#[derive(Clone)]
-pub(super) enum DocumentSource {
-    File(Arc<str>),
-    Variable(Arc<str>),
-    Option(Arc<str>),
-    Profile(&'static str),
-}
-
-impl DocumentSource {
-    fn origin(&self, position: TextPosition) -> Origin {
-        match self {
-            Self::File(file) => Origin::File(Arc::clone(file), position.into()),
-            Self::Variable(name) => Origin::Variable(Arc::clone(name)),
-            Self::Option(name) => Origin::Option(Arc::clone(name)),
-            Self::Profile(name) => Origin::Profile(name),
-        }
-    }
-}
-
 impl ConfigReader {
     /// Reads all sources, those of higher priority over the others.
     pub(crate) fn read_sources(&mut self, sources: &Sources) -> Layer {
@@ -72,7 +52,7 @@ impl ConfigReader {
         let file: Arc<str> = path.into();
         let is_json = path.rsplit('.').next().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
         let document = if is_json { json::parse(text) } else { yaml::parse(text) };
-        let from = DocumentSource::File(file);
+        let from = Origin::File(file, TextPosition::default());
         match document {
             Ok(Document { root, errors: faults }) => {
                 for fault in faults {
@@ -81,7 +61,7 @@ impl ConfigReader {
                 self.read_root(&from, &root)
             }
             Err(fault) if fault.message == EMPTY_MESSAGE => {
-                self.warnings.push(Problem::new(from.origin(fault.position), EMPTY_MESSAGE, fault.fix));
+                self.warnings.push(Problem::new(from.at(fault.position), EMPTY_MESSAGE, fault.fix));
                 Layer::default()
             }
             Err(fault) => {
@@ -92,29 +72,25 @@ impl ConfigReader {
         }
     }
 
-    fn read_root(&mut self, from: &DocumentSource, root: &Node) -> Layer {
+    fn read_root(&mut self, from: &Origin, root: &Node) -> Layer {
         match &root.value {
             NodeValue::Map(entries) => {
                 let translated = context_protection::translate(entries);
                 for unknown in &translated.unknown {
                     let (key, fix) = (&unknown.key, unknown.fix());
-                    self.report(from.origin(key.position), unknown_key_message(key), fix);
+                    self.report(from.at(key.position), unknown_key_message(key), fix);
                     self.secret_ranges.push((key.position.line, unknown.last_line));
                 }
                 self.read_layer(from, &translated.entries)
             }
             NodeValue::Null => {
                 let fix = "write {} to mean the defaults";
-                self.warnings.push(Problem::new(from.origin(root.position), EMPTY_MESSAGE, fix));
+                self.warnings.push(Problem::new(from.at(root.position), EMPTY_MESSAGE, fix));
                 Layer::default()
             }
             _ => {
                 let message = format!("the file is {}, not a map", root.kind_name());
-                self.report(
-                    from.origin(root.position),
-                    message,
-                    "write keys and values, such as hardCap: 12000",
-                );
+                self.report(from.at(root.position), message, "write keys and values, such as hardCap: 12000");
                 self.secret_ranges.push((root.position.line, root.last_line));
                 Layer::default()
             }
@@ -124,7 +100,7 @@ impl ConfigReader {
     /// Reads the settings of a map; keys that hold rules or servers are passed to `other`.
     fn read_settings(
         &mut self,
-        from: &DocumentSource,
+        from: &Origin,
         entries: &[(MapKey, Node)],
         level: SettingsLevel,
         shown: bool,
@@ -154,7 +130,7 @@ impl ConfigReader {
                     continue;
                 }
             };
-            let origin = from.origin(name.position);
+            let origin = from.at(name.position);
             if let Some(before) = settings.insert(Setting { key, value, origin: origin.clone() }) {
                 let message = format!("{} repeats {} at {}", key.name, before.key.name, before.origin);
                 self.report(origin, message, "remove one of the two");
@@ -163,8 +139,8 @@ impl ConfigReader {
         settings
     }
 
-    fn report_unknown_key(&mut self, from: &DocumentSource, name: &MapKey, level: SettingsLevel) {
-        let origin = from.origin(name.position);
+    fn report_unknown_key(&mut self, from: &Origin, name: &MapKey, level: SettingsLevel) {
+        let origin = from.at(name.position);
         let given = shown_name(name);
         if let Some(key) = Key::by_name(&name.text) {
             let where_ = [SettingsLevel::Top, SettingsLevel::Upstream, SettingsLevel::Endpoint]
@@ -190,20 +166,14 @@ impl ConfigReader {
         }
     }
 
-    fn report_invalid_values(
-        &mut self,
-        from: &DocumentSource,
-        key: &Key,
-        wrong: Vec<InvalidValue>,
-        shown: bool,
-    ) {
+    fn report_invalid_values(&mut self, from: &Origin, key: &Key, wrong: Vec<InvalidValue>, shown: bool) {
         for wrong in wrong {
-            self.report(from.origin(wrong.position), wrong.message(key.name, shown), wrong.fix);
+            self.report(from.at(wrong.position), wrong.message(key.name, shown), wrong.fix);
         }
     }
 
-    fn report_document_error(&mut self, from: &DocumentSource, fault: DocumentError) {
-        self.report(from.origin(fault.position), fault.message, fault.fix);
+    fn report_document_error(&mut self, from: &Origin, fault: DocumentError) {
+        self.report(from.at(fault.position), fault.message, fault.fix);
     }
 
     pub(crate) fn report(&mut self, at: Origin, message: impl Into<String>, fix: impl Into<String>) {

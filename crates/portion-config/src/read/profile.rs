@@ -1,10 +1,10 @@
 //! Puts the configuration of a profile below the settings that name it.
 
-use super::{ConfigReader, DocumentSource, Layer, UpstreamLayer};
+use super::{ConfigReader, Layer, UpstreamLayer};
 use crate::document::{NodeValue, yaml};
 use crate::key::SettingsLevel;
 use crate::profile::Profile;
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 use crate::value::Value;
 
 /// Keys of a server that is not the API of a profile.
@@ -40,7 +40,7 @@ impl ConfigReader {
     }
 
     fn read_profile(&mut self, profile: &'static Profile) -> Layer {
-        let from = DocumentSource::Profile(profile.name);
+        let from = Origin::Profile(profile.name);
         let hidden = self.secret_ranges.len();
         let layer = match yaml::parse(profile.text) {
             Ok(document) => match &document.root.value {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_text::names::closest_name;
 
-use super::{ConfigReader, DocumentSource, Layer};
+use super::{ConfigReader, Layer};
 use crate::document::{MapKey, TextPosition};
 use crate::key::{Key, LEVEL_VARIABLE, SHORTHANDS, level_choices, parse_level};
 use crate::settings::{Origin, Problem};
@@ -41,7 +41,7 @@ impl ConfigReader {
                 self.warnings.push(Problem::new(at, message, "set a value, or unset it"));
                 continue;
             }
-            let from = DocumentSource::Variable(name.as_str().into());
+            let from = Origin::Variable(name.as_str().into());
             layer.overlay(self.read_single_key(&from, key, text));
         }
         layer
@@ -74,10 +74,10 @@ impl ConfigReader {
 
     fn read_option(&mut self, key: &'static Key, option: Option<String>, text: &str) -> Layer {
         let option: Arc<str> = option.unwrap_or_else(|| key.name.to_owned()).into();
-        self.read_single_key(&DocumentSource::Option(option), key, text)
+        self.read_single_key(&Origin::Option(option), key, text)
     }
 
-    fn read_single_key(&mut self, from: &DocumentSource, key: &'static Key, text: &str) -> Layer {
+    fn read_single_key(&mut self, from: &Origin, key: &'static Key, text: &str) -> Layer {
         let position = TextPosition::default();
         match key.parse_node(text) {
             Ok(node) => {
@@ -89,7 +89,7 @@ impl ConfigReader {
             }
             Err(message) => {
                 self.report(
-                    from.origin(position),
+                    from.at(position),
                     format!("{} cannot be read: {message}", key.name),
                     "write it as YAML",
                 );

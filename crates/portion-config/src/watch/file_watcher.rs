@@ -26,12 +26,13 @@ pub(super) enum WatchMessage {
 }
 
 /// Watches the directories on the way of a path.
+#[derive(Default)]
 pub(super) struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
     resolved_path: ResolvedPath,
     watched_dirs: Vec<PathBuf>,
-    /// True if all directories are watched, as far as is known.
-    healthy: bool,
+    /// True if a change is known that may cause no event.
+    pub(super) is_degraded: bool,
 }
 
 impl FileWatcher {
@@ -46,52 +47,27 @@ impl FileWatcher {
                 let _ = messages.send(WatchMessage::FsEvent(event, Instant::now()));
             }
         });
+        let mut file_watcher = Self::default();
         match watcher {
             Ok(watcher) => {
-                let mut file_watcher = Self { watcher: Some(watcher), ..Self::disabled() };
+                file_watcher.watcher = Some(watcher);
                 file_watcher.update_watches(path);
-                file_watcher
             }
-            Err(error) => {
-                let mut file_watcher = Self::disabled();
-                file_watcher.mark_degraded(path, &error);
-                file_watcher
-            }
+            Err(error) => file_watcher.mark_degraded(path, &error),
         }
-    }
-
-    /// Creates a watcher that receives no events.
-    pub(super) fn disabled() -> Self {
-        Self {
-            watcher: None,
-            resolved_path: ResolvedPath::default(),
-            watched_dirs: Vec::new(),
-            healthy: true,
-        }
-    }
-
-    /// Returns true if every change is expected to cause an event.
-    pub(super) fn is_healthy(&self) -> bool {
-        self.healthy
+        file_watcher
     }
 
     /// Resolves the path again, because its links and directories may have changed, and watches the new
     /// directories.
     pub(super) fn update_watches(&mut self, path: &Path) {
-        let Some(watcher) = &mut self.watcher else { return };
         let mut failed = None;
         // Resolving again detects changes that were made while the watches were set up.
         for _ in 0..4 {
             let route = ResolvedPath::resolve(path);
             let folders = route.watch_dirs();
-            self.watched_dirs.retain(|folder| {
-                let stays = folders.contains(folder);
-                if !stays {
-                    // Fails if the directory, and with it the watch, is gone.
-                    let _ = watcher.unwatch(folder);
-                }
-                stays
-            });
+            self.unwatch_where(|folder| !folders.contains(folder));
+            let Some(watcher) = &mut self.watcher else { return };
             failed = None;
             for folder in folders {
                 if self.watched_dirs.contains(&folder) {
@@ -110,8 +86,8 @@ impl FileWatcher {
         }
         match failed {
             Some(error) => self.mark_degraded(path, &error),
-            None if !self.healthy => {
-                self.healthy = true;
+            None if self.is_degraded => {
+                self.is_degraded = false;
                 tracing::info!(path = %path.display(), "the configuration file is watched again");
             }
             None => {}
@@ -151,6 +127,7 @@ impl FileWatcher {
         self.watched_dirs.retain(|folder| {
             let goes = which(folder);
             if goes {
+                // Fails if the directory, and with it the watch, is gone.
                 let _ = watcher.unwatch(folder);
             }
             !goes
@@ -159,8 +136,8 @@ impl FileWatcher {
 
     /// Logs once that the file is polled instead of watched.
     pub(super) fn mark_degraded(&mut self, path: &Path, error: &notify::Error) {
-        if self.healthy {
-            self.healthy = false;
+        if !self.is_degraded {
+            self.is_degraded = true;
             tracing::warn!(
                 path = %path.display(),
                 %error,
@@ -202,7 +179,7 @@ mod tests {
     use super::*;
 
     fn check(event: &Event, expect: Option<FileChange>) {
-        let mut file_watcher = FileWatcher::disabled();
+        let mut file_watcher = FileWatcher::default();
         file_watcher.resolved_path.watch_points =
             ["/etc/p.yaml", "/etc/..data", "/etc/d1/p.yaml"].map(PathBuf::from).to_vec();
         file_watcher.watched_dirs = file_watcher.resolved_path.watch_dirs();
@@ -244,7 +221,7 @@ mod tests {
     #[test]
     fn lost_events_count_as_a_replacement() {
         check(&Event::new(EventKind::Other).set_flag(Flag::Rescan), Some(FileChange::Replaced));
-        let mut file_watcher = FileWatcher::disabled();
+        let mut file_watcher = FileWatcher::default();
         assert_eq!(
             file_watcher.classify_event(&Err(notify::Error::generic("trouble"))),
             Some(FileChange::Replaced)

@@ -134,7 +134,7 @@ mod tests {
             let _ = sender.send(seen);
         };
         let blind = |path: &Path, _| {
-            let mut file_watcher = FileWatcher::disabled();
+            let mut file_watcher = FileWatcher::default();
             file_watcher.mark_degraded(path, &notify::Error::new(notify::ErrorKind::MaxFilesWatch));
             file_watcher
         };

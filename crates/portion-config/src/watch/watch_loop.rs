@@ -36,7 +36,7 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
         let mut debouncer = Debouncer::new(options);
         // The file may have changed since the caller has read it.
         debouncer.record_change(
-            if file_watcher.is_healthy() { FileChange::Replaced } else { FileChange::FoundByPolling },
+            if file_watcher.is_degraded { FileChange::FoundByPolling } else { FileChange::Replaced },
             Duration::ZERO,
         );
         let identity = FileIdentity::from_path(&path);
@@ -138,7 +138,7 @@ impl<F: FnMut(FileContent)> WatchLoop<F> {
 
     /// Returns when to poll the file next.
     fn next_poll_at(&self) -> Duration {
-        let every = if self.watcher.is_healthy() { self.poll_interval } else { DEGRADED_POLL_INTERVAL };
+        let every = if self.watcher.is_degraded { DEGRADED_POLL_INTERVAL } else { self.poll_interval };
         self.elapsed().saturating_add(every)
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let ((sender, reports), (send, messages)) = (mpsc::channel(), mpsc::channel());
         let on_change = |seen| sender.send(seen).expect("it is heard");
         let options = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
-        let mut watch_loop = WatchLoop::new(path, None, options, FileWatcher::disabled(), on_change);
+        let mut watch_loop = WatchLoop::new(path, None, options, FileWatcher::default(), on_change);
         let changed = Ok(Event::new(EventKind::Any));
         send.send(WatchMessage::FsEvent(changed, Instant::now())).expect("it is heard");
         assert!(watch_loop.read_and_report(&messages), "nothing said to stop");
@@ -184,7 +184,7 @@ mod tests {
         let ((sender, reports), (_send, messages)) = (mpsc::channel(), mpsc::channel());
         let on_change = |seen| sender.send(seen).expect("it is heard");
         let options = DebounceOptions { quiet_interval: Duration::ZERO, ..DebounceOptions::default() };
-        let mut watch_loop = WatchLoop::new(path.clone(), None, options, FileWatcher::disabled(), on_change);
+        let mut watch_loop = WatchLoop::new(path.clone(), None, options, FileWatcher::default(), on_change);
         // Longer than the resolution of file times.
         std::thread::sleep(Duration::from_millis(30));
         fs::write(&path, "a: 2\n").expect("there is room");

@@ -21,56 +21,30 @@ struct Column {
 }
 
 const COLUMNS: [Column; 9] = [
-    Column {
-        key: "requests",
-        title: "Requests",
-        cell: |f| grouped(f.requests),
-        value: |f| Some(f.requests as f64),
-    },
-    Column {
-        key: "came",
-        title: "Upstream",
-        cell: |f| short(f.original_tokens),
-        value: |f| Some(f.original_tokens as f64),
-    },
-    Column {
-        key: "served",
-        title: "Model",
-        cell: |f| short(f.served_tokens),
-        value: |f| Some(f.served_tokens as f64),
-    },
-    Column {
-        key: "kept",
-        title: "Kept out",
-        cell: |f| share_or_dash(f.reduction()),
-        value: TrafficStats::reduction,
-    },
-    Column {
-        key: "oversized",
-        title: "Oversized",
-        cell: |f| share_or_dash(f.oversized_share()),
-        value: TrafficStats::oversized_share,
-    },
-    Column {
-        key: "followups",
-        title: "Follow-ups a call",
-        cell: |f| f.follow_ups_per_first().map_or_else(|| "–".to_owned(), |number| format!("{number:.2}")),
-        value: TrafficStats::follow_ups_per_first,
-    },
-    Column { key: "errors", title: "Errors", cell: |f| grouped(f.errors), value: |f| Some(f.errors as f64) },
-    Column {
-        key: "latency",
-        title: "Latency p95",
-        cell: |f| duration(f.latency.p95),
-        value: |f| Some(f.latency.p95.as_secs_f64()),
-    },
-    Column {
-        key: "added",
-        title: "Added p95",
-        cell: |f| duration(f.overhead.p95),
-        value: |f| Some(f.overhead.p95.as_secs_f64()),
-    },
+    column("requests", "Requests", |of| grouped(of.requests), |of| Some(of.requests as f64)),
+    column("came", "Upstream", |of| short(of.original_tokens), |of| Some(of.original_tokens as f64)),
+    column("served", "Model", |of| short(of.served_tokens), |of| Some(of.served_tokens as f64)),
+    column("kept", "Kept out", |of| share_or_dash(of.reduction()), TrafficStats::reduction),
+    column("oversized", "Oversized", |of| share_or_dash(of.oversized_share()), TrafficStats::oversized_share),
+    column(
+        "followups",
+        "Follow-ups a call",
+        |of| of.follow_ups_per_first().map_or_else(|| "–".to_owned(), |number| format!("{number:.2}")),
+        TrafficStats::follow_ups_per_first,
+    ),
+    column("errors", "Errors", |of| grouped(of.errors), |of| Some(of.errors as f64)),
+    column("latency", "Latency p95", |of| duration(of.latency.p95), |of| Some(of.latency.p95.as_secs_f64())),
+    column("added", "Added p95", |of| duration(of.overhead.p95), |of| Some(of.overhead.p95.as_secs_f64())),
 ];
+
+const fn column(
+    key: &'static str,
+    title: &'static str,
+    cell: fn(&TrafficStats) -> String,
+    value: fn(&TrafficStats) -> Option<f64>,
+) -> Column {
+    Column { key, title, cell, value }
+}
 
 /// Order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

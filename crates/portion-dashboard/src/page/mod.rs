@@ -13,29 +13,24 @@ mod notice;
 mod overview;
 mod request;
 mod requests;
-mod session;
 mod sessions;
 mod term;
 
 use std::time::SystemTime;
 
-use crate::answer::{Answer, Failure};
+use crate::answer::{Answer, Failure, Result};
 use crate::query::Query;
 use crate::records::Records;
 use crate::selection::Selection;
 use endpoint_link::{display_name, endpoint_at, path_of};
 use frame::PageRequest;
 
+/// Records, the price of a million input tokens in US dollars, and the number of records known to be lost.
+pub(crate) type Source<'a> = (&'a Records, Option<f64>, Option<u64>);
+
 /// Renders the page at a path.
-pub(crate) fn answer(
-    records: &Records,
-    path: &str,
-    query: &Query,
-    token_price: Option<f64>,
-    lost: Option<u64>,
-    now: SystemTime,
-) -> Answer {
-    match found(records, path, query, token_price, lost, now) {
+pub(crate) fn answer(source: Source<'_>, path: &str, query: &Query, now: SystemTime) -> Answer {
+    match found(source, path, query, now) {
         Ok(answer) => answer,
         Err(Failure::Invalid(invalid)) => notice::invalid(&invalid, path, query),
         Err(Failure::NoRecords(reason)) => notice::no_records(&reason),
@@ -44,13 +39,11 @@ pub(crate) fn answer(
 }
 
 fn found(
-    records: &Records,
+    (records, token_price, lost): Source<'_>,
     path: &str,
     query: &Query,
-    token_price: Option<f64>,
-    lost: Option<u64>,
     now: SystemTime,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let (kind, name) =
         path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_start_matches('/'), ""));
     if !matches!(kind, "" | "requests" | "endpoints" | "sessions" | "experiments" | "changes") {
@@ -64,7 +57,7 @@ fn found(
         ("requests", id) => request::page(&request, id),
         ("endpoints", path) => endpoint::page(&request, path),
         ("sessions", "") => sessions::page(&request),
-        ("sessions", id) => session::page(&request, id),
+        ("sessions", id) => sessions::session_page(&request, id),
         ("experiments", "") => experiments::page(&request),
         ("changes", "") => changes::page(&request),
         _ => Err(Failure::NotFound("There is no such page.")),

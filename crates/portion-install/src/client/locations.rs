@@ -118,20 +118,6 @@ pub(super) fn user_files(client: Client, places: &Places) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the files of a project, relative to its directory.
-pub(super) fn project_files(client: Client) -> &'static [&'static str] {
-    match client {
-        Client::ClaudeCode => &[".mcp.json"],
-        Client::Cursor => &[".cursor/mcp.json"],
-        Client::VsCode => &[".vscode/mcp.json"],
-        Client::Codex => &[".codex/config.toml"],
-        Client::GeminiCli => &[".gemini/settings.json"],
-        Client::Zed => &[".zed/settings.json"],
-        Client::OpenCode => &["opencode.json", "opencode.jsonc"],
-        Client::ClaudeDesktop | Client::Windsurf | Client::CopilotCli => &[],
-    }
-}
-
 fn join(base: &Path, parts: &[&str]) -> PathBuf {
     parts.iter().fold(base.to_owned(), |path, part| path.join(part))
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use locations::{Places, Platform};
 
-use crate::file::is_present;
+use crate::file::{Record, is_present};
 use crate::format::Format;
 
 /// A program that starts MCP servers.
@@ -42,6 +42,15 @@ pub enum Client {
     OpenCode,
 }
 
+/// Facts about a client.
+struct ClientFacts {
+    name: &'static str,
+    title: &'static str,
+    format: Format,
+    /// Files of a project, relative to its directory.
+    project_files: &'static [&'static str],
+}
+
 /// A file in which a client keeps servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
@@ -53,6 +62,20 @@ pub struct ConfigFile {
     pub is_project: bool,
     /// Place of the servers.
     pub format: Format,
+}
+
+impl ConfigFile {
+    /// Creates a file of a user, which is written as its client writes it.
+    pub fn new(client: Option<Client>, path: PathBuf) -> Self {
+        let format = client.map_or_else(|| Format::of_file(&path), Client::format);
+        Self { client, path, is_project: false, format }
+    }
+}
+
+impl From<&Record> for ConfigFile {
+    fn from(record: &Record) -> Self {
+        Self::new(record.client.as_deref().and_then(Client::from_name), record.file.clone())
+    }
 }
 
 impl Client {
@@ -72,34 +95,12 @@ impl Client {
 
     /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::ClaudeCode => "claude-code",
-            Self::Cursor => "cursor",
-            Self::VsCode => "vscode",
-            Self::Codex => "codex",
-            Self::GeminiCli => "gemini-cli",
-            Self::Windsurf => "windsurf",
-            Self::Zed => "zed",
-            Self::CopilotCli => "copilot-cli",
-            Self::OpenCode => "opencode",
-        }
+        self.facts().name
     }
 
     /// Returns the name of the product.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::ClaudeCode => "Claude Code",
-            Self::Cursor => "Cursor",
-            Self::VsCode => "VS Code",
-            Self::Codex => "Codex",
-            Self::GeminiCli => "Gemini CLI",
-            Self::Windsurf => "Windsurf",
-            Self::Zed => "Zed",
-            Self::CopilotCli => "GitHub Copilot CLI",
-            Self::OpenCode => "OpenCode",
-        }
+        self.facts().title
     }
 
     /// Returns the client of a name.
@@ -109,22 +110,33 @@ impl Client {
 
     /// Returns the format of its files.
     pub fn format(self) -> Format {
+        self.facts().format
+    }
+
+    fn facts(self) -> ClientFacts {
+        let facts = |name, title, format, project_files| ClientFacts { name, title, format, project_files };
         match self {
-            Self::ClaudeCode => Format::CLAUDE_CODE,
-            Self::VsCode => Format::VS_CODE,
-            Self::Codex => Format::CODEX,
-            Self::Windsurf => Format::WINDSURF,
-            Self::Zed => Format::ZED,
-            Self::OpenCode => Format::OPEN_CODE,
-            Self::GeminiCli => Format::GEMINI_CLI,
-            Self::ClaudeDesktop | Self::Cursor | Self::CopilotCli => Format::MCP_SERVERS,
+            Self::ClaudeDesktop => facts("claude-desktop", "Claude Desktop", Format::MCP_SERVERS, &[]),
+            Self::ClaudeCode => facts("claude-code", "Claude Code", Format::CLAUDE_CODE, &[".mcp.json"]),
+            Self::Cursor => facts("cursor", "Cursor", Format::MCP_SERVERS, &[".cursor/mcp.json"]),
+            Self::VsCode => facts("vscode", "VS Code", Format::VS_CODE, &[".vscode/mcp.json"]),
+            Self::Codex => facts("codex", "Codex", Format::CODEX, &[".codex/config.toml"]),
+            Self::GeminiCli => {
+                facts("gemini-cli", "Gemini CLI", Format::GEMINI_CLI, &[".gemini/settings.json"])
+            }
+            Self::Windsurf => facts("windsurf", "Windsurf", Format::WINDSURF, &[]),
+            Self::Zed => facts("zed", "Zed", Format::ZED, &[".zed/settings.json"]),
+            Self::CopilotCli => facts("copilot-cli", "GitHub Copilot CLI", Format::MCP_SERVERS, &[]),
+            Self::OpenCode => {
+                facts("opencode", "OpenCode", Format::OPEN_CODE, &["opencode.json", "opencode.jsonc"])
+            }
         }
     }
 
     /// Returns the files in which the client may keep servers, whether they exist or not.
     pub fn candidates(self, places: &Places) -> Vec<ConfigFile> {
         let user = locations::user_files(self, places).into_iter().map(|path| (path, false));
-        let project = locations::project_files(self).iter().map(|name| (places.project.join(name), true));
+        let project = self.facts().project_files.iter().map(|name| (places.project.join(name), true));
         let file =
             |(path, is_project)| ConfigFile { client: Some(self), path, is_project, format: self.format() };
         user.chain(project).map(file).collect()

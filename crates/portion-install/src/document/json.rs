@@ -193,14 +193,7 @@ impl Source<'_> {
             }
         }
         let headers = find(object, "headers");
-        let lines = headers.and_then(|headers| headers.value.as_object()).map(|headers| {
-            let lines = headers.properties.iter();
-            let lines = lines.map(|line| {
-                Some((line.name.as_str().to_owned(), line.value.as_string_lit()?.value.to_string()))
-            });
-            lines.collect::<Option<Vec<_>>>()
-        });
-        let Some(lines) = lines.unwrap_or_else(|| Some(Vec::new())) else {
+        let Some(lines) = texts_of(headers).collect::<Option<Vec<_>>>() else {
             return Launch::Unsupported("its headers are not strings");
         };
         if headers.is_some_and(|headers| self.has_comments(headers)) {
@@ -325,9 +318,14 @@ fn environment(server: &Object<'_>) -> Vec<(String, String)> {
     // Zed's older form has them beside the path.
     let inner = find(server, "command").and_then(|command| command.value.as_object()).unwrap_or(server);
     let member = find(inner, "env").or_else(|| find(inner, "environment"));
-    let members = member.and_then(|member| member.value.as_object()).map(|object| object.properties.iter());
+    texts_of(member).flatten().collect()
+}
+
+/// Returns the names and texts in an object; `None` for a value that is no text.
+fn texts_of(object: Option<&ObjectProp<'_>>) -> impl Iterator<Item = Option<(String, String)>> {
+    let members = object.and_then(|object| object.value.as_object()).map(|object| object.properties.iter());
     let text = |one: &ObjectProp<'_>| {
         Some((one.name.as_str().to_owned(), one.value.as_string_lit()?.value.to_string()))
     };
-    members.into_iter().flatten().filter_map(text).collect()
+    members.into_iter().flatten().map(text)
 }

@@ -2,10 +2,11 @@
 
 mod state;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use tempfile::{Builder, NamedTempFile};
 use thiserror::Error;
 
 pub(crate) use state::Memory;
@@ -39,11 +40,8 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is a directory or a device.
-    #[error("{path} is not a file: name a file with --file")]
-    NotAFile {
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("{0} is not a file: name a file with --file")]
+    NotAFile(PathBuf),
     /// It is too large.
     #[error(
         "{path} has {bytes} bytes, and at most {MAX_BYTES} are read: check whether it is a configuration file"
@@ -63,17 +61,11 @@ pub enum FileError {
         line: usize,
     },
     /// It may not be written.
-    #[error("{path} is read-only: make it writable, or leave it out with --client or --file")]
-    ReadOnly {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{0} is read-only: make it writable, or leave it out with --client or --file")]
+    ReadOnly(PathBuf),
     /// Another program has written it.
-    #[error("{path} has changed since it was read: end the client that writes it, and repeat the command")]
-    Changed {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{0} has changed since it was read: end the client that writes it, and repeat the command")]
+    Changed(PathBuf),
     /// It cannot be written.
     #[error("cannot write {path}: {source}; check the permissions of its directory")]
     Write {
@@ -102,7 +94,7 @@ impl Snapshot {
         let target = fs::canonicalize(path).map_err(failed)?;
         let metadata = fs::metadata(&target).map_err(failed)?;
         if !metadata.is_file() {
-            return Err(FileError::NotAFile { path: path.to_owned() });
+            return Err(FileError::NotAFile(path.to_owned()));
         }
         if metadata.len() > MAX_BYTES {
             return Err(FileError::TooLarge { path: path.to_owned(), bytes: metadata.len() });
@@ -139,18 +131,6 @@ pub struct Replacement<'a> {
     pub bytes: &'a [u8],
 }
 
-/// A new content beside its file. Dropped without a rename, it is removed.
-struct Prepared<'a> {
-    replacement: Replacement<'a>,
-    temporary: PathBuf,
-}
-
-impl Drop for Prepared<'_> {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.temporary);
-    }
-}
-
 /// Replaces the files, each by a rename. `before_rename` runs when all new contents are on disk and no file has changed.
 ///
 /// If a rename fails, the files that were already replaced get their old bytes back.
@@ -162,24 +142,20 @@ pub fn write_all(
     replacements: &[Replacement<'_>],
     before_rename: impl FnOnce() -> Result<(), FileError>,
 ) -> Result<(), FileError> {
-    let prepared =
-        replacements.iter().map(|one| prepare(*one)).collect::<Result<Vec<Prepared<'_>>, FileError>>()?;
+    let prepared = replacements.iter().map(|one| prepare(one.old, one.bytes));
+    let prepared = prepared.collect::<Result<Vec<NamedTempFile>, FileError>>()?;
     before_rename()?;
-    for one in &prepared {
-        check_unchanged(one.replacement.old)?;
+    for one in replacements {
+        check_unchanged(one.old)?;
     }
-    for (index, one) in prepared.iter().enumerate() {
-        if let Err(source) = fs::rename(&one.temporary, &one.replacement.old.target) {
-            for done in &prepared[..index] {
-                let old = done.replacement.old;
-                let back = prepare(Replacement { old, bytes: &old.bytes });
-                let _ = back.and_then(|back| {
-                    fs::rename(&back.temporary, &old.target).map_err(|source| failed(old, source))
-                });
+    for (index, (one, new)) in replacements.iter().zip(prepared).enumerate() {
+        if let Err(error) = replace(one.old, new) {
+            for Replacement { old, .. } in &replacements[..index] {
+                let _ = prepare(old, &old.bytes).and_then(|back| replace(old, back));
             }
-            return Err(failed(one.replacement.old, source));
+            return Err(error);
         }
-        sync_folder(&one.replacement.old.target);
+        sync_folder(&one.old.target);
     }
     Ok(())
 }
@@ -188,51 +164,37 @@ fn failed(file: &Snapshot, source: io::Error) -> FileError {
     FileError::Write { path: file.path.clone(), source }
 }
 
-/// Writes a new content beside the file, with its permissions and owner.
-fn prepare(replacement: Replacement<'_>) -> Result<Prepared<'_>, FileError> {
-    let Replacement { old, bytes } = replacement;
+fn replace(old: &Snapshot, new: NamedTempFile) -> Result<(), FileError> {
+    new.persist(&old.target).map(drop).map_err(|error| failed(old, error.error))
+}
+
+/// Writes a new content beside the file, with its permissions and owner. Dropped, it is removed.
+fn prepare(old: &Snapshot, bytes: &[u8]) -> Result<NamedTempFile, FileError> {
     let metadata = fs::metadata(&old.target).map_err(|source| failed(old, source))?;
     if metadata.permissions().readonly() {
-        return Err(FileError::ReadOnly { path: old.path.clone() });
+        return Err(FileError::ReadOnly(old.path.clone()));
     }
-    let (mut out, temporary) = create_beside(&old.target).map_err(|source| failed(old, source))?;
-    let prepared = Prepared { replacement, temporary };
-    let mut fill = || -> io::Result<()> {
-        out.write_all(bytes)?;
+    let fill = || -> io::Result<NamedTempFile> {
+        let folder = old.target.parent().unwrap_or(Path::new("."));
+        let mut new = Builder::new().prefix(".portion-").tempfile_in(folder)?;
+        new.write_all(bytes)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
             // Only root may give a file away. Another user keeps it.
-            let _ = std::os::unix::fs::fchown(&out, Some(metadata.uid()), Some(metadata.gid()));
+            let _ = std::os::unix::fs::fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
         }
-        out.set_permissions(metadata.permissions())?;
-        out.sync_all()
+        new.as_file().set_permissions(metadata.permissions())?;
+        new.as_file().sync_all()?;
+        Ok(new)
     };
-    fill().map_err(|source| failed(old, source))?;
-    Ok(prepared)
-}
-
-/// Creates a file of a new name in the same directory.
-fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut attempt = 0_u32;
-    loop {
-        let path = target.with_file_name(format!(".{name}.portion-{}-{attempt}", std::process::id()));
-        match options.open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
-            opened => return Ok((opened?, path)),
-        }
-    }
+    fill().map_err(|source| failed(old, source))
 }
 
 fn check_unchanged(file: &Snapshot) -> Result<(), FileError> {
     let same_target = fs::canonicalize(&file.path).is_ok_and(|target| target == file.target);
     let same_bytes = fs::read(&file.target).is_ok_and(|bytes| bytes == file.bytes);
-    if same_target && same_bytes { Ok(()) } else { Err(FileError::Changed { path: file.path.clone() }) }
+    if same_target && same_bytes { Ok(()) } else { Err(FileError::Changed(file.path.clone())) }
 }
 
 /// Makes a rename durable, where the system can.

@@ -3,13 +3,13 @@
 //! Each file has a directory: `original` has the bytes without Portion, `previous` those before the last edit, and
 //! `record.json` names the file and the digest of what was written.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
 use super::FileError;
 
@@ -129,15 +129,12 @@ impl State {
         let path = folder.join(name);
         let write = || -> io::Result<()> {
             create_private_folder(&folder)?;
-            let partial = folder.join(format!("{name}.partial-{}", std::process::id()));
-            let mut options = fs::OpenOptions::new();
-            options.write(true).create(true).truncate(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut out = options.open(&partial)?;
-            io::Write::write_all(&mut out, bytes)?;
-            out.sync_all()?;
-            fs::rename(&partial, &path)
+            // Such a file is readable by its owner alone.
+            let mut new = NamedTempFile::new_in(&folder)?;
+            new.write_all(bytes)?;
+            new.as_file().sync_all()?;
+            new.persist(&path)?;
+            Ok(())
         };
         write().map_err(|source| FileError::Backup { path: path.clone(), source })?;
         Ok(path)
@@ -158,10 +155,9 @@ fn create_private_folder(folder: &Path) -> io::Result<()> {
 
 /// Returns the SHA-256 of bytes in hexadecimal digits.
 fn digest(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-    }
-    digits
+    Sha256::digest(bytes)
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }

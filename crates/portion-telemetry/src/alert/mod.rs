@@ -22,9 +22,10 @@ mod watch;
 
 use std::collections::HashSet;
 use std::hash::BuildHasher as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
 use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
@@ -100,14 +101,14 @@ impl Alarm {
         let worker = Worker::start(&WORKER, Notifier { shared: Arc::clone(&shared), notify });
         let worker = worker
             .inspect_err(|error| tracing::warn!(%error, "cannot start the alert thread; no alert is sent"));
-        shared.monitor().worker = worker.ok();
+        shared.monitor.lock().worker = worker.ok();
         Self { shared }
     }
 
     /// Replaces the rule. If the window keeps its length and counts the same calls, the counts are kept and compared with the new rule.
     /// Otherwise counting restarts and a raised alert ends.
     pub fn set_rule(&self, rule: Option<Rule>) {
-        let mut monitor = self.shared.monitor();
+        let mut monitor = self.shared.monitor.lock();
         if let (Some(watch), Some(rule)) = (&mut monitor.watch, rule)
             && (watch.rule().window, watch.rule().counts) == (rule.window, rule.counts)
         {
@@ -123,14 +124,14 @@ impl Alarm {
     /// while alerts are off.
     pub fn state(&self) -> Option<(AlertState, Option<u64>)> {
         let now = self.shared.started.elapsed();
-        let mut monitor = self.shared.monitor();
+        let mut monitor = self.shared.monitor.lock();
         monitor.tick(now);
         Some((monitor.watch.as_ref()?.state(), monitor.since))
     }
 
     /// Sends the changes found so far, for which it waits up to `deadline`, and stops sending.
     pub fn end(&self, deadline: Deadline) {
-        let worker = self.shared.monitor().worker.take();
+        let worker = self.shared.monitor.lock().worker.take();
         if let Some(worker) = worker {
             worker.close();
             worker.wait_for_end(deadline);
@@ -144,7 +145,7 @@ impl Observer for Alarm {
             && let Some(is_oversized) = served.is_oversized()
         {
             let now = self.shared.started.elapsed();
-            self.shared.monitor().count(now, &served, is_oversized);
+            self.shared.monitor.lock().count(now, &served, is_oversized);
         }
     }
 }
@@ -156,15 +157,9 @@ impl Drop for Alarm {
     }
 }
 
-impl Shared {
-    fn monitor(&self) -> MutexGuard<'_, Monitor> {
-        self.monitor.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<F: FnMut(&Change) + Send + 'static> Handler<Change> for Notifier<F> {
     fn poll(&mut self, changes: &Items<Change>) {
-        self.shared.monitor().tick(self.shared.started.elapsed());
+        self.shared.monitor.lock().tick(self.shared.started.elapsed());
         while let Some(change) = changes.take() {
             log(&change);
             (self.notify)(&change);

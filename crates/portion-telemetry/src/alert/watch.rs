@@ -117,7 +117,7 @@ impl Watch {
 
     /// Returns the state as of the last call or tick.
     pub fn state(&self) -> AlertState {
-        let Counted { requests, oversized } = self.window.counted();
+        let Counted { requests, oversized } = self.window.sum;
         let Self { rule, raised, .. } = *self;
         let is_near = requests >= MIN_CALLS && oversized as f64 * 200.0 > rule.percent * requests as f64;
         let level = match (raised, is_near) {
@@ -132,7 +132,7 @@ impl Watch {
     /// Raises the alert above the threshold and ends it at four fifths of the threshold, so a share in between changes
     /// nothing. Compares products in per cent, so 5 % is never above 5 %.
     fn evaluate(&mut self) -> Option<AlertState> {
-        let Counted { requests, oversized } = self.window.counted();
+        let Counted { requests, oversized } = self.window.sum;
         let is_above =
             requests >= MIN_CALLS && oversized as f64 * 100.0 > self.rule.percent * requests as f64;
         let is_below = oversized as f64 * 500.0 <= self.rule.percent * 4.0 * requests as f64;
@@ -188,7 +188,7 @@ impl AlertState {
 }
 
 /// Counts of the last `SLOTS` slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Window {
     slot: Duration,
     slots: [Slot; SLOTS],
@@ -224,13 +224,7 @@ impl Window {
     /// Creates an empty window of that length.
     fn new(length: Duration) -> Self {
         let slot = (length / SLOTS as u32).max(Duration::from_millis(1));
-        Self {
-            slot,
-            slots: Default::default(),
-            newest: 0,
-            sum: Counted::default(),
-            hasher: foldhash::fast::RandomState::default(),
-        }
+        Self { slot, ..Self::default() }
     }
 
     /// Drops slots that are too old at `now`.
@@ -265,10 +259,6 @@ impl Window {
             }
             None => {}
         }
-    }
-
-    fn counted(&self) -> Counted {
-        self.sum
     }
 
     /// Returns at most `max` endpoints, sorted by oversized calls in descending order.

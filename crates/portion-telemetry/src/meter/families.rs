@@ -82,7 +82,7 @@ impl Meter {
     /// Returns all counters as metric families.
     pub fn families(&self) -> Vec<Family> {
         let (mut endpoints, totals, overhead, estimates, raised) = {
-            let counters = self.counters();
+            let counters = self.counters.lock();
             let endpoints =
                 counters.index.iter().map(|(labels, at)| (labels.clone(), counters.endpoints[*at].clone()));
             let endpoints: Vec<(Labels, EndpointCounters)> = endpoints.collect();
@@ -109,19 +109,19 @@ impl Meter {
         for (labels, endpoint) in endpoints {
             let with = |more: &[(&'static str, &str)]| labels.with(more);
             for (outcome, count) in
-                Outcome::ALL.into_iter().zip(endpoint.outcomes).filter(|(_, count)| *count > 0)
+                Outcome::ALL.into_iter().zip(endpoint.totals.outcomes).filter(|(_, count)| *count > 0)
             {
                 requests.push(with(&[(names::OUTCOME, outcome.name())]), count);
             }
-            follow_ups.push(with(&[]), endpoint.follow_ups);
+            follow_ups.push(with(&[]), endpoint.totals.follow_ups);
             for (family, (upstream, served)) in
-                [(&mut tokens, endpoint.tokens), (&mut content, endpoint.bytes)]
+                [(&mut tokens, endpoint.totals.tokens), (&mut content, endpoint.totals.bytes)]
             {
                 family.push(with(&[(names::DIRECTION, "upstream")]), upstream);
                 family.push(with(&[(names::DIRECTION, "served")]), served);
             }
-            sized.push(with(&[]), endpoint.sized);
-            oversized.push(with(&[]), endpoint.oversized);
+            sized.push(with(&[]), endpoint.totals.sized);
+            oversized.push(with(&[]), endpoint.totals.oversized);
             for (ended, histogram) in endpoint.durations {
                 durations.push(labels.operation(ended), histogram);
             }
@@ -142,13 +142,11 @@ impl Meter {
         families.extend([errors, bias, alerts]);
         families
     }
-}
 
-impl Meter {
     /// Returns the attributes of the duration histogram that an observed request falls into, as in
     /// [`families`](Self::families).
     pub fn operation(&self, served: &RequestServed) -> Vec<(&'static str, String)> {
-        let labels = self.counters().labels(served);
+        let labels = self.counters.lock().labels(served);
         labels.operation((served.error, served.follow_up))
     }
 }

@@ -20,9 +20,10 @@ mod totals;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use portion_core::event::{EndpointKind, Event, Observer, Outcome, RequestServed, ServedError};
+use parking_lot::Mutex;
+use portion_core::event::{EndpointKind, Event, Observer, RequestServed, ServedError};
 use portion_tokens::accuracy::{self, Accuracy};
 
 use crate::names;
@@ -88,18 +89,12 @@ impl Default for Meter {
     }
 }
 
-impl Meter {
-    fn counters(&self) -> MutexGuard<'_, Counters> {
-        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Observer for Meter {
     fn observe(&self, event: Event) {
         match event {
-            Event::RequestServed(served) => self.counters().add(&served),
+            Event::RequestServed(served) => self.counters.lock().add(&served),
             Event::AlertChanged(alerted) if alerted.is_raised => {
-                *entry(&mut self.counters().raised, alerted.alert_name.clone(), || 0) += 1;
+                *entry(&mut self.counters.lock().raised, alerted.alert_name.clone(), || 0) += 1;
             }
             _ => {}
         }
@@ -161,19 +156,7 @@ fn entry<K: PartialEq, T>(all: &mut Vec<(K, T)>, key: K, start: impl FnOnce() ->
 /// Counters of one endpoint since the process started.
 #[derive(Clone, Debug, Default)]
 struct EndpointCounters {
-    /// Requests by outcome, in the order of [`Outcome::ALL`].
-    outcomes: [u64; Outcome::ALL.len()],
-    follow_ups: u64,
-    /// Replies that are errors, from Portion or from the upstream.
-    errors: u64,
-    /// Replies with a known cost, and the sum of their tokens.
-    counted: (u64, u64),
-    /// Tokens of payloads with a known cost, and tokens served of them, follow-ups included.
-    tokens: (u64, u64),
-    /// Bytes of payloads and bytes of replies.
-    bytes: (u64, u64),
-    sized: u64,
-    oversized: u64,
+    totals: Totals,
     /// Request durations by error code and follow-up. An endpoint has few different codes, so a list is enough.
     durations: Vec<(OutcomeKey, Histogram)>,
 }
@@ -183,25 +166,9 @@ type OutcomeKey = (Option<ServedError>, bool);
 
 impl EndpointCounters {
     fn add(&mut self, served: &RequestServed) {
-        let RequestServed { outcome, error, follow_up, estimated_tokens, .. } = *served;
-        self.outcomes[outcome as usize] += 1;
-        self.follow_ups += u64::from(follow_up);
-        self.errors += u64::from(error.is_some());
-        self.bytes.1 += served.response_bytes;
-        if let Some(tokens) = estimated_tokens {
-            self.counted = (self.counted.0 + 1, self.counted.1 + tokens);
-        }
-        let (came, went) = served.original_and_served_tokens();
-        self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
-        if !follow_up {
-            self.bytes.0 += served.original_bytes;
-        }
-        if let Some(is_oversized) = served.is_oversized() {
-            self.sized += 1;
-            self.oversized += u64::from(is_oversized);
-        }
+        self.totals.add(served);
         let durations = || Histogram::of(&names::OPERATION_DURATION);
         let took = served.latency.as_secs_f64();
-        entry(&mut self.durations, (error, follow_up), durations).add(took);
+        entry(&mut self.durations, (served.error, served.follow_up), durations).add(took);
     }
 }

@@ -1,6 +1,6 @@
 //! Totals over all endpoints.
 
-use portion_core::event::Outcome;
+use portion_core::event::{Outcome, RequestServed};
 use portion_tokens::accuracy::Accuracy;
 
 use super::{Counters, Meter};
@@ -32,7 +32,7 @@ pub struct Totals {
 impl Meter {
     /// Returns the totals since the process started.
     pub fn totals(&self) -> Totals {
-        self.counters().totals()
+        self.counters.lock().totals()
     }
 }
 
@@ -40,16 +40,7 @@ impl Counters {
     pub(super) fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         for endpoint in &self.endpoints {
-            for (total, count) in totals.outcomes.iter_mut().zip(endpoint.outcomes) {
-                *total += count;
-            }
-            totals.follow_ups += endpoint.follow_ups;
-            totals.errors += endpoint.errors;
-            totals.counted = (totals.counted.0 + endpoint.counted.0, totals.counted.1 + endpoint.counted.1);
-            totals.tokens = (totals.tokens.0 + endpoint.tokens.0, totals.tokens.1 + endpoint.tokens.1);
-            totals.bytes = (totals.bytes.0 + endpoint.bytes.0, totals.bytes.1 + endpoint.bytes.1);
-            totals.sized += endpoint.sized;
-            totals.oversized += endpoint.oversized;
+            totals.merge(&endpoint.totals);
         }
         for (_, estimates) in &self.estimates {
             totals.accuracy.merge(&estimates.accuracy);
@@ -59,6 +50,35 @@ impl Counters {
 }
 
 impl Totals {
+    pub(super) fn add(&mut self, served: &RequestServed) {
+        let RequestServed { outcome, error, follow_up, estimated_tokens, .. } = *served;
+        self.outcomes[outcome as usize] += 1;
+        self.follow_ups += u64::from(follow_up);
+        self.errors += u64::from(error.is_some());
+        let counted = estimated_tokens.map_or((0, 0), |tokens| (1, tokens));
+        self.counted = sum(self.counted, counted);
+        self.tokens = sum(self.tokens, served.original_and_served_tokens());
+        let original_bytes = if follow_up { 0 } else { served.original_bytes };
+        self.bytes = sum(self.bytes, (original_bytes, served.response_bytes));
+        if let Some(is_oversized) = served.is_oversized() {
+            self.sized += 1;
+            self.oversized += u64::from(is_oversized);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (total, count) in self.outcomes.iter_mut().zip(other.outcomes) {
+            *total += count;
+        }
+        self.follow_ups += other.follow_ups;
+        self.errors += other.errors;
+        self.counted = sum(self.counted, other.counted);
+        self.tokens = sum(self.tokens, other.tokens);
+        self.bytes = sum(self.bytes, other.bytes);
+        self.sized += other.sized;
+        self.oversized += other.oversized;
+    }
+
     /// Returns the number of requests, follow-ups included.
     pub fn requests(&self) -> u64 {
         self.outcomes.iter().sum()
@@ -102,4 +122,8 @@ impl Totals {
     pub fn mean_bytes(&self) -> Option<f64> {
         share(self.bytes.1, self.requests())
     }
+}
+
+fn sum(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0 + other.0, one.1 + other.1)
 }

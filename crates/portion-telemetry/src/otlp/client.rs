@@ -3,10 +3,9 @@
 //! The SDK's threads are not tokio tasks, so a client that needs a caller's runtime would never be polled there. This
 //! client has its own runtime and uses the HTTP stack of the gateway instead of adding a second one.
 
-use std::error::Error;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,6 +14,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{Request, Response, StatusCode, Uri};
 use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_sdk::error::OTelSdkResult;
+use parking_lot::Mutex;
 use portion_net::client;
 use portion_net::tls::{self, TlsError};
 use thiserror::Error;
@@ -91,8 +91,9 @@ impl HttpClient for Client {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        self.stats.no_response(error_chain(&*error));
-        if self.stats.is_closing() {
+        let causes: Vec<String> = client::causes(&*error).map(ToString::to_string).collect();
+        *self.stats.last_error.lock() = Some(causes.join(": "));
+        if self.stats.closing.load(Relaxed) {
             // An error would make the SDK retry while the process waits to exit.
             let mut given_up = Response::new(Bytes::new());
             *given_up.status_mut() = StatusCode::BAD_REQUEST;
@@ -103,7 +104,7 @@ impl HttpClient for Client {
 }
 
 /// Counters of one exported signal.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct QueueStats {
     /// Name of the signal: `traces` or `metrics`.
     signal: &'static str,
@@ -119,13 +120,7 @@ pub(crate) struct QueueStats {
 
 impl QueueStats {
     pub(crate) fn new(signal: &'static str) -> Self {
-        Self {
-            signal,
-            failing: AtomicBool::new(false),
-            closing: AtomicBool::new(false),
-            lost: AtomicU64::new(0),
-            last_error: Mutex::new(None),
-        }
+        Self { signal, ..Self::default() }
     }
 
     /// Counts an item that found the queue full.
@@ -134,14 +129,9 @@ impl QueueStats {
         self.log_failure("spans arrive faster than the collector accepts them");
     }
 
-    /// Stores the error of an exchange without a response.
-    fn no_response(&self, why: String) {
-        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-    }
-
     /// Counts the result of exporting `items` items.
     pub(crate) fn record_export(&self, items: usize, result: &OTelSdkResult) {
-        let last_error = self.last_error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let last_error = self.last_error.lock().take();
         match result {
             Ok(()) => {
                 let lost = self.lost.swap(0, Relaxed);
@@ -175,27 +165,12 @@ impl QueueStats {
         self.failing.load(Relaxed)
     }
 
-    fn is_closing(&self) -> bool {
-        self.closing.load(Relaxed)
-    }
-
     fn log_failure(&self, why: &str) {
         if !self.failing.swap(true, Relaxed) {
             let signal = self.signal;
             tracing::warn!(signal, why, "export to the collector fails; requests are served");
         }
     }
-}
-
-/// Returns an error with all its causes.
-fn error_chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

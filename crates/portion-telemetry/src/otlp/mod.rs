@@ -20,18 +20,18 @@
 //! | --- | --- |
 //! | `settings` | destinations |
 //! | `providers` | the pipelines of the OpenTelemetry SDK, attributes of the service, and the histograms of each request |
-//! | `span`, `observables` | the span of a request, its id and the names of its attributes; all metrics but histograms, read at each export |
+//! | `span` | the span of a request, its id and the names of its attributes |
 //! | `send`, `client` | the queue of spans, and exporters with counters; the HTTP client of their threads, and one log line per failure |
 
 mod client;
-mod observables;
 mod providers;
 mod send;
 mod settings;
 mod span;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use portion_core::event::{Event, Observer};
 use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
 
@@ -66,7 +66,7 @@ impl Exporter {
 
     /// Exports the families that `source` returns, too. `source` is called before each export.
     pub fn observe(&self, source: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
-        if let Some(providers) = &*self.providers() {
+        if let Some(providers) = &*self.providers.lock() {
             providers.observe(Box::new(source));
         }
     }
@@ -74,35 +74,27 @@ impl Exporter {
     /// Exports what is queued, without retries, on separate threads. Skips signals whose export fails. Later events are
     /// lost. Does not wait.
     pub fn close(&self) {
-        let Some(Providers { traces, metrics }) = self.providers().take() else { return };
+        let Some(Providers { traces, metrics }) = self.providers.lock().take() else { return };
         if let Some(traces) = &traces {
             traces.close();
         }
-        let metrics = metrics.filter(MetricsPipeline::close).and_then(|metrics| {
+        let metrics = metrics.filter(|metrics| metrics.stats.close()).and_then(|metrics| {
             let worker = Worker::start(&WorkerOptions::new("otlp-end"), Closer).ok()?;
             drop(worker.submit(metrics));
             Some(worker)
         });
-        *self.ending() = Some(Ending { traces, metrics });
+        *self.ending.lock() = Some(Ending { traces, metrics });
     }
 
     /// Waits up to `deadline` until what was queued is exported, and logs the number of spans that are lost.
     pub fn wait_for_end(&self, deadline: Deadline) {
-        let Some(Ending { traces, metrics }) = self.ending().take() else { return };
+        let Some(Ending { traces, metrics }) = self.ending.lock().take() else { return };
         if let Some(traces) = &traces {
             traces.wait_for_end(deadline);
         }
         if let Some(metrics) = &metrics {
             metrics.flush(deadline.remaining());
         }
-    }
-
-    fn ending(&self) -> MutexGuard<'_, Option<Ending>> {
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn providers(&self) -> MutexGuard<'_, Option<Providers>> {
-        self.providers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,7 +110,7 @@ impl Handler<MetricsPipeline> for Closer {
 impl Observer for Exporter {
     fn observe(&self, event: Event) {
         if let Event::RequestServed(served) = event
-            && let Some(providers) = &*self.providers()
+            && let Some(providers) = &*self.providers.lock()
         {
             providers.record(&served);
         }

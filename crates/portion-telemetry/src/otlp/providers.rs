@@ -1,10 +1,11 @@
-//! Sets up the SDK: pipelines for traces and metrics.
+//! Sets up the SDK: pipelines for traces and metrics. The metrics of the program that `/metrics` shows are read whenever the SDK
+//! exports.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::error::Error;
 use std::sync::Arc;
 
-use crate::meter;
 use opentelemetry::metrics::{Histogram, Meter, MeterProvider as _};
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry::{InstrumentationScope, KeyValue};
@@ -14,15 +15,17 @@ use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{
     IdGenerator as _, RandomIdGenerator, SdkTracer, SdkTracerProvider, TracerProviderBuilder,
 };
+use parking_lot::Mutex;
 use percent_encoding::percent_decode_str;
 use portion_core::event::RequestServed;
 use portion_net::worker::Deadline;
 use portion_tokens::accuracy;
 
 use super::client::QueueStats;
+use crate::meter;
+use crate::meter::{Family, Point, Value};
 use crate::names::{self, Kind, Metric};
 use crate::otlp::client::Client;
-use crate::otlp::observables::{FamilySource, observe, pairs};
 use crate::otlp::send::{MetricSender, SpanQueue};
 use crate::otlp::settings::{Settings, Signal};
 use crate::otlp::span;
@@ -48,7 +51,7 @@ pub(crate) struct TracesPipeline {
 pub(crate) struct MetricsPipeline {
     provider: SdkMeterProvider,
     meters: Meters,
-    stats: Arc<QueueStats>,
+    pub(crate) stats: Arc<QueueStats>,
 }
 
 impl Providers {
@@ -97,15 +100,15 @@ impl TracesPipeline {
     /// Closes the queue, so that its spans are exported without retries. Does not wait.
     pub(crate) fn close(&self) {
         self.stats.close();
-        self.spans.close();
+        self.spans.worker.close();
     }
 
     /// Waits up to `deadline` for the last export, if export did not fail until now, and logs the number of spans lost.
     pub(crate) fn wait_for_end(&self, deadline: Deadline) {
         if !self.stats.is_failing() {
-            self.spans.wait_for_end(deadline);
+            self.spans.worker.wait_for_end(deadline);
         }
-        self.stats.log_lost(self.spans.pending());
+        self.stats.log_lost(self.spans.worker.pending());
     }
 }
 
@@ -118,11 +121,6 @@ impl MetricsPipeline {
         let provider = SdkMeterProvider::builder().with_resource(resource).with_reader(reader).build();
         let meters = Meters::new(&provider.meter_with_scope(scope()), Arc::clone(meter));
         Ok(Self { provider, meters, stats })
-    }
-
-    /// Marks the pipeline as closing. Returns true if export did not fail until now.
-    pub(crate) fn close(&self) -> bool {
-        self.stats.close()
     }
 
     /// Exports the last measurements. Blocks until the collector responds.
@@ -226,9 +224,82 @@ fn uuid(random: u128) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
+/// Returns all families at once.
+pub(crate) type FamilySource = Box<dyn Fn() -> Vec<Family> + Send + Sync>;
+
+/// Registers an observable instrument for each metric except histograms, which [`Meters`](crate::otlp::providers::Meters) records.
+pub(crate) fn observe(meter: &Meter, source: FamilySource) {
+    let collector = Arc::new(Collector { source, collected: Mutex::default() });
+    for metric in names::ALL {
+        let (collector, Metric { name, unit, help, .. }) = (Arc::clone(&collector), metric);
+        match metric.kind {
+            Kind::Counter => {
+                let counter = meter.u64_observable_counter(*name).with_unit(*unit).with_description(*help);
+                let counter = counter.with_callback(move |counter| {
+                    for Point { attributes, value } in collector.points(metric) {
+                        if let Value::Count(count) = value {
+                            counter.observe(count, &pairs(attributes));
+                        }
+                    }
+                });
+                counter.build();
+            }
+            Kind::Gauge => {
+                let gauge = meter.f64_observable_gauge(*name).with_unit(*unit).with_description(*help);
+                let gauge = gauge.with_callback(move |gauge| {
+                    for Point { attributes, value } in collector.points(metric) {
+                        match value {
+                            Value::Count(count) => gauge.observe(count as f64, &pairs(attributes)),
+                            Value::Number(number) => gauge.observe(number, &pairs(attributes)),
+                            Value::Histogram(_) => {}
+                        }
+                    }
+                });
+                gauge.build();
+            }
+            Kind::Histogram(_) => {}
+        }
+    }
+}
+
+/// Converts attributes to those of the SDK.
+pub(crate) fn pairs(attributes: Vec<(&'static str, String)>) -> Vec<KeyValue> {
+    attributes.into_iter().map(|(name, value)| KeyValue::new(name, value)).collect()
+}
+
+/// Families of one export. The SDK asks for one metric after the other; all of an export must come from the same read.
+struct Collector {
+    source: FamilySource,
+    collected: Mutex<Collected>,
+}
+
+#[derive(Default)]
+struct Collected {
+    families: Vec<Family>,
+    /// Metrics delivered from these families.
+    delivered: HashSet<&'static str>,
+}
+
+impl Collector {
+    /// Returns the points of a metric. A second request for the same metric starts a new export and reads the families
+    /// again.
+    fn points(&self, metric: &Metric) -> Vec<Point> {
+        let mut collected = self.collected.lock();
+        if collected.families.is_empty() || collected.delivered.contains(metric.name) {
+            *collected = Collected { families: (self.source)(), ..Collected::default() };
+        }
+        collected.delivered.insert(metric.name);
+        let family = collected.families.iter().find(|family| family.metric == metric);
+        family.map_or_else(Vec::new, |family| family.points.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{environment_attributes, uuid};
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::{environment_attributes, uuid, *};
 
     #[test]
     fn what_is_said_of_the_service_is_read_as_it_is_meant() {
@@ -254,5 +325,24 @@ mod tests {
     fn a_uuid_says_its_version_and_variant() {
         assert_eq!(uuid(0), "00000000-0000-4000-8000-000000000000");
         assert_eq!(uuid(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    }
+
+    #[test]
+    fn what_is_sent_together_is_told_at_once() {
+        let times = AtomicU64::new(0);
+        let source = Box::new(move || {
+            let time = times.fetch_add(1, Relaxed);
+            vec![Family::of(&names::RECORDS_WRITTEN, time), Family::of(&names::RECORDS_QUEUED, time)]
+        });
+        let collector = Collector { source, collected: Mutex::default() };
+        let check = |metric, expect: Option<u64>| {
+            let collected = collector.points(metric).pop().map(|point| point.value);
+            assert_eq!(collected, expect.map(Value::Count));
+        };
+        for time in 0..3 {
+            check(&names::SNAPSHOTS, None);
+            check(&names::RECORDS_WRITTEN, Some(time));
+            check(&names::RECORDS_QUEUED, Some(time));
+        }
     }
 }

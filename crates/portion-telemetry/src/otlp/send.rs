@@ -16,7 +16,7 @@ use opentelemetry_sdk::metrics::Temporality;
 use opentelemetry_sdk::metrics::data::ResourceMetrics;
 use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanExporter, SpanProcessor};
-use portion_net::worker::{Deadline, Handler, Items, Worker, WorkerOptions};
+use portion_net::worker::{Handler, Items, Worker, WorkerOptions};
 
 use super::client::QueueStats;
 use crate::otlp::settings::Batches;
@@ -27,7 +27,7 @@ const SPAN_QUEUE_CAPACITY: usize = 4_096;
 /// Queues spans for export. Clones share the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct SpanQueue {
-    worker: Arc<Worker<SpanData>>,
+    pub(crate) worker: Arc<Worker<SpanData>>,
     stats: Arc<QueueStats>,
 }
 
@@ -61,21 +61,6 @@ impl SpanQueue {
         };
         let sender = SpanSender { exporter, batch_size: batches.size, stats: Arc::clone(&stats) };
         Ok(Self { worker: Arc::new(Worker::start(&options, sender)?), stats })
-    }
-
-    /// Closes the queue and exports what it holds. Does not wait.
-    pub(crate) fn close(&self) {
-        self.worker.close();
-    }
-
-    /// Waits up to `deadline` for the last export.
-    pub(crate) fn wait_for_end(&self, deadline: Deadline) {
-        self.worker.wait_for_end(deadline);
-    }
-
-    /// Returns the number of spans that are not exported yet.
-    pub(crate) fn pending(&self) -> usize {
-        self.worker.pending()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::{Endpoint, Filter, ReadError, TrafficStats};
 use crate::rollup::{Grain, RequestSample, Tally};
@@ -69,26 +69,30 @@ struct Aggregation<'a> {
 impl Aggregation<'_> {
     /// Adds single requests.
     fn add_requests(&mut self, span: Range<i64>, table: &str, condition: &str) -> Result<(), ReadError> {
-        let (clause, values) = self.within(&span).clause(condition);
-        let sql = format!("SELECT at, endpoint, {} FROM {table} {clause}", RequestSample::COLUMNS);
-        let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query(params_from_iter(values))?;
-        while let Some(row) = rows.next()? {
-            let key = self.group_by.key(row.get(0)?, row.get(1)?);
-            self.tallies.entry(key).or_default().read(row, 2)?;
-        }
-        Ok(())
+        self.add(&span, (RequestSample::COLUMNS, table), condition, Tally::read)
     }
 
     /// Adds roll-ups.
     fn add_rollups(&mut self, grain: Grain, span: Range<i64>) -> Result<(), ReadError> {
-        let (clause, values) = self.within(&span).clause(&format!("grain = {}", grain.code()));
-        let sql = format!("SELECT at, endpoint, {} FROM rollups {clause}", Tally::COLUMNS);
+        let condition = format!("grain = {}", grain.code());
+        self.add(&span, (Tally::COLUMNS, "rollups"), &condition, Tally::take)
+    }
+
+    /// Adds the rows of a table; `read` adds one to a tally, from a column on.
+    fn add(
+        &mut self,
+        span: &Range<i64>,
+        (columns, table): (&str, &str),
+        condition: &str,
+        read: fn(&mut Tally, &Row<'_>, usize) -> rusqlite::Result<()>,
+    ) -> Result<(), ReadError> {
+        let (clause, values) = self.within(span).clause(condition);
+        let sql = format!("SELECT at, endpoint, {columns} FROM {table} {clause}");
         let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
             let key = self.group_by.key(row.get(0)?, row.get(1)?);
-            self.tallies.entry(key).or_default().take(row, 2)?;
+            read(self.tallies.entry(key).or_default(), row, 2)?;
         }
         Ok(())
     }

@@ -42,53 +42,33 @@ pub struct Filter {
 impl Filter {
     /// Returns the `WHERE` clause, with `condition` added if it is not empty, and its bound values.
     pub(super) fn clause(&self, condition: &str) -> (String, Vec<Value>) {
-        let mut terms: Vec<&str> = Vec::new();
-        let mut values = Vec::new();
-        let mut add = |term, value| {
-            terms.push(term);
-            values.push(value);
-        };
         let timestamp = |at| Value::Integer(i64::try_from(at).unwrap_or(i64::MAX));
-        if let Some(since) = self.since {
-            add("at >= ?", timestamp(since));
-        }
-        if let Some(until) = self.until {
-            add("at < ?", timestamp(until));
-        }
-        if let Some(outcome) = self.outcome {
-            add("outcome = ?", Value::Text(outcome.name().to_owned()));
-        }
-        if let Some(server) = &self.server {
-            add("endpoint IN (SELECT id FROM endpoints WHERE upstream = ?)", Value::Text(server.clone()));
-        }
-        if let Some(client) = &self.client {
-            add("client = ?", Value::Text(client.clone()));
-        }
-        if let Some(error) = &self.error {
-            add("error = ?", Value::Text(error.clone()));
-        }
-        if let Some(arm) = self.arm {
-            add("arm = ?", Value::Text(arm.name().to_owned()));
-        }
-        if let Some(session) = self.session {
-            add("session = ?", Value::Integer(session as i64));
-        }
-        if let Some(origin) = self.origin {
-            add("origin = ?", Value::Integer(origin as i64));
-        }
-        if let Some(request) = self.request {
-            add("request = ?", Value::Blob(request.to_be_bytes().to_vec()));
-        }
+        let text = |text: &str| Value::Text(text.to_owned());
+        let hash = |hash: u64| Value::Integer(hash as i64);
+        let given = [
+            ("at >= ?", self.since.map(timestamp)),
+            ("at < ?", self.until.map(timestamp)),
+            ("outcome = ?", self.outcome.map(|outcome| text(outcome.name()))),
+            ("endpoint IN (SELECT id FROM endpoints WHERE upstream = ?)", self.server.as_deref().map(text)),
+            ("client = ?", self.client.as_deref().map(text)),
+            ("error = ?", self.error.as_deref().map(text)),
+            ("arm = ?", self.arm.map(|arm| text(arm.name()))),
+            ("session = ?", self.session.map(hash)),
+            ("origin = ?", self.origin.map(hash)),
+            ("request = ?", self.request.map(|request| Value::Blob(request.to_be_bytes().to_vec()))),
+        ];
+        let given = given.into_iter().filter_map(|(term, value)| Some((term, value?)));
+        let (mut terms, mut values): (Vec<&str>, Vec<Value>) = given.unzip();
         if let Some(glob) = &self.endpoint {
             terms.push(
                 "endpoint IN (SELECT id FROM endpoints WHERE name GLOB ? OR upstream || '/' || name GLOB ?)",
             );
-            values.extend([glob, glob].map(|text| Value::Text(text.clone())));
+            values.extend([glob, glob].map(|glob| text(glob)));
         }
         if let Some(Endpoint { upstream, kind, name }) = &self.of {
             terms.push("endpoint = (SELECT id FROM endpoints WHERE upstream = ? AND kind = ? AND name = ?)");
             let upstream = upstream.as_deref().unwrap_or_default();
-            values.extend([upstream, kind, name].map(|text| Value::Text(text.to_owned())));
+            values.extend([upstream, kind, name].map(text));
         }
         if !condition.is_empty() {
             terms.push(condition);
@@ -99,28 +79,8 @@ impl Filter {
 
     /// Returns true if only times and endpoints are restricted.
     pub(super) fn selects_by_time_and_endpoint_only(&self) -> bool {
-        let Self {
-            since: _,
-            until: _,
-            endpoint: _,
-            of: _,
-            server: _,
-            client,
-            outcome,
-            error,
-            arm,
-            session,
-            request,
-            origin,
-            limit: _,
-        } = self;
-        outcome.is_none()
-            && client.is_none()
-            && error.is_none()
-            && arm.is_none()
-            && session.is_none()
-            && request.is_none()
-            && origin.is_none()
+        let Self { since, until, endpoint, of, server, limit, .. } = self.clone();
+        *self == Self { since, until, endpoint, of, server, limit, ..Self::default() }
     }
 
     /// Returns true if all endpoints are selected.

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Params, Row, params_from_iter};
 use thiserror::Error;
 
 pub use filter::{Filter, star_glob};
@@ -126,7 +126,16 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn each(&self, filter: &Filter, take: impl FnMut(Record)) -> Result<(), ReadError> {
-        let (clause, values) = filter.clause("");
+        self.newest_records(filter, "", take)
+    }
+
+    fn newest_records(
+        &self,
+        filter: &Filter,
+        condition: &str,
+        take: impl FnMut(Record),
+    ) -> Result<(), ReadError> {
+        let (clause, values) = filter.clause(condition);
         let limit = filter.sql_limit();
         self.select(&format!("{clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}"), values, take)
     }
@@ -186,6 +195,18 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// Returns the rows of a query.
+fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, ReadError> {
+    let mut statement = connection.prepare(sql)?;
+    let found = statement.query_map(values, read)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 fn open(path: &Path) -> Result<(Connection, FileKind), ReadError> {

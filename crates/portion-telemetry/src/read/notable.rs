@@ -60,11 +60,8 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn notable(&self, filter: &Filter, notable: Notable) -> Result<Vec<Record>, ReadError> {
-        let (clause, values) = filter.clause(notable.condition());
-        let limit = filter.sql_limit();
         let mut records = Vec::new();
-        let which = format!("{clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}");
-        self.select(&which, values, |record| records.push(record))?;
+        self.newest_records(filter, notable.condition(), |record| records.push(record))?;
         Ok(records)
     }
 
@@ -82,9 +79,7 @@ impl Reader {
             .connection
             .query_row(&sql, params_from_iter(values), |row| Ok((count(row, 0)?, count(row, 1)?)))?)
     }
-}
 
-impl Reader {
     /// Returns the alerts that are raised and not over at `now` (microseconds since 1970), the newest first.
     ///
     /// # Errors

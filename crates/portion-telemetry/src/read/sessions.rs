@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{Filter, ReadError, Reader, Traffic};
+use super::{Filter, ReadError, Reader, Traffic, rows};
 use crate::record::count;
 
 /// Maximum number of requests of a session in its statistics, the newest first.
@@ -51,9 +51,7 @@ impl Reader {
         }
         Ok(sessions)
     }
-}
 
-impl Reader {
     /// Returns the names of servers and clients with requests in the range, in order. Only times of the filter apply.
     ///
     /// # Errors
@@ -61,9 +59,7 @@ impl Reader {
     pub fn participants(&self, filter: &Filter) -> Result<Participants, ReadError> {
         let names = |sql: &str| -> Result<Vec<String>, ReadError> {
             let times = filter.times();
-            let mut statement = self.connection.prepare(sql)?;
-            let rows = statement.query_map(params![times.start, times.end], |row| row.get(0))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            rows(&self.connection, sql, params![times.start, times.end], |row| row.get(0))
         };
         Ok(Participants {
             servers: names(
@@ -82,13 +78,11 @@ fn found(connection: &Connection, filter: &Filter, skip: usize) -> Result<Vec<Se
     let sql = "SELECT session, min(at), max(at), count(*) FROM requests INDEXED BY requests_session
                WHERE at >= ? AND at < ? GROUP BY session ORDER BY max(at) DESC, session LIMIT ? OFFSET ?";
     let (times, skip) = (filter.times(), i64::try_from(skip).unwrap_or(i64::MAX));
-    let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map(params![times.start, times.end, filter.sql_limit(), skip], |row| {
+    rows(connection, sql, params![times.start, times.end, filter.sql_limit(), skip], |row| {
         let session = row.get::<_, i64>(0)? as u64;
         let (first, last, requests) = (count(row, 1)?, count(row, 2)?, count(row, 3)?);
         Ok(Session { session, first, last, requests, ..Session::default() })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 /// Reads the client of a session from the newest of its last requests that names one.

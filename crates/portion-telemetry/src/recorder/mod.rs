@@ -22,11 +22,12 @@
 mod writer;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portion_core::event::{Event, Observer};
 use portion_net::worker::{Deadline, Worker, WorkerOptions};
 
@@ -173,7 +174,7 @@ struct Problems {
 impl QueueStats {
     /// Returns the counts, with the number of events that wait.
     fn snapshot(&self, queued: usize) -> QueueSnapshot {
-        let problems = lock(&self.problems);
+        let problems = self.problems.lock();
         QueueSnapshot {
             written: self.written.load(Relaxed),
             dropped: self.dropped.load(Relaxed),
@@ -197,7 +198,7 @@ impl QueueStats {
     fn discarded(&self, events: usize) {
         self.dropped.fetch_add(events as u64, Relaxed);
         self.unreported.fetch_add(events as u64, Relaxed);
-        lock(&self.problems).last_drop = Some(Instant::now());
+        self.problems.lock().last_drop = Some(Instant::now());
     }
 
     /// Returns the number of drops since the last call.
@@ -212,23 +213,14 @@ impl QueueStats {
     }
 
     /// Stores the reason why nothing is written.
-    fn set_error(&self, why: String) {
-        lock(&self.problems).last_error = Some(why);
-    }
-
-    /// Clears the last error after all queued events were written.
-    fn clear_error(&self) {
-        lock(&self.problems).last_error = None;
-    }
-
     /// Returns false at the first call: the losses at the end are reported once.
     fn is_reported(&self) -> bool {
         self.reported.swap(true, Relaxed)
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn set_error(&self, why: String) {
+        self.problems.lock().last_error = Some(why);
+    }
 }
 
 #[cfg(test)]

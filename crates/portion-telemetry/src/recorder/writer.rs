@@ -81,7 +81,7 @@ impl Writer {
         match self.write(events, now) {
             Ok(()) => {
                 (self.retry_delay, self.retry) = (RETRY_DELAY.0, None);
-                self.stats.clear_error();
+                self.stats.problems.lock().last_error = None;
                 self.report(now, false, None);
             }
             Err(error) => {

@@ -5,8 +5,7 @@
 mod quantile_histogram;
 mod tally;
 
-use rusqlite::types::ToSqlOutput;
-use rusqlite::{Result, Row, Statement, ToSql, params};
+use rusqlite::{Result, Row, Statement, params};
 
 pub(crate) use quantile_histogram::QuantileHistogram;
 pub use quantile_histogram::Quantiles;
@@ -68,9 +67,6 @@ impl Grain {
     }
 }
 
-/// Requests by outcome as text: `paginated 5 untouched 12`.
-struct Outcomes<'a>(&'a Tally);
-
 impl Tally {
     /// Columns that [`Tally::take`] reads, in order.
     pub(crate) const COLUMNS: &str = "requests, follow_ups, errors, outcomes, sized, oversized,
@@ -119,6 +115,9 @@ impl Tally {
         endpoint: i64,
     ) -> Result<()> {
         let (stats, stored) = (&self.stats, |number: u64| i64::try_from(number).unwrap_or(i64::MAX));
+        // As text: `paginated 5 untouched 12`.
+        let outcomes: Vec<String> =
+            stats.outcomes.iter().map(|(outcome, count)| format!("{outcome} {count}")).collect();
         statement.execute(params![
             grain.code(),
             at,
@@ -126,7 +125,7 @@ impl Tally {
             stored(stats.requests),
             stored(stats.follow_ups),
             stored(stats.errors),
-            Outcomes(self),
+            outcomes.join(" "),
             stored(stats.sized),
             stored(stats.oversized),
             stored(stats.original_tokens),
@@ -139,14 +138,5 @@ impl Tally {
             self.overhead.encode(),
         ])?;
         Ok(())
-    }
-}
-
-impl ToSql for Outcomes<'_> {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        let outcomes = &self.0.stats.outcomes;
-        let words: Vec<String> =
-            outcomes.iter().map(|(outcome, count)| format!("{outcome} {count}")).collect();
-        Ok(words.join(" ").into())
     }
 }

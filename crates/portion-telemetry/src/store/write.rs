@@ -147,24 +147,14 @@ fn misconfiguration(transaction: &Transaction<'_>, misconfigured: &ConfigRejecte
 }
 
 fn alert(transaction: &Transaction<'_>, alerted: &AlertChanged) -> Result<()> {
-    let AlertChanged {
-        at,
-        alert_name: alert,
-        is_raised: raised,
-        share,
-        threshold,
-        requests,
-        matching_requests: counted,
-        window,
-        process,
-    } = alerted;
+    let AlertChanged { alert_name, is_raised, share, threshold, .. } = alerted;
     let sql = "INSERT INTO alerts (at, process, alert, raised, share, threshold, requests, counted, span)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     // Stored bit by bit, like a session.
-    let (at, process, window) = (stored(*at), *process as i64, micros(*window));
-    let (requests, counted) = (stored(*requests), stored(*counted));
-    transaction
-        .execute(sql, params![at, process, alert, raised, share, threshold, requests, counted, window])?;
+    let (at, process, window) = (stored(alerted.at), alerted.process as i64, micros(alerted.window));
+    let (requests, counted) = (stored(alerted.requests), stored(alerted.matching_requests));
+    let values = params![at, process, alert_name, is_raised, share, threshold, requests, counted, window];
+    transaction.execute(sql, values)?;
     Ok(())
 }
 

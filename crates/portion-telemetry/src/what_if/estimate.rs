@@ -1,36 +1,17 @@
 //! Estimates the reply to one recorded request under other limits.
 
 use portion_core::event::{Outcome, PayloadForm};
+use portion_core::policy::Policy;
 
 use crate::read::Record;
 
-/// Limits of an endpoint as plain numbers. The unit is tokens unless stated otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Limits of an endpoint.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     /// Replies are shaped at all.
     pub shaped: bool,
-    /// Lists are paged.
-    pub pagination: bool,
-    /// Objects are summarized.
-    pub summarization: bool,
-    /// Text is chunked.
-    pub chunking: bool,
-    /// `tokenBudgetThreshold`.
-    pub threshold: u64,
-    /// `replyTarget`.
-    pub target: u64,
-    /// `fullBelow`.
-    pub full_below: u64,
-    /// `pageSize`, items.
-    pub page_size: u64,
-    /// `summarizeAbove`.
-    pub summarize_above: u64,
-    /// `chunkAbove`.
-    pub chunk_above: u64,
-    /// `chunkSize`.
-    pub chunk_size: u64,
-    /// `hardByteLimit`, bytes.
-    pub hard_byte_limit: u64,
+    /// Limits of shaped replies.
+    pub policy: Policy,
 }
 
 /// Kind of a payload, as far as its record shows.
@@ -73,20 +54,28 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
     {
         return Some(served(outcome, record.served_tokens().unwrap_or(tokens)));
     }
-    let oversized = tokens > limits.threshold || record.original_bytes > limits.hard_byte_limit;
-    let target = within_bytes(if oversized { limits.target } else { limits.threshold }, record, limits);
-    if tokens <= limits.full_below && !oversized {
+    let (policy, techniques) = (&limits.policy, limits.policy.render_options.techniques);
+    let threshold = policy.token_budget_threshold as u64;
+    let oversized = tokens > threshold || record.original_bytes > policy.hard_byte_limit as u64;
+    let target = if oversized { policy.reply_target as u64 } else { threshold };
+    let target = within_bytes(target, record, policy);
+    if tokens <= policy.full_below as u64 && !oversized {
         return Some(whole(Outcome::Untouched));
     }
     Some(match Payload::of(record) {
-        Payload::List if limits.pagination && (oversized || items(record) > Some(limits.page_size)) => {
-            served(Outcome::Paginated, page(record, tokens, limits).min(target))
+        Payload::List
+            if techniques.pagination
+                && (oversized || items(record) > Some(policy.default_page_size as u64)) =>
+        {
+            served(Outcome::Paginated, page(record, tokens, policy).min(target))
         }
-        Payload::Object if limits.summarization && (oversized || tokens > limits.summarize_above) => {
+        Payload::Object
+            if techniques.summarization && (oversized || tokens > policy.summarize_above as u64) =>
+        {
             served(Outcome::Summarized, target)
         }
-        Payload::Text if limits.chunking && (oversized || tokens > limits.chunk_above) => {
-            served(Outcome::Chunked, limits.chunk_size.min(target))
+        Payload::Text if techniques.chunking && (oversized || tokens > policy.chunk_above as u64) => {
+            served(Outcome::Chunked, (policy.chunk_size as u64).min(target))
         }
         // The pipeline always finds a form that fits.
         Payload::Unknown if oversized => served(Outcome::Capped, target),
@@ -96,9 +85,9 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
 }
 
 /// Tokens that fit in the byte limit, at this payload's ratio of bytes to tokens.
-fn within_bytes(tokens: u64, record: &Record, limits: &Limits) -> u64 {
+fn within_bytes(tokens: u64, record: &Record, policy: &Policy) -> u64 {
     let Some(original) = record.payload_tokens().filter(|_| record.original_bytes > 0) else { return tokens };
-    let fit = u128::from(limits.hard_byte_limit) * u128::from(original) / u128::from(record.original_bytes);
+    let fit = policy.hard_byte_limit as u128 * u128::from(original) / u128::from(record.original_bytes);
     tokens.min(u64::try_from(fit).unwrap_or(u64::MAX))
 }
 
@@ -108,11 +97,11 @@ fn items(record: &Record) -> Option<u64> {
 }
 
 /// Estimates the tokens of a page by the average cost of an item.
-fn page(record: &Record, tokens: u64, limits: &Limits) -> u64 {
+fn page(record: &Record, tokens: u64, policy: &Policy) -> u64 {
+    let page_size = policy.default_page_size as u64;
     match items(record) {
-        Some(items) if items > limits.page_size => {
-            u64::try_from(u128::from(tokens) * u128::from(limits.page_size) / u128::from(items))
-                .unwrap_or(tokens)
+        Some(items) if items > page_size => {
+            u64::try_from(u128::from(tokens) * u128::from(page_size) / u128::from(items)).unwrap_or(tokens)
         }
         _ => tokens,
     }
@@ -139,20 +128,12 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits {
-        shaped: true,
-        pagination: true,
-        summarization: true,
-        chunking: true,
-        threshold: 4_000,
-        target: 4_000,
-        full_below: 500,
-        page_size: 50,
-        summarize_above: 2_000,
-        chunk_above: 2_000,
-        chunk_size: 2_000,
-        hard_byte_limit: 65_536,
-    };
+    /// Returns the default limits with a change.
+    fn limits(change: impl FnOnce(&mut Policy)) -> Limits {
+        let mut limits = Limits { shaped: true, policy: Policy::default() };
+        change(&mut limits.policy);
+        limits
+    }
 
     fn payload(form: &str, tokens: u64, items: Option<u64>) -> Record {
         Record {
@@ -174,49 +155,57 @@ mod tests {
     #[test]
     fn each_kind_has_its_limits() {
         use Outcome::{Capped, Chunked, Paginated, Summarized, Untouched};
-        check(&payload("list", 400, Some(300)), &LIMITS, Some((Untouched, 400)));
-        check(&payload("list", 1_000, Some(50)), &LIMITS, Some((Untouched, 1_000)));
-        check(&payload("list", 1_000, Some(100)), &LIMITS, Some((Paginated, 500)));
-        check(&payload("list", 40_000, Some(10)), &LIMITS, Some((Paginated, 4_000)));
-        check(&payload("object", 2_000, None), &LIMITS, Some((Untouched, 2_000)));
-        check(&payload("object", 3_000, None), &LIMITS, Some((Summarized, 3_000)));
+        check(&payload("list", 400, Some(300)), &limits(|_| {}), Some((Untouched, 400)));
+        check(&payload("list", 1_000, Some(50)), &limits(|_| {}), Some((Untouched, 1_000)));
+        check(&payload("list", 1_000, Some(100)), &limits(|_| {}), Some((Paginated, 500)));
+        check(&payload("list", 40_000, Some(10)), &limits(|_| {}), Some((Paginated, 4_000)));
+        check(&payload("object", 2_000, None), &limits(|_| {}), Some((Untouched, 2_000)));
+        check(&payload("object", 3_000, None), &limits(|_| {}), Some((Summarized, 3_000)));
         check(
             &payload("object", 9_000, None),
-            &Limits { target: 1_200, ..LIMITS },
+            &limits(|policy| policy.reply_target = 1_200),
             Some((Summarized, 1_200)),
         );
-        check(&payload("text", 3_000, None), &LIMITS, Some((Chunked, 2_000)));
-        check(&payload("", 3_000, None), &LIMITS, Some((Untouched, 3_000)));
-        check(&payload("", 9_000, None), &LIMITS, Some((Capped, 4_000)));
+        check(&payload("text", 3_000, None), &limits(|_| {}), Some((Chunked, 2_000)));
+        check(&payload("", 3_000, None), &limits(|_| {}), Some((Untouched, 3_000)));
+        check(&payload("", 9_000, None), &limits(|_| {}), Some((Capped, 4_000)));
     }
 
     #[test]
     fn what_is_off_leaves_payloads_as_they_came() {
         let list = payload("list", 40_000, Some(500));
-        check(&list, &Limits { shaped: false, ..LIMITS }, Some((Outcome::Unshaped, 40_000)));
-        check(&list, &Limits { pagination: false, ..LIMITS }, Some((Outcome::Untouched, 40_000)));
-        check(&list, &Limits { chunking: false, ..LIMITS }, Some((Outcome::Paginated, 4_000)));
+        check(&list, &Limits { shaped: false, ..limits(|_| {}) }, Some((Outcome::Unshaped, 40_000)));
+        check(
+            &list,
+            &limits(|policy| policy.render_options.techniques.pagination = false),
+            Some((Outcome::Untouched, 40_000)),
+        );
+        check(
+            &list,
+            &limits(|policy| policy.render_options.techniques.chunking = false),
+            Some((Outcome::Paginated, 4_000)),
+        );
     }
 
     #[test]
     fn bytes_have_a_limit_of_their_own() {
         let wide = Record { original_bytes: 1_000_000, ..payload("text", 3_000, None) };
-        check(&wide, &LIMITS, Some((Outcome::Chunked, 196)));
+        check(&wide, &limits(|_| {}), Some((Outcome::Chunked, 196)));
     }
 
     #[test]
     fn what_is_not_known_is_not_estimated() {
         let list = || payload("list", 40_000, Some(500));
-        check(&Record { follow_up: true, ..list() }, &LIMITS, None);
-        check(&Record { error: Some("upstream".to_owned()), ..list() }, &LIMITS, None);
+        check(&Record { follow_up: true, ..list() }, &limits(|_| {}), None);
+        check(&Record { error: Some("upstream".to_owned()), ..list() }, &limits(|_| {}), None);
         let page = Record { outcome: "paginated".to_owned(), ..list() };
-        check(&Record { original_tokens: None, ..page }, &LIMITS, None);
+        check(&Record { original_tokens: None, ..page }, &limits(|_| {}), None);
         let asked = Record {
             outcome: "projected".to_owned(),
             estimated_tokens: Some(700),
             ..payload("", 9_000, None)
         };
-        check(&asked, &LIMITS, Some((Outcome::Projected, 700)));
+        check(&asked, &limits(|_| {}), Some((Outcome::Projected, 700)));
     }
 
     #[test]
@@ -239,17 +228,20 @@ mod tests {
             tokens in 0..1_000_000_u64,
             bytes in 0..10_000_000_u64,
             items in prop::option::of(0..10_000_u64),
-            threshold in 300..10_000_u64,
+            threshold in 300..10_000_usize,
             share in 0.0..=1.0,
-            other in 0..10_000_u64,
+            other in 0..10_000_usize,
         ) {
-            let target = (threshold as f64 * share) as u64;
-            let (page_size, chunk_size, full_below) = (other, other, other.min(threshold));
-            let limits = Limits { threshold, target, full_below, page_size, chunk_size, ..LIMITS };
+            let limits = limits(|policy| {
+                policy.token_budget_threshold = threshold;
+                policy.reply_target = (threshold as f64 * share) as usize;
+                policy.full_below = other.min(threshold);
+                (policy.default_page_size, policy.chunk_size) = (other, other);
+            });
             let record = Record { original_bytes: bytes, ..payload(form, tokens, items) };
             let estimated = estimate(&record, &limits).expect("its size is known");
             prop_assert!(estimated.tokens <= tokens);
-            prop_assert!(estimated.tokens <= threshold, "{estimated:?}");
+            prop_assert!(estimated.tokens <= threshold as u64, "{estimated:?}");
             let off = estimate(&record, &Limits { shaped: false, ..limits }).expect("its size is known");
             prop_assert_eq!(off, Estimated { outcome: Outcome::Unshaped, tokens });
         }

@@ -7,23 +7,11 @@
 //!
 //! ```
 //! use portion_core::event::Outcome;
+//! use portion_core::policy::Policy;
 //! use portion_telemetry::read::Record;
 //! use portion_telemetry::what_if::{Limits, estimate};
 //!
-//! let limits = Limits {
-//!     shaped: true,
-//!     pagination: true,
-//!     summarization: true,
-//!     chunking: true,
-//!     threshold: 4_000,
-//!     target: 4_000,
-//!     full_below: 500,
-//!     page_size: 50,
-//!     summarize_above: 2_000,
-//!     chunk_above: 2_000,
-//!     chunk_size: 2_000,
-//!     hard_byte_limit: 65_536,
-//! };
+//! let limits = Limits { shaped: true, policy: Policy::default() };
 //! let list = Record {
 //!     outcome: "untouched".to_owned(),
 //!     form: Some("list".to_owned()),
@@ -81,31 +69,7 @@ impl Forecast {
     pub fn changed(&self) -> u64 {
         self.outcome_changes.iter().map(|change| change.requests).sum()
     }
-}
 
-/// Estimates each endpoint under the limits before and after, sorted by the number of changed requests in descending
-/// order. Follow-ups are left out, because they depend on first replies.
-pub fn forecast<'a>(
-    records: impl IntoIterator<Item = &'a Record>,
-    before: impl Fn(&Endpoint) -> Limits,
-    after: impl Fn(&Endpoint) -> Limits,
-) -> Vec<Forecast> {
-    let mut found: BTreeMap<&Endpoint, (Limits, Limits, Forecast)> = BTreeMap::new();
-    for record in records.into_iter().filter(|record| !record.follow_up) {
-        let (before, after, forecast) = found.entry(&record.endpoint).or_insert_with_key(|endpoint| {
-            let forecast = Forecast { endpoint: (*endpoint).clone(), ..Forecast::default() };
-            (before(endpoint), after(endpoint), forecast)
-        });
-        forecast.add(record, before, after);
-    }
-    let mut found: Vec<Forecast> = found.into_values().map(|(_, _, forecast)| forecast.sorted()).collect();
-    found.sort_by(|one, other| {
-        other.changed().cmp(&one.changed()).then_with(|| one.endpoint.cmp(&other.endpoint))
-    });
-    found
-}
-
-impl Forecast {
     fn add(&mut self, record: &Record, before: &Limits, after: &Limits) {
         let (Some(old), Some(new)) = (estimate(record, before), estimate(record, after)) else {
             self.unknown += 1;
@@ -137,4 +101,26 @@ impl Forecast {
         self.outcome_changes.sort_by_key(|change| std::cmp::Reverse(change.requests));
         self
     }
+}
+
+/// Estimates each endpoint under the limits before and after, sorted by the number of changed requests in descending
+/// order. Follow-ups are left out, because they depend on first replies.
+pub fn forecast<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    before: impl Fn(&Endpoint) -> Limits,
+    after: impl Fn(&Endpoint) -> Limits,
+) -> Vec<Forecast> {
+    let mut found: BTreeMap<&Endpoint, (Limits, Limits, Forecast)> = BTreeMap::new();
+    for record in records.into_iter().filter(|record| !record.follow_up) {
+        let (before, after, forecast) = found.entry(&record.endpoint).or_insert_with_key(|endpoint| {
+            let forecast = Forecast { endpoint: (*endpoint).clone(), ..Forecast::default() };
+            (before(endpoint), after(endpoint), forecast)
+        });
+        forecast.add(record, before, after);
+    }
+    let mut found: Vec<Forecast> = found.into_values().map(|(_, _, forecast)| forecast.sorted()).collect();
+    found.sort_by(|one, other| {
+        other.changed().cmp(&one.changed()).then_with(|| one.endpoint.cmp(&other.endpoint))
+    });
+    found
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use portion_core::event::{Outcome, RequestServed};
-use portion_telemetry::advise::{Limits, PageSequences};
-use portion_telemetry::read::Filter;
+use portion_core::policy::Policy;
+use portion_telemetry::advise::PageSequences;
+use portion_telemetry::read::{Endpoint, Filter};
 use portion_telemetry::show::{self, Format};
 
 use crate::sample::{Place, page};
-
-const LIMITS: Limits = Limits { page_size: 50, max_page_size: 200, target: 4_000, hard_cap: 12_000 };
 
 /// A call that is answered by a page, and so many pages after it.
 fn walk(origin: u64, endpoint: &str, follow_ups: u64, tokens: u64) -> Vec<RequestServed> {
@@ -29,7 +28,15 @@ fn advised(requests: Vec<RequestServed>, format: Format) -> String {
     place.record(requests);
     let mut walks = PageSequences::default();
     place.reader().each(&Filter::default(), |record| walks.add(&record)).expect("it can be read");
-    show::advice(&walks.advise(|_| LIMITS), format)
+    let policy = |_: &Endpoint| Policy {
+        default_page_size: 50,
+        max_page_size: 200,
+        reply_target: 4_000,
+        token_budget_threshold: 4_000,
+        hard_cap: 12_000,
+        ..Policy::default()
+    };
+    show::advice(&walks.advise(policy), format)
 }
 
 #[test]

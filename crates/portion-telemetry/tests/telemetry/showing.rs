@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use portion_core::event::{ExperimentArm, Outcome, RequestServed};
+use portion_core::policy::Policy;
 use portion_core::render::StageName;
-use portion_telemetry::read::Filter;
+use portion_telemetry::read::{Endpoint, Filter};
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
 use portion_telemetry::what_if::{Limits, forecast};
 
@@ -145,23 +146,12 @@ list_bookings  split   tokens a reply                  50       1,049 [1,041, 1,
 #[test]
 fn other_limits() {
     let found = place().reader().requests(&Filter::default()).expect("it can be read");
-    let before = Limits {
+    let limits = |default_page_size| Limits {
         shaped: true,
-        pagination: true,
-        summarization: true,
-        chunking: true,
-        threshold: 4_000,
-        target: 4_000,
-        full_below: 500,
-        page_size: 50,
-        summarize_above: 2_000,
-        chunk_above: 2_000,
-        chunk_size: 2_000,
-        hard_byte_limit: 65_536,
+        policy: Policy { default_page_size, ..Policy::default() },
     };
-    let after = Limits { page_size: 200, ..before };
-    let found =
-        forecast(&found, |_| before, |endpoint| if endpoint.upstream.is_some() { after } else { before });
+    let after = |endpoint: &Endpoint| limits(if endpoint.upstream.is_some() { 200 } else { 50 });
+    let found = forecast(&found, |_| limits(50), after);
     assert_eq!(found.iter().map(|one| (one.changed(), one.agreed)).collect::<Vec<_>>(), [(1, 1), (0, 1)]);
     let expect = "\
 endpoint          requests  changed  most of them               tokens  after  as served  unknown

@@ -11,6 +11,9 @@ use crate::cli::terminal::print_stdout;
 use portion_policy::upstream::UpstreamTargetError;
 use thiserror::Error;
 
+/// Result of a part of a command.
+pub(crate) type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
 /// An invalid command line: arguments that do not go together, or a value that cannot be used.
 #[derive(Debug, Error)]
 #[error("{0}")]

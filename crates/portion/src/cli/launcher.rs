@@ -36,16 +36,17 @@ pub(crate) struct Installation {
 
 /// Installs the package of a command that starts by `npx`, which a client may give up on before it is complete.
 pub(crate) fn install_for_client(command: &[OsString]) {
-    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(installation) = Installation::of(&words).filter(|found| found.launcher == "npx") {
-        installation.run(|_| {});
-    }
+    install_if(command, |found| found.launcher == "npx");
 }
 
 /// Installs the package of a command that starts by a launcher.
 pub(crate) fn install_for(command: &[OsString]) {
+    install_if(command, |_| true);
+}
+
+fn install_if(command: &[OsString], is_wanted: impl FnOnce(&Installation) -> bool) {
     let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(installation) = Installation::of(&words) {
+    if let Some(installation) = Installation::of(&words).filter(is_wanted) {
         installation.run(|_| {});
     }
 }

@@ -4,12 +4,11 @@
 //! | --- | --- |
 //! | `options` | configuration keys as options |
 //! | `remote`, `rest`, `oauth` | options of a server over HTTP, of a REST API, and of logins, which open pages in a browser |
-//! | `failure`, `json_option` | errors with the exit code of wrong usage, and failures as JSON; commands with `--json` |
+//! | `failure` | errors with the exit code of wrong usage, and failures as JSON |
 //! | `launcher` | installs the package of a server before it starts |
 //! | `terminal` | the width of a terminal, what takes long, lines on stdout and stderr, and the log |
 
 pub(crate) mod failure;
-pub(crate) mod json_option;
 pub(crate) mod launcher;
 pub(crate) mod oauth;
 pub(crate) mod options;

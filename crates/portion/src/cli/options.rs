@@ -5,22 +5,20 @@
 use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use portion_config::find::{Sources, UnreadableFile, find};
 use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand, ValueKind};
 
 /// Groups of keys that a command has options for.
 pub(crate) trait KeyGroups: Clone + Debug + Send + Sync + 'static {
-    /// The groups, in the order of `--help`.
-    const GROUPS: &'static [KeyGroup];
+    /// Returns true for a group of the command.
+    fn has(group: KeyGroup) -> bool;
 }
-
-/// Groups of keys that shape replies.
-const SHAPING_GROUPS: [KeyGroup; 3] = [KeyGroup::Limits, KeyGroup::Payloads, KeyGroup::Replies];
 
 /// Keys of a command that shapes one payload.
 #[derive(Clone, Debug)]
@@ -39,47 +37,27 @@ pub(crate) struct ListenerKeys;
 pub(crate) struct ApiKeys;
 
 impl KeyGroups for PayloadKeys {
-    const GROUPS: &'static [KeyGroup] = &SHAPING_GROUPS;
+    fn has(group: KeyGroup) -> bool {
+        matches!(group, KeyGroup::Limits | KeyGroup::Payloads | KeyGroup::Replies)
+    }
 }
 
 impl KeyGroups for ServerKeys {
-    const GROUPS: &'static [KeyGroup] = &[
-        SHAPING_GROUPS[0],
-        KeyGroup::Retention,
-        SHAPING_GROUPS[1],
-        SHAPING_GROUPS[2],
-        KeyGroup::Rollout,
-        KeyGroup::Tools,
-        KeyGroup::Log,
-        KeyGroup::Alerts,
-    ];
+    fn has(group: KeyGroup) -> bool {
+        !matches!(group, KeyGroup::Servers | KeyGroup::Listeners)
+    }
 }
 
 impl KeyGroups for ListenerKeys {
-    const GROUPS: &'static [KeyGroup] = &[
-        SHAPING_GROUPS[0],
-        KeyGroup::Retention,
-        SHAPING_GROUPS[1],
-        SHAPING_GROUPS[2],
-        KeyGroup::Rollout,
-        KeyGroup::Tools,
-        KeyGroup::Listeners,
-        KeyGroup::Log,
-        KeyGroup::Alerts,
-    ];
+    fn has(group: KeyGroup) -> bool {
+        group != KeyGroup::Servers
+    }
 }
 
 impl KeyGroups for ApiKeys {
-    const GROUPS: &'static [KeyGroup] = &[
-        SHAPING_GROUPS[0],
-        KeyGroup::Retention,
-        SHAPING_GROUPS[1],
-        SHAPING_GROUPS[2],
-        KeyGroup::Rollout,
-        KeyGroup::Listeners,
-        KeyGroup::Log,
-        KeyGroup::Alerts,
-    ];
+    fn has(group: KeyGroup) -> bool {
+        !matches!(group, KeyGroup::Servers | KeyGroup::Tools)
+    }
 }
 
 /// Configuration on the command line.
@@ -93,14 +71,9 @@ pub(crate) struct ConfigOptions<K> {
 }
 
 impl<K> ConfigOptions<K> {
-    /// Returns the configuration file, if it was given.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.config.as_deref()
-    }
-
-    /// Returns the given values by key.
-    pub(crate) fn values(&self) -> Vec<(String, String)> {
-        self.values.clone()
+    /// Returns the sources of the configuration: the file, the environment and these values.
+    pub(crate) fn sources(&self) -> Result<Sources, UnreadableFile> {
+        find(self.config.as_deref(), self.values.clone())
     }
 }
 
@@ -120,7 +93,7 @@ pub(crate) fn config_arg() -> Arg {
 
 impl<K: KeyGroups> Args for ConfigOptions<K> {
     fn augment_args(command: Command) -> Command {
-        let keyed = Key::all().filter(|key| K::GROUPS.contains(&key.group));
+        let keyed = Key::all().filter(|key| K::has(key.group));
         let keyed = keyed.filter_map(|key| Some(key_arg(key, key.option()?)));
         let short = shorthands::<K>().map(|(short, group)| {
             Arg::new(short.option)
@@ -145,7 +118,7 @@ impl<K: KeyGroups> FromArgMatches for ConfigOptions<K> {
                 given.push(((*key).to_owned(), (*value).to_owned()));
             }
         }
-        for key in Key::all().filter(|key| K::GROUPS.contains(&key.group) && key.option().is_some()) {
+        for key in Key::all().filter(|key| K::has(key.group) && key.option().is_some()) {
             if matches.value_source(key.name) == Some(ValueSource::CommandLine) {
                 let texts = matches.get_many::<String>(key.name).into_iter().flatten();
                 given.extend(texts.map(|text| (key.name.to_owned(), text.clone())));
@@ -163,7 +136,7 @@ impl<K: KeyGroups> FromArgMatches for ConfigOptions<K> {
 /// Returns the shorthands of the keys of a command, with their groups.
 fn shorthands<K: KeyGroups>() -> impl Iterator<Item = (&'static Shorthand, KeyGroup)> {
     let grouped = SHORTHANDS.iter().filter_map(|short| Some((short, short.group()?)));
-    grouped.filter(|(_, group)| K::GROUPS.contains(group))
+    grouped.filter(|(_, group)| K::has(*group))
 }
 
 fn key_arg(key: &'static Key, option: String) -> Arg {

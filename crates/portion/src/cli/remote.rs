@@ -1,7 +1,5 @@
 //! Options of a server over HTTP: its headers and its transport.
 
-use std::error::Error;
-
 use clap::{Args, ValueEnum};
 use portion_config::reference::ProcessEnvironment;
 use portion_config::reference::expand;
@@ -9,10 +7,10 @@ use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::remote;
 use portion_policy::upstream::{Transport, UpstreamTarget};
 
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{Result, UsageError};
 
-const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is an \
-                           environment variable, ${file:/path} a file, $$ a dollar sign";
+pub(crate) const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} \
+                                      is an environment variable, ${file:/path} a file, $$ a dollar sign";
 
 /// Headers of each request, and the transport.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -108,10 +106,7 @@ impl RemoteServer {
     ///
     /// # Errors
     /// Returns an error if the URL or a header is invalid.
-    pub(crate) fn to_link_remote(
-        &self,
-        message_limit: usize,
-    ) -> Result<remote::RemoteConnector, Box<dyn Error>> {
+    pub(crate) fn to_link_remote(&self, message_limit: usize) -> Result<remote::RemoteConnector> {
         let mut target = UpstreamTarget::new(&self.url)?;
         for line in &self.headers {
             target = target.with_header(line)?;

@@ -1,9 +1,9 @@
 //! A REST API in front of which Portion serves MCP: its options, and the tools of its `OpenAPI` document.
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use clap::Args;
 use portion_config::named_file::read_named_text;
 use portion_config::reference::{ProcessEnvironment, expand};
@@ -12,7 +12,7 @@ use portion_policy::upstream::UpstreamTarget;
 use portion_rest::link::{ClientCredentials, RestConnector, RestOptions};
 use portion_rest::openapi::{Document, Tool, ToolOptions, ToolSet, percent};
 
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{Result, UsageError};
 
 const HEADING: &str = "REST API";
 /// Arguments that name another server. `requires` alone is not checked where the required one conflicts with these.
@@ -177,7 +177,7 @@ impl RestServer {
         message_limit: usize,
         config_file: Option<&Path>,
         is_read: impl Fn(&str) -> bool,
-    ) -> Result<RestTools, Box<dyn Error>> {
+    ) -> Result<RestTools> {
         if let Some(problem) = self.config.unresolved.first() {
             return Err(UsageError::from(problem.to_string()).into());
         }
@@ -196,9 +196,7 @@ impl RestServer {
         for tool in &mut tools {
             let is_named =
                 self.reads.iter().any(|pattern| portion_text::names::matches_pattern(pattern, &tool.name));
-            if is_named || is_read(&tool.name) {
-                tool.mark_as_read();
-            }
+            tool.is_read |= is_named || is_read(&tool.name);
         }
         let chosen = tools.len();
         let is_large = chosen > MAX_FULL_TOOLS;
@@ -216,14 +214,14 @@ impl RestServer {
         Ok(RestTools { connector, is_large })
     }
 
-    fn read_document(&self, file: &str, config_file: Option<&Path>) -> Result<Document, Box<dyn Error>> {
+    fn read_document(&self, file: &str, config_file: Option<&Path>) -> Result<Document> {
         let folder = config_file.and_then(Path::parent).filter(|_| self.is_configured);
         let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
         let text = read_document(&path).map_err(|error| in_document(file, &error))?;
         Ok(Document::parse(&text).map_err(|error| in_document(file, &error))?)
     }
 
-    fn target(&self, document: Option<&Document>) -> Result<UpstreamTarget, Box<dyn Error>> {
+    fn target(&self, document: Option<&Document>) -> Result<UpstreamTarget> {
         let url = self.config.url.clone().or_else(|| document?.server_url());
         let url = url.ok_or_else(|| {
             UsageError::from("the OpenAPI document names no absolute server URL; give the base URL of the API with --upstream URL, \
@@ -242,7 +240,7 @@ impl RestServer {
             target = target.with_header(line)?;
         }
         if let Some((user, password)) = &self.config.basic {
-            let credential = base64_encoded(&format!("{user}:{password}"));
+            let credential = BASE64_STANDARD.encode(format!("{user}:{password}"));
             target = target.with_header(&format!("Authorization: Basic {credential}"))?;
         }
         Ok(target)
@@ -261,10 +259,7 @@ impl RestServer {
     }
 
     /// Returns the credentials. The URL of the token endpoint may be a path below the base URL.
-    fn client_credentials(
-        &self,
-        target: &UpstreamTarget,
-    ) -> Result<Option<ClientCredentials>, Box<dyn Error>> {
+    fn client_credentials(&self, target: &UpstreamTarget) -> Result<Option<ClientCredentials>> {
         let Some(oauth) = &self.config.oauth else { return Ok(None) };
         let OAuthConfig { mut url, client_id, client_secret, scope } = oauth.clone();
         if url.starts_with('/') {
@@ -308,13 +303,8 @@ pub(crate) fn advise_on_large_list(is_lazy: bool) {
     );
 }
 
-fn read_document(file: &Path) -> Result<String, Box<dyn Error>> {
+fn read_document(file: &Path) -> Result<String> {
     Ok(read_named_text(file, MAX_DOCUMENT_BYTES)?)
-}
-
-fn base64_encoded(text: &str) -> String {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.encode(text)
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
+use crate::cli::failure::Result;
+
 /// Prints a line to stderr.
 macro_rules! print_stderr {
     ($($argument:tt)*) => { $crate::cli::terminal::write_stderr(format_args!($($argument)*)) };
@@ -48,11 +50,7 @@ pub(crate) fn for_stdout(text: &str) -> Cow<'_, str> {
 
 /// Ends a command that has printed its result, or could not. A reader that has gone changes no exit code; a stdout that
 /// cannot be written makes a success a failure. `done` says what the command has changed.
-pub(crate) fn reported(
-    printed: io::Result<()>,
-    done: Option<&str>,
-    code: ExitCode,
-) -> Result<ExitCode, Box<dyn Error>> {
+pub(crate) fn reported(printed: io::Result<()>, done: Option<&str>, code: ExitCode) -> Result<ExitCode> {
     let Err(error) = printed else { return Ok(code) };
     if is_closed_pipe(&error) {
         return Ok(code);

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use super::CommandResult;
+use super::{CommandResult, parse_arguments};
 use crate::cli::failure::Failure;
 use crate::cli::remote::RemoteArgs;
 use crate::cli::terminal::{self, folded, print_stdout, reported};
@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", required_unless_present = "requests")]
     tool: Option<String>,
     /// Arguments of the tool, a JSON object
-    #[arg(long = "args", value_name = "JSON", default_value = "{}", value_parser = parse_arguments)]
+    #[arg(long = "args", value_name = "JSON", default_value = "{}", value_parser = |text: &str| parse_arguments(text).map(|_| text.to_owned()))]
     arguments: String,
     /// Budget of the chunks' texts, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_CONTEXT_TOKENS)]
@@ -231,15 +231,6 @@ fn print(options: &Options, result: &FetchResult) -> io::Result<()> {
     let total = counted(all, "chunk");
     let line = format!("{kept} of {total}, {tokens} of {budget} tokens ({})", options.tokenizer);
     print_stdout(&(text + &folded(&line)))
-}
-
-/// Accepts a JSON object.
-fn parse_arguments(text: &str) -> Result<String, String> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(_)) => Ok(text.to_owned()),
-        Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
-        Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
-    }
 }
 
 /// Accepts `90s`, `2m`, or seconds.

@@ -24,7 +24,7 @@ use portion_rest::{HttpOptions, PortionLayer, Route, RouteTable, document_routes
 use super::CommandResult;
 use crate::cli::failure::UsageError;
 use crate::cli::options::{ApiKeys, ConfigOptions as Keys};
-use crate::cli::remote::RemoteServer;
+use crate::cli::remote::{HEADER_HELP, RemoteServer};
 use crate::cli::rest::MAX_DOCUMENT_BYTES;
 use crate::run::access::{self, ApiCallers, Upstreams};
 use crate::run::listening::Listener;
@@ -43,9 +43,6 @@ Examples:
 
 Then ask it as you would ask the API: curl 'http://127.0.0.1:8766/bookings?fields=id,status&limit=50'
 A large response comes in portions; the `Link` header and `nextCursor` name the next one.";
-
-const HEADER_HELP: &str = "Header of each request to the server, `Name: value`; may be repeated. ${NAME} is an \
-                           environment variable, ${file:/path} a file, $$ a dollar sign";
 
 const OPENAPI_HELP: &str = "OpenAPI document of the API, JSON or YAML: names its endpoints, and the query parameters that \
                             it reads itself";
@@ -92,7 +89,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let upstreams = Upstreams::OneRemote { url: &url, headers: &headers };
     let authenticator = access::authenticator(&loaded.config, exposed, &upstreams)?;
     let admin_callers = access::admin_authenticator(&loaded.config, loaded.config.admin(), false)?;
-    let proxy = if options.is_h2c() {
+    let proxy = if options.upstream.starts_with(H2C_SCHEME) {
         ReverseProxy::over_h2c(target.clone())?
     } else {
         ReverseProxy::new(target.clone())?
@@ -103,9 +100,11 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let setup = loaded.start(&ServerIds::new([("http", &api)]), SNAPSHOT_TTL, start_check)?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
-    shutdown_guard.set_deadline(&shutdown);
-    let layer =
-        PortionLayer::with_options(setup.gateway(), options.layer_options(&setup, routes, proxy.clone()));
+    shutdown_guard.shutdown_deadline = shutdown;
+    let layer = PortionLayer::with_options(
+        Arc::clone(&setup.gateway),
+        options.layer_options(&setup, routes, proxy.clone()),
+    );
     let listener = listening::bind(exposed.at).await?;
     let address = listener.local_addr()?;
     // The query may contain a secret.
@@ -137,7 +136,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     });
     let mut limits = ServerLimits { overload: Some(OverloadLimit::default()), ..ServerLimits::default() };
     limits.connections.drain_timeout = setup.config.drain_timeout();
-    let draining = setup.drain_flag();
+    let draining = Arc::clone(&setup.drain_flag);
     let serving = reverse_proxy::serve(listener, service, limits, async move { draining.wait().await });
     listening::serve_until_signal(serving, signals, &setup).await
 }
@@ -158,10 +157,6 @@ fn start_check(url: String, headers: Vec<String>) -> StartCheck {
 }
 
 impl Options {
-    fn is_h2c(&self) -> bool {
-        self.upstream.starts_with(H2C_SCHEME)
-    }
-
     fn target(&self) -> Result<UpstreamTarget, Box<dyn std::error::Error>> {
         let url = self.upstream.strip_prefix(H2C_SCHEME).map(|rest| format!("http://{rest}"));
         let mut target = UpstreamTarget::new(url.as_deref().unwrap_or(&self.upstream))?;

@@ -29,6 +29,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use portion_text::names::closest_name;
+use serde_json::{Map, Value};
 
 /// The end of a command: an exit code, or an error that `main` prints.
 pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;
@@ -41,6 +42,15 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
         _ => Err("write a whole number of seconds from 1".to_owned()),
+    }
+}
+
+/// Parses arguments of a tool, a JSON object.
+fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
+        Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct Options {
     rest: RestArgs,
     /// One of several servers, by URL or command line: served at /NAME/mcp; with --openapi, the base URL of the API
     #[arg(id = "upstream", long = "upstream", value_name = "NAME=URL|CMD")]
-    upstreams: Vec<UpstreamArg>,
+    upstreams: Vec<NamedServer>,
     #[command(flatten)]
     config_keys: Keys<ListenerKeys>,
 }
@@ -89,7 +89,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     let setup = loaded.start(&ids, SNAPSHOT_TTL, start_check(options, &servers))?;
     admin::export_metrics(&setup);
     let mut shutdown_guard = setup.shutdown_guard();
-    shutdown_guard.set_deadline(&shutdown);
+    shutdown_guard.shutdown_deadline = shutdown;
     // Where callers are verified here, they log in for Portion and not for the servers.
     let is_open = matches!(setup.config.access(), Ok(AccessPolicy::Anyone | AccessPolicy::Passthrough));
     let public_url = setup.config.public_url().filter(|_| is_open);
@@ -112,7 +112,7 @@ async fn serve(options: &Options, loaded: LoadedConfig, shutdown: ShutdownDeadli
     limits.connections.drain_timeout = setup.config.drain_timeout();
     let server = HttpServer::new(guard, setup.principals.clone(), limits, backends);
     let server = Arc::new(server.with_authenticator(callers).with_cors());
-    let drain = setup.drain_flag();
+    let drain = Arc::clone(&setup.drain_flag);
     listening::serve_until_signal(server.serve(listener, drain), signals, &setup).await
 }
 
@@ -146,11 +146,7 @@ fn servers(options: &Options, config: &Config) -> Result<Vec<MountedServer>, Usa
         NamedServer::from_upstreams(config.upstreams())
     } else {
         let transport = options.remote.transport();
-        options
-            .upstreams
-            .iter()
-            .map(|UpstreamArg(configured)| configured.clone().with_transport(transport))
-            .collect()
+        options.upstreams.iter().map(|configured| configured.clone().with_transport(transport)).collect()
     };
     let has_url = named.iter().any(|NamedServer { server, .. }| matches!(server, Server::Remote(_)));
     if options.upstreams.is_empty() || !has_url {
@@ -177,7 +173,7 @@ fn servers(options: &Options, config: &Config) -> Result<Vec<MountedServer>, Usa
 
 /// Returns the URL of `--upstream URL`, which is that of a configured REST API.
 fn bare_url(options: &Options) -> Option<&str> {
-    options.upstreams.iter().find_map(|UpstreamArg(named)| match &named.server {
+    options.upstreams.iter().find_map(|named| match &named.server {
         Server::Remote(remote) if named.name.is_empty() => Some(remote.url.as_str()),
         _ => None,
     })
@@ -203,7 +199,7 @@ fn configured_api(url: &str, options: &Options, config: &Config) -> Result<Vec<M
 fn rest_server(options: &Options) -> Result<MountedServer, UsageError> {
     let (name, url) = match options.upstreams.as_slice() {
         [] => (None, None),
-        [UpstreamArg(NamedServer { name, server: Server::Remote(remote) })] => {
+        [NamedServer { name, server: Server::Remote(remote) }] => {
             (Some(name.clone()).filter(|name| !name.is_empty()), Some(remote.url.as_str()))
         }
         _ => return Err("--openapi: give one --upstream with the base URL of the API".into()),
@@ -266,34 +262,23 @@ impl Options {
     }
 }
 
-/// A server with its name.
-#[derive(Clone, PartialEq, Eq)]
-struct UpstreamArg(NamedServer);
-
-/// Shows the name only: URL and command may contain secrets.
-impl std::fmt::Debug for UpstreamArg {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.name)
-    }
-}
-
-impl FromStr for UpstreamArg {
+impl FromStr for NamedServer {
     type Err = String;
 
     /// A URL without a name has an empty one.
     fn from_str(text: &str) -> Result<Self, String> {
-        if text.starts_with("http://") || text.starts_with("https://") {
-            let server =
-                Server::Remote(RemoteArgs::default().resolve(text).map_err(|error| error.to_string())?);
-            return Ok(Self(NamedServer { name: String::new(), server }));
+        let is_url = |text: &str| text.starts_with("http://") || text.starts_with("https://");
+        let remote = |url: &str| RemoteArgs::default().resolve(url).map_err(|error| error.to_string());
+        if is_url(text) {
+            return Ok(Self { name: String::new(), server: Server::Remote(remote(text)?) });
         }
         let (name, rest) = text.split_once('=').ok_or("write it as NAME=URL or NAME='CMD ARGS'")?;
         let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
         if name.is_empty() || !plain || name.starts_with('.') {
             return Err(format!("`{name}` is not valid in a path; use letters, digits, `_`, `-` and `.`"));
         }
-        let server = if rest.starts_with("http://") || rest.starts_with("https://") {
-            Server::Remote(RemoteArgs::default().resolve(rest).map_err(|error| error.to_string())?)
+        let server = if is_url(rest) {
+            Server::Remote(remote(rest)?)
         } else {
             let words = shlex::split(rest).unwrap_or_default();
             let [program, args @ ..] = words.as_slice() else {
@@ -301,17 +286,17 @@ impl FromStr for UpstreamArg {
             };
             Server::Command(Program::new(program, args))
         };
-        Ok(Self(NamedServer { name: name.to_owned(), server }))
+        Ok(Self { name: name.to_owned(), server })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, RemoteArgs, Server, UpstreamArg};
+    use super::{NamedServer, Program, RemoteArgs, Server};
 
     fn check(text: &str, expect: Result<(&str, Server), &str>) {
-        match (text.parse::<UpstreamArg>(), expect) {
-            (Ok(UpstreamArg(named)), Ok((name, server))) => {
+        match (text.parse::<NamedServer>(), expect) {
+            (Ok(named), Ok((name, server))) => {
                 assert!(named.name == name && named.server == server, "{text}");
             }
             (Err(error), Err(expect)) => assert!(error.contains(expect), "{text}: {error}"),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _};
 use portion_config::key::parse_socket_address;
-use portion_config::{Config, LoginConfig, find};
+use portion_config::{Config, LoginConfig};
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
 use portion_mcp::front::stdio::StdioFront;
@@ -18,7 +18,7 @@ use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 
 use super::CommandResult;
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{Result, UsageError};
 use crate::cli::launcher;
 use crate::cli::oauth::{self, LoginArgs};
 use crate::cli::options::{ConfigOptions as Keys, ServerKeys};
@@ -121,7 +121,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let exit = runtime.block_on(async {
         // Signals are handled before the child starts, so that none can orphan it.
         let mut front = StdioFront::open(setup.config.client_message_limit())?;
-        shutdown_guard.set_deadline(&front.shutdown_deadline);
+        shutdown_guard.shutdown_deadline = front.shutdown_deadline.clone();
         admin::serve(at, &setup, admin_callers).await;
         setup.spawn_expiry_task();
         if let Some(rest) = rest {
@@ -160,15 +160,12 @@ pub(crate) fn run(options: &Options) -> CommandResult {
 pub(crate) fn config_of(words: &[String]) -> Option<Config> {
     let matches = Options::augment_args(clap::Command::new("wrap")).try_get_matches_from(words).ok()?;
     let keys = Keys::<ServerKeys>::from_arg_matches(&matches).ok()?;
-    let sources = find(keys.file(), keys.values()).ok()?;
+    let sources = keys.sources().ok()?;
     Config::load(&sources, 0).ok().map(|(config, _)| config)
 }
 
 /// Returns the server of the command line, else that of the configuration, with its name and its login.
-fn choose_server(
-    options: &Options,
-    config: &Config,
-) -> Result<(Option<String>, Server, LoginConfig), Box<dyn Error>> {
+fn choose_server(options: &Options, config: &Config) -> Result<(Option<String>, Server, LoginConfig)> {
     let rest = options.rest.resolve(options.upstream.as_deref(), options.remote.headers()?)?;
     let given = match rest {
         Some(rest) => Some(Server::Rest(Box::new(rest))),
@@ -267,7 +264,7 @@ fn start_check(options: &Options, running: &Server) -> StartCheck {
 }
 
 /// Checks the server of a changed configuration. A program that is missing is told to the client, so it is not checked.
-fn check_server(options: &Options, running: &Server, config: &Config) -> Result<(), Box<dyn Error>> {
+fn check_server(options: &Options, running: &Server, config: &Config) -> Result<()> {
     if options.has_own_server() {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 //! The dashboard as a backend. Pages are made on blocking threads, so that other requests do not wait for them.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -34,18 +35,17 @@ impl DashboardBackend {
 
     async fn render_page(&self, request: InboundRequest) -> Response<Body> {
         if request.method != Method::GET && request.method != Method::HEAD {
-            let mut response = status_response(StatusCode::METHOD_NOT_ALLOWED);
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return response;
+            return response(StatusCode::METHOD_NOT_ALLOWED, &[(ALLOW, "GET, HEAD")], body::empty());
         }
         let Ok(_seat) = self.permits.acquire().await else {
-            return status_response(StatusCode::SERVICE_UNAVAILABLE);
+            return response(StatusCode::SERVICE_UNAVAILABLE, &[], body::empty());
         };
         let (site, lost) = (Arc::clone(&self.site), (self.lost_records)());
         let answer = tokio::task::spawn_blocking(move || {
             site.answer(&request.path, request.query.as_deref(), lost, SystemTime::now())
         });
-        answer.await.map_or_else(|_| status_response(StatusCode::INTERNAL_SERVER_ERROR), into_response)
+        let failed = |_| response(StatusCode::INTERNAL_SERVER_ERROR, &[], body::empty());
+        answer.await.map_or_else(failed, into_response)
     }
 }
 
@@ -61,19 +61,25 @@ impl Backend for DashboardBackend {
 
 fn into_response(answer: Answer) -> Response<Body> {
     let Answer { status, headers, body } = answer;
-    let mut response = Response::new(body::full(match body {
-        std::borrow::Cow::Borrowed(bytes) => bytes::Bytes::from_static(bytes),
-        std::borrow::Cow::Owned(bytes) => bytes.into(),
-    }));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in headers {
-        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
-    response
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = headers.into_iter().map(|(name, value)| (HeaderName::from_static(name), value));
+    let body = body::full(match body {
+        Cow::Borrowed(bytes) => bytes::Bytes::from_static(bytes),
+        Cow::Owned(bytes) => bytes.into(),
+    });
+    response(status, &headers.collect::<Vec<_>>(), body)
 }
 
-fn status_response(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(body::empty());
+/// Returns a response to the operator.
+pub(crate) fn response(
+    status: StatusCode,
+    headers: &[(HeaderName, &'static str)],
+    body: Body,
+) -> Response<Body> {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
     response
 }

@@ -53,7 +53,7 @@ pub(crate) async fn serve_until_signal(
             return Ok(ExitCode::SUCCESS);
         }
     };
-    setup.drain_flag().set();
+    setup.drain_flag.set();
     let deadline = Deadline::after(setup.config.drain_timeout());
     let drained = async {
         serving.await?;

@@ -1,7 +1,7 @@
 //! A server behind Portion: one that is reached over HTTP, or a program that Portion starts.
 
-use std::error::Error;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use portion_mcp::bridge::{self, Bridge};
 use portion_mcp::front::http::Backend;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::proxy::{Proxy, PublicResource};
-use portion_mcp::upstream::link::sse::SseConnector;
-use portion_mcp::upstream::link::{ChildConnector, Connector, remote};
+use portion_mcp::upstream::link::{ChildConnector, Connector};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
 use portion_policy::listing::ListingStyle;
+use portion_policy::upstream::Transport;
 use portion_rest::link::RestConnector;
 use portion_text::display::hex;
 
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{Result, UsageError};
 use crate::cli::oauth;
 use crate::cli::remote::{RemoteArgs, RemoteServer};
 use crate::cli::rest::{self, RestServer};
@@ -75,7 +75,7 @@ impl ServerIds {
     ///
     /// # Errors
     /// If the system has no randomness.
-    pub(crate) fn with_own_calls(self) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn with_own_calls(self) -> Result<Self> {
         Ok(Self { shared: hash_parts(&[self.shared.into_bytes(), random_secret()?.to_vec()]), ..self })
     }
 }
@@ -160,7 +160,7 @@ impl Server {
     ///
     /// # Errors
     /// Returns the problem and how to fix it.
-    pub(crate) fn check(&self, config_file: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn check(&self, config_file: Option<&Path>) -> Result<()> {
         match self {
             Self::Remote(_) | Self::Command(_) => Ok(self.check_program()?),
             Self::Rest(rest) => rest.connect(MESSAGE_LIMIT, config_file, |_| false).map(drop),
@@ -171,7 +171,7 @@ impl Server {
     ///
     /// # Errors
     /// Returns an error if the URL, a header or the document of an API is invalid.
-    pub(crate) fn connector(self) -> Result<Box<dyn Connector>, Box<dyn Error>> {
+    pub(crate) fn connector(self) -> Result<Box<dyn Connector>> {
         Ok(match self {
             Self::Remote(remote) => {
                 let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
@@ -193,18 +193,16 @@ impl Server {
         mut factory: McpProcessorFactory,
         config: &Config,
         public: Option<PublicResource>,
-    ) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
+    ) -> Result<Arc<dyn Backend>> {
         let limits = bridge::BridgeLimits::default();
         match self {
             Self::Remote(remote) => {
-                let has_own_connection = remote.has_own_connection();
-                let remote::RemoteConnector { target, client, message_limit, .. } =
-                    remote.to_link_remote(factory.max_server_message_bytes)?;
-                if !has_own_connection {
-                    return Ok(Arc::new(Proxy::new(target, client, factory, public)));
+                let mut connector = remote.to_link_remote(factory.max_server_message_bytes)?;
+                if remote.has_own_connection() {
+                    connector.transport = Transport::Sse;
+                    return Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)));
                 }
-                let connector = SseConnector { target, client, message_limit };
-                Ok(Arc::new(Bridge::new(Arc::new(connector), factory, limits)))
+                Ok(Arc::new(Proxy::new(connector.target, connector.client, factory, public)))
             }
             Self::Command(program) => {
                 let program = process::with_user_environment(program);
@@ -228,7 +226,7 @@ pub(crate) fn connect_rest(
     rest: &RestServer,
     factory: &mut McpProcessorFactory,
     config: &Config,
-) -> Result<RestConnector, Box<dyn Error>> {
+) -> Result<RestConnector> {
     let upstream = factory.upstream.clone();
     let is_read = |name: &str| config.is_read_tool(upstream.as_deref(), name);
     let tools = rest.connect(factory.max_server_message_bytes, config.file(), is_read)?;
@@ -245,9 +243,16 @@ pub(crate) fn connect_rest(
 pub(crate) const NO_REST_API: &str = "--upstream URL is the base URL of a REST API: give its document with --openapi, or its \
                                       tools with --profile or in the configuration";
 
+/// Shows the name only: URL and command may contain secrets.
+impl fmt::Debug for NamedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
 impl NamedServer {
     /// Sets the transport of a server at a URL.
-    pub(crate) fn with_transport(mut self, transport: Option<portion_policy::upstream::Transport>) -> Self {
+    pub(crate) fn with_transport(mut self, transport: Option<Transport>) -> Self {
         if let (Server::Remote(remote), Some(transport)) = (&mut self.server, transport) {
             remote.transport = transport;
         }

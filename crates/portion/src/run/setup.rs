@@ -13,14 +13,12 @@ use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
-use portion_gateway::{accuracy, dropped_messages, store};
+use portion_gateway::store;
 use portion_mcp::front::signals::ShutdownDeadline;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::once::OneShotFlag;
 use portion_net::worker::Deadline;
 use portion_policy::policy_source::PolicySource as _;
-use portion_telemetry::alert::Alarm;
-use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder;
 use portion_tokens::Tokenizer;
 
@@ -52,21 +50,22 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<Config>,
     /// Identifies callers over HTTP.
     pub(crate) principals: PrincipalResolver,
-    gateway: Arc<Gateway>,
+    pub(crate) gateway: Arc<Gateway>,
     /// Reason why the configured store could not be opened, if so.
     store_problem: Option<String>,
     live_config: LiveConfig,
     /// Factories of all servers, whose rules change with the configuration.
     factories: Arc<Mutex<Vec<McpProcessorFactory>>>,
-    observers: Observers,
-    started_at: SystemTime,
-    drain_flag: Arc<OneShotFlag>,
+    pub(crate) observers: Observers,
+    pub(crate) started_at: SystemTime,
+    /// Set at shutdown: new requests are rejected, open ones are finished.
+    pub(crate) drain_flag: Arc<OneShotFlag>,
 }
 
 /// Flushes records, metrics and alerts when it is dropped. Other tasks may still hold the setup then.
 pub(crate) struct ShutdownGuard {
     setup: Arc<Setup>,
-    shutdown_deadline: ShutdownDeadline,
+    pub(crate) shutdown_deadline: ShutdownDeadline,
 }
 
 impl LoadedConfig {
@@ -75,7 +74,7 @@ impl LoadedConfig {
     /// # Errors
     /// Returns all problems of the configuration.
     pub(crate) fn load<K: KeyGroups>(options: &ConfigOptions<K>) -> Result<Self, Box<dyn Error>> {
-        let sources = find(options.file(), options.values())?;
+        let sources = options.sources()?;
         let mut history = sources.file.as_ref().and_then(|(path, _)| open_history(path));
         let (config, Warnings(warnings)) = LiveConfig::load(&sources, history.as_mut())?;
         terminal::start_log(config.log_level(), config.has_json_log());
@@ -153,30 +152,14 @@ impl LoadedConfig {
 }
 
 impl Setup {
-    /// Exports metrics by OTLP, if that is configured, as `collect` returns them.
-    pub(crate) fn export_metrics(&self, collect: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
-        self.observers.export_metrics(collect);
-    }
-
-    /// Returns the gateway.
-    pub(crate) fn gateway(&self) -> Arc<Gateway> {
-        Arc::clone(&self.gateway)
-    }
-
     /// Returns the processors for a server, which may have a name.
     pub(crate) fn processors(&self, upstream: Option<&str>) -> McpProcessorFactory {
         let listing = self.config.listing(upstream);
-        let factory = McpProcessorFactory::new(
-            Arc::clone(&self.gateway),
-            listing,
-            self.config.upstream_message_limit(),
-        );
-        let factory = factory.with_max_client_message_bytes(self.config.client_message_limit());
-        let factory = factory.with_tracing(self.observers.exports_traces);
-        let factory = match upstream {
-            Some(name) => factory.with_upstream(name),
-            None => factory,
-        };
+        let limit = self.config.upstream_message_limit();
+        let mut factory = McpProcessorFactory::new(Arc::clone(&self.gateway), listing, limit);
+        factory.max_client_message_bytes = self.config.client_message_limit();
+        factory.exports_traces = self.observers.exports_traces;
+        factory.upstream = upstream.map(Into::into);
         self.factories.lock().unwrap_or_else(PoisonError::into_inner).push(factory.clone());
         factory
     }
@@ -190,7 +173,7 @@ impl Setup {
             loop {
                 tokio::time::sleep(every).await;
                 let Some(setup) = setup.upgrade() else { return };
-                setup.store_stats();
+                setup.gateway.store_stats();
             }
         });
     }
@@ -200,22 +183,12 @@ impl Setup {
         ShutdownGuard { setup: Arc::clone(self), shutdown_deadline: ShutdownDeadline::default() }
     }
 
-    /// Returns the flag that is set at shutdown: new requests are rejected, open ones are finished.
-    pub(crate) fn drain_flag(&self) -> Arc<OneShotFlag> {
-        Arc::clone(&self.drain_flag)
-    }
-
     /// Waits until the store has all results, or the deadline is over.
     pub(crate) async fn flush_store(self: &Arc<Self>, deadline: Deadline) {
         let setup = Arc::clone(self);
         let flushed = tokio::task::spawn_blocking(move || setup.gateway.flush_store(deadline.remaining()));
         // A failure is logged when the process ends.
         let _ = flushed.await;
-    }
-
-    /// Returns statistics of the store.
-    pub(crate) fn store_stats(&self) -> store::StoreStats {
-        self.gateway.store_stats()
     }
 
     /// Returns the state of the store behind the memory, if there is one, or was to be one.
@@ -227,46 +200,14 @@ impl Setup {
         self.gateway.backend_status().or_else(missing)
     }
 
-    /// Returns the numbers of server messages that were not relayed.
-    pub(crate) fn dropped_stats(&self) -> dropped_messages::DropCounts {
-        self.gateway.drop_counts()
-    }
-
-    /// Returns the accuracy of token counts.
-    pub(crate) fn accuracy_stats(&self) -> accuracy::AccuracyStats {
-        self.gateway.accuracy_stats()
-    }
-
     /// Returns the state of the configuration and of the recorder.
     pub(crate) fn config_and_recorder_status(&self) -> (ConfigStatus, Option<recorder::QueueSnapshot>) {
         (self.live_config.status(), self.observers.recorder.as_ref().map(|recorder| recorder.snapshot()))
     }
 
-    /// Returns the counters since the start.
-    pub(crate) fn meter(&self) -> &Meter {
-        &self.observers.meter
-    }
-
-    /// Returns the alert watcher.
-    pub(crate) fn alarm(&self) -> &Alarm {
-        &self.observers.alerts.alarm
-    }
-
     /// Returns the number of alert messages that could not be delivered.
     pub(crate) fn webhook_failure_count(&self) -> u64 {
         self.observers.alerts.webhook.as_ref().map_or(0, |webhook| webhook.failed_count())
-    }
-
-    /// Returns the start time.
-    pub(crate) fn started_at(&self) -> SystemTime {
-        self.started_at
-    }
-}
-
-impl ShutdownGuard {
-    /// Shares the deadline of a shutdown, which may begin earlier.
-    pub(crate) fn set_deadline(&mut self, shared: &ShutdownDeadline) {
-        self.shutdown_deadline = shared.clone();
     }
 }
 

@@ -40,10 +40,11 @@ pub(crate) struct Client {
     lines: Receiver<io::Result<String>>,
     last_id: u64,
     timeout: Duration,
-    tools: Box<RawValue>,
+    /// The result of `tools/list`, JSON.
+    pub(crate) tools: Box<RawValue>,
     stderr: Option<StderrTail>,
     /// Beginning of the first line on stdout that is no message.
-    noise: Option<String>,
+    pub(crate) noise: Option<String>,
 }
 
 /// Response of a tool.
@@ -147,16 +148,6 @@ impl Client {
         let message: Message = serde_json::from_str(&line).map_err(invalid)?;
         client.tools = message.result.unwrap_or(RawValue::NULL).to_owned();
         Ok(client)
-    }
-
-    /// Returns the result of `tools/list`, JSON.
-    pub(crate) fn tools(&self) -> &RawValue {
-        &self.tools
-    }
-
-    /// Returns the beginning of the first line on stdout that was no message.
-    pub(crate) fn noise(&self) -> Option<&str> {
-        self.noise.as_deref()
     }
 
     /// Calls a tool; an answer that is an error is `ClientError::ErrorResponse`.

@@ -1,6 +1,5 @@
 //! The snapshot store, and the secrets that have to live as long as it does.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use portion_gateway::store::redis::{RedisSettings, RedisStore, StoreUrl};
 use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, StoreLimits};
 use thiserror::Error;
 
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{Result, UsageError};
 use crate::run::server::ServerIds;
 use crate::run::start_error::StartError;
 
@@ -53,11 +52,7 @@ impl Storage {
     ///
     /// # Errors
     /// If the keys or the URL are invalid, or the system has no randomness.
-    pub(crate) fn open(
-        config: &Config,
-        servers: &ServerIds,
-        default_ttl: Duration,
-    ) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn open(config: &Config, servers: &ServerIds, default_ttl: Duration) -> Result<Self> {
         let ttl = config.snapshot_ttl().unwrap_or(default_ttl);
         let limits = StoreLimits { memory_bytes: config.snapshot_memory(), ttl };
         let disk_bytes = config.snapshot_disk() as u64;
@@ -86,7 +81,7 @@ impl Storage {
     }
 
     /// Keeps snapshots in memory, and in a temporary file if that is not off.
-    fn in_memory(limits: StoreLimits, disk_bytes: u64) -> Result<Self, Box<dyn Error>> {
+    fn in_memory(limits: StoreLimits, disk_bytes: u64) -> Result<Self> {
         let store = if disk_bytes == 0 {
             CachedStore::from(Arc::new(MemoryStore::new(limits)))
         } else {
@@ -117,12 +112,7 @@ pub(crate) fn start_errors(config: &Config, running: Option<&Config>) -> Vec<Sta
 }
 
 /// Opens a store that several instances share.
-fn open_shared(
-    url: &str,
-    keys: &CursorKeys,
-    servers: &ServerIds,
-    limits: StoreLimits,
-) -> Result<Storage, Box<dyn Error>> {
+fn open_shared(url: &str, keys: &CursorKeys, servers: &ServerIds, limits: StoreLimits) -> Result<Storage> {
     let url = StoreUrl::parse(url).map_err(|error| UsageError::from(error.to_string()))?;
     let settings = redis_settings(url, keys, &servers.names, &servers.shared, limits.ttl);
     let store = CachedStore::new(MemoryStore::new(limits), Arc::new(RedisStore::open(settings)?));
@@ -152,7 +142,7 @@ fn redis_settings(
 /// Connects to a shared store. Returns its URL without credentials, and why it cannot be used, if so.
 pub(crate) fn probe_shared_store(config: &Config, url: &str) -> (String, Result<(), String>) {
     let shown = StoreUrl::parse(url).map_or("store".to_owned(), |url| url.to_string());
-    let probe = || -> Result<(), Box<dyn Error>> {
+    let probe = || -> Result<()> {
         let keys = config.cursor_keys().ok_or("a shared store needs cursorKeys")?;
         let url = StoreUrl::parse(url)?;
         let keys = CursorKeys::read(keys)?;

@@ -26,7 +26,7 @@ fn check(
         arguments.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
     let tool =
         Tool::parse(&json!({"name": "list", "inputSchema": {"properties": properties}})).expect("a tool");
-    let call = |arguments: &Map<String, Value>| Observation::from_body(&server(arguments).to_string(), None);
+    let call = |arguments: &Map<String, Value>| Observation::of_text(&server(arguments).to_string());
     let mut check = PagingCheck::new(&tool, Map::new(), call(&Map::new()));
     for _ in 0..MAX_CALLS {
         match (check.step(), expect) {
@@ -170,7 +170,7 @@ fn a_page_beyond_the_first_one_is_no_evidence_for_one_within_it() {
 fn paging_that_cannot_be_tested_is_unchecked() {
     let tool = json!({"name": "list", "inputSchema": {"properties": {"limit": {}, "offset": {}}}});
     let tool = Tool::parse(&tool).expect("a tool");
-    let first = Observation::from_body(&json!({"items": rows(0, 40, 500), "total": 500}).to_string(), None);
+    let first = Observation::of_text(&json!({"items": rows(0, 40, 500), "total": 500}).to_string());
     let check = PagingCheck::new(&tool, Map::new(), first);
     assert!(matches!(check.step(), Step::Call(_)));
     assert_eq!(check.untested().map(|paging| paging.evidence), Some(Evidence::Unchecked));

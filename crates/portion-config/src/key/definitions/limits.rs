@@ -30,261 +30,79 @@ const PRESETS: &[&str] = &[
     "chatgpt",
 ];
 
-pub(super) static KEYS: &[Key] = &[
-    Key {
-        name: "profile",
-        kind: ValueKind::Choice(&["default", "lean", "soft", "hostaway", "education-data"]),
-        default: "default",
-        value_name: "NAME",
-        doc: "Defaults for keys that are not set: default; lean, smaller replies; soft, pages of 200; or \
-              all keys for an API: hostaway, education-data (`portion config show --profile NAME` prints \
-              them)",
-        ..LIMITS
-    },
-    Key {
-        name: "tokenBudgetThreshold",
-        kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
-        default: "4000",
-        value_name: "TOKENS",
-        doc: "Maximum tokens of a reply whose request sets no limits of its own",
-        ..LIMITS
-    },
-    Key {
-        name: "replyTarget",
-        kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
-        default: "the threshold",
-        value_name: "TOKENS",
-        doc: "Target tokens of such a reply if the result is too large",
-        ..LIMITS
-    },
-    Key {
-        name: "rankedTarget",
-        kind: ValueKind::Integer(MIN_BUDGET, MAX_COUNT),
-        default: "1800",
-        value_name: "TOKENS",
-        doc: "Target tokens of a first reply with ranked records; 600 with lean; replyTarget, if that or \
-              the threshold is set",
-        ..LIMITS
-    },
-    Key {
-        name: "hardCap",
-        kind: ValueKind::Integer(2 * MIN_BUDGET, MAX_COUNT),
-        default: "12000",
-        value_name: "TOKENS",
-        doc: "Maximum tokens of a reply to a request for more (limit, fields=all, a range, maxTokens)",
-        ..LIMITS
-    },
-    Key {
-        name: "hardByteLimit",
-        kind: ValueKind::Size(MIN_BYTES, u64::MAX),
-        default: "64KiB",
-        value_name: "SIZE",
-        doc: "Maximum bytes of a reply, whatever its tokens",
-        ..LIMITS
-    },
-    Key {
-        name: "fallbackByteLimit",
-        kind: ValueKind::Size(MIN_BYTES, u64::MAX),
-        default: "10KiB",
-        value_name: "SIZE",
-        doc: "Maximum bytes of a reply if token counting fails or is far too low",
-        ..LIMITS
-    },
-    Key {
-        name: "mediaByteLimit",
-        kind: ValueKind::Size(0, u64::MAX),
-        default: "5MiB",
-        value_name: "SIZE",
-        doc: "Largest image or audio block that passes unchanged",
-        ..LIMITS
-    },
-    Key {
-        name: "mediaTokens",
-        kind: ValueKind::Integer(0, MAX_COUNT),
-        default: "1600",
-        value_name: "TOKENS",
-        doc: "Tokens that an image or audio block counts as",
-        ..LIMITS
-    },
-    Key {
-        name: "fullBelow",
-        kind: ValueKind::Integer(0, MAX_COUNT),
-        default: "500",
-        value_name: "TOKENS",
-        doc: "Results up to this many tokens pass whole",
-        ..LIMITS
-    },
-    Key {
-        name: "defaultPageSize",
-        kind: ValueKind::Integer(1, MAX_COUNT),
-        default: "50",
-        value_name: "ITEMS",
-        doc: "Items per page",
-        ..LIMITS
-    },
-    Key {
-        name: "pageSize",
-        kind: ValueKind::Integer(1, MAX_COUNT),
-        value_name: "ITEMS",
-        doc: "Items per page of an endpoint, in place of defaultPageSize",
-        placement: Placement::Endpoint,
-        flag: CliFlag::Disabled,
-        ..LIMITS
-    },
-    Key {
-        name: "maxPageSize",
-        kind: ValueKind::Integer(1, MAX_COUNT),
-        default: "200",
-        value_name: "ITEMS",
-        doc: "Most items per page that a caller can request",
-        ..LIMITS
-    },
-    Key {
-        name: "summarizeAbove",
-        kind: ValueKind::Integer(0, MAX_COUNT),
-        default: "2000",
-        value_name: "TOKENS",
-        doc: "Single objects above this many tokens are summarized",
-        ..LIMITS
-    },
-    Key {
-        name: "chunkAbove",
-        kind: ValueKind::Integer(0, MAX_COUNT),
-        default: "2000",
-        value_name: "TOKENS",
-        doc: "Texts above this many tokens are split into chunks",
-        ..LIMITS
-    },
-    Key {
-        name: "chunkSize",
-        kind: ValueKind::Integer(100, MAX_COUNT),
-        default: "2000",
-        value_name: "TOKENS",
-        doc: "Maximum tokens of a chunk",
-        ..LIMITS
-    },
-    Key {
-        name: "chunkLines",
-        kind: ValueKind::Integer(1, MAX_COUNT),
-        default: "200",
-        value_name: "LINES",
-        doc: "Maximum lines of a chunk",
-        ..LIMITS
-    },
-    Key {
-        name: "warnAt",
-        kind: ValueKind::Fraction,
-        default: "0.8",
-        value_name: "SHARE",
-        doc: "Share of the budget from which a reply suggests a narrower call",
-        ..LIMITS
-    },
-    Key {
-        name: "sessionBudget",
-        kind: ValueKind::Integer(10 * MIN_BUDGET, MAX_COUNT),
-        keywords: &["none"],
-        default: "none",
-        value_name: "TOKENS",
-        doc: "Maximum tokens served to a session; replies shrink as it fills; none: unlimited",
-        placement: Placement::TopOrUpstream,
-        ..LIMITS
-    },
-    Key {
-        name: "preset",
-        kind: ValueKind::Choice(PRESETS),
-        default: "auto",
-        value_name: "NAME",
-        doc: "Client whose limits replies stay below: auto, the connected one, if it is known; none; code, \
-              no limits, for callers that are programs; or the name of a client",
-        placement: Placement::Top,
-        ..LIMITS
-    },
-    Key {
-        name: "tokenizer",
-        kind: ValueKind::Choice(&["auto", "o200k", "cl100k", "claude", "chars4", "len4"]),
-        default: "auto",
-        value_name: "NAME",
-        doc: "Token counter: auto, o200k, cl100k, claude, chars4 or len4",
-        placement: Placement::Top,
-        ..LIMITS
-    },
-    Key {
-        name: "tokenizerFactor",
-        kind: ValueKind::Factor,
-        default: "1",
-        value_name: "FACTOR",
-        doc: "Factor for every token count, as portion calibrate computes it",
-        placement: Placement::Top,
-        ..LIMITS
-    },
-    Key {
-        name: "requestTimeout",
-        kind: ValueKind::Duration(1, YEAR_SECONDS),
-        keywords: &["off"],
-        default: "10m",
-        value_name: "TIME",
-        doc: "Maximum silence of a server before its request ends with an error; progress restarts the \
-              time; off: no limit",
-        ..LIMITS
-    },
-    Key {
-        name: "snapshotTtl",
-        kind: ValueKind::Duration(1, YEAR_SECONDS),
-        default: "10m",
-        value_name: "TIME",
-        doc: "Time that a result is kept after its last cursor was issued; with wrap 1h",
-        ..RETENTION
-    },
-    Key {
-        name: "snapshotMemory",
-        kind: ValueKind::Size(0, u64::MAX),
-        default: "512MiB",
-        value_name: "SIZE",
-        doc: "Maximum memory for kept results",
-        ..RETENTION
-    },
-    Key {
-        name: "store",
-        kind: ValueKind::StoreUrl,
-        keywords: &["memory", "file"],
-        default: "memory",
-        value_name: "STORE",
-        doc: "Place of kept results: memory; file, also private files that outlive a restart; or the URL \
-              of a Redis or Valkey that instances share",
-        ..RETENTION
-    },
-    Key {
-        name: "cursorKeys",
-        kind: ValueKind::CursorKeys,
-        value_name: "FILE",
-        doc: "File with the keys that sign cursors: on each line at least 32 bytes in base64, the newest \
-              first; needed for a shared store",
-        ..RETENTION
-    },
-    Key {
-        name: "snapshotDisk",
-        kind: ValueKind::Size(0, u64::MAX),
-        keywords: &["off"],
-        default: "2GiB",
-        value_name: "SIZE",
-        doc: "Maximum disk space for kept results: of a process, in a temporary file for what exceeds \
-              snapshotMemory; with store file, of all processes of a user; off: no temporary file",
-        ..RETENTION
-    },
-    Key {
-        name: "upstreamMessageLimit",
-        kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
-        default: "256MiB",
-        value_name: "SIZE",
-        doc: "Maximum bytes of a message from a server; a larger one becomes an error",
-        ..RETENTION
-    },
-    Key {
-        name: "clientMessageLimit",
-        kind: ValueKind::Size(64 << 10, (4 << 30) - 1),
-        default: "64MiB",
-        value_name: "SIZE",
-        doc: "Maximum bytes of a message from a client; a larger one gets an error",
-        ..RETENTION
-    },
-];
+keys! {
+    LIMITS {
+        "profile" "NAME": Choice(&["default", "lean", "soft", "hostaway", "education-data"]) = "default",
+            "Defaults for keys that are not set: default; lean, smaller replies; soft, pages of 200; or all \
+             keys for an API: hostaway, education-data (`portion config show --profile NAME` prints them)";
+        "tokenBudgetThreshold" "TOKENS": Integer(MIN_BUDGET, MAX_COUNT) = "4000",
+            "Maximum tokens of a reply whose request sets no limits of its own";
+        "replyTarget" "TOKENS": Integer(MIN_BUDGET, MAX_COUNT) = "the threshold",
+            "Target tokens of such a reply if the result is too large";
+        "rankedTarget" "TOKENS": Integer(MIN_BUDGET, MAX_COUNT) = "1800",
+            "Target tokens of a first reply with ranked records; 600 with lean; replyTarget, if that or the \
+             threshold is set";
+        "hardCap" "TOKENS": Integer(2 * MIN_BUDGET, MAX_COUNT) = "12000",
+            "Maximum tokens of a reply to a request for more (limit, fields=all, a range, maxTokens)";
+        "hardByteLimit" "SIZE": Size(MIN_BYTES, u64::MAX) = "64KiB",
+            "Maximum bytes of a reply, whatever its tokens";
+        "fallbackByteLimit" "SIZE": Size(MIN_BYTES, u64::MAX) = "10KiB",
+            "Maximum bytes of a reply if token counting fails or is far too low";
+        "mediaByteLimit" "SIZE": Size(0, u64::MAX) = "5MiB",
+            "Largest image or audio block that passes unchanged";
+        "mediaTokens" "TOKENS": Integer(0, MAX_COUNT) = "1600",
+            "Tokens that an image or audio block counts as";
+        "fullBelow" "TOKENS": Integer(0, MAX_COUNT) = "500",
+            "Results up to this many tokens pass whole";
+        "defaultPageSize" "ITEMS": Integer(1, MAX_COUNT) = "50",
+            "Items per page";
+        "pageSize" "ITEMS": Integer(1, MAX_COUNT), placement: Placement::Endpoint, flag: CliFlag::Disabled,
+            "Items per page of an endpoint, in place of defaultPageSize";
+        "maxPageSize" "ITEMS": Integer(1, MAX_COUNT) = "200",
+            "Most items per page that a caller can request";
+        "summarizeAbove" "TOKENS": Integer(0, MAX_COUNT) = "2000",
+            "Single objects above this many tokens are summarized";
+        "chunkAbove" "TOKENS": Integer(0, MAX_COUNT) = "2000",
+            "Texts above this many tokens are split into chunks";
+        "chunkSize" "TOKENS": Integer(100, MAX_COUNT) = "2000",
+            "Maximum tokens of a chunk";
+        "chunkLines" "LINES": Integer(1, MAX_COUNT) = "200",
+            "Maximum lines of a chunk";
+        "warnAt" "SHARE": Fraction = "0.8",
+            "Share of the budget from which a reply suggests a narrower call";
+        "sessionBudget" "TOKENS": Integer(10 * MIN_BUDGET, MAX_COUNT) or ["none"] = "none",
+            placement: Placement::TopOrUpstream,
+            "Maximum tokens served to a session; replies shrink as it fills; none: unlimited";
+        "preset" "NAME": Choice(PRESETS) = "auto", placement: Placement::Top,
+            "Client whose limits replies stay below: auto, the connected one, if it is known; none; code, no \
+             limits, for callers that are programs; or the name of a client";
+        "tokenizer" "NAME": Choice(&["auto", "o200k", "cl100k", "claude", "chars4", "len4"]) = "auto",
+            placement: Placement::Top,
+            "Token counter: auto, o200k, cl100k, claude, chars4 or len4";
+        "tokenizerFactor" "FACTOR": Factor = "1", placement: Placement::Top,
+            "Factor for every token count, as portion calibrate computes it";
+        "requestTimeout" "TIME": Duration(1, YEAR_SECONDS) or ["off"] = "10m",
+            "Maximum silence of a server before its request ends with an error; progress restarts the time; \
+             off: no limit";
+    }
+
+    RETENTION {
+        "snapshotTtl" "TIME": Duration(1, YEAR_SECONDS) = "10m",
+            "Time that a result is kept after its last cursor was issued; with wrap 1h";
+        "snapshotMemory" "SIZE": Size(0, u64::MAX) = "512MiB",
+            "Maximum memory for kept results";
+        "store" "STORE": StoreUrl or ["memory", "file"] = "memory",
+            "Place of kept results: memory; file, also private files that outlive a restart; or the URL of a \
+             Redis or Valkey that instances share";
+        "cursorKeys" "FILE": CursorKeys,
+            "File with the keys that sign cursors: on each line at least 32 bytes in base64, the newest \
+             first; needed for a shared store";
+        "snapshotDisk" "SIZE": Size(0, u64::MAX) or ["off"] = "2GiB",
+            "Maximum disk space for kept results: of a process, in a temporary file for what exceeds \
+             snapshotMemory; with store file, of all processes of a user; off: no temporary file";
+        "upstreamMessageLimit" "SIZE": Size(64 << 10, (4 << 30) - 1) = "256MiB",
+            "Maximum bytes of a message from a server; a larger one becomes an error";
+        "clientMessageLimit" "SIZE": Size(64 << 10, (4 << 30) - 1) = "64MiB",
+            "Maximum bytes of a message from a client; a larger one gets an error";
+    }
+}

@@ -149,12 +149,7 @@ impl ValueKind {
     }
 
     /// Parses the value of a node; the keywords in `or` are always accepted.
-    pub(crate) fn parse(
-        self,
-        node: &Node,
-        or: &'static [&'static str],
-        default: &'static str,
-    ) -> Result<Value, Vec<InvalidValue>> {
+    pub(crate) fn parse(self, node: &Node, or: &'static [&'static str], default: &'static str) -> Structured {
         let (text, plain) = match &node.value {
             NodeValue::Scalar { text, is_plain: plain } => (text.as_str(), *plain),
             NodeValue::Null => {
@@ -165,7 +160,7 @@ impl ValueKind {
         if let Some(word) = or.iter().find(|word| **word == text) {
             return Ok(Value::Choice(word));
         }
-        let one = |result: Result<Value, InvalidValue>| result.map_err(|wrong| vec![wrong]);
+        let one = |result: Scalar| result.map_err(|wrong| vec![wrong]);
         match self {
             Self::Integer(..) | Self::Fraction | Self::Percent | Self::Factor | Self::Price => {
                 one(self.parse_number(node, text, plain, default))
@@ -204,17 +199,18 @@ impl ValueKind {
             Self::CursorKeys => one(parse_cursor_keys(node, text)),
             Self::Command => one(parse_command_line(node, text)),
             Self::Pushdown => parse_pushdown(node, &[("preset".into(), text.to_owned(), node)]),
-            Self::Experiment => Err(vec![InvalidValue::new(
-                node,
-                "is not an experiment",
-                "write none, shadow or {split: 50}",
-            )]),
+            Self::Experiment => Err(structured::no_experiment(node)),
             Self::Sections | Self::Secrets | Self::Tools | Self::Endpoints | Self::Upstreams => {
                 Err(vec![InvalidValue::new(node, "is text", format!("write {}", self.description()))])
             }
         }
     }
 }
+
+/// A value, or what is wrong with it.
+type Scalar = Result<Value, InvalidValue>;
+/// A value with parts, or what is wrong with each.
+type Structured = Result<Value, Vec<InvalidValue>>;
 
 /// Joins choices for a message: `a, b or c`.
 pub(super) fn join_choices(some: &[&str], more: &[&str]) -> String {
@@ -244,11 +240,13 @@ pub struct InvalidValue {
 
 impl InvalidValue {
     pub(crate) fn new(node: &Node, is: impl Into<String>, fix: impl Into<String>) -> Self {
-        let given = match &node.value {
-            NodeValue::Scalar { text, .. } => Some(shorten(text)),
-            _ => None,
-        };
-        Self { position: node.position, raw_value: given, problem: is.into(), fix: fix.into() }
+        let raw_value = node.text().map(shorten);
+        Self { position: node.position, raw_value, problem: is.into(), fix: fix.into() }
+    }
+
+    /// Creates the error for a value that may be secret, and is not shown.
+    pub(crate) fn hidden(node: &Node, is: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { raw_value: None, ..Self::new(node, is, fix) }
     }
 
     /// Shows another text in place of the given value.

@@ -8,7 +8,7 @@ use portion_policy::store_url::{has_unknown_parameter, without_secrets};
 use portion_text::names::closest_name;
 use portion_tokens::Factor;
 
-use super::{InvalidValue, ValueKind, join_choices};
+use super::{InvalidValue, Scalar, ValueKind, join_choices};
 use crate::document::{Node, NodeValue};
 use crate::reference::{ExpandError, Secret, has_credentials};
 use crate::value::Value;
@@ -17,13 +17,7 @@ use crate::value::Value;
 const MAX_TEXT_CHARS: usize = 4_096;
 
 impl ValueKind {
-    pub(super) fn parse_number(
-        self,
-        node: &Node,
-        text: &str,
-        plain: bool,
-        default: &str,
-    ) -> Result<Value, InvalidValue> {
+    pub(super) fn parse_number(self, node: &Node, text: &str, plain: bool, default: &str) -> Scalar {
         let example = match self {
             _ if default.starts_with(|c: char| c.is_ascii_digit()) => default.to_owned(),
             Self::Integer(min, _) => min.max(50).to_string(),
@@ -63,7 +57,7 @@ impl ValueKind {
         }
     }
 
-    pub(super) fn parse_text(self, node: &Node, text: &str) -> Result<Value, InvalidValue> {
+    pub(super) fn parse_text(self, node: &Node, text: &str) -> Scalar {
         let fix = "write text without control characters";
         if matches!((&node.value, text), (NodeValue::Scalar { is_plain: true, .. }, "true" | "false")) {
             let fix = match self {
@@ -76,27 +70,21 @@ impl ValueKind {
             return Err(InvalidValue::new(node, "is empty", "write a value, or remove the key"));
         }
         if text.chars().any(char::is_control) || text.chars().count() > MAX_TEXT_CHARS {
-            let given = InvalidValue::new(node, "is too long, or has control characters", fix);
-            return Err(InvalidValue { raw_value: None, ..given });
+            return Err(InvalidValue::hidden(node, "is too long, or has control characters", fix));
         }
         Ok(Value::Text(text.to_owned()))
     }
 
     /// Parses a text that may be a URL. One with a password is refused, and not shown.
-    pub(super) fn parse_text_or_url(self, node: &Node, text: &str) -> Result<Value, InvalidValue> {
+    pub(super) fn parse_text_or_url(self, node: &Node, text: &str) -> Scalar {
         if has_credentials(text) {
-            let wrong = InvalidValue::new(node, "contains a user or password", "remove it");
-            return Err(InvalidValue { raw_value: None, ..wrong });
+            return Err(InvalidValue::hidden(node, "contains a user or password", "remove it"));
         }
         self.parse_text(node, text)
     }
 }
 
-pub(super) fn parse_choice(
-    node: &Node,
-    text: &str,
-    known: &'static [&'static str],
-) -> Result<Value, InvalidValue> {
+pub(super) fn parse_choice(node: &Node, text: &str, known: &'static [&'static str]) -> Scalar {
     if let Some(word) = known.iter().find(|word| **word == text) {
         return Ok(Value::Choice(word));
     }
@@ -108,7 +96,7 @@ pub(super) fn parse_choice(
 }
 
 /// Parses a size in bytes: `65536`, `64KiB`, `5MiB`.
-pub(super) fn parse_size(node: &Node, text: &str, min: u64, max: u64) -> Result<Value, InvalidValue> {
+pub(super) fn parse_size(node: &Node, text: &str, min: u64, max: u64) -> Scalar {
     let fix = || format!("write {}, such as 64KiB or 5MiB", ValueKind::Size(min, max).description());
     let parsed = text.parse::<bytesize::ByteSize>().ok().filter(|_| !text.trim().is_empty());
     match parsed.map(|size| size.as_u64()) {
@@ -120,7 +108,7 @@ pub(super) fn parse_size(node: &Node, text: &str, min: u64, max: u64) -> Result<
 }
 
 /// Parses a duration: `90s`, `10m`, `1h`.
-pub(super) fn parse_duration(node: &Node, text: &str, min: u64, max: u64) -> Result<Value, InvalidValue> {
+pub(super) fn parse_duration(node: &Node, text: &str, min: u64, max: u64) -> Scalar {
     let fix = "write a number with a unit, such as 90s, 10m or 1h";
     match humantime::parse_duration(text) {
         Ok(time) if time < Duration::from_secs(min) => Err(InvalidValue::new(node, "is too short", fix)),
@@ -130,7 +118,7 @@ pub(super) fn parse_duration(node: &Node, text: &str, min: u64, max: u64) -> Res
     }
 }
 
-pub(super) fn parse_tool_name(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+pub(super) fn parse_tool_name(node: &Node, text: &str) -> Scalar {
     let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if plain && (1..=64).contains(&text.len()) {
         return Ok(Value::Text(text.to_owned()));
@@ -139,16 +127,11 @@ pub(super) fn parse_tool_name(node: &Node, text: &str) -> Result<Value, InvalidV
 }
 
 /// Parses hashes of tokens. An entry may be a token by mistake and is never part of a message.
-pub(super) fn parse_token_hashes<'a>(
-    entries: impl Iterator<Item = (&'a str, &'a Node)>,
-) -> Result<Value, InvalidValue> {
+pub(super) fn parse_token_hashes<'a>(entries: impl Iterator<Item = (&'a str, &'a Node)>) -> Scalar {
     let parse = |(entry, node): (&str, &Node)| {
         let fix = "make a token and its entry by: portion token NAME";
         let parsed = entry.parse::<TokenHash>().map(|entry| entry.to_string());
-        parsed.map_err(|error| InvalidValue {
-            raw_value: None,
-            ..InvalidValue::new(node, error.to_string(), fix)
-        })
+        parsed.map_err(|error| InvalidValue::hidden(node, error.to_string(), fix))
     };
     entries.map(parse).collect::<Result<Vec<_>, _>>().map(Value::Names)
 }
@@ -164,7 +147,7 @@ pub fn parse_socket_address(text: &str) -> Result<SocketAddr, AddrParseError> {
     }
 }
 
-pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+pub(super) fn parse_address(node: &Node, text: &str) -> Scalar {
     parse_socket_address(text).map(|address| Value::Text(address.to_string())).map_err(|_| {
         InvalidValue::new(
             node,
@@ -174,53 +157,42 @@ pub(super) fn parse_address(node: &Node, text: &str) -> Result<Value, InvalidVal
     })
 }
 
-pub(super) fn parse_url(node: &Node, read: Result<Secret, ExpandError>) -> Result<Value, InvalidValue> {
-    read.map(Value::Reference).map_err(|error| InvalidValue {
-        raw_value: None,
-        ..InvalidValue::new(node, error.problem("url"), error.fix())
-    })
+pub(super) fn parse_url(node: &Node, read: Result<Secret, ExpandError>) -> Scalar {
+    read.map(Value::Reference).map_err(|error| InvalidValue::hidden(node, error.problem("url"), error.fix()))
 }
 
 /// Parses the URL of a store. Its password is masked, and never part of a message.
-pub(super) fn parse_store(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+pub(super) fn parse_store(node: &Node, text: &str) -> Scalar {
     if !text.contains("://") {
         let fix = "write memory, file, or the URL of a Redis or Valkey: redis://HOST:PORT";
         return Err(InvalidValue::new(node, "is not a store", fix).showing(&without_secrets(text)));
     }
     if has_unknown_parameter(text) {
         let fix = "the parameters are ca, a file, and prefix; a password stands before the host: redis://:PASSWORD@HOST";
-        return Err(InvalidValue {
-            raw_value: None,
-            ..InvalidValue::new(node, "has a parameter that is not known", fix)
-        });
+        return Err(InvalidValue::hidden(node, "has a parameter that is not known", fix));
     }
     parse_url(node, Secret::in_store(text))
 }
 
 /// Parses the name of a file with keys, or the keys.
-pub(super) fn parse_cursor_keys(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+pub(super) fn parse_cursor_keys(node: &Node, text: &str) -> Scalar {
     if text.trim().is_empty() {
         return Err(InvalidValue::new(node, "is empty", "name a file with a key in base64 on each line"));
     }
     parse_url(node, Secret::in_cursor_keys(text))
 }
 
-pub(super) fn parse_command_line(node: &Node, text: &str) -> Result<Value, InvalidValue> {
+pub(super) fn parse_command_line(node: &Node, text: &str) -> Scalar {
     let fix = "write a shell command line, or a list of words";
-    let odd = || InvalidValue { raw_value: None, ..InvalidValue::new(node, "is not a command line", fix) };
+    let odd = || InvalidValue::hidden(node, "is not a command line", fix);
     parse_command(node, shlex::split(text).ok_or_else(odd)?)
 }
 
 /// Parses a program with its arguments.
-pub(super) fn parse_command(node: &Node, words: Vec<String>) -> Result<Value, InvalidValue> {
+pub(super) fn parse_command(node: &Node, words: Vec<String>) -> Scalar {
     if words.is_empty() {
-        return Err(InvalidValue {
-            raw_value: None,
-            ..InvalidValue::new(node, "is empty", "name a program")
-        });
+        return Err(InvalidValue::hidden(node, "is empty", "name a program"));
     }
-    Secret::in_command(words).map(Value::Command).map_err(|error| InvalidValue {
-        raw_value: None,
-        ..InvalidValue::new(node, error.problem("command"), error.fix())
-    })
+    let hidden = |error: ExpandError| InvalidValue::hidden(node, error.problem("command"), error.fix());
+    Secret::in_command(words).map(Value::Command).map_err(hidden)
 }

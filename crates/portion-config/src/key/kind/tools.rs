@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::InvalidValue;
 use super::scalar::parse_tool_name;
+use super::structured::all_valid;
 use crate::document::{MapKey, Node, NodeValue};
 use crate::value::{DescribedTools, Value};
 
@@ -71,15 +72,9 @@ const TOOL_KEYS: &str = "description, request, parameters, query, body, bodyEnco
 
 /// Parses the tools of a map.
 pub(super) fn parse_tools(entries: &[(MapKey, Node)]) -> Result<Value, Invalid> {
-    let (mut tools, mut written, mut wrong) = (Vec::new(), Map::new(), Vec::new());
-    for (name, node) in entries {
-        match parse_tool(&name.text, node) {
-            Ok(tool) => tools.push(tool),
-            Err(more) => wrong.extend(more),
-        }
-        written.insert(name.text.clone(), to_json(node));
-    }
-    if wrong.is_empty() { Ok(Value::Tools(Box::new(DescribedTools { tools, written }))) } else { Err(wrong) }
+    let tools = all_valid(entries.iter().map(|(name, node)| parse_tool(&name.text, node)))?;
+    let written = entries.iter().map(|(name, node)| (name.text.clone(), to_json(node))).collect();
+    Ok(Value::Tools(Box::new(DescribedTools { tools, written })))
 }
 
 fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
@@ -115,61 +110,49 @@ fn parse_tool(name: &str, node: &Node) -> Result<ToolDescription, Invalid> {
 
 /// Sets the property of a key other than `parameters`.
 fn set_tool_key(tool: &mut ToolDescription, key: &str, node: &Node) -> Result<(), Invalid> {
-    let (problem, fix) = match key {
+    let (set, problem, fix) = match key {
         "description" => {
-            scalar(node).unwrap_or_default().trim().clone_into(&mut tool.description);
+            node.text().unwrap_or_default().trim().clone_into(&mut tool.description);
             return Ok(());
         }
-        "request" => {
-            let request = scalar(node).and_then(|text| text.split_once(' '));
-            let known = |method: &str| METHODS.into_iter().find(|known| *known == method);
-            if let Some((method, path)) =
-                request.and_then(|(method, path)| Some((known(method)?, path.trim())))
-            {
-                (tool.method, tool.path) = (method, path.to_owned());
-                return Ok(());
-            }
-            ("has an invalid request", "write METHOD /path, such as GET /items/{id}")
-        }
-        "parameters" => ("has parameters that are not a map", "write {NAME: {type: string}}"),
-        "query" => {
-            if let Some(texts) = scalars(node, |_, text| text.to_owned()) {
-                tool.query = texts;
-                return Ok(());
-            }
-            ("has values that are not text", "write {NAME: TEXT}")
-        }
-        "body" => {
-            if let Some(values) = scalars(node, |node, _| to_json(node)) {
-                tool.body = values;
-                return Ok(());
-            }
-            ("has values that are neither text, numbers nor booleans", "write {NAME: VALUE}")
-        }
+        "request" => (
+            node.text().and_then(parse_request).map(|request| (tool.method, tool.path) = request),
+            "has an invalid request",
+            "write METHOD /path, such as GET /items/{id}",
+        ),
+        "parameters" => (None, "has parameters that are not a map", "write {NAME: {type: string}}"),
+        "query" => (
+            scalars(node, |_, text| text.to_owned()).map(|texts| tool.query = texts),
+            "has values that are not text",
+            "write {NAME: TEXT}",
+        ),
+        "body" => (
+            scalars(node, |node, _| to_json(node)).map(|values| tool.body = values),
+            "has values that are neither text, numbers nor booleans",
+            "write {NAME: VALUE}",
+        ),
         "bodyEncoding" => {
-            match scalar(node) {
-                Some("json") => tool.body_encoding = BodyEncoding::Json,
-                Some("form") => tool.body_encoding = BodyEncoding::Form,
-                _ => {
-                    let problem = "has an unknown bodyEncoding";
-                    return Err(invalid_tool(&tool.name, node, problem, "write json or form"));
-                }
-            }
-            return Ok(());
+            let encodings = [("json", BodyEncoding::Json), ("form", BodyEncoding::Form)];
+            let encoding = named(node, encodings).map(|encoding| tool.body_encoding = encoding);
+            (encoding, "has an unknown bodyEncoding", "write json or form")
         }
-        "read" => {
-            if let Some(is_read) = boolean(node) {
-                tool.is_read = is_read;
-                return Ok(());
-            }
-            ("has read, which is neither true nor false", "write true or false")
-        }
+        "read" => (
+            boolean(node).map(|is_read| tool.is_read = is_read),
+            "has read, which is neither true nor false",
+            "write true or false",
+        ),
         other => {
             let problem = format!("has the unknown key `{}`", other.escape_debug());
             return Err(invalid_tool(&tool.name, node, &problem, &format!("write {TOOL_KEYS}")));
         }
     };
-    Err(invalid_tool(&tool.name, node, problem, fix))
+    set.ok_or_else(|| invalid_tool(&tool.name, node, problem, fix))
+}
+
+/// Parses `METHOD /path`.
+fn parse_request(text: &str) -> Option<(&'static str, String)> {
+    let (method, path) = text.split_once(' ')?;
+    Some((METHODS.into_iter().find(|known| *known == method)?, path.trim().to_owned()))
 }
 
 fn invalid_tool(name: &str, node: &Node, problem: &str, fix: &str) -> Invalid {
@@ -197,21 +180,18 @@ fn parse_argument(tool: &ToolDescription, name: &str, node: &Node) -> Result<Arg
     for (key, node) in entries {
         match key.text.as_str() {
             "in" => {
-                argument.place = match scalar(node) {
-                    Some("path") => ArgumentPlace::Path,
-                    Some("query") => ArgumentPlace::Query,
-                    Some("body") => ArgumentPlace::Body,
-                    Some("control") => ArgumentPlace::Control,
-                    _ => {
-                        return invalid(
-                            node,
-                            "has an unknown place",
-                            "write in: path, query, body or control",
-                        );
-                    }
+                let places = [
+                    ("path", ArgumentPlace::Path),
+                    ("query", ArgumentPlace::Query),
+                    ("body", ArgumentPlace::Body),
+                    ("control", ArgumentPlace::Control),
+                ];
+                let Some(place) = named(node, places) else {
+                    return invalid(node, "has an unknown place", "write in: path, query, body or control");
                 };
+                argument.place = place;
             }
-            "name" => match scalar(node).filter(|text| !text.is_empty()) {
+            "name" => match node.text().filter(|text| !text.is_empty()) {
                 Some(sent_as) => sent_as.clone_into(&mut argument.sent_as),
                 None => return invalid(node, "has a name that is not text", "write its name in the request"),
             },
@@ -235,22 +215,20 @@ fn parse_argument(tool: &ToolDescription, name: &str, node: &Node) -> Result<Arg
     Ok(argument)
 }
 
-/// Returns the text of a scalar.
-fn scalar(node: &Node) -> Option<&str> {
-    match &node.value {
-        NodeValue::Scalar { text, .. } => Some(text),
-        _ => None,
-    }
+/// Returns what a text names.
+fn named<T, const N: usize>(node: &Node, known: [(&str, T); N]) -> Option<T> {
+    let text = node.text()?;
+    known.into_iter().find(|(name, _)| *name == text).map(|(_, value)| value)
 }
 
 fn boolean(node: &Node) -> Option<bool> {
-    scalar(node)?.parse().ok()
+    node.text()?.parse().ok()
 }
 
 /// Returns the members of a map of scalars; `None` if it has other values.
 fn scalars<T>(node: &Node, value: impl Fn(&Node, &str) -> T) -> Option<Vec<(String, T)>> {
     let NodeValue::Map(entries) = &node.value else { return None };
-    entries.iter().map(|(name, node)| Some((name.text.clone(), value(node, scalar(node)?)))).collect()
+    entries.iter().map(|(name, node)| Some((name.text.clone(), value(node, node.text()?)))).collect()
 }
 
 /// Returns true for a keyword of JSON Schema, or of `OpenAPI`'s dialects of it, and for extensions.

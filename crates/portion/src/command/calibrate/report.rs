@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use portion_telemetry::calibration::{Calibration, MIN_REQUESTS, Observations};
+use portion_text::display::counted;
 use portion_tokens::Factor;
 use serde_json::{Value, json};
 
@@ -12,8 +13,7 @@ use super::LogScan;
 pub(super) fn to_text(found: &LogScan) -> String {
     let mut out = String::new();
     for (name, observations) in &found.by_tokenizer {
-        let requests = observations.len();
-        let _ = writeln!(out, "{name}, {requests} {}", plural(requests as u64, "request"));
+        let _ = writeln!(out, "{name}, {}", counted(observations.len(), "request"));
         match observations.calibration() {
             Some(calibration) => write_figures(&mut out, &calibration),
             None => out.push_str(
@@ -49,9 +49,8 @@ pub(super) fn to_text(found: &LogScan) -> String {
         }
     }
     for (why, passed) in &found.unusable {
-        let (count, first) = (passed.count, &passed.first_location);
-        let entries = if count == 1 { "entry" } else { "entries" };
-        let _ = writeln!(out, "{count} unusable {entries}: {why}; first at {first}");
+        let entries = counted(passed.count as usize, "unusable entry");
+        let _ = writeln!(out, "{entries}: {why}; first at {}", passed.first_location);
     }
     out
 }
@@ -128,8 +127,4 @@ fn round_to_thousandth(figure: f64) -> f64 {
 /// Rounds up to a thousandth.
 fn ceil_to_thousandth(figure: f64) -> f64 {
     (1_000.0 * figure).ceil() / 1_000.0
-}
-
-fn plural(count: u64, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }

@@ -20,6 +20,7 @@ use portion_config::reference::ProcessEnvironment;
 use portion_config::{Config, Errors, Sources, find};
 use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
+use tempfile::NamedTempFile;
 
 use super::known_paths::known_paths;
 use super::{CommandResult, parse_seconds};
@@ -188,14 +189,7 @@ fn add(file: &Path, report: &Report) -> Result<WrittenFile, Box<dyn Error>> {
     }
     if written.text != before {
         check_configuration(&file, &written.text)?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let draft = file.with_file_name(format!(".{name}.{}", std::process::id()));
-        let replaced = replace_file(&file, &draft, &written.text);
-        if replaced.is_err() {
-            // The draft may not exist; the error of the attempt is the one to report.
-            let _ = fs::remove_file(&draft);
-        }
-        replaced.map_err(|error| named(&error))?;
+        replace_file(&file, &written.text).map_err(|error| named(&error))?;
     }
     let is_new = !exists && !written.text.is_empty();
     Ok(WrittenFile { file, is_new, written })
@@ -221,19 +215,13 @@ fn check_configuration(file: &Path, text: &str) -> Result<(), Errors> {
     Config::load(&sources, 0).map(drop)
 }
 
-/// Replaces a file by a draft with this text, with the permissions of the file.
-fn replace_file(file: &Path, draft: &Path, text: &str) -> io::Result<()> {
-    let permissions = fs::metadata(file).map(|metadata| metadata.permissions()).ok();
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
+/// Writes a text to a file. One that exists is replaced at once, and keeps its permissions.
+fn replace_file(file: &Path, text: &str) -> io::Result<()> {
+    let Ok(metadata) = fs::metadata(file) else { return fs::write(file, text) };
     // Nobody else may read the text before the draft has the permissions of the file.
-    #[cfg(unix)]
-    if permissions.is_some() {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    options.open(draft)?.write_all(text.as_bytes())?;
-    if let Some(permissions) = permissions {
-        fs::set_permissions(draft, permissions)?;
-    }
-    fs::rename(draft, file)
+    let mut draft = NamedTempFile::new_in(file.parent().unwrap_or(Path::new(".")))?;
+    draft.write_all(text.as_bytes())?;
+    draft.as_file().set_permissions(metadata.permissions())?;
+    draft.persist(file)?;
+    Ok(())
 }

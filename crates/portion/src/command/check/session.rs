@@ -125,7 +125,7 @@ async fn check_tool(
     let names = arguments.keys().cloned().collect();
     *calls += 1;
     let outcome = match call(client, &tool, &arguments).await {
-        Ok(first) if first.is_error() => Err(shortened(first.data())),
+        Ok(first) if first.is_error => Err(shortened(&first.data)),
         Ok(first) => {
             known.learn(&tool, &first);
             let paging = find_paging(client, &tool, arguments, first.clone(), (calls, max_calls)).await;

@@ -217,7 +217,7 @@ fn to_json(report: &Report, written: Option<&WrittenFile>) -> Value {
         .collect();
     let proposals = findings(report).map(|finding| &finding.proposal).filter(|proposal| !proposal.is_empty());
     let endpoints: Map<String, Value> =
-        proposals.map(|proposal| (proposal.tool.clone(), proposal_to_json(proposal))).collect();
+        proposals.map(|proposal| (proposal.tool.clone(), proposal.settings().into())).collect();
     let mut all = json!({
         "tokenizer": Tokenizer::MEASURE.counter().name(), "calls": report.calls, "tools": tools, "skipped": skipped, "endpoints": endpoints,
         "warnings": report.excesses,
@@ -256,28 +256,4 @@ fn tool_to_json(checked: &CheckedTool) -> Value {
         "cutOff": finding.truncation.as_ref().map(ToString::to_string),
         "secrets": finding.secrets,
     })
-}
-
-fn proposal_to_json(proposal: &Proposal) -> Value {
-    let mut settings = Map::new();
-    if proposal.read {
-        settings.insert("read".into(), true.into());
-    }
-    if !proposal.pushdown.is_empty() {
-        let pushdown = proposal.pushdown.iter();
-        let pushdown: Map<String, Value> = pushdown
-            .map(|(key, text)| {
-                let number = text.parse::<u64>().ok().filter(|_| matches!(*key, "pageSize" | "pageStart"));
-                ((*key).to_owned(), number.map_or_else(|| Value::from(text.as_str()), Value::from))
-            })
-            .collect();
-        settings.insert("pushdown".into(), pushdown.into());
-    }
-    if proposal.redact_secrets {
-        settings.insert("redact".into(), "secrets".into());
-    }
-    if !proposal.summary_fields.is_empty() {
-        settings.insert("summaryFields".into(), proposal.summary_fields.clone().into());
-    }
-    settings.into()
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use portion_config::{Config, diff, find};
-use portion_core::policy::Policy;
 use portion_gateway::rules::EndpointRule;
 use portion_telemetry::read::{Endpoint, Filter, Reader};
 use portion_telemetry::show::{self, Format, Output};
@@ -77,22 +76,7 @@ fn forecasts(old: Config, new: Config) -> Result<Vec<Forecast>, Box<dyn Error>> 
     Ok(forecast(&records, by(old), by(new)))
 }
 
-/// Returns the policy of an endpoint for unknown clients.
+/// Returns the limits of an endpoint for unknown clients.
 fn endpoint_limits(rule: &EndpointRule) -> Limits {
-    let Policy { render_options: manner, .. } = &rule.policy_for_client(None).policy;
-    let (policy, techniques) = (&rule.policy_for_client(None).policy, manner.techniques);
-    Limits {
-        shaped: rule.shapes_any_session(),
-        pagination: techniques.pagination,
-        summarization: techniques.summarization,
-        chunking: techniques.chunking,
-        threshold: policy.token_budget_threshold as u64,
-        target: policy.reply_target as u64,
-        full_below: policy.full_below as u64,
-        page_size: policy.default_page_size as u64,
-        summarize_above: policy.summarize_above as u64,
-        chunk_above: policy.chunk_above as u64,
-        chunk_size: policy.chunk_size as u64,
-        hard_byte_limit: policy.hard_byte_limit as u64,
-    }
+    Limits { shaped: rule.shapes_any_session(), policy: rule.policy_for_client(None).policy.clone() }
 }

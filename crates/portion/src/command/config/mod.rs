@@ -4,17 +4,17 @@ mod check;
 mod diff;
 mod init;
 mod rollback;
-mod show;
 mod sources;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use portion_config::schema;
+use portion_config::{Config, schema, show, show_json};
+use portion_policy::policy_source::EndpointTarget;
+use sources::{print, print_json, sources};
 
-use super::CommandResult;
 use crate::cli::options::FILE_HELP;
-use sources::print_json;
+use crate::command::CommandResult;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -51,7 +51,7 @@ enum ConfigCommand {
     /// List all errors of the configuration, with their places and remedies
     Check(check::Options),
     /// Print the configuration in force
-    Show(show::Options),
+    Show(ShowOptions),
     /// Print the JSON Schema of the configuration, for editors
     Schema,
     /// Show what another file would change
@@ -71,10 +71,41 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     match &options.command {
         ConfigCommand::Init { file } => init::run(file, named, as_json),
         ConfigCommand::Check(check) => check::run(named, check, as_json),
-        ConfigCommand::Show(show) => show::run(named, show, as_json),
+        ConfigCommand::Show(options) => show_effective(named, options, as_json),
         ConfigCommand::Schema => print_json(&schema()),
         ConfigCommand::Diff(diff) => diff::run(named, diff, as_json),
         ConfigCommand::History => rollback::list(named, as_json),
         ConfigCommand::Rollback { version } => rollback::run(named, *version, as_json),
     }
+}
+
+/// Options of `portion config show`.
+#[derive(Debug, Args)]
+struct ShowOptions {
+    /// Show the origin of each value
+    #[arg(long)]
+    origin: bool,
+    /// Show the configuration with this profile, such as hostaway or education-data
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// Show the settings of an endpoint: the name of a tool or prompt, or the URI of a resource
+    #[arg(long, value_name = "NAME")]
+    endpoint: Option<String>,
+    /// Server of the endpoint, if there are several
+    #[arg(long, value_name = "NAME", requires = "endpoint")]
+    upstream: Option<String>,
+}
+
+fn show_effective(named: Option<&Path>, options: &ShowOptions, as_json: bool) -> CommandResult {
+    let sources = sources(named, options.profile.as_deref())?;
+    let (config, _) = Config::load(&sources, 0)?;
+    let upstream = options.upstream.as_deref();
+    let target = options
+        .endpoint
+        .as_deref()
+        .map(|name| EndpointTarget { upstream, ..EndpointTarget::from_name(name) });
+    if as_json {
+        return print_json(&show_json(&config, options.origin, target));
+    }
+    print(&show(&config, options.origin, target))
 }

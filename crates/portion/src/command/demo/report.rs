@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use portion_text::display::hex;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -11,9 +10,6 @@ use sha2::{Digest, Sha256};
 
 use super::tour::{RecordsPage, ReplyNotice, TourError, cost, split_notice};
 use crate::run::stdio_client::{Client, ToolResponse};
-
-/// Time after which a walk shows its progress.
-const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
 /// All figures of one run.
 #[derive(Debug, Serialize)]
@@ -185,12 +181,6 @@ fn verify_walk(
     join: impl Fn(&str, &ToolResponse, &mut String) -> Result<usize, TourError>,
 ) -> Result<Proof, TourError> {
     let since = Instant::now();
-    let bar = ProgressBar::with_draw_target(Some(original.len() as u64), ProgressDrawTarget::hidden());
-    bar.set_message(format!("joining all {portions_are}"));
-    bar.set_style(
-        ProgressStyle::with_template("  {msg} {wide_bar} {percent} %")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
 
     let mut joined = String::with_capacity(original.len());
     let (mut portions, mut units, mut largest_tokens) = (0, 0, 0);
@@ -204,12 +194,7 @@ fn verify_walk(
         // A walk that stands still or runs on is broken: end it, and let the comparison say so.
         let goes_on = joined.len() > before && joined.len() <= original.len();
         cursor = ReplyNotice::parse("portion_read", &answer).next_cursor().ok().filter(|_| goes_on);
-        if since.elapsed() > PROGRESS_DELAY && bar.is_hidden() {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        bar.set_position(joined.len() as u64);
     }
-    bar.finish_and_clear();
     Ok(Proof {
         portions_are,
         portions,

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::demo_data::{DemoData, bookings};
-use super::rules::rules;
+use super::DemoData;
 
+/// The list of tools.
+const TOOLS: &str = include_str!("data/tools.json");
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -83,15 +84,15 @@ fn handle_method(material: &DemoData, method: &str, params: &Value) -> Result<Va
             }))
         }
         "ping" => Ok(json!({})),
-        "tools/list" => Ok(json!({"tools": tools()})),
+        "tools/list" => Ok(json!({"tools": serde_json::from_str::<Value>(TOOLS).unwrap_or_default()})),
         "tools/call" => {
             let none = Value::Null;
             let arguments = params.get("arguments").unwrap_or(&none);
             match string_param(params, "name")? {
                 Some("search_schools") => search_schools(material, arguments),
                 Some("get_school") => get_school(material, arguments),
-                Some("search_bookings") => Ok(search_bookings()),
-                Some("search_rules") => search_rules(arguments),
+                Some("search_bookings") => Ok(search_bookings(material)),
+                Some("search_rules") => search_rules(material, arguments),
                 Some("read_log") => Ok(text_result(&material.log)),
                 Some(other) => Err(RpcError(INVALID_PARAMS, format!("unknown tool: {other}"))),
                 None => Err(RpcError(INVALID_PARAMS, "tools/call names its tool".into())),
@@ -99,60 +100,6 @@ fn handle_method(material: &DemoData, method: &str, params: &Value) -> Result<Va
         }
         other => Err(RpcError(METHOD_NOT_FOUND, format!("unknown method: {other}"))),
     }
-}
-
-fn tools() -> Value {
-    let reads = json!({"readOnlyHint": true, "openWorldHint": false});
-    json!([
-        {
-            "name": "search_schools",
-            "description": "Public colleges and universities of the United States (IPEDS HD2023): \
-                            all of them, or those of a state or with a part of a name",
-            "inputSchema": {
-                "type": "object",
-                "properties": {
-                    "state": {"type": "string", "description": "two letters, e.g. CA"},
-                    "name": {"type": "string", "description": "a part of the name, in any case"},
-                },
-                "additionalProperties": false,
-            },
-            "annotations": reads,
-        },
-        {
-            "name": "get_school",
-            "description": "One institution by its IPEDS identifier",
-            "inputSchema": {
-                "type": "object",
-                "properties": {"unitid": {"type": "integer"}},
-                "required": ["unitid"],
-                "additionalProperties": false,
-            },
-            "annotations": reads,
-        },
-        {
-            "name": "read_log",
-            "description": "The log of the registry's database server, whole",
-            "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
-            "annotations": reads,
-        },
-        {
-            "name": "search_bookings",
-            "description": "All bookings of a rental desk, with guests, payments and messages, the last arrival first (generated)",
-            "inputSchema": {"type": "object", "properties": {}, "additionalProperties": false},
-            "annotations": reads,
-        },
-        {
-            "name": "search_rules",
-            "description": "Rules of the desk with their relevance for a query (generated)",
-            "inputSchema": {
-                "type": "object",
-                "properties": {"query": {"type": "string", "description": "words"}},
-                "required": ["query"],
-                "additionalProperties": false,
-            },
-            "annotations": reads,
-        },
-    ])
 }
 
 fn search_schools(material: &DemoData, arguments: &Value) -> Result<Value, RpcError> {
@@ -168,15 +115,15 @@ fn search_schools(material: &DemoData, arguments: &Value) -> Result<Value, RpcEr
     Ok(text_result(&format!(r#"{{"count":{},"schools":[{}]}}"#, found.len(), found.join(","))))
 }
 
-fn search_bookings() -> Value {
-    let all = bookings();
+fn search_bookings(material: &DemoData) -> Value {
+    let all = material.desk.bookings();
     text_result(&json!({"count": all.len(), "bookings": all}).to_string())
 }
 
-fn search_rules(arguments: &Value) -> Result<Value, RpcError> {
+fn search_rules(material: &DemoData, arguments: &Value) -> Result<Value, RpcError> {
     let query = string_param(arguments, "query")?
         .ok_or_else(|| RpcError(INVALID_PARAMS, "search_rules takes query, words".into()))?;
-    Ok(text_result(&json!({"results": rules(query)}).to_string()))
+    Ok(text_result(&json!({"results": material.desk.rules(query)}).to_string()))
 }
 
 fn get_school(material: &DemoData, arguments: &Value) -> Result<Value, RpcError> {
@@ -208,7 +155,8 @@ fn string_param<'a>(object: &'a Value, key: &str) -> Result<Option<&'a str>, Rpc
 
 #[cfg(test)]
 mod tests {
-    use super::super::demo_data::School;
+    use super::super::School;
+    use super::super::desk::Desk;
     use super::*;
 
     fn check(line: &str, expect: &str) {
@@ -219,7 +167,7 @@ mod tests {
             state: state.into(),
         };
         let schools = vec![school(1, "Alma Mater", "MI"), school(2, "Beta College", "CA")];
-        let material = DemoData { schools, log: "one\ntwo".into() };
+        let material = DemoData { schools, log: "one\ntwo".into(), desk: Desk::read().expect("words") };
         let mut output = Vec::new();
         serve(&material, line.as_bytes(), &mut output).expect("memory can be written");
         assert_eq!(String::from_utf8(output).expect("JSON is UTF-8").trim_end(), expect, "{line}");

@@ -123,10 +123,10 @@ fn compare_list(ways: &mut Clients, list: &ListTour) -> Result<Comparison, TourE
     let records = RecordsPage::parse(tool, text)?.records;
     let (title, begins) = list.record;
     let known = records.iter().position(|record| record.get().starts_with(begins)).unwrap_or_default();
-    let (fewer, _) = ways.read_portion("Selected fields", &json!({"cursor": here, "fields": list.fields}))?;
-    let (one, _) =
+    let fewer = ways.read_portion("Selected fields", &json!({"cursor": here, "fields": list.fields}))?;
+    let one =
         ways.read_portion(title, &json!({"cursor": here, "path": format!("/{}/{known}", list.records)}))?;
-    let (next, _) = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
+    let next = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
     let query_step = ways.query(list.query.0, &json!({"cursor": here, "sql": list.query.1}))?;
     let proof = report::verify_list(&mut ways.proxied, &here, list.records, &records)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![query_step, fewer, one, next], proof })
@@ -137,14 +137,14 @@ fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
     let original = ways.direct.call(tool, &json!({}))?;
     let (first, notice) = ways.call_step("The first chunk, as the model sees it", tool, &json!({}))?;
     let here = notice.cursor()?;
-    let (next, _) = ways.read_portion("The next chunk", &json!({"cursor": notice.next_cursor()?}))?;
+    let next = ways.read_portion("The next chunk", &json!({"cursor": notice.next_cursor()?}))?;
     let text = original.texts.first().map_or("", String::as_str);
     let line = 1 + text.lines().position(|line| line.contains(DEADLOCK)).unwrap_or_default();
-    let (lines, _) = ways.read_portion(
+    let lines = ways.read_portion(
         "A line range: a deadlock",
         &json!({"cursor": here, "startLine": line, "endLine": line + 7}),
     )?;
-    let (tail, _) = ways.read_portion("The last lines", &json!({"cursor": here, "startLine": -4}))?;
+    let tail = ways.read_portion("The last lines", &json!({"cursor": here, "startLine": -4}))?;
     let query_step =
         ways.query("A query: errors by severity", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
     let proof = report::verify_log(&mut ways.proxied, &here, text)?;
@@ -158,12 +158,8 @@ fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
 }
 
 impl Clients {
-    fn read_portion(
-        &mut self,
-        title: &'static str,
-        arguments: &Value,
-    ) -> Result<(Step, ReplyNotice), TourError> {
-        self.call_step(title, "portion_read", arguments)
+    fn read_portion(&mut self, title: &'static str, arguments: &Value) -> Result<Step, TourError> {
+        Ok(self.call_step(title, "portion_read", arguments)?.0)
     }
 
     fn query(&mut self, title: &'static str, arguments: &Value) -> Result<Step, TourError> {

@@ -9,7 +9,6 @@ use portion_gateway::rules::EndpointRules;
 use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State, is_present};
-use portion_install::format::Format;
 use portion_install::invocation::{Invocation, name_problem, recognise};
 use portion_policy::client::{CLIENTS, ClientProfile, ResultLimit};
 use portion_policy::policy_source::PolicySource as _;
@@ -58,9 +57,7 @@ pub(super) fn check(
     for record in &records {
         let is_listed = files.iter().any(|file| is_same(&file.path, &record.file));
         if !is_listed && is_present(&record.file) {
-            let client = record.client.as_deref().and_then(Client::from_name);
-            let format = client.map_or_else(|| Format::of_file(&record.file), Client::format);
-            files.push(ConfigFile { client, path: record.file.clone(), is_project: false, format });
+            files.push(record.into());
         }
     }
     if files.is_empty() {
@@ -143,12 +140,10 @@ fn limits_finding(client: &'static ClientProfile, config: &Config) -> Finding {
         && room.max_tokens.is_none_or(|max| policy.hard_cap <= max);
     let finding = |level, message| Finding::new(level, "client-limits", client.title, message);
     let fix = config.top().get("preset").and_then(|set| origin_command(config.file(), &set.origin));
-    match (fits, fix) {
-        (true, _) => finding(Level::Ok, message),
-        (false, Some(fix)) => {
-            finding(Level::Warning, format!("{message}: preset auto lowers them")).with_fix(fix)
-        }
-        (false, None) => finding(Level::Warning, message),
+    match fix {
+        _ if fits => finding(Level::Ok, message),
+        Some(fix) => finding(Level::Warning, format!("{message}: preset auto lowers them")).with_fix(fix),
+        None => finding(Level::Warning, message),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option
         Ok(loaded) => loaded,
         Err(errors) => {
             let fix = errors.0.iter().find_map(|problem| origin_command(file, &problem.origin));
-            findings.push(with_optional_fix(error(errors.to_string()), fix));
+            findings.push(error(errors.to_string()).with_possible_fix(fix));
             return None;
         }
     };
@@ -39,20 +39,13 @@ pub(super) fn check(named: Option<&Path>, findings: &mut Vec<Finding>) -> Option
     };
     for warning in &warnings {
         let finding = Finding::new(Level::Warning, "configuration", subject.clone(), warning.to_string());
-        findings.push(with_optional_fix(finding, origin_command(file, &warning.origin)));
+        findings.push(finding.with_possible_fix(origin_command(file, &warning.origin)));
     }
     if warnings.is_empty() {
         let message = if config.file().is_some() { "valid" } else { "no file: the defaults apply" };
         findings.push(Finding::new(Level::Ok, "configuration", subject, message));
     }
     Some(config)
-}
-
-fn with_optional_fix(finding: Finding, fix: Option<String>) -> Finding {
-    match fix {
-        Some(fix) => finding.with_fix(fix),
-        None => finding,
-    }
 }
 
 /// Returns the command with which a user changes a value of this origin.
@@ -108,7 +101,7 @@ fn unwritable(folder: &Path, error: &io::Error) -> Finding {
     let path = folder.display().to_string();
     let is_of_system = error.kind() != io::ErrorKind::Other;
     let fix = is_of_system.then(|| format!("mkdir -p {0} && chmod 700 {0}", shell_word(&path)));
-    with_optional_fix(Finding::new(Level::Error, "store", path, format!("cannot be used: {error}")), fix)
+    Finding::new(Level::Error, "store", path, format!("cannot be used: {error}")).with_possible_fix(fix)
 }
 
 fn is_writable(folder: &Path) -> io::Result<()> {

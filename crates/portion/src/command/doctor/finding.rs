@@ -65,7 +65,12 @@ impl Finding {
 
     /// Adds the command that fixes it.
     pub(super) fn with_fix(self, fix: impl Into<String>) -> Self {
-        Self { fix: Some(fix.into()), ..self }
+        self.with_possible_fix(Some(fix.into()))
+    }
+
+    /// Adds the command that fixes it, if there is one.
+    pub(super) fn with_possible_fix(self, fix: Option<String>) -> Self {
+        Self { fix, ..self }
     }
 }
 

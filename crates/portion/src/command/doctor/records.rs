@@ -36,10 +36,7 @@ pub(super) fn check(config: &Config, findings: &mut Vec<Finding>) -> Vec<String>
         }
         Err(error) => {
             let finding = Finding::new(Level::Error, "records", subject, error.to_string());
-            findings.push(match command(config, &error, &file) {
-                Some(command) => finding.with_fix(command),
-                None => finding,
-            });
+            findings.push(finding.with_possible_fix(command(config, &error, &file)));
             return Vec::new();
         }
     };

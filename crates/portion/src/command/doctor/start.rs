@@ -151,8 +151,8 @@ fn start(server: &ClientServer, timeout: Duration) -> Outcome {
     launch.install();
     match Client::start_as("portion-doctor", &mut launch.command(), timeout) {
         Ok(client) => {
-            let noise = client.noise().map(|line| launch.without_secrets(line));
-            let list = client.tools().get().to_owned();
+            let noise = client.noise.as_deref().map(|line| launch.without_secrets(line));
+            let list = client.tools.get().to_owned();
             Outcome::Listed { list, noise }
         }
         Err(error) => Outcome::Failed(launch, error),

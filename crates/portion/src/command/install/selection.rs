@@ -5,7 +5,6 @@ use std::path::Path;
 
 use portion_install::client::{Client, ConfigFile, Places};
 use portion_install::file::{State, is_present};
-use portion_install::format::Format;
 use portion_install::plan::{Action, Plan};
 use portion_text::display::printable_name;
 use portion_text::names::closest_name;
@@ -80,21 +79,17 @@ fn named_file(path: &Path, clients: &[Client]) -> Result<ConfigFile, Box<dyn Err
         }
     };
     let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let format = client.map_or_else(|| Format::of_file(&path), Client::format);
-    Ok(ConfigFile { client, path, is_project: false, format })
+    Ok(ConfigFile::new(client, path))
 }
 
 /// Adds the files that were edited earlier, wherever they are.
 fn add_recorded(files: &mut Vec<ConfigFile>, options: &EditOptions, state: &State) {
-    for record in state.records() {
-        let client = record.client.as_deref().and_then(Client::from_name);
+    for recorded in state.records().iter().map(ConfigFile::from) {
         let is_selected =
-            options.clients.is_empty() || client.is_some_and(|one| options.clients.contains(&one));
-        let is_known =
-            files.iter().any(|file| file.path.canonicalize().is_ok_and(|path| path == record.file));
-        if is_selected && !is_known && is_present(&record.file) {
-            let format = client.map_or_else(|| Format::of_file(&record.file), Client::format);
-            files.push(ConfigFile { client, path: record.file, is_project: false, format });
+            options.clients.is_empty() || recorded.client.is_some_and(|one| options.clients.contains(&one));
+        let is_known = files.iter().any(|file| leads_to(file, &recorded.path));
+        if is_selected && !is_known && is_present(&recorded.path) {
+            files.push(recorded);
         }
     }
 }

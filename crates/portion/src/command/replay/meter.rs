@@ -14,6 +14,7 @@ use portion_core::cursor::charged;
 use portion_gateway::call::Fault;
 use portion_mcp::mcp::builtin_listings;
 use portion_tokens::Tokenizer;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::strings::{StringFinder, StringId, StringTable, UsedLine};
@@ -60,7 +61,8 @@ pub(super) struct Tally {
 }
 
 /// Place of a string that an argument used, in front of a model with Portion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) enum Place {
     FirstReply,
     FollowUp,

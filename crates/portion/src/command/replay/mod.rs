@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use portion_config::{Config, Warnings, find};
+use portion_config::{Config, Warnings};
 
 use self::meter::{Prices, SessionTally};
 use self::show::Report;
@@ -62,7 +62,7 @@ pub(crate) struct Options {
 
 /// Replays and prints.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let sources = find(options.config_keys.file(), options.config_keys.values())?;
+    let sources = options.config_keys.sources()?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     let config = Arc::new(config);
     let folders = if options.transcripts.is_empty() { user_folders() } else { options.transcripts.clone() };

@@ -52,7 +52,7 @@ impl<'a> Report<'a> {
             let tally = sum(session.tools.values());
             let tools = session.tools.iter().map(|(tool, tally)| tool_json(tool, *tally)).collect::<Vec<_>>();
             let strings = session.strings.iter().map(|UsedString { text, tool, place }| {
-                json!({"string": text, "server": tool.server, "tool": tool.name, "place": place_name(*place)})
+                json!({"string": text, "server": tool.server, "tool": tool.name, "place": place})
             });
             let mut document = tally_json(tally);
             document["client"] = session.client.into();
@@ -214,14 +214,6 @@ fn tool_name(tool: &Tool) -> String {
     match &tool.server {
         Some(server) => format!("{server}/{}", tool.name),
         None => format!("* {}", tool.name),
-    }
-}
-
-fn place_name(place: Place) -> &'static str {
-    match place {
-        Place::FirstReply => "firstReply",
-        Place::FollowUp => "followUp",
-        Place::Lost => "lost",
     }
 }
 

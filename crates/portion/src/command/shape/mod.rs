@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use portion_config::{Config, Warnings, find};
+use portion_config::{Config, Warnings};
 use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
@@ -151,21 +151,15 @@ enum ShapeError {
     TooLarge { file: String, limit: usize },
     #[error("{file} is not text: {size} bytes, {format}")]
     Binary { file: String, size: usize, format: &'static str },
-    #[error("{}: {source}; {}", .source.code(), .source.advice())]
-    Request { source: ViewError },
+    #[error("{}: {}; {}", .0.code(), .0, .0.advice())]
+    Request(#[from] ViewError),
     #[error("{}: {}; {}", .0.code, .0.message, .0.advice)]
     Query(Fault),
 }
 
-impl From<ViewError> for ShapeError {
-    fn from(source: ViewError) -> Self {
-        Self::Request { source }
-    }
-}
-
 /// Prints the reply that a model would see.
 pub(crate) fn run(options: &Options) -> CommandResult {
-    let sources = find(options.config_keys.file(), options.config_keys.values())?;
+    let sources = options.config_keys.sources()?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     for warning in warnings {
         crate::cli::terminal::print_stderr!("portion: {warning}");
@@ -266,7 +260,7 @@ fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     let is_stdin = options.path().as_os_str() == "-";
     let is_file = !is_stdin && std::fs::metadata(options.path()).map_err(unreadable)?.is_file();
     // A pipe may have no writer, and a terminal waits for input.
-    let waiting = (!is_file).then(|| SlowReadHint::start(file()));
+    let waiting = (!is_file).then(|| hint_at_slow_read(file()));
     if is_stdin {
         std::io::stdin().lock().take(max).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
@@ -280,24 +274,18 @@ fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     Ok(bytes)
 }
 
-/// Prints a line if reading takes long. Dropping it ends the wait.
-struct SlowReadHint {
-    _done: Sender<()>,
-}
-
-impl SlowReadHint {
-    fn start(file: String) -> Self {
-        let (done, ended) = mpsc::channel::<()>();
-        thread::spawn(move || {
-            if ended.recv_timeout(SLOW_READ) == Err(RecvTimeoutError::Timeout) {
-                let name = if file == "-" { "stdin" } else { file.as_str() };
-                crate::cli::terminal::print_stderr!(
-                    "portion: waiting for the end of {name}, which is not a regular file"
-                );
-            }
-        });
-        Self { _done: done }
-    }
+/// Prints a line if reading takes long. Dropping the returned end ends the wait.
+fn hint_at_slow_read(file: String) -> Sender<()> {
+    let (done, ended) = mpsc::channel();
+    thread::spawn(move || {
+        if ended.recv_timeout(SLOW_READ) == Err(RecvTimeoutError::Timeout) {
+            let name = if file == "-" { "stdin" } else { file.as_str() };
+            crate::cli::terminal::print_stderr!(
+                "portion: waiting for the end of {name}, which is not a regular file"
+            );
+        }
+    });
+    done
 }
 
 /// Prints the error in place of a result that is refused for its size.

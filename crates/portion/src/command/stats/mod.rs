@@ -12,8 +12,8 @@ use clap::Args;
 use portion_config::{Config, find};
 use portion_core::event::Outcome as Served;
 use portion_core::policy::MetadataStyle;
-use portion_telemetry::advise::{Advice, Limits, PageSequences};
-use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Retention, star_glob};
+use portion_telemetry::advise::{Advice, PageSequences};
+use portion_telemetry::read::{Filter, ReadError, Reader, Retention, star_glob};
 use portion_telemetry::show::{self, Format, Output, grouped};
 use portion_telemetry::timestamp::{self, readable};
 
@@ -161,21 +161,11 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
             readable(oldest)
         );
     }
-    let mut advice = walks.advise(|endpoint| page_limits(&obeyed, endpoint));
+    // Those of unknown clients.
+    let mut advice =
+        walks.advise(|endpoint| obeyed.rule_for(endpoint).policy_for_client(None).policy.clone());
     advice.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(advice)
-}
-
-/// Returns the page limits of an endpoint for unknown clients.
-fn page_limits(obeyed: &EndpointRuleLookup, endpoint: &Endpoint) -> Limits {
-    let rule = obeyed.rule_for(endpoint);
-    let policy = &rule.policy_for_client(None).policy;
-    Limits {
-        page_size: policy.default_page_size as u64,
-        max_page_size: policy.max_page_size as u64,
-        target: policy.reply_target.min(policy.token_budget_threshold) as u64,
-        hard_cap: policy.hard_cap as u64,
-    }
 }
 
 /// Returns the time in microseconds since 1970.

@@ -103,25 +103,10 @@ impl TerminalGuard {
     fn install() -> io::Result<Self> {
         #[cfg(unix)]
         {
-            use tokio::signal::unix::{SignalKind, signal};
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let signals = {
-                let _inside = runtime.enter();
-                (
-                    signal(SignalKind::terminate())?,
-                    signal(SignalKind::hangup())?,
-                    signal(SignalKind::interrupt())?,
-                )
-            };
+            let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+            let mut signals = portion_mcp::front::signals::ShutdownSignals::listen()?;
             std::thread::spawn(move || {
-                let (mut terminate, mut hangup, mut interrupt) = signals;
-                runtime.block_on(async {
-                    tokio::select! {
-                        _ = terminate.recv() => {}
-                        _ = hangup.recv() => {}
-                        _ = interrupt.recv() => {}
-                    }
-                });
+                runtime.block_on(signals.next());
                 restore_terminal();
                 std::process::exit(1);
             });

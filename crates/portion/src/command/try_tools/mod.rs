@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use self::show::Uncalled;
 use super::known_paths::known_paths;
-use super::{CommandResult, parse_seconds, unknown_tool};
+use super::{CommandResult, parse_arguments, parse_seconds, unknown_tool};
 use crate::cli::launcher;
 use crate::cli::options::FILE_HELP;
 use crate::cli::terminal::{reported, show_progress};
@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     let mut direct = Command::new(server.executable());
     let mut direct =
         Client::start_as("portion-try", direct.args(args).stderr(Stdio::piped()), options.timeout)?;
-    let tools = Tool::parse_list(direct.tools().get())
+    let tools = Tool::parse_list(direct.tools.get())
         .map_err(|error| format!("the list of tools cannot be read: {error}"))?;
     let Selection { mut plan, writers } = select(tools, options)?;
     let mut known = known_paths(&options.command);
@@ -96,7 +96,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if let (true, Some((tool, missing))) = (replies.is_empty(), uncalled.first()) {
         return Err(lacks_arguments(tool, &missing.iter().map(String::as_str).collect::<Vec<_>>()).into());
     }
-    if let Some(line) = direct.noise() {
+    if let Some(line) = &direct.noise {
         crate::cli::terminal::print_stderr!(
             "portion: the server's stdout has lines that are no messages, such as `{line}`"
         );
@@ -199,14 +199,6 @@ fn tool_options(tool: &Tool, needs_arguments: bool) -> String {
 fn respond(client: &mut Client, call: &Call, way: &str) -> Result<ToolResponse, String> {
     show_progress(&format!("calling {} {way}", call.tool));
     client.call(&call.tool, &Value::Object(call.arguments.clone())).map_err(|error| error.to_string())
-}
-
-fn parse_arguments(text: &str) -> Result<Map<String, Value>, String> {
-    match serde_json::from_str(text) {
-        Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => Err("it is JSON, but not an object; write {\"name\": value}".to_owned()),
-        Err(error) => Err(format!("not JSON: {error}; write {{\"name\": value}}, quoted for your shell")),
-    }
 }
 
 #[cfg(test)]

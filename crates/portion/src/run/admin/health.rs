@@ -30,8 +30,9 @@ const LOSS_REPORT_INTERVAL: Duration = Duration::from_mins(5);
 /// just lost, the store behind the memory is lost, an alert is raised, or estimates are inaccurate.
 pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.config_and_recorder_status();
-    let (counts, dropped) = (setup.accuracy_stats(), setup.dropped_stats());
-    let (store, totals, watched) = (setup.store_stats(), setup.meter().totals(), setup.alarm().state());
+    let (counts, dropped) = (setup.gateway.accuracy_stats(), setup.gateway.drop_counts());
+    let (store, totals, watched) =
+        (setup.gateway.store_stats(), setup.observers.meter.totals(), setup.observers.alerts.alarm.state());
     let mut reasons =
         degraded_reasons(&state, records.as_ref(), watched.as_ref().map(|(alert, _)| alert), totals.accuracy);
     if counts.in_fallback_count > 0 {
@@ -44,7 +45,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     reasons.extend(backend.as_ref().and_then(|backend| backend.problem.as_ref()).map(|problem| {
         format!("the snapshot store is not available, and results are kept in this process only: {problem}")
     }));
-    let is_draining = setup.drain_flag().is_set();
+    let is_draining = setup.drain_flag.is_set();
     let status = match (is_draining, reasons.is_empty()) {
         (true, _) => "draining",
         (false, true) => "ok",
@@ -54,7 +55,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
         "status": status,
         "reasons": reasons,
         "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": SystemTime::now().duration_since(setup.started_at()).unwrap_or_default().as_secs(),
+        "uptimeSeconds": SystemTime::now().duration_since(setup.started_at).unwrap_or_default().as_secs(),
         "traffic": traffic_json(&totals),
         "oversized": {
             "recent": watched.as_ref().map(|(state, _)| recent_json(state)),
@@ -90,7 +91,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
 
 /// Returns status and body for callers without a credential: they learn if requests are accepted, and nothing else.
 pub(super) fn bare_health(setup: &Setup) -> (StatusCode, String) {
-    if setup.drain_flag().is_set() {
+    if setup.drain_flag.is_set() {
         (StatusCode::SERVICE_UNAVAILABLE, "{\"status\":\"draining\"}\n".to_owned())
     } else {
         (StatusCode::OK, "{\"status\":\"ok\"}\n".to_owned())

@@ -22,7 +22,7 @@ use portion_telemetry::meter::Family;
 use portion_telemetry::{names, prometheus};
 use tokio::net::TcpListener;
 
-use crate::run::dashboard::DashboardBackend;
+use crate::run::dashboard::{DashboardBackend, response};
 use crate::run::setup::Setup;
 use sign_in::SignIn;
 
@@ -88,17 +88,12 @@ struct AdminPage {
 
 impl AdminPage {
     fn respond(&self, request: &InboundRequest, render: Render) -> Response<Body> {
-        let mut response = Response::new(body::empty());
-        if request.method == Method::GET || request.method == Method::HEAD {
-            let (status, text) = render(&self.setup);
-            (*response.status_mut(), *response.body_mut()) = (status, body::full(text));
-            set_header(&mut response, CONTENT_TYPE, self.content_type);
-            set_header(&mut response, CACHE_CONTROL, "no-store");
-        } else {
-            *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-            set_header(&mut response, ALLOW, "GET, HEAD");
+        if request.method != Method::GET && request.method != Method::HEAD {
+            return response(StatusCode::METHOD_NOT_ALLOWED, &[(ALLOW, "GET, HEAD")], body::empty());
         }
-        response
+        let (status, text) = render(&self.setup);
+        let headers = [(CONTENT_TYPE, self.content_type), (CACHE_CONTROL, "no-store")];
+        response(status, &headers, body::full(text))
     }
 }
 
@@ -130,17 +125,15 @@ fn metrics(setup: &Setup) -> (StatusCode, String) {
 /// the setup.
 pub(crate) fn export_metrics(setup: &Arc<Setup>) {
     let source = Arc::downgrade(setup);
-    setup.export_metrics(move || source.upgrade().map_or_else(Vec::new, |setup| metric_families(&setup)));
-}
-
-fn set_header(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &'static str) {
-    response.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
+    setup
+        .observers
+        .export_metrics(move || source.upgrade().map_or_else(Vec::new, |setup| metric_families(&setup)));
 }
 
 /// Returns all metrics.
 fn metric_families(setup: &Setup) -> Vec<Family> {
     let (state, records) = setup.config_and_recorder_status();
-    let (store, mut families) = (setup.store_stats(), setup.meter().families());
+    let (store, mut families) = (setup.gateway.store_stats(), setup.observers.meter.families());
     families.extend(alert_families(setup));
     if let Some(records) = records {
         families.extend([
@@ -151,7 +144,7 @@ fn metric_families(setup: &Setup) -> Vec<Family> {
         ]);
     }
     let mut dropped = Family::new(&names::MESSAGES_DROPPED);
-    let counts = setup.dropped_stats();
+    let counts = setup.gateway.drop_counts();
     for (reason, count) in [
         ("unasked", counts.unsolicited),
         ("cancelled", counts.cancelled),
@@ -163,7 +156,7 @@ fn metric_families(setup: &Setup) -> Vec<Family> {
     let mut build = Family::new(&names::BUILD);
     build.push(vec![(names::VERSION, env!("CARGO_PKG_VERSION").to_owned())], true);
     families.extend([
-        Family::of(&names::IN_FALLBACK, setup.accuracy_stats().in_fallback_count as u64),
+        Family::of(&names::IN_FALLBACK, setup.gateway.accuracy_stats().in_fallback_count as u64),
         Family::of(&names::CONFIG_VERSION, state.version),
         Family::of(&names::CONFIG_VALID, state.errors.is_empty()),
         Family::of(&names::CONFIG_SINCE, state.active_since as f64 / 1e6),
@@ -178,7 +171,7 @@ fn metric_families(setup: &Setup) -> Vec<Family> {
         Family::of(&names::SNAPSHOTS_REFUSED, store.refused),
         dropped,
         build,
-        Family::of(&names::START_TIME, seconds(setup.started_at())),
+        Family::of(&names::START_TIME, seconds(setup.started_at)),
     ]);
     if let Some(backend) = setup.backend_status() {
         families.extend([
@@ -193,7 +186,7 @@ fn alert_families(setup: &Setup) -> Vec<Family> {
     let [mut active, mut share, mut threshold] =
         [&names::ALERT_ACTIVE, &names::WINDOW_SHARE, &names::ALERT_THRESHOLD].map(Family::new);
     let alert = || vec![(names::ALERT, OVERSIZED.to_owned())];
-    if let Some((state, _)) = setup.alarm().state() {
+    if let Some((state, _)) = setup.observers.alerts.alarm.state() {
         active.push(alert(), state.raised);
         threshold.push(alert(), state.rule.percent / 100.0);
         if let Some(is) = state.share() {

@@ -14,18 +14,12 @@ use portion_mcp::front::http::{Backend, InboundRequest, RequestBody, ResponseFut
 use portion_mcp::http::body::{self, Body};
 use portion_policy::query_string::decode_component;
 
-use crate::run::dashboard::DashboardBackend;
+use crate::run::dashboard::{DashboardBackend, response};
 
 /// Path of the form.
 const PATH: &str = "/sign-in";
 /// The form. Its style and its target are all that a browser may load.
-const PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Portion: sign in</title>\
-<meta name=\"viewport\" content=\"width=device-width\"><style>:root{color-scheme:light dark}\
-body{font:16px system-ui;max-width:24rem;margin:20vh auto;padding:0 1rem}\
-input,button{font:inherit;padding:.5rem;width:100%;box-sizing:border-box;margin-top:.5rem}</style>\
-<h1>Portion</h1><form method=\"post\" action=\"/sign-in\"><label>Token of the operator\
-<input name=\"token\" type=\"password\" autocomplete=\"current-password\" autofocus required></label>\
-<button>Sign in</button></form>";
+const PAGE: &str = include_str!("sign_in.html");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The dashboard behind a form for the token.
@@ -87,23 +81,16 @@ impl Backend for SignIn {
 
 /// Returns the form with a message, as the response to a request without a valid token.
 fn page(message: &str) -> Response<Body> {
-    let mut response = Response::new(body::full(format!("{PAGE}{message}</html>")));
-    *response.status_mut() = StatusCode::UNAUTHORIZED;
-    for (name, value) in [
+    let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CACHE_CONTROL, "no-store"),
         (CONTENT_SECURITY_POLICY, POLICY),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    ];
+    response(StatusCode::UNAUTHORIZED, &headers, body::full(format!("{PAGE}{message}</html>")))
 }
 
 fn to_dashboard() -> Response<Body> {
-    let mut response = Response::new(body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
-    response
+    response(StatusCode::SEE_OTHER, &[(LOCATION, "/")], body::empty())
 }
 
 /// Returns the token of a form. A token has no characters that a cookie does not take.

@@ -43,11 +43,10 @@ struct Poster {
 }
 
 /// Reason that a message was not accepted.
-enum DeliveryError {
-    /// A later attempt may succeed.
-    Retryable(String),
-    /// No attempt can succeed.
-    Permanent(String),
+struct DeliveryError {
+    why: String,
+    /// True if a later attempt may succeed.
+    is_retryable: bool,
 }
 
 impl Webhook {
@@ -116,12 +115,9 @@ impl Poster {
     fn deliver(&self, message: &str, messages: &Items<String>) -> Result<(), String> {
         let mut pauses = RETRY_DELAYS.into_iter();
         loop {
-            let why = match self.runtime.block_on(self.send(message)) {
-                Ok(()) => return Ok(()),
-                Err(DeliveryError::Permanent(why)) => return Err(why),
-                Err(DeliveryError::Retryable(why)) => why,
-            };
-            let Some(pause) = pauses.next().filter(|_| !messages.is_closing()) else { return Err(why) };
+            let Err(error) = self.runtime.block_on(self.send(message)) else { return Ok(()) };
+            let pause = pauses.next().filter(|_| error.is_retryable && !messages.is_closing());
+            let Some(pause) = pause else { return Err(error.why) };
             messages.pause(pause);
         }
     }
@@ -133,22 +129,16 @@ impl Poster {
         *request.uri_mut() = self.target.url().clone();
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(USER_AGENT_VALUE));
-        match timeout(REQUEST_TIMEOUT, self.client.send(request)).await {
-            Err(_) => {
-                Err(DeliveryError::Retryable(format!("no response within {} s", REQUEST_TIMEOUT.as_secs())))
-            }
-            Ok(Err(error)) => Err(DeliveryError::Retryable(error.to_string())),
-            Ok(Ok(answer)) => match answer.status() {
-                status if status.is_success() => Ok(()),
-                status @ (StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => {
-                    Err(DeliveryError::Retryable(format!("the response status was {status}")))
-                }
-                status if status.is_server_error() => {
-                    Err(DeliveryError::Retryable(format!("the response status was {status}")))
-                }
-                status => Err(DeliveryError::Permanent(format!("the response status was {status}"))),
-            },
+        let retryable = |why| DeliveryError { why, is_retryable: true };
+        let late = |_| retryable(format!("no response within {} s", REQUEST_TIMEOUT.as_secs()));
+        let answer = timeout(REQUEST_TIMEOUT, self.client.send(request)).await.map_err(late)?;
+        let status = answer.map_err(|error| retryable(error.to_string()))?.status();
+        if status.is_success() {
+            return Ok(());
         }
+        let is_busy = matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS);
+        let why = format!("the response status was {status}");
+        Err(DeliveryError { why, is_retryable: is_busy || status.is_server_error() })
     }
 }
 

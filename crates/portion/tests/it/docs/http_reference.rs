@@ -21,8 +21,8 @@ These query parameters are [controls](../controls.md). They are removed before t
 (`--api-parameter`, `--openapi`):
 ";
 const FOREIGN_FIELDS: &str = "
-A shaped reply has no `X-Portion-*` of the API, and the API's `X-Total-Count` only as `X-Portion-Upstream-Total`. A response that passes as it
-came keeps these fields of the API, which may be another Portion.
+A shaped reply has no `X-Portion-*` of the API, and the API's `X-Total-Count` only as `X-Portion-Upstream-Total`, except on
+a page of the API. A response that passes as it came keeps these fields of the API, which may be another Portion.
 ";
 const STATUSES: &str = "
 The body of an error is JSON: `{\"error\": {\"code\", \"message\", \"advice\"}}`; [Error codes](errors.md) has the status of each.

@@ -35,12 +35,14 @@ pub(super) fn draw_endpoints(frame: &mut Frame<'_>, state: &ViewState, found: &T
             if oversized && COLUMNS[*place].title == "oversized" { cell.red() } else { cell }
         }))
     });
-    let table = Table::new(lines, widths)
-        .column_spacing(1)
-        .header(Row::new(titles).style(Style::new().bold()))
-        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    draw_rows(frame, state, Table::new(lines, widths).header(Row::new(titles).bold()), area);
+}
+
+/// Draws a table with its selected row.
+fn draw_rows(frame: &mut Frame<'_>, state: &ViewState, table: Table<'_>, area: Rect) {
+    let highlight = Style::new().add_modifier(Modifier::REVERSED);
     let mut chosen = TableState::default().with_selected(Some(state.selected_row));
-    frame.render_stateful_widget(table, area, &mut chosen);
+    frame.render_stateful_widget(table.column_spacing(1).row_highlight_style(highlight), area, &mut chosen);
 }
 
 /// Returns the heading of a column, with an arrow if the table is sorted by it.
@@ -84,10 +86,6 @@ pub(super) fn draw_requests(frame: &mut Frame<'_>, state: &ViewState, found: &To
         state.detail_endpoint.as_ref().map_or(String::new(), |endpoint| printable(&endpoint.to_string()));
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Line::from(format!("the last requests of {name}")).bold(), head);
-    let table = Table::new(found.requests.iter().map(row), widths)
-        .column_spacing(1)
-        .header(Row::new(titles).style(Style::new().bold()))
-        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let mut chosen = TableState::default().with_selected(Some(state.selected_row));
-    frame.render_stateful_widget(table, body, &mut chosen);
+    let table = Table::new(found.requests.iter().map(row), widths).header(Row::new(titles).bold());
+    draw_rows(frame, state, table, body);
 }
