@@ -17,10 +17,13 @@ FIXTURE = with_sdk("fixture/paged.py")
 @pytest.fixture(scope="module", params=["wrap", "serve"])
 def peer(request):
     with ExitStack() as stack:
-        if request.param == "wrap":
-            yield stack.enter_context(Peer([PORTION, "wrap", "--", *FIXTURE]))
-        else:
-            yield stack.enter_context(Peer(stack.enter_context(Listening(served("--", *FIXTURE))).url))
+        server = [PORTION, "wrap", "--", *FIXTURE]
+        if request.param == "serve":
+            server = stack.enter_context(Listening(served("--", *FIXTURE))).url
+        peer = stack.enter_context(Peer(server))
+        # Notices name arguments that a call leaves out only once the tools are known.
+        peer.tools()
+        yield peer
 
 
 class Bookings(RestStub):
@@ -167,6 +170,7 @@ FORMS = {
     "DynamoDB": ({"Items": PAGE, "Count": 50, "ScannedCount": 50, "LastEvaluatedKey": {"id": {"S": "key-50"}}}, None, "key-50"),
     "a total as a string": ({"items": PAGE, "total": "1000", "limit": 50, "offset": 0}, 1000, ""),
     "a count as a string": ({"items": PAGE, "totalCount": "1000"}, 1000, ""),
+    "a bare total": ({"items": PAGE, "total": 1000}, 1000, "the upstream has more"),
     "a number of rows as a string": ({"rows": PAGE, "totalRows": "1000", "pageToken": "token-50"}, 1000, "token-50"),
 }
 
