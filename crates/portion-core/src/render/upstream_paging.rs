@@ -9,7 +9,7 @@ use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count, selects_pages};
 use crate::payload::{NextPage, TransportPage, UpstreamList};
-use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage};
+use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage, says_incomplete};
 use crate::view::Target;
 
 /// The extent of the upstream beyond the list of a snapshot.
@@ -52,11 +52,12 @@ pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
 const MAX_WORDS_BYTES: usize = 200;
 
 /// Returns the words around the data of a result that have numbers, because they may say that it is a page: those around JSON, the
-/// first line above a table or a log, short texts beside other blocks, and sentences beside a list.
+/// first line above a table or a log, short texts beside other blocks, and sentences beside a list. So are members that say that it
+/// is incomplete.
 ///
 /// `[Showing rows 1-1000 of 2501 total]`
 pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
-    let mut found: Vec<String> = Vec::new();
+    let (mut found, mut flags) = (Vec::new(), Vec::new());
     for part in snapshot.parts() {
         // What repeats a text has its words.
         let Some(subject) = part.indexed_text().filter(|_| part.duplicate.is_none()) else { continue };
@@ -66,8 +67,12 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
         }
         match &subject.structure {
             Structure::List(list) => {
-                let texts = list.enclosing_objects.iter().flat_map(|object| &object.members);
-                let texts = texts.filter(|member| member.kind == JsonKind::String);
+                let members = || list.enclosing_objects.iter().flat_map(|object| &object.members);
+                let incomplete = members().filter(|member| says_incomplete(&subject.text, member));
+                flags.extend(
+                    incomplete.map(|member| member.key.slice(&subject.text).replace('"', "") + ": true"),
+                );
+                let texts = members().filter(|member| member.kind == JsonKind::String);
                 let texts = texts.map(|member| unescape(member.value.slice(&subject.text)));
                 found.extend(texts.filter(|text| text.matches(' ').count() > 1));
             }
@@ -85,6 +90,7 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
     let has_number =
         |words: &String| words.contains(|c: char| c.is_ascii_digit()) && words.contains(char::is_alphabetic);
     found.retain(|words| words.len() <= MAX_WORDS_BYTES && has_number(words));
+    found.append(&mut flags);
     let words = found.join("; ");
     (!words.is_empty() && words.len() <= 2 * MAX_WORDS_BYTES).then_some(words)
 }

@@ -36,7 +36,7 @@ const TOTAL_NAMES: &[&str] = &[
     "total size",
 ];
 /// Names of a total that may be a sum of money: used only if something else shows that this is a page.
-const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["total", "total number"];
+const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["matched", "matches", "total", "total number"];
 /// Names of objects that hold paging information.
 const PAGE_OBJECT_NAMES: &[&str] = &[
     "cursor",
@@ -119,6 +119,10 @@ const REMAINING_NAMES: &[&str] =
 /// Names of the number of items of this page, if they differ from the total.
 const SERVED_NAMES: &[&str] =
     &["count", "current item count", "item count", "number of elements", "result count", "returned"];
+/// The one of them that says that there may be others.
+const RETURNED_NAME: &str = "returned";
+/// Words in the name of a boolean that is true if something is missing.
+const INCOMPLETE_WORDS: &[&str] = &["incomplete", "partial", "partially", "truncated"];
 /// Names of page numbers that count from 0.
 pub(crate) const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
@@ -224,6 +228,15 @@ pub(crate) fn is_number_name(name: &str) -> bool {
     has(&["page", "offset"]) && !has(&["url", "link", "href", "token"])
 }
 
+/// Returns true for a boolean by which the upstream says that items are missing: `incomplete_results: true`.
+pub(crate) fn says_incomplete(text: &str, member: &Member) -> bool {
+    let name = words_of(text, member);
+    member.kind == JsonKind::Bool
+        && member.value.slice(text) == "true"
+        && PageRole::of(&name, member.kind).is_none()
+        && name.split(' ').any(|word| INCOMPLETE_WORDS.contains(&word))
+}
+
 /// Returns true for the name of a total, as words, that has no other meaning.
 pub(crate) fn is_total(name: &str) -> bool {
     TOTAL_NAMES.binary_search(&name).is_ok()
@@ -326,6 +339,8 @@ struct PageFields {
     is_done: bool,
     /// True if a member exists that only pages have, whatever its value.
     has_page_marker: bool,
+    /// True if a member counts the items that were returned, of all that there are.
+    counts_returned: bool,
     /// True if the call shows that the list is a page.
     is_called_by_page: bool,
 }
@@ -419,6 +434,7 @@ impl PageFields {
             JsonKind::Number => {
                 let Ok(number) = value.parse::<u64>() else { return };
                 self.read_total(&name, number, path, in_page_object);
+                self.counts_returned |= name == RETURNED_NAME;
                 if is(PAGE_COUNT_NAMES) {
                     self.page_count = Some(number);
                 } else if is(PAGE_NUMBER_NAMES) || in_page_object && name == "number" {
@@ -518,6 +534,7 @@ impl PageFields {
             self.is_zero_based |= self.page_number.is_some();
         }
         let is_page = self.has_page_marker
+            || self.counts_returned
             || self.is_called_by_page
             || self.limit.is_some()
             || self.offset.is_some()

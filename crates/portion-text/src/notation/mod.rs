@@ -14,6 +14,7 @@
 
 mod blocks;
 mod python;
+mod tables;
 mod terminal;
 mod toon;
 mod values;
@@ -46,6 +47,7 @@ const NOTATIONS: &[(&str, Reader)] = &[
     ("XML", xml::read),
     ("TOON", toon::read),
     ("a table of a terminal", terminal::read),
+    ("tables", tables::read),
     ("records of lines", blocks::read),
 ];
 

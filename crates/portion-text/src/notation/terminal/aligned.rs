@@ -30,7 +30,7 @@ pub(super) fn is_header(line: &str) -> bool {
         || is_in_capitals(line)
 }
 
-fn is_in_capitals(line: &str) -> bool {
+pub(super) fn is_in_capitals(line: &str) -> bool {
     let is_sign = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || " _-/()%.:".contains(c);
     line.trim().contains("  ")
         && line.trim_start().starts_with(|c: char| c.is_ascii_uppercase())

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use portion_json::scan::{is_json, quote};
 use portion_json::span::Span;
 
-use self::aligned::{columns_of, is_header};
+use self::aligned::{columns_of, is_header, is_in_capitals};
 use crate::column_form::{ColumnForm, FormLearner};
 use crate::names::UniqueNames;
 
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
 }
 
 /// Returns a text without colours, in which the rules of boxes are dashes, pluses and bars.
-fn with_plain_rules(text: &str) -> Cow<'_, str> {
+pub(super) fn with_plain_rules(text: &str) -> Cow<'_, str> {
     // The first bytes of these signs are found at once.
     let may_have = memchr::memchr2(b'\x1b', 0xE2, text.as_bytes()).is_some();
     if !may_have || !text.contains(['│', '┃', '║', '\u{1b}']) {
@@ -90,7 +90,16 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     fn read(lines: &[&'a str]) -> Option<Self> {
-        let table = Self::crossed(lines).or_else(|| Self::in_columns(lines))?;
+        Self::of_rows(lines, MIN_ROWS)
+    }
+
+    /// Reads a table that stands beside others: names in capitals need one row to be told from words.
+    pub(super) fn read_part(lines: &[&'a str]) -> Option<Self> {
+        Self::of_rows(lines, if is_in_capitals(lines.first()?) { 1 } else { MIN_ROWS })
+    }
+
+    fn of_rows(lines: &[&'a str], min_rows: usize) -> Option<Self> {
+        let table = Self::crossed(lines).or_else(|| Self::in_columns(lines, min_rows))?;
         let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
         (is_named && !table.rows.is_empty()).then_some(table)
     }
@@ -138,7 +147,7 @@ impl<'a> Table<'a> {
         Self::of(names, &parts, inside, is_grid)?.counted(footer)
     }
 
-    fn in_columns(lines: &[&'a str]) -> Option<Self> {
+    fn in_columns(lines: &[&'a str], min_rows: usize) -> Option<Self> {
         let is_end = |(at, line): (usize, &&str)| {
             line.trim().is_empty()
                 || row_count(line).is_some()
@@ -153,7 +162,7 @@ impl<'a> Table<'a> {
         let (names, rows) = columns_of(&lines[..end])?;
         let rows: Vec<Vec<Cow<'_, str>>> =
             rows.into_iter().map(|row| row.into_iter().map(Cow::Borrowed).collect()).collect();
-        (rows.len() >= MIN_ROWS).then_some(Self { names, rows })?.counted(&lines[end..])
+        (rows.len() >= min_rows).then_some(Self { names, rows })?.counted(&lines[end..])
     }
 
     /// Returns the table if lines below it state no other number of rows.
@@ -190,11 +199,10 @@ impl<'a> Table<'a> {
         Some(Self { names, rows })
     }
 
-    pub(super) fn to_json(&self) -> String {
+    /// Returns true for each column of numbers. Versions, codes and the like are texts, as they are in CSV.
+    pub(super) fn number_columns(&self) -> Vec<bool> {
         let is_number =
             |value: &str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && is_json(value);
-        let is_null = |value: &str| matches!(value, "" | "NULL" | "NaN");
-        // Versions, codes and the like are texts, as they are in CSV.
         let has_numbers = |column: usize| {
             let mut learner = FormLearner::default();
             let mut values = self.rows.iter().map(|row| &row[column]).filter(|value| !is_null(value));
@@ -204,7 +212,11 @@ impl<'a> Table<'a> {
             });
             all && FormLearner::forms(std::iter::once(&learner)) == [ColumnForm::Number]
         };
-        let are_numbers: Vec<bool> = (0..self.names.len()).map(has_numbers).collect();
+        (0..self.names.len()).map(has_numbers).collect()
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        let are_numbers = self.number_columns();
         let mut unique = UniqueNames::default();
         let names: Vec<String> = self.names.iter().map(|name| quote(&unique.unique(name))).collect();
         let member = |(at, value): (usize, &Cow<'_, str>)| {
@@ -220,6 +232,10 @@ impl<'a> Table<'a> {
         };
         format!("[{}]", self.rows.iter().map(record).collect::<Vec<_>>().join(","))
     }
+}
+
+fn is_null(value: &str) -> bool {
+    matches!(value, "" | "NULL" | "NaN")
 }
 
 /// Returns the cells of a row, which are between bars below the pluses of a rule, also where values have bars.

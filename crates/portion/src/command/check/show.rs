@@ -146,7 +146,9 @@ pub(super) fn comment(finding: &Finding) -> String {
     let mut parts = Vec::new();
     if let Some(paging) = &finding.paging {
         parts.push(match (paging.total, paging.evidence) {
-            (Some(total), Evidence::Checked) => format!("{} items in pages, checked", grouped(total)),
+            (Some(total), Evidence::Checked) => {
+                format!("a list in pages, checked; {} items by the tool's own count", grouped(total))
+            }
             (None, Evidence::Checked) => "a list in pages, checked".to_owned(),
             (_, Evidence::Unchecked) => "a list in pages, not tested".to_owned(),
         });
