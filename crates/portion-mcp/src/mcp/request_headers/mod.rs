@@ -4,10 +4,9 @@
 //! Servers compare the fields with the body and reject differences. A tool's schema names the arguments (`x-mcp-header`).
 //!
 //! ```
-//! use portion_mcp::mcp::request_headers::{decode_value, encode_value};
+//! use portion_mcp::mcp::request_headers::decode_value;
 //!
-//! assert_eq!(encode_value("get_weather"), "get_weather");
-//! assert_eq!(encode_value("é"), "=?base64?w6k=?=");
+//! assert_eq!(decode_value("get_weather").as_deref(), Some("get_weather"));
 //! assert_eq!(decode_value("=?base64?w6k=?=").as_deref(), Some("é"));
 //! ```
 
