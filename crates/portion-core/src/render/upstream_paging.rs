@@ -9,7 +9,7 @@ use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count, selects_pages};
 use crate::payload::{NextPage, TransportPage, UpstreamList};
-use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage, says_incomplete};
+use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage};
 use crate::view::Target;
 
 /// The extent of the upstream beyond the list of a snapshot.
@@ -50,14 +50,16 @@ pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
 
 /// Maximum bytes of the words beside data that are repeated.
 const MAX_WORDS_BYTES: usize = 200;
+/// Words that say that a result is not all there is.
+const CAVEATS: [&str; 4] = ["incomplete", "partial", "truncated", "warning"];
 
 /// Returns the words around the data of a result that have numbers, because they may say that it is a page: those around JSON, the
-/// first line above a table or a log, short texts beside other blocks, and sentences beside a list. So are members that say that it
-/// is incomplete.
+/// first line above a table or a log, short texts beside other blocks, and sentences beside a list. So are members that say something
+/// against its completeness.
 ///
 /// `[Showing rows 1-1000 of 2501 total]`
 pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
-    let (mut found, mut flags) = (Vec::new(), Vec::new());
+    let (mut found, mut caveats) = (Vec::<String>::new(), Vec::new());
     for part in snapshot.parts() {
         // What repeats a text has its words.
         let Some(subject) = part.indexed_text().filter(|_| part.duplicate.is_none()) else { continue };
@@ -67,12 +69,9 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
         }
         match &subject.structure {
             Structure::List(list) => {
-                let members = || list.enclosing_objects.iter().flat_map(|object| &object.members);
-                let incomplete = members().filter(|member| says_incomplete(&subject.text, member));
-                flags.extend(
-                    incomplete.map(|member| member.key.slice(&subject.text).replace('"', "") + ": true"),
-                );
-                let texts = members().filter(|member| member.kind == JsonKind::String);
+                caveats.extend(list.caveats(&subject.text));
+                let texts = list.enclosing_objects.iter().flat_map(|object| &object.members);
+                let texts = texts.filter(|member| member.kind == JsonKind::String);
                 let texts = texts.map(|member| unescape(member.value.slice(&subject.text)));
                 found.extend(texts.filter(|text| text.matches(' ').count() > 1));
             }
@@ -87,12 +86,18 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
             Structure::Text(_) | Structure::Object(_) => {}
         }
     }
-    let has_number =
-        |words: &String| words.contains(|c: char| c.is_ascii_digit()) && words.contains(char::is_alphabetic);
-    found.retain(|words| words.len() <= MAX_WORDS_BYTES && has_number(words));
-    found.append(&mut flags);
+    let is_told = |words: &String| {
+        let lower = words.to_lowercase();
+        words.contains(char::is_alphabetic)
+            && (words.contains(|c: char| c.is_ascii_digit())
+                || CAVEATS.iter().any(|caveat| lower.contains(caveat)))
+    };
+    found.retain(|words| {
+        words.len() <= MAX_WORDS_BYTES && is_told(words) && !caveats.iter().any(|told| told.contains(words))
+    });
+    found.append(&mut caveats);
     let words = found.join("; ");
-    (!words.is_empty() && words.len() <= 2 * MAX_WORDS_BYTES).then_some(words)
+    (!words.is_empty()).then(|| words[..words.floor_char_boundary(4 * MAX_WORDS_BYTES)].to_owned())
 }
 
 /// Returns the total of which a list is a page, as stated by the payload, or else by the transport.

@@ -12,7 +12,6 @@ use portion_json::path::{key_matches, step_from_quoted};
 use portion_json::scan::{JsonKind, JsonReader, SparseOffsets, unescape};
 use portion_json::span::Span;
 
-use super::embedded_json::is_note;
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout, List};
 use super::object::{Member, ObjectIndex, read_item_offsets};
@@ -27,6 +26,8 @@ const MAX_LEVELS: usize = 10;
 const MIN_MAP_MEMBERS: usize = 8;
 /// Most members of one kind, all texts or all numbers, that a record has.
 const MAX_FIELDS: usize = 100;
+/// JSON is longer than a note below it, this many times.
+const MIN_TIMES: usize = 10;
 /// Maximum bytes of a page without items.
 const MAX_EMPTY_PAGE_BYTES: usize = 4096;
 /// Names of members that identify the object around them.
@@ -184,8 +185,14 @@ fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> 
     if members.len() > ObjectIndex::MAX_LISTED {
         return None;
     }
+    let is_named =
+        |member: &Member, names: &[&str]| names.iter().any(|name| key_matches(text, member.key, name));
+    let is_list = |member: &Member| member.kind == JsonKind::Array && is_named(member, &LIST_NAMES);
+    let has_list = members.listed.iter().any(is_list);
+    let is_beside =
+        |member: &Member| holds_page_facts(text, member) || has_list && is_named(member, &REFERENCE_NAMES);
     let listed = members.listed.iter().enumerate();
-    let (facts, others): (Vec<_>, Vec<_>) = listed.partition(|(_, member)| holds_page_facts(text, member));
+    let (facts, others): (Vec<_>, Vec<_>) = listed.partition(|(_, member)| is_beside(member));
     let (at, member) = others.into_iter().max_by_key(|(_, member)| member.value.len())?;
     let beside_facts = members.span.len() - facts.iter().map(|(_, member)| member.value.len()).sum::<usize>();
     // Half is most of an envelope; a record keeps its list unless it holds almost nothing else.
@@ -280,6 +287,8 @@ fn are_similar(a: &[&str], b: &[&str]) -> bool {
 /// Names of the list in the response of an API.
 pub(crate) const LIST_NAMES: [&str; 8] =
     ["data", "entries", "hits", "items", "records", "result", "results", "rows"];
+/// Names of what the records of a list refer to, beside it (JSON:API).
+const REFERENCE_NAMES: [&str; 4] = ["included", "includes", "linked", "references"];
 /// Most items of an array of groups.
 const MAX_GROUPS: usize = 12;
 /// Smallest share of a group that its lists take, in percent.
@@ -347,6 +356,29 @@ fn list_bytes(text: &str, value: Span, depth: usize) -> usize {
         }
         _ => 0,
     }
+}
+
+/// Returns true if what is below JSON tells about it: `[300 rows]`, `{"truncated":true,"total":913}`.
+pub(super) fn is_note(json: &str, note: &str) -> bool {
+    let (json, note) = (json.trim(), note.trim());
+    let [of_json, of_note] = [json, note].map(|text| Span::new(0, text.len()));
+    if json.len() < note.len() * MIN_TIMES || !note.starts_with(['[', '{']) {
+        return false;
+    }
+    let mut reader = JsonReader::new(note);
+    if reader.skip().is_err() || reader.expect_end().is_err() {
+        return note[1..].trim_start().starts_with(char::is_alphanumeric);
+    }
+    // Another record has the names of the first, or values with values inside.
+    let is_array = |value: &str| value.starts_with('[');
+    let holds_list =
+        is_array(json) || members(json, of_json).any(|member| is_array(member.value.slice(json)));
+    let is_fact = |fact: portion_json::containers::Member| {
+        let key = fact.key.slice(note);
+        !fact.value.slice(note).starts_with(['[', '{'])
+            && (is_array(json) || members(json, of_json).all(|member| member.key.slice(json) != key))
+    };
+    note.starts_with('{') && holds_list && members(note, of_note).all(is_fact)
 }
 
 #[cfg(test)]

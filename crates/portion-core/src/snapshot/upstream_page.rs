@@ -14,60 +14,68 @@ use super::list::List;
 use super::object::{Member, ObjectIndex};
 use crate::paging::{links_to_next, related_links};
 
-/// Names of a total that have no other meaning, as words.
-const TOTAL_NAMES: &[&str] = &[
-    "count",
-    "found",
-    "hits total",
-    "nb hits",
-    "num found",
-    "odata count",
-    "records total",
-    "result count",
-    "row count",
-    "total count",
-    "total elements",
-    "total hits",
-    "total items",
-    "total matches",
-    "total records",
-    "total results",
-    "total rows",
-    "total size",
+/// Words of which names of a total consist: those for a number, of which one is needed, those for what is counted, and others.
+const NUMBER_WORDS: &[&str] =
+    &["count", "estimated", "found", "matched", "matching", "nb", "num", "total", "totals"];
+const ITEM_WORDS: &[&str] = &[
+    "docs",
+    "documents",
+    "element",
+    "elements",
+    "entries",
+    "entry",
+    "hit",
+    "hits",
+    "item",
+    "items",
+    "matches",
+    "number",
+    "object",
+    "objects",
+    "odata",
+    "of",
+    "opensearch",
+    "record",
+    "records",
+    "result",
+    "results",
+    "row",
+    "rows",
+    "size",
 ];
-/// Names of a total that may be a sum of money: used only if something else shows that this is a page.
-const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["matched", "matches", "total", "total number"];
-/// Names of objects that hold paging information.
-const PAGE_OBJECT_NAMES: &[&str] = &[
+/// Names of a total that consist of other words, or of one.
+const TOTAL_NAMES: &[&str] = &["count", "found", "rows before limit at least"];
+/// Names of a total that may be a sum of money, or what was found: used only if something else shows that this is a page.
+const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["hits", "matched", "matches", "total", "total number", "totals"];
+/// Words of names for numbers, whose sum a total may be.
+const SUM_WORDS: &[&str] = &[
+    "amount", "balance", "bytes", "cost", "count", "currency", "discount", "duration", "fee", "hours",
+    "minutes", "number", "paid", "points", "price", "qty", "quantity", "score", "seconds", "size",
+    "subtotal", "sum", "tax", "total", "value", "votes",
+];
+/// Words of which names of objects with paging information consist. The last ones end such a name.
+const PAGE_OBJECT_WORDS: &[&str] =
+    &["list", "query", "request", "response", "result", "results", "search", "set"];
+const PAGE_OBJECT_ENDS: &[&str] = &[
     "cursor",
     "cursors",
+    "data",
     "hits",
+    "info",
     "links",
+    "manifest",
     "meta",
     "metadata",
     "next",
     "page",
-    "page info",
-    "page metadata",
     "pager",
     "pagination",
     "paging",
-    "response metadata",
-    "search metadata",
     "total",
 ];
-/// Names of booleans that are true if there is more, and of those that are true if there is no more.
-const HAS_MORE_NAMES: &[&str] = &[
-    "has more",
-    "has next",
-    "has next page",
-    "is truncated",
-    "limit reached",
-    "more",
-    "more available",
-    "more results",
-    "truncated",
-];
+/// Words of booleans that are true if there is more, and names of those that are true if there is no more.
+const MORE_WORDS: &[&str] = &["more", "truncated"];
+const HAS_MORE_NAMES: &[&str] = &["exceeded transfer limit", "has next", "has next page", "limit reached"];
 const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
 /// Names of booleans that may say the same, or that something else is done, and of members that only a last page has.
 const MAYBE_NO_MORE_NAMES: &[&str] =
@@ -75,7 +83,7 @@ const MAYBE_NO_MORE_NAMES: &[&str] =
 const END_NAMES: &[&str] = &["delta link", "next sync token", "odata delta link", "sync token"];
 /// Names of objects and lists with the links of a page, one of which leads to the next page.
 const LINK_OBJECT_NAMES: &[&str] = &["link", "links", "paging"];
-/// Names of members that lead to the next page: a cursor, a token, a URL, a number.
+/// Names of members that lead to the next page, besides those of `next` and words for a place.
 const NEXT_NAMES: &[&str] = &[
     "after cursor",
     "after id",
@@ -87,23 +95,31 @@ const NEXT_NAMES: &[&str] = &[
     "end cursor",
     "last evaluated key",
     "more topics url",
-    "next",
-    "next continuation token",
-    "next cursor",
-    "next href",
-    "next link",
-    "next marker",
-    "next offset",
-    "next page",
-    "next page token",
-    "next page url",
-    "next range",
-    "next records url",
-    "next token",
-    "next uri",
-    "next url",
-    "odata next link",
     "page token",
+];
+const PLACE_WORDS: &[&str] = &[
+    "batch",
+    "chunk",
+    "continuation",
+    "cursor",
+    "href",
+    "index",
+    "internal",
+    "key",
+    "link",
+    "mark",
+    "marker",
+    "odata",
+    "offset",
+    "page",
+    "position",
+    "range",
+    "records",
+    "results",
+    "start",
+    "token",
+    "uri",
+    "url",
 ];
 /// Names of the number of this page, of the number of pages, of the offset of this page, and of its
 /// maximum size.
@@ -121,8 +137,12 @@ const SERVED_NAMES: &[&str] =
     &["count", "current item count", "item count", "number of elements", "result count", "returned"];
 /// The one of them that says that there may be others.
 const RETURNED_NAME: &str = "returned";
-/// Words in the name of a boolean that is true if something is missing.
-const INCOMPLETE_WORDS: &[&str] = &["incomplete", "partial", "partially", "truncated"];
+/// Words in the name of a boolean that is true if something is missing, and ends of names that are false then.
+const INCOMPLETE_WORDS: &[&str] = &["incomplete", "partial", "partially", "timed", "truncated"];
+const COMPLETE_ENDS: &[&str] = &["complete", "completed", "exact", "finished"];
+/// States of a result that is not there yet, and words of names for what went wrong.
+const UNFINISHED_STATES: &[&str] = &["in_progress", "partial", "pending", "processing", "queued", "running"];
+const TROUBLE_WORDS: &[&str] = &["error", "errors", "failures", "warning", "warnings"];
 /// Names of page numbers that count from 0.
 pub(crate) const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
@@ -181,10 +201,10 @@ impl PageRole {
         // `previousPageUrl` leads to another page if `nextPageUrl` does.
         let is_like_next = |words: &[&str]| {
             let rest = words.iter().find_map(|word| name.strip_prefix(word));
-            rest.is_some_and(|rest| NEXT_NAMES.binary_search(&&*format!("next{rest}")).is_ok())
+            rest.is_some_and(|rest| leads_on(&format!("next{rest}")))
         };
         Some(match kind {
-            JsonKind::Bool if is(HAS_MORE_NAMES) => Self::HasNext,
+            JsonKind::Bool if says_more(name) => Self::HasNext,
             JsonKind::Bool if is(NO_MORE_NAMES) || is(MAYBE_NO_MORE_NAMES) => Self::IsLast,
             JsonKind::Bool if name == "first" || name.starts_with("is first") => Self::IsFirst,
             JsonKind::Bool if name.starts_with("has prev") => Self::HasPrevious,
@@ -198,7 +218,7 @@ impl PageRole {
             JsonKind::Bool | JsonKind::Array => return None,
             // Airtable continues by an offset that is no number.
             JsonKind::String if name == "offset" => Self::Next,
-            _ if is(NEXT_NAMES) => Self::Next,
+            _ if leads_on(name) => Self::Next,
             _ if is_like_next(&["previous", "prev"]) => Self::Previous,
             _ if is_like_next(&["first"]) => Self::First,
             _ if is_like_next(&["last"]) => Self::Last,
@@ -219,7 +239,25 @@ impl PageRole {
 
 /// Returns true for the name, as words, of an object that holds paging information.
 pub(crate) fn is_page_object(name: &str) -> bool {
-    PAGE_OBJECT_NAMES.binary_search(&name).is_ok()
+    let words: Vec<&str> = name.split(' ').collect();
+    let is = |word: &&str| PAGE_OBJECT_WORDS.contains(word) || PAGE_OBJECT_ENDS.contains(word);
+    let ends = match words[..] {
+        [.., before, "data"] => before == "meta",
+        [.., last] => PAGE_OBJECT_ENDS.contains(&last),
+        [] => false,
+    };
+    ends && words.iter().all(is)
+}
+
+/// Returns true for the name of a boolean, as words, that is true if there is more.
+fn says_more(name: &str) -> bool {
+    HAS_MORE_NAMES.contains(&name) || name.split(' ').any(|word| MORE_WORDS.contains(&word))
+}
+
+/// Returns true for the name of a member that leads to the next page, as words: `next page token`.
+fn leads_on(name: &str) -> bool {
+    let is_place = |word| word == "next" || PLACE_WORDS.contains(&word);
+    NEXT_NAMES.contains(&name) || name.split(' ').any(|word| word == "next") && name.split(' ').all(is_place)
 }
 
 /// Returns true for the name of a member that leads to a page by a number, as words.
@@ -228,22 +266,43 @@ pub(crate) fn is_number_name(name: &str) -> bool {
     has(&["page", "offset"]) && !has(&["url", "link", "href", "token"])
 }
 
-/// Returns true for a boolean by which the upstream says that items are missing: `incomplete_results: true`.
-pub(crate) fn says_incomplete(text: &str, member: &Member) -> bool {
+/// Returns true for a member by which the upstream says that items are missing: `incomplete_results: true`, `jobComplete: false`,
+/// `status: "RUNNING"`, `errors`.
+fn is_caveat(text: &str, member: &Member) -> bool {
     let name = words_of(text, member);
-    member.kind == JsonKind::Bool
-        && member.value.slice(text) == "true"
-        && PageRole::of(&name, member.kind).is_none()
-        && name.split(' ').any(|word| INCOMPLETE_WORDS.contains(&word))
+    let has = |wanted: &[&str]| name.split(' ').any(|word| wanted.contains(&word));
+    match (member.kind, member.value.slice(text)) {
+        (JsonKind::Bool, "true") => has(INCOMPLETE_WORDS) && PageRole::of(&name, member.kind).is_none(),
+        (JsonKind::Bool, _) => name.rsplit(' ').next().is_some_and(|end| COMPLETE_ENDS.contains(&end)),
+        (JsonKind::String, value) if has(&["state", "status"]) => {
+            UNFINISHED_STATES.contains(&unescape(value).to_lowercase().as_str())
+        }
+        (JsonKind::String | JsonKind::Array | JsonKind::Object, value) => {
+            has(TROUBLE_WORDS) && value.contains(char::is_alphanumeric)
+        }
+        _ => false,
+    }
 }
 
 /// Returns true for the name of a total, as words, that has no other meaning.
 pub(crate) fn is_total(name: &str) -> bool {
-    TOTAL_NAMES.binary_search(&name).is_ok()
+    is_total_of(name, &[])
 }
 
-/// Returns true for an object that leads to other pages: by its name, by what it links to, or because it counts them and has the
-/// number of one.
+/// Returns true for the name of a total. `list`: words of the name of the list, of which it may be the total.
+fn is_total_of(name: &str, list: &[String]) -> bool {
+    let is_number = |word: &str| NUMBER_WORDS.contains(&word);
+    let is_item = |word: &str| ITEM_WORDS.contains(&word) || list.iter().any(|own| own == word);
+    let words = || name.split(' ');
+    TOTAL_NAMES.contains(&name)
+        || words().count() > 1
+            && words().any(is_number)
+            && words().all(|word| is_number(word) || is_item(word))
+            && !AMBIGUOUS_TOTAL_NAMES.contains(&name)
+}
+
+/// Returns true for an object that leads to other pages: by its name, by what it links to, because it says if there is one, or because
+/// it has the numbers of one.
 pub(crate) fn leads_inside(name: &str, object: &str) -> bool {
     let roles = || {
         let listed = members(object, Span::new(0, object.len())).take(MAX_MEMBERS);
@@ -252,11 +311,13 @@ pub(crate) fn leads_inside(name: &str, object: &str) -> bool {
             PageRole::of(&name, JsonKind::of_value(member.value.slice(object)))
         })
     };
+    let has = |wanted: &[PageRole]| roles().any(|role| wanted.contains(&role));
     object.starts_with('{')
         && (is_page_object(name)
             || links_to_next(object).is_some()
-            || roles().any(|role| role == PageRole::PageCount)
-                && roles().any(|role| matches!(role, PageRole::Next | PageRole::Page)))
+            || has(&[PageRole::HasNext])
+            || has(&[PageRole::PageCount]) && has(&[PageRole::Next, PageRole::Page])
+            || has(&[PageRole::Limit]) && has(&[PageRole::Offset]))
 }
 
 /// Returns true for a page of other items beside the list: an object with a list of its own name, as `hits.hits` beside aggregations.
@@ -272,7 +333,7 @@ fn is_other_page(text: &str, member: &Member) -> bool {
 pub(super) fn is_page_fact(text: &str, member: &Member) -> bool {
     let name = words_of(text, member);
     let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
-    let is_total = member.kind == JsonKind::Number && (is(TOTAL_NAMES) || is(AMBIGUOUS_TOTAL_NAMES));
+    let is_total = member.kind == JsonKind::Number && (is_total(&name) || is(AMBIGUOUS_TOTAL_NAMES));
     let role = PageRole::of(&name, member.kind);
     is_total || role.is_some_and(PageRole::is_certain) || holds_page_facts(text, member)
 }
@@ -297,6 +358,13 @@ pub(super) fn holds_page_facts(text: &str, member: &Member) -> bool {
     };
     let content: usize = inside.listed.iter().filter(is_content).map(|inner| inner.value.len()).sum();
     inside.len() <= MAX_MEMBERS && inside.listed.iter().any(says_if_more) && 2 * content < member.value.len()
+}
+
+/// Returns the members of a small object.
+fn members_inside(text: &str, member: &Member) -> Vec<Member> {
+    let mut reader = JsonReader::resume(text, member.value.start as usize);
+    let object = ObjectIndex::parse(&mut reader).ok().filter(|object| object.len() <= MAX_MEMBERS);
+    object.map(|object| object.listed).unwrap_or_default()
 }
 
 /// Returns the name of a member, as words.
@@ -343,6 +411,10 @@ struct PageFields {
     counts_returned: bool,
     /// True if the call shows that the list is a page.
     is_called_by_page: bool,
+    /// Words of the name of the list.
+    list_words: Vec<String>,
+    /// True if a total beside the list may be the sum of what the items have.
+    may_be_sum: bool,
 }
 
 impl List {
@@ -357,17 +429,9 @@ impl List {
     /// Returns true if a member beside the list may say that the page is the last one, and none leads to the next page: what is
     /// served of it cannot say that more follows.
     pub fn says_end(&self, text: &str) -> bool {
-        let members = || {
-            let levels = self.enclosing_objects.iter().map(|level| (level.list_member, &level.members));
-            let beside = levels
-                .flat_map(|(own, members)| members.iter().enumerate().filter(move |(at, _)| *at != own));
-            beside.map(|(_, member)| member).take(4 * MAX_MEMBERS)
-        };
         let inside = |member: &Member| {
-            let reads = leads_inside(&words_of(text, member), member.value.slice(text));
-            let mut reader = JsonReader::resume(text, member.value.start as usize);
-            let object = if reads { ObjectIndex::parse(&mut reader).ok() } else { None };
-            object.filter(|object| object.len() <= MAX_MEMBERS).map(|object| object.listed)
+            let leads = leads_inside(&words_of(text, member), member.value.slice(text));
+            if leads { members_inside(text, member) } else { Vec::new() }
         };
         let role = |member: &Member| PageRole::of(&words_of(text, member), member.kind);
         let ends = |member: &Member| match role(member) {
@@ -391,15 +455,50 @@ impl List {
                 || related_links(member.value.slice(text)).iter().any(|link| link.relation == "next")
         };
         let all = |test: &dyn Fn(&Member) -> bool| {
-            members().any(|member| test(member) || inside(member).is_some_and(|inner| inner.iter().any(test)))
+            self.members_beside().any(|member| test(member) || inside(member).iter().any(test))
         };
         all(&ends) && !all(&leads)
+    }
+
+    /// Returns what the members beside the list, and in objects beside it, say against its completeness: names and values.
+    pub fn caveats(&self, text: &str) -> Vec<String> {
+        let shown = |member: &Member| {
+            let value = member.value.slice(text);
+            let shown = &value[..value.floor_char_boundary(MAX_SHOWN_CHARS)];
+            let more = if shown.len() < value.len() { "…" } else { "" };
+            format!("{}: {}{more}", unescape(member.key.slice(text)), shown.trim_matches('"'))
+        };
+        let found = self.members_beside().flat_map(|member| match member.kind {
+            _ if is_caveat(text, member) => vec![shown(member)],
+            JsonKind::Object => members_inside(text, member)
+                .iter()
+                .filter(|inner| is_caveat(text, inner))
+                .map(shown)
+                .collect(),
+            _ => Vec::new(),
+        });
+        found.collect()
+    }
+
+    /// Yields the members beside the list, and those beside each object around it.
+    fn members_beside(&self) -> impl Iterator<Item = &Member> {
+        let levels = self.enclosing_objects.iter().map(|level| (level.list_member, &level.members));
+        let beside =
+            levels.flat_map(|(own, members)| members.iter().enumerate().filter(move |(at, _)| *at != own));
+        beside.map(|(_, member)| member).take(4 * MAX_MEMBERS)
     }
 
     /// Returns the paging information in the objects around the list; `None` where it shows neither that
     /// there is more nor that this is the last page. `is_page`: true if the call shows that the list is a page.
     pub fn upstream_page(&self, text: &str, is_page: bool) -> Option<UpstreamPage> {
-        let mut fields = PageFields { is_called_by_page: is_page, ..PageFields::default() };
+        let list_name = self.enclosing_objects.last().and_then(|level| level.members.get(level.list_member));
+        let list_words = list_name.map(|list| words_of(text, list)).unwrap_or_default();
+        let is_sum = |words: &str| words.split(' ').any(|word| SUM_WORDS.contains(&word));
+        let may_be_sum = !ITEM_WORDS.contains(&&*list_words) && list_words != "data"
+            || self.profile.fields.iter().any(|field| is_sum(&names::split_name(&field.path).join(" ")));
+        let list_words = list_words.split(' ').map(str::to_owned).collect();
+        let mut fields =
+            PageFields { is_called_by_page: is_page, list_words, may_be_sum, ..PageFields::default() };
         let mut path = Vec::new();
         for level in &self.enclosing_objects {
             let beside = level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member);
@@ -428,7 +527,7 @@ impl PageFields {
                 self.read_object(text, member, path, key);
             }
             // DynamoDB names the last key of a page as an object, and MediaWiki the arguments of the next page, if there are more.
-            JsonKind::Object if is(NEXT_NAMES) && value.len() > "{}".len() => {
+            JsonKind::Object if leads_on(&name) && value.len() > "{}".len() => {
                 self.record_next(path, &key, value);
             }
             JsonKind::Number => {
@@ -448,12 +547,12 @@ impl PageFields {
                     self.limit.get_or_insert(number);
                 } else if is(REMAINING_NAMES) {
                     self.remaining = Some(number);
-                } else if is(NEXT_NAMES) && number > 0 {
+                } else if leads_on(&name) && number > 0 {
                     self.record_next(path, &key, value);
                 }
             }
             // XML has texts only.
-            JsonKind::Bool | JsonKind::String if is(HAS_MORE_NAMES) => {
+            JsonKind::Bool | JsonKind::String if says_more(&name) && !leads_on(&name) => {
                 self.has_more = self.has_more.or_else(|| unescape(value).to_lowercase().parse().ok());
             }
             JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
@@ -473,12 +572,12 @@ impl PageFields {
                 let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
                 let of_next = of_next || name == "offset" && content.parse::<u64>().is_err();
-                if (is(NEXT_NAMES) || of_next) && !content.trim().is_empty() {
+                if (leads_on(&name) || of_next) && !content.trim().is_empty() {
                     self.record_next(path, &key, &content);
                 }
                 self.has_page_marker |= name == "previous";
             }
-            JsonKind::Null => self.has_page_marker |= is(NEXT_NAMES) || name == "previous",
+            JsonKind::Null => self.has_page_marker |= leads_on(&name) || name == "previous",
             _ => {}
         }
     }
@@ -499,7 +598,10 @@ impl PageFields {
         let is_value_of_total =
             in_page_object && name == "value" && path.last().is_some_and(|last| last == "total");
         let is = |names: &[&str]| names.binary_search(&name).is_ok();
-        if is(TOTAL_NAMES) || is_value_of_total || is(AMBIGUOUS_TOTAL_NAMES) && in_page_object {
+        if is_total_of(name, &self.list_words)
+            || is_value_of_total
+            || is(AMBIGUOUS_TOTAL_NAMES) && in_page_object
+        {
             self.totals.push(number);
         } else if is(AMBIGUOUS_TOTAL_NAMES) {
             self.totals_of_pages.push(number);
@@ -543,6 +645,7 @@ impl PageFields {
             || self.has_more.is_some()
             || self.remaining.is_some()
             || self.next_member.is_some()
+            || !self.may_be_sum
             || items >= MIN_ROUND_PAGE
                 && PAGE_SIZE_FACTORS.iter().any(|factor| items.is_multiple_of(*factor));
         let remaining = self.remaining.filter(|remaining| *remaining > 0);
@@ -589,14 +692,13 @@ mod tests {
     #[test]
     fn names_are_sorted() {
         let tables = [
-            super::TOTAL_NAMES,
+            super::NUMBER_WORDS,
+            super::ITEM_WORDS,
+            super::PLACE_WORDS,
             super::AMBIGUOUS_TOTAL_NAMES,
-            super::PAGE_OBJECT_NAMES,
-            super::HAS_MORE_NAMES,
             super::NO_MORE_NAMES,
             super::MAYBE_NO_MORE_NAMES,
             super::END_NAMES,
-            super::NEXT_NAMES,
             super::REMAINING_NAMES,
             super::PAGE_NUMBER_NAMES,
             super::PAGE_COUNT_NAMES,

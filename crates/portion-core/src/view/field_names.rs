@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use portion_json::containers::{Member, items, members};
 use portion_json::path::key_matches;
-use portion_json::projection::{
-    FieldSelection, OmittedFields, is_path_within, pointer_to_dotted, split_names,
-};
+use portion_json::projection::{is_path_within, pointer_to_dotted, split_names};
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 use portion_text::names::{closest_name, equivalent_name};
@@ -189,7 +187,7 @@ impl<'a> FieldScope<'a> {
         // Queries use `_key` for the key of a map entry.
         let has = |path: &&str| {
             list.layout == Layout::Map && *path == "_key"
-                || subject_has_any(self.subject, &std::iter::once((*path).to_owned()).collect())
+                || section::subject_has_any(self.subject, &std::iter::once((*path).to_owned()).collect())
         };
         [Some(dotted), inside].into_iter().flatten().find(has).map(str::to_owned)
     }
@@ -231,7 +229,7 @@ fn join(outer: &str, path: &str) -> String {
 
 /// Returns true if an object has a field at a dotted path.
 fn has_dotted(object: &str, path: &str) -> bool {
-    record_has_any(object, &std::iter::once(path.to_owned()).collect())
+    section::record_has_any(object, &std::iter::once(path.to_owned()).collect())
 }
 
 /// Returns the only path that leads to a field with a name in as few steps as possible.
@@ -242,28 +240,6 @@ fn nearest_field<'a>(name: &str, paths: &'a [String]) -> Option<&'a str> {
     let min = found().map(depth).min()?;
     let mut nearest = found().filter(|path| depth(path) == min);
     nearest.next().filter(|_| nearest.next().is_none())
-}
-
-/// Returns true if a record is an object that has any of these fields.
-pub(crate) fn record_has_any(record: &str, fields: &FieldSelection) -> bool {
-    record.trim_start().starts_with('{')
-        && fields.project(record, &mut String::new(), &mut OmittedFields::new())
-}
-
-/// Returns true if any record of a subject has any of these fields.
-pub(crate) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) -> bool {
-    let text: &str = &subject.text;
-    match &subject.structure {
-        Structure::Object(_) => record_has_any(text, fields),
-        Structure::Text(_) => false,
-        Structure::List(list) => match &list.layout {
-            Layout::Table { columns, .. } => columns.iter().any(|column| fields.selects(column)),
-            _ => {
-                list.profile.fields.iter().any(|field| fields.selects(&field.path))
-                    || list.iter_from(text, 0).any(|item| record_has_any(item.value.slice(text), fields))
-            }
-        },
-    }
 }
 
 /// Returns the field names of a list's items, the highest-ranked first; for a table, its columns.

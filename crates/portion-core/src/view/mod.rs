@@ -29,14 +29,15 @@ mod target;
 
 pub use controls::{CONTROLS, ControlNames, control_named};
 pub use error::ViewError;
-pub(crate) use field_names::{list_field_names, record_has_any, select_fields, subject_has_any};
+pub(crate) use field_names::{list_field_names, select_fields};
 pub use order::parse_sort;
 pub(crate) use page_start::{Pagination, line_start_place, skipped_count};
 pub use query::{Query, is_statement};
 pub use request::Request;
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use section::{
-    CustomSection, NestedObject, Section, SectionScope, core_object, custom_sections, same_headings, sections,
+    CustomSection, NestedObject, Section, SectionScope, core_object, custom_sections, record_has_any,
+    same_headings, sections, subject_has_any,
 };
 pub(crate) use target::target_at_path;
 

@@ -7,9 +7,8 @@ use portion_json::span::Span;
 use portion_text::names::closest_name;
 
 use super::ViewError;
-use super::field_names::{record_has_any, subject_has_any};
 use crate::policy;
-use crate::snapshot::{IndexedText, List, Member, ObjectIndex, Structure, has_identity, sole_object};
+use crate::snapshot::{IndexedText, Layout, List, Member, ObjectIndex, Structure, has_identity, sole_object};
 
 /// One section of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -316,6 +315,28 @@ pub(super) fn find_section(
         available: all.into_iter().map(|section| section.name).collect(),
         is_text,
     })
+}
+
+/// Returns true if a record is an object that has any of these fields.
+pub(crate) fn record_has_any(record: &str, fields: &FieldSelection) -> bool {
+    record.trim_start().starts_with('{')
+        && fields.project(record, &mut String::new(), &mut OmittedFields::new())
+}
+
+/// Returns true if any record of a subject has any of these fields.
+pub(crate) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) -> bool {
+    let text: &str = &subject.text;
+    match &subject.structure {
+        Structure::Object(_) => record_has_any(text, fields),
+        Structure::Text(_) => false,
+        Structure::List(list) => match &list.layout {
+            Layout::Table { columns, .. } => columns.iter().any(|column| fields.selects(column)),
+            _ => {
+                list.profile.fields.iter().any(|field| fields.selects(&field.path))
+                    || list.iter_from(text, 0).any(|item| record_has_any(item.value.slice(text), fields))
+            }
+        },
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Locates the JSON that makes up most of a text.
 
-use portion_json::containers::{Member, members};
 use portion_json::scan::JsonReader;
 use portion_json::span::Span;
 
@@ -10,8 +9,6 @@ use crate::snapshot::list_detection;
 const MAX_SURROUNDING_BYTES: usize = 4 << 10;
 /// Maximum offsets that are tried.
 const MAX_CANDIDATES: usize = 6;
-/// JSON is longer than a note below it, this many times.
-const MIN_TIMES: usize = 10;
 /// Minimum share of the text that is JSON, in per cent.
 pub(super) const MIN_SHARE_PERCENT: usize = 50;
 /// Numbers that Python and JavaScript write and JSON does not allow, the longest first, each with a valid
@@ -115,30 +112,7 @@ fn is_self_contained(text: &str, span: Span) -> bool {
     let begins_line = after.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
     is_majority(text, span)
         && (!after.trim_start().starts_with([',', ':', '[', ']', '{', '}', '"'])
-            || begins_line && is_note(span.slice(text), after))
-}
-
-/// Returns true if what is below JSON tells about it: `[300 rows]`, `{"truncated":true,"total":913}`.
-pub(in crate::snapshot) fn is_note(json: &str, note: &str) -> bool {
-    let (json, note) = (json.trim(), note.trim());
-    let [of_json, of_note] = [json, note].map(|text| Span::new(0, text.len()));
-    if json.len() < note.len() * MIN_TIMES || !note.starts_with(['[', '{']) {
-        return false;
-    }
-    let mut reader = JsonReader::new(note);
-    if reader.skip().is_err() || reader.expect_end().is_err() {
-        return note[1..].trim_start().starts_with(char::is_alphanumeric);
-    }
-    // Another record has the names of the first, or values with values inside.
-    let is_array = |value: &str| value.starts_with('[');
-    let holds_list =
-        is_array(json) || members(json, of_json).any(|member| is_array(member.value.slice(json)));
-    let is_fact = |fact: Member| {
-        let key = fact.key.slice(note);
-        !fact.value.slice(note).starts_with(['[', '{'])
-            && (is_array(json) || members(json, of_json).all(|member| member.key.slice(json) != key))
-    };
-    note.starts_with('{') && holds_list && members(note, of_note).all(is_fact)
+            || begins_line && list_detection::is_note(span.slice(text), after))
 }
 
 fn is_majority(text: &str, span: Span) -> bool {

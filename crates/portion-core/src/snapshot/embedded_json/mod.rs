@@ -6,7 +6,6 @@
 
 mod locate;
 
-pub(super) use locate::is_note;
 pub(crate) use locate::locate_json;
 
 use std::borrow::Cow;

@@ -307,16 +307,37 @@ fn payloads_that_are_not_pages() {
 }
 
 #[test]
-fn a_list_of_a_round_length_beside_a_larger_total_is_a_page() {
-    let told = |count: usize| {
-        let items = (0..count).map(|n| format!(r#"{{"id":{n}}}"#)).collect::<Vec<_>>().join(",");
-        let text = format!(r#"{{"total":900,"items":[{items}]}}"#);
+fn a_larger_total_beside_a_list_is_its_total_unless_it_may_be_a_sum() {
+    let told = |total: &str, list: &str, item: &str, count: usize| {
+        let items = (0..count).map(|n| item.replace('$', &n.to_string())).collect::<Vec<_>>().join(",");
+        let text = format!(r#"{{{total},"{list}":[{items}]}}"#);
         let block = Block::new("/content/0/text", Content::Text(text));
         let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
         upstream_rest(&snapshot)
     };
-    assert_eq!([20, 25, 30, 200].map(told), [Some(UpstreamRest::Total(900)); 4]);
-    assert_eq!([3, 10, 23, 33].map(told), [None; 4]);
+    let (name, price) = (r#"{"id":$,"name":"n$"}"#, r#"{"id":$,"price":$}"#);
+    for count in [20, 25, 30, 200] {
+        assert_eq!(told(r#""total":900"#, "items", price, count), Some(UpstreamRest::Total(900)));
+    }
+    for count in [3, 10, 23, 33] {
+        assert_eq!(told(r#""total":900"#, "items", price, count), None);
+        assert_eq!(told(r#""total":900"#, "lines", name, count), None);
+        assert_eq!(told(r#""total":900"#, "results", name, count), Some(UpstreamRest::Total(900)));
+    }
+    for total in ["total_lines", "estimatedTotalHits", "num_rows", "hit_count", "recordsMatched", "numFound"]
+    {
+        let total = format!("\"{total}\":900");
+        assert_eq!(told(&total, "lines", price, 23), Some(UpstreamRest::Total(900)), "{total}");
+    }
+    for more in ["more_records", "exceededTransferLimit", "truncated"] {
+        assert_eq!(told(&format!("\"{more}\":true"), "lines", price, 23), Some(UpstreamRest::More), "{more}");
+    }
+    for next in ["next_page_uri", "NextPageLink", "next_page_offset", "next_chunk_index", "nextCursorMark"] {
+        assert_eq!(told(&format!("\"{next}\":7"), "lines", price, 23), Some(UpstreamRest::More), "{next}");
+    }
+    for other in ["total_pages", "next_retry", "item_number", "total_lines_price"] {
+        assert_eq!(told(&format!("\"{other}\":900"), "lines", price, 23), None, "{other}");
+    }
 }
 
 #[test]

@@ -8,9 +8,8 @@ use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
-use super::cache_entry::{CacheEntry, RemovalReason, RemovedSnapshot};
+use super::cache_entry::{CacheEntry, RemovalReason, RemovedSnapshot, StoreWrites};
 use super::tombstones::{Tombstone, Tombstones};
-use super::unwritten::StoreWrites;
 use super::usage::{UsageByScope, UsageEntry, UseTick};
 use super::views::{self, ViewCache};
 use crate::call::ReuseKey;

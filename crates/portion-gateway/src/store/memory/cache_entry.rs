@@ -9,7 +9,6 @@ use portion_core::cursor::SnapshotId;
 use portion_core::view::View;
 use portion_policy::endpoint::Endpoint;
 
-use super::unwritten::StoreWrites;
 use super::usage::UseTick;
 use super::views::ViewCache;
 use crate::call::ReuseKey;
@@ -87,5 +86,19 @@ impl RemovedSnapshot {
 
     pub(super) fn endpoint_name(&self) -> Cow<'_, str> {
         Endpoint::log_name(self.entry.stored.endpoint.as_deref())
+    }
+}
+
+/// Writes of a snapshot and its views to the store behind the memory.
+#[derive(Debug, Default)]
+pub(super) struct StoreWrites {
+    pub(super) queued: u32,
+    pub(super) has_failed: bool,
+}
+
+impl StoreWrites {
+    /// Returns true if the store has everything, or there is none.
+    pub(super) fn are_done(&self) -> bool {
+        self.queued == 0 && !self.has_failed
     }
 }

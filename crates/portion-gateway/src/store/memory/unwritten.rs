@@ -12,20 +12,6 @@ use super::cache_entry::{CacheEntry, WholeSnapshot};
 use super::usage::UseTick;
 use crate::store::{SnapshotKey, StoreWriteError, StoredSnapshot, WriteResult};
 
-/// Writes of a snapshot and its views to the store behind the memory.
-#[derive(Debug, Default)]
-pub(super) struct StoreWrites {
-    queued: u32,
-    has_failed: bool,
-}
-
-impl StoreWrites {
-    /// Returns true if the store has everything, or there is none.
-    pub(super) fn are_done(&self) -> bool {
-        self.queued == 0 && !self.has_failed
-    }
-}
-
 /// A queued write. Until it succeeds, its snapshot is not evicted from memory. Dropped before, it has failed.
 pub(in crate::store) struct QueuedWrite {
     memory: Arc<MemoryStore>,
