@@ -340,7 +340,7 @@ impl OpenTable {
         (0..self.len().min(max)).find_map(|at| {
             self.rows.read_row(at, &mut row);
             match self.rows.written_cell(&row, column) {
-                Cell::Text(text) if !text.is_empty() && is_wanted(&text) => Some(text.into_owned()),
+                Cell::Text(text) if is_wanted(&text) => Some(text.into_owned()),
                 _ => None,
             }
         })

@@ -303,7 +303,17 @@ pub struct DelimitedReader<'a> {
 fn is_end(line: &[u8]) -> bool {
     let counted = line.strip_prefix(b"(").and_then(|rest| rest.split(|b| *b == b' ').next());
     let is_count = counted.is_some_and(|count| !count.is_empty() && count.iter().all(u8::is_ascii_digit));
-    line == b"```" || is_count && (line.ends_with(b" rows)") || line.ends_with(b" rows affected)"))
+    let is_rest = std::str::from_utf8(line).is_ok_and(|line| rest_line(line).is_some());
+    line == b"```" || is_rest || is_count && (line.ends_with(b" rows)") || line.ends_with(b" rows affected)"))
+}
+
+/// Returns the last line of a text, if it stands for rows that were left out: `... 380 more rows truncated`.
+pub fn rest_line(text: &str) -> Option<&str> {
+    let last = text.trim_end().lines().next_back()?.trim();
+    let words =
+        last.strip_prefix("...").or_else(|| last.strip_prefix('…')).or_else(|| last.strip_prefix('['))?;
+    let says = |word| words.contains(word);
+    (says(" more") || says("truncated") || says("omitted")).then_some(last)
 }
 
 impl DelimitedReader<'_> {

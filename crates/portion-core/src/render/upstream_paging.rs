@@ -2,6 +2,7 @@
 
 use portion_json::scan::{JsonKind, unescape};
 use portion_text::chunk::TextKind;
+use portion_text::delimited::rest_line;
 
 use super::context::FollowUpCall;
 use super::rendering::{RenderTarget, Rendering};
@@ -54,7 +55,7 @@ const MAX_WORDS_BYTES: usize = 200;
 const CAVEATS: [&str; 4] = ["incomplete", "partial", "truncated", "warning"];
 
 /// Returns the words around the data of a result that have numbers, because they may say that it is a page: those around JSON, the
-/// first line above a table or a log, short texts beside other blocks, and sentences beside a list. So are members that say something
+/// first line above a table or a log, the line below it that stands for others, short texts beside other blocks, and sentences beside a list. So are members that say something
 /// against its completeness.
 ///
 /// `[Showing rows 1-1000 of 2501 total]`
@@ -82,6 +83,7 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
                 let mut lines = subject.text.lines().map(str::trim);
                 let first = lines.next().unwrap_or_default().to_owned();
                 found.extend(lines.next().is_some_and(str::is_empty).then_some(first));
+                found.extend(rest_line(&subject.text).map(str::to_owned));
             }
             Structure::Text(_) | Structure::Object(_) => {}
         }

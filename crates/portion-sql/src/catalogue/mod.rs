@@ -462,6 +462,8 @@ impl CatalogueBuilder {
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<ArrayLocation> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
+        let of_columns = largest_columns(text, span);
+        let largest = largest.filter(|at| of_records[*at].span.len() >= of_columns);
         let maps = maps_of_objects(text, span);
         if let Some(table) = main_table(text, span) {
             let name = last_step(&table.pointer);
@@ -627,4 +629,11 @@ fn last_step(pointer: &str) -> Option<String> {
     let (_, last) = pointer.rsplit_once('/')?;
     let name = unescape_step(last);
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
+}
+/// Returns the bytes of the largest table of columns in an object.
+fn largest_columns(text: &Slice, span: Span) -> usize {
+    let object = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize));
+    let found = object.map(|object| ColumnArrays::find_in(text, "", &object)).unwrap_or_default();
+    let bytes = |arrays: &ColumnArrays| arrays.columns.iter().map(|column| column.value.len()).sum();
+    found.iter().map(|(_, arrays)| bytes(arrays)).max().unwrap_or_default()
 }

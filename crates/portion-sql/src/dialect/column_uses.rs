@@ -19,8 +19,8 @@ pub(crate) enum ColumnUse {
     Equal,
     /// Equal to a text that stands for a missing value.
     Missing,
-    /// Not equal to a text.
-    Unlike,
+    /// Equal to a text, or not.
+    Text,
     /// Compared with a number by `<` or `>`.
     Number,
     /// Computed with, added up, or averaged.
@@ -186,8 +186,8 @@ impl Visitor for Uses {
                     if *op == BinaryOperator::Eq && literal(right).is_some_and(is_missing) {
                         self.add(left, ColumnUse::Missing);
                     }
-                    if *op == BinaryOperator::NotEq && literal(right).is_some() {
-                        self.add(left, ColumnUse::Unlike);
+                    if literal(right).is_some() {
+                        self.add(left, ColumnUse::Text);
                     }
                     self.add_comparison(left, right, false);
                     self.add_comparison(right, left, false);
@@ -203,23 +203,12 @@ impl Visitor for Uses {
                 if !negated && values.iter().any(|value| literal(value).is_some_and(is_missing)) {
                     self.add(expr, ColumnUse::Missing);
                 }
-                if *negated && values.iter().any(|value| literal(value).is_some()) {
-                    self.add(expr, ColumnUse::Unlike);
+                if values.iter().any(|value| literal(value).is_some()) {
+                    self.add(expr, ColumnUse::Text);
                 }
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
-                let mut inner = &**expr;
-                while let Expr::Nested(nested) = inner {
-                    inner = nested;
-                }
-                if let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = inner
-                    && literal(right).is_some()
-                {
-                    self.add(left, ColumnUse::Unlike);
-                }
-            }
             _ => {}
         }
         ControlFlow::Continue(())

@@ -43,19 +43,30 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 return None;
             }
             match column_use {
+                ColumnUse::Date | ColumnUse::Instant | ColumnUse::DateRange
+                    if has_mixed_times(&table, at) =>
+                {
+                    Some(mixed_times_hint(&column.name))
+                }
                 ColumnUse::Date | ColumnUse::Instant => date_hint(&table, at, column_use),
+                ColumnUse::Condition if column.kinds.intersects(ValueKinds::CONTAINER) => {
+                    Some(untrue_hint(column))
+                }
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Missing => missing_hint(&table, at),
                 _ if column.kinds.intersects(ValueKinds::CONTAINER) && !column.is_record => {
                     Some(container_hint(run, &table, at))
                 }
-                ColumnUse::Unlike => None,
+                ColumnUse::Text => None,
                 ColumnUse::DateRange if let Some(hint) = offset_hint(&table, at) => Some(hint),
                 ColumnUse::Equal => number_hint(&table, at, column_use),
                 ColumnUse::Sum => total_hint(&table, at).or_else(|| number_hint(&table, at, column_use)),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
                     let numbers = || number_hint(&table, at, column_use);
                     let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
+                    if let Some(hint) = total_hint(&table, at).filter(|_| column_use == ColumnUse::Order) {
+                        return Some(hint);
+                    }
                     match order_hint(&table, at) {
                         Order::Told(hint) => Some(hint),
                         Order::Known => None,
@@ -297,8 +308,7 @@ fn has_separators(text: &str, form: ColumnForm) -> bool {
 /// Returns a hint for a column that is compared with a text for a missing value, which is NULL among numbers and times.
 fn missing_hint(table: &OpenTable, at: usize) -> Option<String> {
     let column = &table.columns()[at];
-    let is_mark = |text: &str| !text.is_empty() && is_missing(text);
-    let mark = table.find_written(at, HINT_ROWS, is_mark).filter(|_| column.form != ColumnForm::Text)?;
+    let mark = table.find_written(at, HINT_ROWS, is_missing).filter(|_| column.form != ColumnForm::Text)?;
     let name = quote_identifier(&column.name);
     Some(format!("'{mark}' is NULL in {name}: write {name} IS NULL"))
 }
@@ -320,6 +330,28 @@ fn condition_hint(table: &OpenTable, at: usize) -> Option<String> {
     })
 }
 
+/// Returns a hint for a column that is used as a condition and has objects or arrays, which are not true.
+fn untrue_hint(column: &ColumnDef) -> String {
+    let name = quote_identifier(&column.name);
+    let (others, begin) =
+        if column.kinds.intersects(ValueKinds::OBJECT) { ("objects", '{') } else { ("arrays", '[') };
+    format!("{name} has {others}, too, which are not true here: add OR {name} LIKE '{begin}%'")
+}
+
+/// Returns true for a column of numbers and of times, which are compared as two kinds.
+fn has_mixed_times(table: &OpenTable, at: usize) -> bool {
+    let is_time =
+        |texts: Vec<String>| !texts.is_empty() && texts.iter().all(|text| functions::is_date(text.trim()));
+    table.columns()[at].kinds.intersects(ValueKinds::NUMERIC) && is_time(first_texts(table, at, MAX_SAMPLES))
+}
+
+fn mixed_times_hint(name: &str) -> String {
+    let name = quote_identifier(name);
+    format!(
+        "{name} has numbers beside times: compare CASE typeof({name}) WHEN 'text' THEN {name} ELSE datetime({name}, 'auto') END"
+    )
+}
+
 /// Returns a hint for a column that is read as a date, although its values are none, or are none for SQLite.
 fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
     let column = &table.columns()[at];
@@ -334,8 +366,8 @@ fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<Stri
         // A point in time is the same in all zones.
         return if column_use == ColumnUse::Instant { None } else { offset_hint(table, at) };
     }
-    let advice = match numeric_date_format(&samples) {
-        Some(format) => format!("is not read as a date: write {}", date_call(&name, &format)),
+    let advice = match numeric_date_call(&name, &samples) {
+        Some(call) => format!("is not read as a date: write {call}"),
         None => format!("is no full date: use substr({name}, 1, 6) or REGEXP_EXTRACT"),
     };
     Some(format!("{name} has texts; '{example}' {advice}"))
@@ -369,12 +401,6 @@ fn first_texts(table: &OpenTable, at: usize, max: usize) -> Vec<String> {
     texts
 }
 
-/// Returns the call that reads texts in a format.
-fn date_call(name: &str, format: &str) -> String {
-    let function = if format.contains("HH") { "to_timestamp" } else { "to_date" };
-    format!("{function}({name}, '{format}')")
-}
-
 /// Facts about the order of the texts of a column.
 enum Order {
     /// It is another one than that of what they mean.
@@ -400,8 +426,8 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
             shortened(&first)
         ))
     };
-    if let Some(format) = numeric_date_format(&samples) {
-        return by_time(date_call(&name, &format));
+    if let Some(call) = numeric_date_call(&name, &samples) {
+        return by_time(call);
     }
     if first.get(..3).is_some_and(|month| month_number(month).is_some()) && first.get(3..4) == Some(" ") {
         let is_start = |column: &ColumnDef| column.name == "start_line";
@@ -498,9 +524,9 @@ fn measure_parts(text: &str) -> Option<Vec<i64>> {
     (is_unit && is_before).then(|| vec![(number * 1e3) as i64])
 }
 
-/// Returns the format of dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another one.
-/// The day comes first where both orders are possible.
-fn numeric_date_format(samples: &[String]) -> Option<String> {
+/// Returns the call that reads dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another form.
+/// Where no date tells if the day or the month comes first, both formats are named.
+fn numeric_date_call(name: &str, samples: &[String]) -> Option<String> {
     let parts = |text: &str| -> Option<(char, [u32; 2], String)> {
         let text = text.trim();
         let (date, time) = text.split_once(' ').unwrap_or((text, ""));
@@ -521,7 +547,16 @@ fn numeric_date_format(samples: &[String]) -> Option<String> {
     };
     let dates: Vec<_> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
     let (separator, _, time) = dates.first()?;
+    let function = if time.is_empty() { "to_date" } else { "to_timestamp" };
+    let format = |first: &str, second: &str| format!("'{first}{separator}{second}{separator}YYYY{time}'");
     let is_month_first = dates.iter().any(|(_, [_, second], _)| *second > 12);
-    let (first, second) = if is_month_first { ("MM", "DD") } else { ("DD", "MM") };
-    Some(format!("{first}{separator}{second}{separator}YYYY{time}"))
+    let is_day_first = *separator == '.' || dates.iter().any(|(_, [first, _], _)| *first > 12);
+    let (shown, other) = if is_month_first {
+        (format("MM", "DD"), String::new())
+    } else if is_day_first {
+        (format("DD", "MM"), String::new())
+    } else {
+        (format("DD", "MM"), format!(", or {}: no value tells which", format("MM", "DD")))
+    };
+    Some(format!("{function}({name}, {shown}){other}"))
 }

@@ -275,6 +275,7 @@ impl QueryRun<'_> {
         let tables = read.iter().filter_map(|used| self.catalogue.table(&used.table));
         let rows: Vec<_> = tables.filter_map(|table| table.open(&self.deadline)).collect();
         let columns = rows.iter().flat_map(|rows| rows.columns().iter());
+        let hidden = columns.clone().filter(|column| column.is_hidden).map(|column| column.name.as_str());
         let visible = columns.filter(|column| !column.is_hidden).map(|column| column.name.as_str());
         // Names that differ in case only are numbered.
         let is_variant = |column: &&str| {
@@ -293,7 +294,11 @@ impl QueryRun<'_> {
                 endings.iter().any(|ending| equivalent_name(ending, column.rsplit('.').next()).is_some())
             };
             let mut found = visible.clone().filter(ends);
-            found.next().filter(|_| may_be_nested && found.next().is_none())
+            let only = found.next().filter(|_| may_be_nested && found.next().is_none());
+            // An object of this name that is less deep is meant, rather than what another one has inside.
+            let depth = |column: &str| column.matches('.').count();
+            let object = hidden.clone().filter(ends).min_by_key(|column| depth(column));
+            object.filter(|object| only.is_some_and(|only| depth(object) < depth(only))).or(only)
         };
         let longer = || only_ending_in(&KIND_WORDS.map(|kind| format!("{name}_{kind}")));
         equivalent_name(name, visible.clone())

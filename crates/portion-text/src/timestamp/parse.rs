@@ -9,10 +9,13 @@ impl Timestamp {
     /// Parses ISO 8601, with a space or `T`; also `2024/5/1`, `2024年5月1日`, `01 May 2024`, `01-May-24`, `May 1, 2024`,
     /// `May 2024`, and the forms of programs: `Sun Dec 04 04:47:44 2005`, with an offset behind it in git, `Sun Dec 04 2005 04:47:44
     /// GMT+0000 (…)`, `22/Jan/2019:03:56:14 +0330`, `081109 203615`, `20081109203615`, `2008:11:09 20:36:15`, `May 1st, 2024`,
-    /// `01-MAY-24 06.30.00.000 PM`.
+    /// `01-MAY-24 06.30.00.000 PM`, and milliseconds of .NET: `/Date(1735689600000+0100)/`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_BYTES {
             return None;
+        }
+        if let Some(inside) = text.strip_prefix("/Date(") {
+            return Self::parse_milliseconds(inside.strip_suffix(")/")?);
         }
         let found = iso_date(text)
             .or_else(|| year_last(text))
@@ -44,6 +47,15 @@ impl Timestamp {
         let local =
             Self { seconds: timestamp.seconds + seconds, nanos, is_date: false, separator, is_zoned: false };
         if zone.is_empty() { Some(local) } else { local.in_zone(zone) }
+    }
+
+    /// Parses milliseconds since 1970, which are in UTC whatever offset stands behind them.
+    fn parse_milliseconds(text: &str) -> Option<Self> {
+        let end = text.rfind(['+', '-']).filter(|at| *at > 0).unwrap_or(text.len());
+        let milliseconds: i64 = text[..end].parse().ok()?;
+        let nanos = u32::try_from(milliseconds.rem_euclid(1_000)).ok()? * 1_000_000;
+        let seconds = milliseconds.div_euclid(1_000);
+        Some(Self { seconds, nanos, is_date: false, is_zoned: true, ..Self::from_days(0) })
     }
 
     /// Parses `Sun Dec 04 04:47:44 2005 +0100`: the offset stands behind the year.

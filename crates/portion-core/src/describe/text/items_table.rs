@@ -15,6 +15,8 @@ use crate::snapshot::{
     IndexedText, ItemsTable, LineIndex, ListFacts, NamedRows, Slice, Structure, TableSource, TextTables,
 };
 
+/// Labels of a row of sums.
+const TOTAL_LABELS: [&str; 4] = ["grand total", "sum", "total", "totals"];
 /// Largest table whose columns are described, in bytes. Of larger ones, columns and rows are counted.
 const MAX_DESCRIBED_BYTES: usize = 8 << 20;
 
@@ -60,13 +62,23 @@ fn delimited_table(text: &str, format: DelimitedFormat) -> ItemsTable {
         (count, ListFacts::default())
     } else {
         let (mut row_count, mut cells) = (0, CellGrid::new(columns.len()));
-        for row in rows {
+        let mut rows = rows.peekable();
+        while let Some(row) = rows.next() {
             row_count += 1;
-            cells.push_row(row.cells());
+            // Sums are no values.
+            if rows.peek().is_some() || !is_total_row(row.cells()) {
+                cells.push_row(row.cells());
+            }
         }
         (row_count, cells.facts(&columns))
     };
     ItemsTable { source: TableSource::Delimited, row_count, facts, columns, byte_count: text.len() }
+}
+
+/// Returns true for a last row of sums.
+fn is_total_row<'a>(mut cells: impl Iterator<Item = &'a str>) -> bool {
+    let label = cells.find(|cell| !cell.trim().is_empty()).map(|label| label.trim().to_lowercase());
+    label.is_some_and(|label| TOTAL_LABELS.contains(&label.as_str()))
 }
 
 /// Returns the table of JSON rows.

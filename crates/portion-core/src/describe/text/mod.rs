@@ -15,6 +15,7 @@ use std::collections::HashSet;
 
 use portion_json::span::Span;
 use portion_text::chunk::TextKind;
+use portion_text::delimited::rest_line;
 use portion_text::diff::FileChange;
 use portion_tokens::TokenCounter;
 use serde_json::{Map, Value};
@@ -61,6 +62,9 @@ pub(crate) fn describe(
         log::describe(text, index, entries, &mut description);
     } else if let Some(rows) = rows {
         text_description::describe_table(rows, 0, &mut description);
+        if let Some(rest) = rest_line(text) {
+            description.add("last", truncated_line(rest, MAX_PATH_CHARS));
+        }
     } else {
         match kind {
             TextKind::Prose => prose::describe(text, index, &mut description),
