@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::client::{Client, ConfigFile};
-use crate::document::{Launch, ParseError, quote, servers};
+use crate::document::{ParseError, quote, servers};
 use crate::edit::{Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::format::Format;
@@ -209,16 +209,11 @@ impl FilePlan {
         diff::unified(&name, &masked(&self.old.bytes), &masked(&self.new))
     }
 }
+
 /// Returns a text in which the values of variables and headers are hidden. References to other values are shown.
 fn without_values(text: &str, format: Format) -> String {
     let entries = servers(text, format).unwrap_or_default();
-    let values = entries.iter().flat_map(|entry| {
-        let headers = match &entry.launch {
-            Launch::Remote(remote) => remote.headers.as_slice(),
-            Launch::Command(_) | Launch::Unsupported(_) => &[],
-        };
-        entry.env.iter().chain(headers)
-    });
+    let values = entries.iter().flat_map(|entry| entry.env.iter().chain(&entry.headers));
     let hidden = values.filter(|(_, value)| !value.is_empty() && !value.contains("${"));
     hidden.fold(text.to_owned(), |text, (name, value)| {
         let quoted = quote(value, format.syntax);

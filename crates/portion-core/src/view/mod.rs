@@ -33,7 +33,7 @@ pub(crate) use field_names::{list_field_names, select_fields};
 pub use order::parse_sort;
 pub(crate) use page_start::{Pagination, line_start_place, skipped_count};
 pub use query::{Query, is_statement};
-pub use request::Request;
+pub use request::{Request, is_absent};
 pub use resolve::{ResolvedRequest, resolve};
 pub(crate) use section::{
     CustomSection, NestedObject, Section, SectionScope, core_object, custom_sections, record_has_any,

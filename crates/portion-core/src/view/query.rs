@@ -5,6 +5,7 @@ use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 
 use super::error::ViewError;
+use super::request::is_absent;
 
 /// Largest number of results that a query joins.
 const MAX_JOINED_RESULTS: usize = 4;
@@ -193,7 +194,7 @@ fn joined_cursors(json: &str) -> Option<Vec<(String, String)>> {
         let cursor = |(name, value): (String, String)| {
             (JsonKind::of_value(&value) == JsonKind::String).then(|| (name, unescape(&value)))
         };
-        members.map(cursor).collect::<Option<_>>()?
+        members.filter(|(_, value)| !is_absent(value)).map(cursor).collect::<Option<_>>()?
     } else {
         text.split(',').map(pair).collect::<Option<_>>()?
     };

@@ -53,7 +53,7 @@ impl Request {
     }
 
     /// Sets one control from a JSON value (MCP arguments) or a JSON string (a query string). Numbers may be
-    /// strings, because models write them so. `null` leaves a control unset.
+    /// strings, because models write them so. `null` and an empty string leave a control unset.
     ///
     /// Returns `false` if the name is not a control.
     ///
@@ -64,7 +64,7 @@ impl Request {
             return Ok(false);
         }
         let value = ControlValue { name, json };
-        if JsonKind::of_value(json) == JsonKind::Null {
+        if is_absent(json) {
             return Ok(true);
         }
         match name {
@@ -94,7 +94,7 @@ impl Request {
     /// Returns an error if that is no range.
     pub fn set_lines(&mut self, name: &str, json: &str) -> Result<(), ViewError> {
         let value = ControlValue { name, json };
-        if JsonKind::of_value(json) == JsonKind::Null {
+        if is_absent(json) {
             return Ok(());
         }
         let given = value.unquoted();
@@ -120,8 +120,7 @@ impl Request {
     /// # Errors
     /// Returns an error if that is no boolean.
     pub fn set_all(&mut self, json: &str) -> Result<(), ViewError> {
-        self.all =
-            JsonKind::of_value(json) != JsonKind::Null && ControlValue { name: "all", json }.parse_bool()?;
+        self.all = !is_absent(json) && ControlValue { name: "all", json }.parse_bool()?;
         self.raw |= self.all;
         Ok(())
     }
@@ -203,6 +202,15 @@ impl Request {
     /// Returns true if a part of the payload is requested, which an earlier snapshot can answer.
     pub fn has_selection(&self) -> bool {
         self.fields.is_some() || self.path.is_some() || self.section.is_some()
+    }
+}
+
+/// Returns true for a value that stands for none. A client whose schemas require all arguments writes an empty string.
+pub fn is_absent(json: &str) -> bool {
+    match JsonKind::of_value(json) {
+        JsonKind::Null => true,
+        JsonKind::String => unescape(json).trim().is_empty(),
+        _ => false,
     }
 }
 

@@ -217,12 +217,16 @@ fn unqueried_blocks(snapshot: &Snapshot) -> Option<Value> {
 fn note_extent(name: Option<&str>, snapshot: &Snapshot, answer: &mut Payload) {
     let Some(facts) = &mut answer.query_answer else { return };
     let key = |fact: &str| name.map_or_else(|| fact.to_owned(), |name| format!("{fact} of {name}"));
-    let rest = upstream_rest(snapshot).map(|rest| match rest {
-        UpstreamRest::Total(total) => ("upstreamTotal", total.into()),
-        UpstreamRest::More => ("upstream", "this is one page; the upstream has more".into()),
-        UpstreamRest::Unknown => ("upstream", "this is a full page; the upstream may have more".into()),
+    let rest = upstream_rest(snapshot);
+    let said = rest.map(|rest| match rest {
+        UpstreamRest::Total(_) => "this is one page",
+        UpstreamRest::More => "this is one page; the upstream has more",
+        UpstreamRest::Unknown => "this is a full page; the upstream may have more",
     });
-    facts.extra_meta.extend(rest.map(|(fact, value)| (key(fact), value)));
+    facts.extra_meta.extend(said.map(|said| (key("upstream"), said.into())));
+    if let Some(UpstreamRest::Total(total)) = rest {
+        facts.extra_meta.insert(key("upstreamTotal"), total.into());
+    }
     let Some(list) = snapshot.upstream_list() else { return };
     if let Some(gap) = list.describe_gap() {
         facts.extra_meta.insert(key("upstream"), gap.into());

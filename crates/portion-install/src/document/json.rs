@@ -120,6 +120,7 @@ impl Source<'_> {
             name: member.name.as_str().to_owned(),
             line: line_of(self.text, self.range(member).start),
             env: object.map(environment).unwrap_or_default(),
+            headers: texts_of(object.and_then(|object| find(object, "headers"))).flatten().collect(),
             env_file: text("envFile"),
             cwd: text("cwd"),
             is_enabled: object.is_none_or(is_enabled),

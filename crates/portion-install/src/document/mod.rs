@@ -20,6 +20,8 @@ pub struct Entry {
     pub line: usize,
     /// Variables that the client sets for the server.
     pub env: Vec<(String, String)>,
+    /// Header fields that the client sends to the server, whether it can be wrapped or not.
+    pub headers: Vec<(String, String)>,
     /// File with further variables.
     pub env_file: Option<String>,
     /// Working directory of the server.

@@ -47,6 +47,12 @@ struct Source<'a> {
     mark: usize,
 }
 
+/// Returns the names and texts in a table.
+fn texts_of(table: Option<&Item>) -> Vec<(String, String)> {
+    let members = table.and_then(Item::as_table_like).into_iter().flat_map(TableLike::iter);
+    members.filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned()))).collect()
+}
+
 impl Source<'_> {
     fn entry(&self, table: &dyn TableLike, name: &str, item: &Item) -> Entry {
         let at = table.key(name).and_then(Key::span).map_or(0, |span| span.start + self.mark);
@@ -55,15 +61,12 @@ impl Source<'_> {
             None => Launch::Unsupported(NO_TABLE),
         };
         let server = item.as_table_like();
-        let variables = server.and_then(|server| server.get("env")).and_then(Item::as_table_like);
-        let variables = variables.into_iter().flat_map(TableLike::iter);
         Entry {
             scope: None,
             name: name.to_owned(),
             line: line_of(self.text, at),
-            env: variables
-                .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
-                .collect(),
+            env: texts_of(server.and_then(|server| server.get("env"))),
+            headers: texts_of(server.and_then(|server| server.get("http_headers"))),
             env_file: None,
             cwd: server.and_then(|server| server.get("cwd")).and_then(Item::as_str).map(str::to_owned),
             is_enabled: server.and_then(|server| server.get("enabled")).and_then(Item::as_bool)

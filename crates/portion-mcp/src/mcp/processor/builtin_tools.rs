@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portion_core::error_code::ErrorCode;
 use portion_core::payload::{Block, Content, Payload, Redact};
 use portion_core::redact::RedactionRules;
-use portion_core::view::{Request, ViewError};
+use portion_core::view::{Request, ViewError, is_absent};
 use portion_gateway::call::{Call, Caller, Fault, Reply};
 use portion_gateway::gateway::{CursorCall, Gateway};
 use portion_gateway::query_limiter::CancelFlag;
@@ -162,10 +162,13 @@ impl McpProcessor {
     }
 }
 
-/// Returns true if all arguments of a call are null, or there are none.
+/// Returns true if all arguments of a call stand for none, or there are none.
 fn has_no_arguments(call: CallText<'_>) -> bool {
-    let is_null = |member: &Member| walk::kind(call.text, member.value) == JsonKind::Null;
-    walk::members(call.text, call.arguments).iter().all(is_null)
+    let is_none = |member: &Member| {
+        let value = member.value.slice(call.text);
+        is_absent(value) || value == "false"
+    };
+    walk::members(call.text, call.arguments).iter().all(is_none)
 }
 
 /// Parses the requested names without duplicates: a list, or a single name. Models write both, and lists as
