@@ -66,6 +66,7 @@ pub mod find;
 pub mod missing_codes;
 mod named_choices;
 mod noise;
+pub mod page_names;
 pub mod paging;
 pub mod path;
 pub mod payload;

@@ -192,6 +192,13 @@ impl Fault {
         Self::new(ErrorCode::ResultTooLarge, message, advice).with_cursor(cursor)
     }
 
+    /// Page after items that the upstream did not return.
+    pub fn page_not_reached() -> Self {
+        let advice = "ask for an earlier page, or try again".into();
+        let message = "the list ends before this page, because the upstream failed or ended early".into();
+        Self::new(ErrorCode::PageInvalid, message, advice)
+    }
+
     /// Upstream response that cannot be parsed.
     pub fn upstream_invalid(what: &str) -> Self {
         let advice = "the call may have acted; check its outcome with a read-only tool".into();

@@ -1,5 +1,6 @@
 //! Separates the gateway's own query parameters (controls) from those of the API.
 
+use portion_core::paging::PagingRole;
 use portion_core::policy::Policy;
 use portion_core::view::{ControlNames, Request, ViewError, is_statement};
 use portion_json::scan::quote;
@@ -92,6 +93,15 @@ impl SplitQuery {
     /// Returns true if the query has a parameter with such a name, control or not.
     pub(crate) fn has_parameter(&self, is_meant: impl Fn(&str) -> bool) -> bool {
         self.all_names().any(|name| is_meant(&name))
+    }
+
+    /// Returns true if a parameter that is no control selects a page.
+    pub(crate) fn selects_own_page(&self) -> bool {
+        parameters(&self.rest).any(|parameter| match PagingRole::of(&parameter.name) {
+            // Dates of a filter have such names, too.
+            Some(PagingRole::Page | PagingRole::Offset) => parameter.value.parse::<u64>().is_ok(),
+            role => matches!(role, Some(PagingRole::Cursor | PagingRole::LastId)),
+        })
     }
 
     fn all_names(&self) -> impl Iterator<Item = String> {

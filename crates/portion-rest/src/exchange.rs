@@ -14,7 +14,7 @@ use http::{HeaderMap, Method, Response, Uri};
 use http_body::Body as HttpBody;
 use portion_core::cursor::Scope;
 use portion_core::error_code::ErrorCode;
-use portion_core::paging::{PagingArgument, PagingRole};
+use portion_core::paging::PagingArgument;
 use portion_core::payload::Payload;
 use portion_core::render::Portion;
 use portion_core::view::Request;
@@ -128,10 +128,10 @@ impl<'a> Exchange<'a> {
         query.translate(|_, value| {
             shared.gateway.has_issued(&scope, value).then(|| ("cursor", value.to_owned()))
         });
-        // The API has this parameter, by which the client steps, also from a cursor of the API on.
-        let is_cursor = |name: &str| PagingRole::of(name) == Some(PagingRole::Cursor);
-        let goes_on = || query.has_parameter(is_cursor);
-        if query.has_only(&["limit"]) && (shared.limit_endpoints.has(&route.endpoint_name) || goes_on()) {
+        // The API has this parameter, by which the client steps, also from a page on that a parameter of the API selects.
+        if query.has_only(&["limit"])
+            && (shared.limit_endpoints.has(&route.endpoint_name) || query.selects_own_page())
+        {
             query =
                 SplitQuery::new(sent_query, names, |parameter| parameter == "limit" || is_owned(parameter));
         }

@@ -12,70 +12,18 @@ use portion_text::names;
 
 use super::list::List;
 use super::object::{Member, ObjectIndex};
+use crate::page_names::{
+    AMBIGUOUS_TOTAL_NAMES, ITEM_WORDS, is_page_object, is_total, is_total_of, leads_on, says_more,
+};
 use crate::paging::{links_to_next, related_links};
 
-/// Words of which names of a total consist: those for a number, of which one is needed, those for what is counted, and others.
-const NUMBER_WORDS: &[&str] =
-    &["count", "estimated", "found", "matched", "matching", "nb", "num", "total", "totals"];
-const ITEM_WORDS: &[&str] = &[
-    "docs",
-    "documents",
-    "element",
-    "elements",
-    "entries",
-    "entry",
-    "hit",
-    "hits",
-    "item",
-    "items",
-    "matches",
-    "number",
-    "object",
-    "objects",
-    "odata",
-    "of",
-    "opensearch",
-    "record",
-    "records",
-    "result",
-    "results",
-    "row",
-    "rows",
-    "size",
-];
-/// Names of a total that consist of other words, or of one.
-const TOTAL_NAMES: &[&str] = &["count", "found", "rows before limit at least"];
-/// Names of a total that may be a sum of money, or what was found: used only if something else shows that this is a page.
-const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["hits", "matched", "matches", "total", "total number", "totals"];
 /// Words of names for numbers, whose sum a total may be.
 const SUM_WORDS: &[&str] = &[
     "amount", "balance", "bytes", "cost", "count", "currency", "discount", "duration", "fee", "hours",
     "minutes", "number", "paid", "points", "price", "qty", "quantity", "score", "seconds", "size",
     "subtotal", "sum", "tax", "total", "value", "votes",
 ];
-/// Words of which names of objects with paging information consist. The last ones end such a name.
-const PAGE_OBJECT_WORDS: &[&str] =
-    &["list", "query", "request", "response", "result", "results", "search", "set"];
-const PAGE_OBJECT_ENDS: &[&str] = &[
-    "cursor",
-    "cursors",
-    "data",
-    "hits",
-    "info",
-    "links",
-    "manifest",
-    "meta",
-    "metadata",
-    "next",
-    "page",
-    "pager",
-    "pagination",
-    "paging",
-    "total",
-];
-/// Words of booleans that are true if there is more, and names of those that are true if there is no more.
-const MORE_WORDS: &[&str] = &["more", "truncated"];
-const HAS_MORE_NAMES: &[&str] = &["exceeded transfer limit", "has next", "has next page", "limit reached"];
+/// Names of booleans that are true if there is no more.
 const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
 /// Names of booleans that may say the same, or that something else is done, and of members that only a last page has.
 const MAYBE_NO_MORE_NAMES: &[&str] =
@@ -83,44 +31,6 @@ const MAYBE_NO_MORE_NAMES: &[&str] =
 const END_NAMES: &[&str] = &["delta link", "next sync token", "odata delta link", "sync token"];
 /// Names of objects and lists with the links of a page, one of which leads to the next page.
 const LINK_OBJECT_NAMES: &[&str] = &["link", "links", "paging"];
-/// Names of members that lead to the next page, besides those of `next` and words for a place.
-const NEXT_NAMES: &[&str] = &[
-    "after cursor",
-    "after id",
-    "continuation",
-    "continuation token",
-    "continue",
-    "cursor",
-    "cursor next",
-    "end cursor",
-    "last evaluated key",
-    "more topics url",
-    "page token",
-];
-const PLACE_WORDS: &[&str] = &[
-    "batch",
-    "chunk",
-    "continuation",
-    "cursor",
-    "href",
-    "index",
-    "internal",
-    "key",
-    "link",
-    "mark",
-    "marker",
-    "odata",
-    "offset",
-    "page",
-    "position",
-    "range",
-    "records",
-    "results",
-    "start",
-    "token",
-    "uri",
-    "url",
-];
 /// Names of the number of this page, of the number of pages, of the offset of this page, and of its
 /// maximum size.
 const PAGE_NUMBER_NAMES: &[&str] = &["current page", "page", "page index", "page no", "page number"];
@@ -237,29 +147,6 @@ impl PageRole {
     }
 }
 
-/// Returns true for the name, as words, of an object that holds paging information.
-pub(crate) fn is_page_object(name: &str) -> bool {
-    let words: Vec<&str> = name.split(' ').collect();
-    let is = |word: &&str| PAGE_OBJECT_WORDS.contains(word) || PAGE_OBJECT_ENDS.contains(word);
-    let ends = match words[..] {
-        [.., before, "data"] => before == "meta",
-        [.., last] => PAGE_OBJECT_ENDS.contains(&last),
-        [] => false,
-    };
-    ends && words.iter().all(is)
-}
-
-/// Returns true for the name of a boolean, as words, that is true if there is more.
-fn says_more(name: &str) -> bool {
-    HAS_MORE_NAMES.contains(&name) || name.split(' ').any(|word| MORE_WORDS.contains(&word))
-}
-
-/// Returns true for the name of a member that leads to the next page, as words: `next page token`.
-fn leads_on(name: &str) -> bool {
-    let is_place = |word| word == "next" || PLACE_WORDS.contains(&word);
-    NEXT_NAMES.contains(&name) || name.split(' ').any(|word| word == "next") && name.split(' ').all(is_place)
-}
-
 /// Returns true for the name of a member that leads to a page by a number, as words.
 pub(crate) fn is_number_name(name: &str) -> bool {
     let has = |words: &[&str]| name.split(' ').any(|word| words.contains(&word));
@@ -282,23 +169,6 @@ fn is_caveat(text: &str, member: &Member) -> bool {
         }
         _ => false,
     }
-}
-
-/// Returns true for the name of a total, as words, that has no other meaning.
-pub(crate) fn is_total(name: &str) -> bool {
-    is_total_of(name, &[])
-}
-
-/// Returns true for the name of a total. `list`: words of the name of the list, of which it may be the total.
-fn is_total_of(name: &str, list: &[String]) -> bool {
-    let is_number = |word: &str| NUMBER_WORDS.contains(&word);
-    let is_item = |word: &str| ITEM_WORDS.contains(&word) || list.iter().any(|own| own == word);
-    let words = || name.split(' ');
-    TOTAL_NAMES.contains(&name)
-        || words().count() > 1
-            && words().any(is_number)
-            && words().all(|word| is_number(word) || is_item(word))
-            && !AMBIGUOUS_TOTAL_NAMES.contains(&name)
 }
 
 /// Returns true for an object that leads to other pages: by its name, by what it links to, because it says if there is one, or because
@@ -692,10 +562,6 @@ mod tests {
     #[test]
     fn names_are_sorted() {
         let tables = [
-            super::NUMBER_WORDS,
-            super::ITEM_WORDS,
-            super::PLACE_WORDS,
-            super::AMBIGUOUS_TOTAL_NAMES,
             super::NO_MORE_NAMES,
             super::MAYBE_NO_MORE_NAMES,
             super::END_NAMES,

@@ -45,8 +45,14 @@ impl Gateway {
         let context = self.within_limits(context, &payload);
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
         let page_key = reuse.filter(|_| is_page && !payload.paging_arguments.is_empty());
-        let ReplySource { payload, request, fetch, need, reuse } =
-            self.reply_source(&context, payload, request, reuse).await;
+        let source = self.reply_source(&context, payload, request.clone(), reuse).await;
+        let (context, source) = match self.own_page_beyond(context, source, request).await {
+            Ok(found) => found,
+            Err((context, fault)) => {
+                return self.fault_reply(fault, &Request::default(), context.request_info());
+            }
+        };
+        let ReplySource { payload, request, fetch, need, reuse } = source;
         let request = without_fields_past_end(request, &payload);
         let id = random_snapshot_id();
         let made = self.render_fresh(&context, (payload, id), &request, (fetch.as_deref(), need)).await;
@@ -193,6 +199,44 @@ impl Gateway {
         let reuse = reuse.filter(|_| skipped == 0);
         let (fetch, payload) = self.begin_fetch(begun, caller, page, need).await;
         ReplySource { payload, request, fetch, need, reuse }
+    }
+
+    /// Returns the source of a reply with a page that is asked for by the caller's own arguments, if the list ended before it, as it
+    /// does where a page in between fails.
+    ///
+    /// # Errors
+    /// Returns the fault in place of a page that could not be asked for. A response over HTTP has a status of its own, so that it is
+    /// for the transport to ask.
+    async fn own_page_beyond(
+        &self,
+        context: RequestContext,
+        source: ReplySource,
+        request: Request,
+    ) -> Result<(RequestContext, ReplySource), (RequestContext, Fault)> {
+        let wanted = Need::wanted_items(&source.request, &context.caller.effective_policy.policy);
+        let is_beyond = |fetch: &Arc<Fetch>| wanted.is_some_and(|wanted| fetch.ends_before(wanted.start));
+        let call = context.caller.paged_call.clone();
+        let Some(call) =
+            call.filter(|call| !call.is_own_page() && source.fetch.as_ref().is_some_and(is_beyond))
+        else {
+            return Ok((context, source));
+        };
+        if matches!(context.caller.read_call, ReadCall::Http(_)) {
+            return Err((context, Fault::page_not_reached()));
+        }
+        let Some(own) = call.own.clone() else { return Ok((context, source)) };
+        match own.source.fetch_page(&own.tool, &own.first_arguments()).await {
+            Ok(page) => {
+                let context = RequestContext {
+                    is_upstream_error: page.is_error,
+                    caller: Caller { paged_call: Some(own), ..context.caller },
+                    ..context
+                };
+                let source = self.reply_source(&context, page, request, None).await;
+                Ok((context, source))
+            }
+            Err(error) => Err((context, Fault::upstream_invalid(&error.to_string()))),
+        }
     }
 
     /// Returns true if a result in which the paging finds no list is a list beside words, which has pages by number.

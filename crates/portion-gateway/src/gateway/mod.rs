@@ -55,6 +55,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use portion_core::cursor::{Keyring, Position, Scope, SnapshotId};
 use portion_core::event::Outcome;
+use portion_core::payload::UpstreamList;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::{Request, View};
 use portion_policy::endpoint::Endpoint;
@@ -290,6 +291,15 @@ impl Gateway {
         }
         let need = Need::of_follow_up(&request, Position::default(), &stored, &caller);
         let stored = self.with_needed_items(&caller, stored, need).await.ok()?;
+        // What this list has not reached, the caller's own arguments may.
+        let wanted = Need::wanted_items(&request, &caller.effective_policy.policy);
+        let is_before = |list: &UpstreamList| {
+            let end = list.skipped + list.fetched;
+            list.is_partial && wanted.is_some_and(|wanted| end <= wanted.start)
+        };
+        if !self.fetches.is_in_progress(stored.id) && stored.snapshot.upstream_list().is_some_and(is_before) {
+            return None;
+        }
         let context = RequestContext {
             origin_snapshot: Some(stored.origin_snapshot),
             ..RequestContext::for_follow_up(caller, Some(endpoint.clone()), begun)

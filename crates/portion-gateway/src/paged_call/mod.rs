@@ -67,6 +67,8 @@ pub struct PagedCall {
     pub source: Arc<dyn PageSource>,
     /// The page that is requested first.
     pub first: FirstPage,
+    /// The call with the caller's own arguments, for a page before which the list ends.
+    pub own: Option<Arc<PagedCall>>,
 }
 
 /// Returns arguments, a JSON object, with one argument set to a JSON value.
@@ -104,13 +106,16 @@ impl PagedCall {
         let is_selected = own.selects_page() || !request.is_continuation();
         let has_size = keeps_size && own.size.is_some() && is_selected;
         let is_reached = needed <= own.size.unwrap_or(needed);
+        let by_own = Arc::new(Self { first: FirstPage::Own(own.clone()), ..by_own });
         let mut attempts = Vec::new();
         if !(is_of_tool || has_size || keeps_own && is_reached) {
             let size = if keeps_own { needed } else { self.pushdown.page_size.max(needed) };
             let start = self.start_for(request, policy);
-            attempts.push(Arc::new(Self { first: FirstPage::Chosen { start, size }, ..self.clone() }));
+            let first = FirstPage::Chosen { start, size };
+            let own = by_own.is_own_page().then(|| Arc::clone(&by_own));
+            attempts.push(Arc::new(Self { first, own, ..self.clone() }));
         }
-        attempts.push(Arc::new(Self { first: FirstPage::Own(own), ..by_own }));
+        attempts.push(by_own);
         attempts
     }
 

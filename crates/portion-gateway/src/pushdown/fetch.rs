@@ -88,6 +88,12 @@ impl Fetch {
         list.is_complete() && list.productive_pages <= 1 && list.skipped == 0
     }
 
+    /// Returns true if the list ended before an item of the upstream's list, and is not known to be complete.
+    pub(crate) fn ends_before(&self, item: usize) -> bool {
+        let list = self.list();
+        list.is_over() && !list.is_complete() && list.skipped + list.item_count <= item
+    }
+
     /// Returns the number of items of the upstream's list before the first fetched one.
     pub(crate) fn skipped(&self) -> usize {
         self.list().skipped

@@ -214,6 +214,7 @@ impl Fetches {
             arguments: String::new(),
             names: PagingNames::default(),
             first: FirstPage::Chosen { start: 0, size: 0 },
+            own: None,
         };
         self.spawn(&fetch, Arc::new(call), caller.upstream.clone());
         true

@@ -95,7 +95,7 @@ pub(super) fn paged_call(style: &str, page_size: usize, max_fetch: usize) -> Pag
     let names = PagingNames::resolve(&pushdown, |_| true);
     let (tool, arguments) = ("list".to_owned(), r#"{"q":1}"#.to_owned());
     let first = FirstPage::Chosen { start: 0, size: page_size };
-    PagedCall { tool, arguments, pushdown, names, source: Arc::new(NoSource), first }
+    PagedCall { tool, arguments, pushdown, names, source: Arc::new(NoSource), first, own: None }
 }
 
 /// Fetches until the list is over. Returns the number of calls.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use portion_core::page_names::{is_total, leads_on, says_more};
 use portion_core::paging::{PagingRole, links_to_next, related_links};
+use portion_core::snapshot::{IndexedText, Layout, Slice, Structure};
 use portion_json::containers;
 use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
@@ -12,6 +14,7 @@ use portion_policy::page_names::{
     PAGE_COUNT_NAMES, PAGE_NUMBER_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
 };
 use portion_policy::pushdown::{PagingStyle, Pushdown};
+use portion_text::names::split_name;
 
 /// Names of objects that hold the data of a result, with a list in them.
 const ENVELOPES: &[&str] = &["_embedded", "data", "result", "response", "body", "payload"];
@@ -62,13 +65,19 @@ impl PageFacts {
         let at = |path: &Option<Arc<str>>| path.as_deref().and_then(|path| root.value_at(path));
         let total = at(&pushdown.total).and_then(|value| parse_count(value.slice(text))).or_else(|| {
             let found = root.named(TOTAL_NAMES, |value| parse_count(value).is_some());
-            found.and_then(|(name, value)| {
+            let total = found.and_then(|(name, value)| {
                 let total = parse_count(value.slice(text))?;
                 (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
-            })
+            });
+            let count = |value: Span| parse_count(value.slice(text)).filter(|total| *total > items);
+            total.or_else(|| root.worded(is_total, count))
         });
         let has_more = at(&pushdown.has_more).or_else(|| {
-            root.named(HAS_MORE_NAMES, |value| matches!(value, "true" | "false")).map(|found| found.1)
+            let is_boolean = |value: &str| matches!(value, "true" | "false");
+            let named = root.named(HAS_MORE_NAMES, is_boolean).map(|found| found.1);
+            named.or_else(|| {
+                root.worded(says_more, |value| Some(value).filter(|value| is_boolean(value.slice(text))))
+            })
         });
         let has_more = has_more.and_then(|value| match value.slice(text) {
             "true" => Some(true),
@@ -121,14 +130,15 @@ struct Root<'a> {
 impl ListPage {
     /// Reads a page. Returns `None` if the text is not JSON, or has no list.
     pub(crate) fn parse(text: &str, pushdown: &Pushdown) -> Option<Self> {
-        let root = Root::parse(text)?;
+        let mut root = Root::parse(text)?;
         let named = pushdown.items.as_ref().and_then(|path| {
             let list = root.value_at(path).filter(|list| is_list(text, *list))?;
             Some((list, Arc::clone(path)))
         });
         // Versions of a server have other envelopes.
         let has_other_form = named.is_none() && pushdown.items.is_some();
-        let (list, path) = named.or_else(|| root.detect_list(has_other_form))?;
+        let found = named.or_else(|| root.detect_list(has_other_form));
+        let (list, path) = found.or_else(|| root.nested_list())?;
         let items = containers::read_items(text, list).ok()?;
         let facts = PageFacts::read(&root, pushdown, items.len(), has_other_form);
         Some(Self { list, path, items, facts })
@@ -205,6 +215,24 @@ impl<'a> Root<'a> {
         Some((*list, format!("{}{}", pointer(envelope), pointer(name)).into()))
     }
 
+    /// Finds the list of records that a reply would show as the list of the text, in objects of any name.
+    fn nested_list(&mut self) -> Option<(Span, Arc<str>)> {
+        let subject = IndexedText::from_payload(Slice::new(self.text.to_owned()));
+        let Structure::List(list) = &subject.structure else { return None };
+        let records =
+            list.iter_from(self.text, 0).next().filter(|first| first.value.slice(self.text).starts_with('{'));
+        if list.layout != Layout::Array || list.enclosing_objects.len() < 2 || records.is_none() {
+            return None;
+        }
+        for object in &list.enclosing_objects[1..] {
+            let of_object = object.members.iter();
+            self.inner.push(
+                of_object.map(|member| (unescape(member.key.slice(self.text)), member.value)).collect(),
+            );
+        }
+        Some((list.span, list.pointer.as_str().into()))
+    }
+
     /// Yields the members of the root, and those of the objects about the page and around the list.
     fn levels(&self) -> impl Iterator<Item = &Vec<(String, Span)>> {
         std::iter::once(&self.members).chain(&self.inner)
@@ -220,6 +248,12 @@ impl<'a> Root<'a> {
             };
             names.iter().find_map(found)
         })
+    }
+
+    /// Returns what is read of the first member of the root, or of an object about the page, whose words mean a fact.
+    fn worded<T>(&self, means: fn(&str) -> bool, read: impl Fn(Span) -> Option<T>) -> Option<T> {
+        let mut members = self.levels().flatten();
+        members.find_map(|(name, value)| if means(&split_name(name).join(" ")) { read(*value) } else { None })
     }
 
     /// Returns the usual name of the argument that takes the number in the member that leads to the next page.
@@ -258,6 +292,11 @@ impl Root<'_> {
         let is_link = matches!(style, PagingStyle::Link(_));
         let fits = |json: &str| NextPage::may_lead_to_next(json) && !(is_link && NextPage::is_no_link(json));
         if let Some((_, value)) = self.named(NEXT_NAMES, fits) {
+            return NextPage::from_member(self.text, value);
+        }
+        if let Some(value) =
+            self.worded(leads_on, |value| Some(value).filter(|value| fits(value.slice(self.text))))
+        {
             return NextPage::from_member(self.text, value);
         }
         let lists = self.members.iter().map(|(_, value)| value.slice(self.text));

@@ -13,11 +13,10 @@ const MAX_EMPTY_PAGES: usize = 3;
 impl PagedList {
     /// Decides what to request after a page with `received` items.
     pub(super) fn advance(&mut self, facts: &PageFacts, received: usize, last_id: Option<String>) {
-        // Some upstreams give the size of the page as the total, beside a link to the next page.
-        if self.page_count == 1
-            && matches!(facts.next, NextPage::Value(_))
-            && facts.has_more != Some(false)
-            && self.total == Some(received)
+        // Some upstreams give the size of the page as the total, beside a link to the next page, or on a page that is full.
+        let may_go_on = matches!(facts.next, NextPage::Value(_))
+            || facts.next == NextPage::Unknown && facts.has_more.is_none() && received >= self.page_size;
+        if self.page_count == 1 && may_go_on && facts.has_more != Some(false) && self.total == Some(received)
         {
             self.total = None;
         }

@@ -63,6 +63,7 @@ impl PagedCall {
             names: PagingNames { limit: None, page: Some(argument.into()) },
             source,
             first: FirstPage::Plain { size },
+            own: None,
         };
         Some((call, is_proven))
     }
@@ -100,6 +101,14 @@ impl PagedCall {
     /// Returns the items of the list of a result, as written; `None` if there are none.
     pub fn list_items(result: &Payload) -> Option<String> {
         items_of(result, &Pushdown::default())
+    }
+
+    /// Returns true if a result says that its list is one page of several.
+    pub fn is_one_of_several(result: &Payload) -> bool {
+        FoundPage::find_primary(result, &Pushdown::default()).is_some_and(|found| {
+            let facts = found.page.facts.with_link(result.next_link());
+            facts.goes_on().unwrap_or_else(|| facts.total.is_some_and(|total| total > found.page.items.len()))
+        })
     }
 
     /// Returns the number of items of the list of a result, if it has one.

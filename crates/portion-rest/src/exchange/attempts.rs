@@ -53,6 +53,7 @@ impl Exchange<'_> {
             names: paging.names.clone(),
             source: Arc::clone(source),
             first: FirstPage::Chosen { start: 0, size: paging.pushdown.page_size },
+            own: None,
         };
         let value_of = |name: &str| {
             let of_limit = unset.filter(|(_, own)| **own == *name).map(|(limit, _)| limit.to_string());
@@ -67,7 +68,9 @@ impl Exchange<'_> {
     /// page links to the next one. The pages of the request are as large as the client says, or as those of the API.
     pub(super) async fn stated_call(&self, page: &Payload, request: &mut Request) -> Option<PagedCall> {
         let pages = self.pages.as_ref()?;
-        if page.is_error || request.selects_from_whole() && !request.query.is_given() {
+        // A response to a page of the API's own is not the first one.
+        let is_other = || request.selects_from_whole() && !request.query.is_given();
+        if page.is_error || is_other() || self.query.selects_own_page() {
             return None;
         }
         let target = (&*self.endpoint.name, base_arguments(&self.target.path, &self.target.rest));
@@ -83,7 +86,9 @@ impl Exchange<'_> {
             {
                 *start = 0;
             }
-            if !call.lacks_items(request, policy) {
+            let is_numbered = self.zero_based_key.as_ref();
+            let is_known = is_numbered.is_none_or(|key| self.shared.zero_based_endpoints.has(key));
+            if is_known && !call.lacks_items(request, policy) {
                 // A client that numbers pages counts on the items of the first one, too.
                 request.limit = request.limit.or(control.and_then(|_| call.page_size(policy)));
                 return None;
@@ -112,7 +117,7 @@ impl Exchange<'_> {
     }
 
     /// Returns the response to the request with its `limit`, if that is a parameter of the API: fewer items came than the client
-    /// asked for, and more come with it. `before`: the response without it.
+    /// asked for, or one page of several, and others come with it. `before`: the response without it.
     pub(super) async fn with_own_limit(
         &mut self,
         before: &Payload,
@@ -123,12 +128,15 @@ impl Exchange<'_> {
         if !is_control || before.is_error || request.selects_from_whole() {
             return None;
         }
-        let count = PagedCall::item_count(before).filter(|count| (1..limit as usize).contains(count))?;
+        let count = PagedCall::item_count(before).filter(|count| *count > 0)?;
+        let is_short = count < limit as usize;
+        (is_short || count > limit as usize && PagedCall::is_one_of_several(before)).then_some(())?;
         let rest = [self.target.rest.as_str(), &format!("limit={limit}")].join("&");
         let rest = rest.trim_start_matches('&').to_owned();
         let arguments = base_arguments(&self.target.path, &rest);
         let mut own = self.read(self.pages.as_ref()?.send(&arguments).await.ok()?).await.ok()?;
-        PagedCall::item_count(&own.payload).filter(|own| *own > count)?;
+        PagedCall::item_count(&own.payload)
+            .filter(|own| *own > 0 && *own != count && (*own > count) == is_short)?;
         self.shared.limit_endpoints.insert(self.endpoint.name.clone());
         self.target.rest = rest;
         self.reuse_key = None;
@@ -149,7 +157,8 @@ impl Exchange<'_> {
         if !is_page && !matches!(fault.code, ErrorCode::FieldUnknown | ErrorCode::SortInvalid) {
             return None;
         }
-        let pages = self.pages.as_ref().filter(|_| self.may_be_of_api())?;
+        let is_paged = is_page && self.paging.is_some();
+        let pages = self.pages.as_ref().filter(|_| is_paged || self.may_be_of_api())?;
         let arguments = base_arguments(&self.target.path, &self.own_query);
         let own = self.read(pages.send(&arguments).await.ok()?).await.ok()?;
         if is_page {

@@ -11,13 +11,13 @@ use portion_json::span::Span;
 use portion_text::names;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
+use crate::page_names::is_total;
 use crate::paging::{PagingRole, RELATIONS, related_links};
 use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
 use crate::snapshot::{
-    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_number_name, is_total,
-    leads_inside,
+    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_number_name, leads_inside,
 };
 
 /// Largest object, in bytes, that is searched for such members.

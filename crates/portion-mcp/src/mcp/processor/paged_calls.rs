@@ -141,6 +141,7 @@ impl McpProcessor {
             names,
             source,
             first: FirstPage::Chosen { start: 0, size: pushdown.page_size },
+            own: None,
         };
         let value_of = |name: &str| text_of_argument(&own, name);
         let conditions = (&caller.effective_policy.policy, &*caller.rule);
