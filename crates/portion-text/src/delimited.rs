@@ -48,6 +48,7 @@ pub fn detect(text: &str, chunker: &dyn Chunker) -> Option<DelimitedFormat> {
         text.trim_start().get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word))
     };
     if chunker.kind() == TextKind::Log
+        || text.starts_with('\u{1b}')
         || is_pipe_table(text)
         || begins_with("{")
         || begins_with("insert into ")
@@ -149,7 +150,17 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
     }
     let is_padded = matches!(delimiter, b'\t' | b'|')
         && names.iter().filter(|name| name.starts_with(' ') || name.ends_with(' ')).count() * 2 > width;
-    (alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
+    // One row below names that programs give, with a number or of several columns.
+    let is_identifier = |name: &&str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let is_single = row_count == 1
+        && alike == 1
+        && is_named
+        && names.iter().all(is_identifier)
+        && (columns.iter().any(|column| column.numbers > 0) || width > 2);
+    (is_single || alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
         has_header: has_header && !is_like_rows,
         is_padded,
         ..format

@@ -164,6 +164,8 @@ fn is_caveat(text: &str, member: &Member) -> bool {
         (JsonKind::String, value) if has(&["state", "status"]) => {
             UNFINISHED_STATES.contains(&unescape(value).to_lowercase().as_str())
         }
+        // Elasticsearch counts up to 10,000.
+        (JsonKind::String, "\"gte\"") if has(&["relation"]) => true,
         (JsonKind::String | JsonKind::Array | JsonKind::Object, value) => {
             has(TROUBLE_WORDS) && value.contains(char::is_alphanumeric)
         }
@@ -255,6 +257,8 @@ pub struct UpstreamPage {
     pub next_page: Option<u64>,
     /// Name of the member with the offset of this page, and the offset of the next page.
     pub next_offset: Option<(String, u64)>,
+    /// True if this page has all items, as it says itself.
+    pub is_whole: bool,
 }
 
 /// Values read from the members around a list.
@@ -262,6 +266,8 @@ pub struct UpstreamPage {
 struct PageFields {
     totals: Vec<u64>,
     totals_of_pages: Vec<u64>,
+    /// Numbers that are called total: those of a page are not.
+    named_totals: Vec<u64>,
     has_more: Option<bool>,
     next_member: Option<(String, String)>,
     page_number: Option<u64>,
@@ -468,6 +474,9 @@ impl PageFields {
         let is_value_of_total =
             in_page_object && name == "value" && path.last().is_some_and(|last| last == "total");
         let is = |names: &[&str]| names.binary_search(&name).is_ok();
+        if name.split(' ').any(|word| word == "total") {
+            self.named_totals.push(number);
+        }
         if is_total_of(name, &self.list_words)
             || is_value_of_total
             || is(AMBIGUOUS_TOTAL_NAMES) && in_page_object
@@ -527,14 +536,19 @@ impl PageFields {
         let page = self.page_number.map(|page| page.saturating_add(u64::from(self.is_zero_based)));
         let pages = self.page_count.or_else(|| Some(total?.div_ceil(self.limit.filter(|limit| *limit > 0)?)));
         let by_page = page.zip(pages).is_some_and(|(page, pages)| page < pages);
+        let items_before = self.offset.as_ref().map_or(0, |(_, begin)| *begin);
+        let is_all = self.limit.is_some() && self.named_totals.contains(&items_before.saturating_add(items));
         let next_offset = self.offset.map(|(name, begin)| (name, begin.saturating_add(items)));
         let by_offset = next_offset.as_ref().zip(total).is_some_and(|((_, end), total)| *end < total);
         let next = self.next_member.filter(|_| self.has_more != Some(false));
         if total.is_none() && next.is_none() && self.has_more != Some(true) && !by_page {
             let ends = self.has_more == Some(false)
+                || is_all && self.page_number.is_none()
                 || self.has_page_marker
                 || page.zip(pages).is_some_and(|(page, pages)| page >= pages);
-            return ends.then(|| UpstreamPage { has_more: Some(false), ..UpstreamPage::default() });
+            let is_whole =
+                self.named_totals.contains(&items) && items_before == 0 && page.is_none_or(|page| page == 1);
+            return ends.then(|| UpstreamPage { has_more: Some(false), is_whole, ..UpstreamPage::default() });
         }
         let more =
             next.is_some() || remaining.is_some() || self.has_more == Some(true) || by_page || by_offset;
@@ -553,6 +567,7 @@ impl PageFields {
                 .filter(|_| on && (by_page || pages.is_none()))
                 .map(|page| page.saturating_add(1)),
             next_offset: next_offset.filter(|_| on && by_offset),
+            is_whole: false,
         })
     }
 }

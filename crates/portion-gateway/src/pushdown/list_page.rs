@@ -182,7 +182,7 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// Finds the list by its name, or because it is the only one. `by_name`: by its name only.
+    /// Finds the list by its name, or because it is the only one. `by_name`: the only one has to hold records.
     fn detect_list(&self, by_name: bool) -> Option<(Span, Arc<str>)> {
         if is_list(self.text, self.span) {
             return Some((self.span, Arc::from("$")));
@@ -199,8 +199,11 @@ impl<'a> Root<'a> {
             matches!(name.as_str(), "error" | "errors")
                 && !matches!(value.slice(self.text), "null" | "false" | "[]" | "\"\"")
         };
-        let by_name = by_name || self.members.iter().any(is_error);
-        let found = if let [only] = &*lists { Some(*only).filter(|_| !by_name) } else { None }.or_else(named);
+        let has_error = self.members.iter().any(is_error);
+        let holds_records = |value: Span| value.slice(self.text)[1..].trim_start().starts_with('{');
+        let is_it = |(_, value): &&&(String, Span)| !has_error && (!by_name || holds_records(*value));
+        let only = if let [only] = &lists[..] { Some(only).filter(is_it).copied() } else { None };
+        let found = only.or_else(named);
         found.map(|(name, value)| (*value, pointer(name).into()))
     }
 

@@ -287,12 +287,14 @@ impl PagedList {
         self.first_page.lone_surrogate_count += page.lone_surrogate_count;
         self.first_page.structured_surrogate_count += page.structured_surrogate_count;
         self.first_page.invalid_utf8_count += page.invalid_utf8_count;
-        if let Some(total) = facts.total {
+        let received = found.page.items.len();
+        // Without a total so far, the number of the items of a page is none.
+        let is_total = |total: &usize| self.total.is_some() || *total != received;
+        if let Some(total) = facts.total.filter(is_total) {
             self.has_changed |= self.total.is_some_and(|before| before != total);
             self.total = Some(total);
         }
         let hash = hash_of(&found.text);
-        let received = found.page.items.len();
         if self.last_page_hash.replace(hash) == Some(hash) && received > 0 {
             return self.end_at_repetition(&facts);
         }

@@ -185,9 +185,11 @@ pub(super) fn redact_request(redact: &RedactionRules, params: &str) -> Option<St
         }
     });
     let members = walk::members(params, walk::document_span(params));
-    if let Some(metadata) = walk::find_member(params, &members, "metadata") {
-        redact_members(redact, params, &[metadata], &mut splice);
-    }
+    let metadata = walk::find_member(params, &members, "metadata");
+    let meta = walk::find_member(params, &members, "_meta");
+    let of_meta = meta.map(|meta| walk::members_except(params, meta.value, &["progressToken"]));
+    let metadata: Vec<Member> = metadata.into_iter().chain(of_meta.unwrap_or_default()).collect();
+    redact_members(redact, params, &metadata, &mut splice);
     let form = walk::find_member(params, &members, "requestedSchema");
     let fields = form.and_then(|form| walk::member_value(params, form.value, "properties"));
     for field in fields.map(|fields| walk::members(params, fields)).unwrap_or_default() {

@@ -291,6 +291,10 @@ impl CatalogueBuilder {
                 self.leaf_documents.push(LeafDocument::new(path, &whole.text, None));
             }
         }
+        // Servers return a list without items as no content.
+        if snapshot.parts().is_empty() {
+            self.add_subject("", &IndexedText::from_payload(Slice::new("[]".to_owned())));
+        }
         let subjects = in_order.iter().map(|(_, subject)| *subject);
         self.add_texts(subjects.zip(parts), has_blocks);
         self.add_leaves();

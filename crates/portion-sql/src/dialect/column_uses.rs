@@ -19,8 +19,10 @@ pub(crate) enum ColumnUse {
     Equal,
     /// Equal to a text that stands for a missing value.
     Missing,
-    /// Equal to a text, or not.
-    Text,
+    /// Equal to a text.
+    Like,
+    /// Not equal to a text.
+    Unlike,
     /// Compared with a number by `<` or `>`.
     Number,
     /// Computed with, added up, or averaged.
@@ -187,7 +189,8 @@ impl Visitor for Uses {
                         self.add(left, ColumnUse::Missing);
                     }
                     if literal(right).is_some() {
-                        self.add(left, ColumnUse::Text);
+                        let is_equal = *op == BinaryOperator::Eq;
+                        self.add(left, if is_equal { ColumnUse::Like } else { ColumnUse::Unlike });
                     }
                     self.add_comparison(left, right, false);
                     self.add_comparison(right, left, false);
@@ -204,11 +207,22 @@ impl Visitor for Uses {
                     self.add(expr, ColumnUse::Missing);
                 }
                 if values.iter().any(|value| literal(value).is_some()) {
-                    self.add(expr, ColumnUse::Text);
+                    self.add(expr, if *negated { ColumnUse::Unlike } else { ColumnUse::Like });
                 }
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
+                let mut inner = &**expr;
+                while let Expr::Nested(nested) = inner {
+                    inner = nested;
+                }
+                if let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = inner
+                    && literal(right).is_some()
+                {
+                    self.add(left, ColumnUse::Unlike);
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())

@@ -213,7 +213,10 @@ impl Rewriting<'_> {
             }
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => Some(raw(match &**right {
                 Expr::Subquery(query) => format!("({left} IN ({query}))"),
-                array => format!("({left} IN (SELECT value FROM json_each({array})))"),
+                // A text beside arrays is the only element.
+                array => format!(
+                    "({left} IN (SELECT value FROM json_each(iif(json_valid({array}), {array}, json_array({array})))))"
+                ),
             })),
             Expr::In { expr, target: InTarget::Unnest(array), negated, .. } => {
                 let not = if *negated { "NOT " } else { "" };

@@ -54,10 +54,13 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 }
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Missing => missing_hint(&table, at),
+                // No array is equal to a text: that is told where it finds nothing.
+                ColumnUse::Like if !column.kinds.intersects(ValueKinds::TEXT) => None,
                 _ if column.kinds.intersects(ValueKinds::CONTAINER) && !column.is_record => {
                     Some(container_hint(run, &table, at))
                 }
-                ColumnUse::Text => None,
+                ColumnUse::Like => text_above_hint(&table, at),
+                ColumnUse::Unlike => None,
                 ColumnUse::DateRange if let Some(hint) = offset_hint(&table, at) => Some(hint),
                 ColumnUse::Equal => number_hint(&table, at, column_use),
                 ColumnUse::Sum => total_hint(&table, at).or_else(|| number_hint(&table, at, column_use)),
@@ -336,6 +339,14 @@ fn untrue_hint(column: &ColumnDef) -> String {
     let (others, begin) =
         if column.kinds.intersects(ValueKinds::OBJECT) { ("objects", '{') } else { ("arrays", '[') };
     format!("{name} has {others}, too, which are not true here: add OR {name} LIKE '{begin}%'")
+}
+
+/// Returns a hint for a member of objects that are texts in other rows: `license.type` beside `license`.
+fn text_above_hint(table: &OpenTable, at: usize) -> Option<String> {
+    let (above, _) = table.columns()[at].name.rsplit_once('.')?;
+    let is_above = |column: &&ColumnDef| column.name == above && column.kinds.intersects(ValueKinds::TEXT);
+    let above = quote_identifier(&table.columns().iter().find(is_above)?.name);
+    Some(format!("{above} is a text in other rows: add OR {above} = …"))
 }
 
 /// Returns true for a column of numbers and of times, which are compared as two kinds.

@@ -73,6 +73,10 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     // The message usually contains the token.
     let token = token.filter(|token| !message.contains(token.as_str()));
     let tables = outline_tables(catalogue, run.given_sql, &message, nearest.as_deref());
+    let message = match message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message,
+    };
     QueryError::Invalid { message, token, nearest, hint, tables }
 }
 
@@ -123,6 +127,8 @@ fn leading_token(text: &str) -> String {
     text[..end].chars().take(60).collect()
 }
 
+/// Longest message of an error, which repeats names of the statement.
+const MAX_MESSAGE_CHARS: usize = 300;
 /// Names that the columns of logs and lines have elsewhere.
 const SYNONYMS: [(&str, &str); 3] = [
     ("message msg line content body raw log", "text"),

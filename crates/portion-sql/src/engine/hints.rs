@@ -1,5 +1,7 @@
 //! Says what to write instead of a form that SQLite does not have.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::connection::QueryConnection;
 use super::empty;
 use super::query_run::QueryRun;
@@ -7,6 +9,7 @@ use crate::catalogue::Catalogue;
 use crate::cell::ValueKinds;
 use crate::dialect::{self, ColumnUse, WhereClause};
 use crate::error::quote_identifier;
+use crate::table::OpenTable;
 
 /// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
 const FORMS: [(&str, &str); 17] = [
@@ -217,9 +220,23 @@ fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
     if let Some(text) = catalogue.tables.iter().map(|table| table.name.as_str()).find(is_text) {
         return Some(format!("items is one object; its text is {text}"));
     }
+    if let Some(count) = members_alike(rows) {
+        return Some(format!("items is one object; its {count} members of one form are items('/')"));
+    }
     let list = rows.columns().iter().find(|column| column.kinds.intersects(ValueKinds::ARRAY))?;
     let name = list.name.rsplit('.').next().unwrap_or(&list.name).replace('\'', "''");
     Some(format!("items has one row; the elements of {} are items('*/{name}')", quote_identifier(&list.name)))
+}
+
+/// Returns the number of the members of an object, if all are objects with the same names.
+fn members_alike(row: &OpenTable) -> Option<usize> {
+    let mut members: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for column in row.columns().iter().filter(|column| !column.is_hidden) {
+        let (member, inner) = column.name.split_once('.')?;
+        members.entry(member).or_default().insert(inner);
+    }
+    let first = members.values().next()?;
+    (members.len() > 1 && members.values().all(|names| names == first)).then_some(members.len())
 }
 
 /// Says that separated rows have more values than columns, so that values may stand below other names, or that some may be none of

@@ -74,7 +74,7 @@ fn stands_alone(text: &str, start: usize, word: &str) -> bool {
         'A'..='Z' | 'a'..='z' => word == "Error" && next == ':' && beyond.is_whitespace(),
         ':' => !ahead.ends_with("::"),
         _ => last.is_whitespace() || "[(<{|\"'*,;=>".contains(last),
-    };
+    } && !is_setting(ahead);
     let line = ahead.trim_end_matches(' ');
     let is_none = line.len() < ahead.len()
         && ["0", "no", "No"].iter().any(|none| {
@@ -82,6 +82,17 @@ fn stands_alone(text: &str, start: usize, word: &str) -> bool {
                 .is_some_and(|head| !head.ends_with(|c: char| c.is_alphanumeric() || c == '.'))
         });
     (begins || is_after_color_code(ahead)) && ends && !is_none
+}
+
+/// Returns true if a text ends with a flag or a variable whose value follows: `--log-level=`, `--severity `, `RUST_LOG=`.
+fn is_setting(ahead: &str) -> bool {
+    let before = ahead.trim_end_matches([' ', '=', '"', '\'']);
+    let name = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_flag = name.starts_with('-') && name.contains(|c: char| c.is_ascii_lowercase());
+    let is_variable = ahead[before.len()..].starts_with('=')
+        && name.len() > 1
+        && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    is_flag && before.len() < ahead.len() || is_variable
 }
 
 /// Returns true if a text ends with a colour code: `ESC [ 31 m`.

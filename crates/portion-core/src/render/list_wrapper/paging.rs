@@ -248,17 +248,20 @@ impl<'a> ServedPage<'a> {
         if target.is_answer || fetched.is_none() && !is_part {
             return None;
         }
+        let is_whole = || list.upstream_page(&target.subject.text, true).is_some_and(|page| page.is_whole);
+        let is_whole = fetched.is_none() && is_whole();
+        let total = fetched.and_then(UpstreamList::total_count).or(is_whole.then_some(len));
         Some(Self {
             target,
             item,
             first: (item + fetched.map_or(0, |fetched| fetched.skipped)) as u64,
             served: served as u64,
             size: size as u64,
-            total: fetched.and_then(UpstreamList::total_count).map(|total| total as u64),
+            total: total.map(|total| total as u64),
             fetched: len as u64,
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
-            is_whole_list: fetched.is_some(),
+            is_whole_list: fetched.is_some() || is_whole,
             is_draft: false,
         })
     }

@@ -21,6 +21,8 @@ const MIN_AMOUNT_WEIGHT: usize = 60;
 const EVENT_DATE_STEMS: [&str; 8] = ["arriv", "depart", "check", "start", "end", "begin", "due", "from"];
 const AUDIT_DATE_STEMS: [&str; 8] =
     ["creat", "updat", "modif", "insert", "activity", "sync", "deleted", "reservationdate"];
+/// Names of the fields that name a value beside them.
+const VALUE_NAMES: [&str; 4] = ["field", "key", "label", "name"];
 /// Names of fields that hold what a record says, the most specific first.
 const CONTENT_NAMES: [&str; 8] = ["message", "msg", "text", "line", "body", "content", "log", "value"];
 
@@ -53,6 +55,7 @@ impl FieldOrder {
         main.sort_by_key(|(tier, field)| {
             if *tier == Tier::Core { None } else { Some(preference(field).unwrap_or(usize::MAX)) }
         });
+        with_names_of_values(&mut main, &mut others);
         let main_count = main.len();
         let useful_count = main_count + others.iter().filter(|(tier, _)| *tier < Tier::Redundant).count();
         let paths = main.into_iter().chain(others).map(|(_, field)| field.path.clone()).collect();
@@ -64,6 +67,28 @@ impl FieldOrder {
         let kept = |count: usize| self.paths.iter().take(count).filter(|path| is_kept(path)).count();
         (self.main_count, self.useful_count) = (kept(self.main_count), kept(self.useful_count));
         self.paths.retain(|path| is_kept(path));
+    }
+}
+
+/// Moves the name of each value before it: of `headers.name` and `headers.value`, the value alone says nothing.
+fn with_names_of_values<'a>(main: &mut Vec<(Tier, &'a Field)>, others: &mut Vec<(Tier, &'a Field)>) {
+    let step =
+        |path: &str| path.rsplit_once('.').map(|(object, last)| (object.to_owned(), last.to_lowercase()));
+    let mut at = 0;
+    while let Some((tier, value)) = main.get(at).copied() {
+        let object = step(&value.path).filter(|(_, last)| last == "value").map(|(object, _)| object);
+        let names = |(_, field): &(Tier, &Field)| {
+            step(&field.path).is_some_and(|(own, last)| Some(own) == object && VALUE_NAMES.contains(&&*last))
+        };
+        if object.is_some() && !main[..at].iter().any(names) {
+            let named = main.iter().position(names).map(|from| main.remove(from));
+            let named = named.or_else(|| others.iter().position(names).map(|from| others.remove(from)));
+            if let Some((_, name)) = named {
+                main.insert(at, (tier, name));
+                at += 1;
+            }
+        }
+        at += 1;
     }
 }
 
@@ -132,6 +157,7 @@ fn ranked<'a>(rows: OrderedList<'_>, mut fields: Vec<&'a Field>) -> Vec<(&'a Fie
         .map(|(_, field)| field)
         .take(MAX_LEADING_DATES)
         .chain(amounts.into_iter().take(MAX_LEADING_AMOUNTS))
+        .chain(fields.iter().copied().filter(|field| field_names::is_id_of_element(&field.path)))
         .chain(contents(&fields, &values, records).into_iter().take(MAX_LEADING_CONTENTS))
         .map(|field| field.path.as_str())
         .collect();

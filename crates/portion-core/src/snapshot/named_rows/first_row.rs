@@ -7,22 +7,30 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 
 use crate::snapshot::List;
 
+/// Rows of a title above the names in a spreadsheet.
+const MAX_TITLES: usize = 5;
 /// Rows that are looked at.
 const SAMPLED_ROWS: usize = 200;
 /// Members beside the rows of a spreadsheet (<https://developers.google.com/workspace/sheets/api/reference/rest/v4/spreadsheets.values>).
 const SPREADSHEET_KEYS: [&str; 2] = ["majorDimension", "range"];
 
-/// Returns the names in the first row of a list of arrays; `None` if it looks like the others.
+/// Returns the names in the first row of a list of arrays, and the number of rows up to it; `None` if it looks like the others. In a
+/// spreadsheet, rows of one cell stand above it, and a column may have no name.
 ///
 /// The names are distinct words, and no later row is longer. They are names if a column has only numbers below its name, or
 /// if the list is the `values` of a spreadsheet. A value that occurs again in its own column, or is there in another
 /// number (`ORDER-1` above `ORDER-2`), is no name.
-pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<Vec<String>> {
-    if list.len() < 3 {
+pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<(Vec<String>, usize)> {
+    let is_spreadsheet = is_spreadsheet(text, list);
+    let rows =
+        |start| list.iter_from(text, start).take(SAMPLED_ROWS).map(|item| cells(item.value.slice(text)));
+    let is_title = |row: &Option<Vec<&str>>| row.as_ref().is_some_and(|row| row.len() < 2);
+    let titles = if is_spreadsheet { rows(0).take_while(is_title).take(MAX_TITLES).count() } else { 0 };
+    if list.len() < titles + 3 {
         return None;
     }
-    let mut rows = list.iter_from(text, 0).take(SAMPLED_ROWS).map(|item| cells(item.value.slice(text)));
-    let names = names(&rows.next()??)?;
+    let mut rows = rows(titles);
+    let names = names(&rows.next()??, is_spreadsheet)?;
     let mut numbers = vec![0; names.len()];
     let mut others = vec![0; names.len()];
     let shapes: Vec<String> = names.iter().map(|name| shape(name)).collect();
@@ -43,7 +51,7 @@ pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<Vec<String>>
         }
     }
     let has_numbers = numbers.iter().zip(&others).any(|(numbers, others)| *numbers > 1 && *others == 0);
-    (has_numbers || is_spreadsheet(text, list)).then_some(names)
+    (has_numbers || is_spreadsheet).then_some((names, titles + 1))
 }
 
 fn is_spreadsheet(text: &str, list: &List) -> bool {
@@ -85,10 +93,15 @@ fn is_word(name: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_missing && !name.contains("://")
 }
 
-/// Returns the names in a row; `None` if it has other values, or one of them twice.
-fn names(row: &[&str]) -> Option<Vec<String>> {
-    let texts = row.iter().filter(|cell| JsonKind::of_value(cell) == JsonKind::String);
-    let names: Vec<String> = texts.map(|cell| unescape(cell)).filter(|name| is_word(name)).collect();
+/// Returns the names in a row; `None` if it has other values, or one of them twice. With `numbers_empty`, an empty cell has the name of
+/// its place.
+fn names(row: &[&str], numbers_empty: bool) -> Option<Vec<String>> {
+    let texts = row.iter().enumerate().filter(|(_, cell)| JsonKind::of_value(cell) == JsonKind::String);
+    let name = |(at, cell): (usize, &&str)| match unescape(cell) {
+        name if name.is_empty() && numbers_empty => format!("column_{}", at + 1),
+        name => name,
+    };
+    let names: Vec<String> = texts.map(name).filter(|name| is_word(name)).collect();
     let distinct: HashSet<&String> = names.iter().collect();
     (names.len() > 1 && names.len() == row.len() && distinct.len() == names.len()).then_some(names)
 }
@@ -106,7 +119,7 @@ mod tests {
     fn header(text: &str) -> Option<String> {
         let subject = IndexedText::from_payload(Slice::new(text.to_owned()));
         let Structure::List(list) = &subject.structure else { return None };
-        names_in_first_row(text, list).map(|names| names.join(","))
+        names_in_first_row(text, list).map(|(names, _)| names.join(","))
     }
 
     #[test]
@@ -115,6 +128,10 @@ mod tests {
             (r#"[["name","age"],["Ann",31],["Bob",4]]"#, Some("name,age")),
             (r#"[["name","age"],["Ann","31"],["Bob",""],["Eve","7"],[]]"#, Some("name,age")),
             (r#"{"range":"A1:B3","values":[["from","to"],["a","b"],["c","d"]]}"#, Some("from,to")),
+            (
+                r#"{"range":"A1:B3","values":[["Sales"],[],["","to"],["a","b"],["c","d"]]}"#,
+                Some("column_1,to"),
+            ),
             (r#"[["a","b"],["c","d"],["e","f"]]"#, None),
             (r#"[["name","age"],["Ann",31],["Bob",4,5]]"#, None),
             (r#"[["name","name"],["Ann",31],["Bob",4]]"#, None),

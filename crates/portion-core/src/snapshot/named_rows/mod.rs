@@ -50,8 +50,8 @@ pub fn header_row(text: &str, list: &List) -> Option<NamedRows> {
     CellForm::of_row(text, first.value)?;
     let mut tables = named_tables(text, Span::new(0, text.len())).into_iter();
     tables.find(|table| table.span == list.span).map(|table| table.rows).or_else(|| {
-        let names = first_row::names_in_first_row(text, list)?;
-        Some(NamedRows { skipped: 1, ..NamedRows::plain(names) })
+        let (names, skipped) = first_row::names_in_first_row(text, list)?;
+        Some(NamedRows { skipped, ..NamedRows::plain(names) })
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::FixedState;
 use portion_json::scan::JsonKind;
 
-use super::field_names::FieldNameHints;
+use super::field_names::{FieldNameHints, is_id_of_element};
 use super::{Field, FieldRank};
 
 /// Length in bytes above which a text is long.
@@ -18,6 +18,8 @@ const MAX_NAMES: usize = 2;
 const MIN_RECORDS_FOR_UNIQUENESS: usize = 3;
 /// Minimum records to require that values of a status repeat.
 const MIN_RECORDS_FOR_STATUS: usize = 8;
+/// Importance of the id of an element.
+const MAX_IMPORTANCE: usize = 100;
 /// Importance that each level of depth subtracts.
 const DEPTH_PENALTY: usize = 12;
 /// Minimum importance for a field in a nested object to rank with the record's own.
@@ -76,6 +78,7 @@ struct FieldCandidate<'a> {
     depth: usize,
     record_count: usize,
     is_unique: bool,
+    is_id_of_element: bool,
     /// True if it is almost uninformative: the same value everywhere, or hardly any value.
     is_uninformative: bool,
 }
@@ -88,6 +91,7 @@ impl<'a> FieldCandidate<'a> {
             depth: sample.depth(),
             record_count: records,
             is_unique: sample.is_unique(records),
+            is_id_of_element: is_id_of_element(&sample.path),
             is_uninformative: sample.is_uninformative(records),
         }
     }
@@ -102,6 +106,8 @@ impl<'a> FieldCandidate<'a> {
             FieldRank::Container
         } else if sample.max_bytes > LONG_TEXT_BYTES {
             FieldRank::LongText
+        } else if self.is_id_of_element {
+            FieldRank::Important
         } else if !repeated
             && self.name_hints.importance > 0
             && (self.depth == 0 || self.importance() >= MIN_NESTED_IMPORTANCE)
@@ -121,6 +127,9 @@ impl<'a> FieldCandidate<'a> {
 
     /// Returns the importance, reduced by depth.
     fn importance(&self) -> usize {
+        if self.is_id_of_element {
+            return MAX_IMPORTANCE;
+        }
         let little = if self.is_uninformative { 2 } else { 1 };
         (self.name_hints.importance / little).saturating_sub(DEPTH_PENALTY * self.depth)
     }

@@ -41,16 +41,23 @@ impl CallPaging {
         let mut arguments = arguments_of_call(canonical, properties);
         let page = request.page.filter(|page| *page > 1 && is_page_alone(request));
         let pages = ToolPages { canonical, properties, served, first_rows: policy.first_rows };
+        let limit = requested_count(&arguments).and_then(|limit| u32::try_from(limit).ok());
+        let limit = limit.filter(|limit| *limit as usize <= policy.max_page_size);
         let Some(page) = page else {
+            // The first page is as large as the others.
+            let selects = |role| matches!(role, PagingRole::Page | PagingRole::Offset);
+            let has_pages = arguments.iter().filter_map(PagingArgument::role).any(selects);
+            if request.page == Some(1) && is_page_alone(request) && has_pages {
+                request.limit = limit;
+            }
             let unshown = pages.unshown_before_own(&arguments);
             return Ok(Self { arguments: arguments.into(), translated: None, unshown });
         };
-        let limit = requested_count(&arguments).and_then(|limit| u32::try_from(limit).ok());
         let Some((name, value)) = pages.translate(page, &mut arguments)? else {
             return Ok(Self { arguments: arguments.into(), translated: None, unshown: None });
         };
         let unshown = pages.unshown_before(page, &name, value, &arguments);
-        request.limit = limit.filter(|limit| *limit as usize <= policy.max_page_size);
+        request.limit = limit;
         request.page = Some(1);
         let translated = Some(pages.arguments_with(&name, value));
         Ok(Self { arguments: arguments.into(), translated, unshown })

@@ -262,15 +262,10 @@ impl McpProcessor {
 
     /// Returns what a model reads about queries in the first call, unless they are switched off.
     fn query_instructions(&self) -> Option<String> {
-        let has_queries = self
-            .gateway
-            .rules()
-            .default_rule()
-            .policy_for_client(None)
-            .policy
-            .render_options
-            .techniques
-            .query;
+        let rules = self.gateway.rules();
+        let rule = rules.default_rule();
+        let has_queries = rule.policy_for_client(None).policy.render_options.techniques.query
+            && rule.config().controls != Some(false);
         let server_info = self.server_info.lock();
         let argument = server_info.catalog.control_names.query().filter(|_| has_queries)?;
         Some(format!(
