@@ -15,7 +15,7 @@
 //! | `front` | connections from clients: `stdio`, `http`, and `signals` with the deadline of a shutdown |
 //! | `upstream` | connections to servers: `stdio` runs a child process, `process_group` (on Windows: job objects) ends it with its descendants, also for callers without a runtime, `stderr` keeps its last lines, `http` sends requests, `link` is a message link over any of these |
 //! | `bridge` | the backend in front of a server with one message stream |
-//! | `proxy` | the backend in front of a server over streamable HTTP. `session_cache` keeps its sessions, in little memory while nothing uses them |
+//! | `proxy` | the backend in front of a server over streamable HTTP. `session` keeps its sessions, in little memory while nothing uses them |
 //! | `once` | a flag that is set once and awaited by tasks; an attempt, such as a connection, that runs once for all callers that need it |
 
 pub mod bridge;

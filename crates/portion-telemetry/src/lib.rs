@@ -16,7 +16,7 @@
 //! | `alert` | the alert on oversized calls: `watch` is a state machine with time as an argument |
 //! | `async_observer` | the worker between requests and observers |
 //! | `recorder` | the queue of records, which never blocks a request; `writer` handles it and logs failures |
-//! | `store` | the file: `open`, which also moves corrupt files away, `migrate`, `retain` (deletion), `roll` (roll-ups), `write` |
+//! | `store` | the file: `open`, which also migrates old files and moves corrupt ones away, `retain` (roll-ups and deletion), `write` |
 //! | `record` | a recorded request, as a row of the file |
 //! | `rollup` | sums by minute and hour, and the statistics of a time range; `quantile_histogram` keeps the distribution of durations |
 //! | `read` | queries: `filter` selects records, `aggregate` adds up roll-ups and single requests |

@@ -8,9 +8,9 @@ use oauth2::{AuthUrl, AuthorizationCode, ClientId, CsrfToken, PkceCodeChallenge,
 use thiserror::Error;
 use tokio::time::timeout;
 
+use super::store::{ClientIdentity, Credentials};
 use crate::oauth::SessionOptions;
 use crate::oauth::callback::{CallbackError, CallbackListener, ExpectedRedirect};
-use crate::oauth::credentials::{ClientIdentity, Credentials};
 use crate::oauth::discovery::Discovery;
 use crate::oauth::http::OAuthHttp;
 use crate::oauth::metadata::DiscoveryError;

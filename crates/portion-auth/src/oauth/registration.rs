@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::oauth::credentials::{ClientIdentity, Secret};
+use super::store::{ClientIdentity, Secret};
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
 use crate::oauth::metadata::AuthorizationServer;
 

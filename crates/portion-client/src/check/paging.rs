@@ -3,8 +3,8 @@
 use portion_policy::pushdown::Pushdown;
 use serde_json::{Map, Value};
 
+use super::observation::{Next, PageFacts};
 use crate::check::observation::Observation;
-use crate::check::page_facts::{Next, PageFacts};
 use crate::check::tool::Tool;
 
 /// Items of a small page.

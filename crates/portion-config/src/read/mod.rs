@@ -3,7 +3,6 @@
 mod context_protection;
 mod layer;
 mod profile;
-mod variables;
 
 use std::sync::Arc;
 

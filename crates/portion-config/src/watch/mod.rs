@@ -2,7 +2,7 @@
 //!
 //! # What is watched
 //! Never the file itself: editors and mounted configurations replace it by another one, and the watch
-//! would stay with the old one. `resolved_path` follows the path through every symbolic link and lists
+//! would stay with the old one. `file_watcher` follows the path through every symbolic link and lists
 //! the directories on the way. These are watched, so that a change of a link is seen as well (Kubernetes
 //! changes `..data`); if a directory is missing, the nearest existing one above it is watched. Changes
 //! without events (a network share, a renamed directory further up) are found by polling the identity of
@@ -20,7 +20,6 @@
 mod debounce;
 mod file_watcher;
 mod probe;
-mod resolved_path;
 mod watch_loop;
 
 use std::io;

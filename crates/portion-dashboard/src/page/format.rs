@@ -1,10 +1,14 @@
-//! Formats numbers, sizes and times for people.
+//! Formats numbers, sizes, times and names of endpoints for people.
 
 use std::time::Duration;
 
 use maud::{Markup, html};
+use portion_core::event::EndpointKind;
+use portion_telemetry::read::Endpoint;
 use portion_telemetry::show::grouped;
 use portion_telemetry::timestamp::rfc3339;
+
+use crate::query::{Range, decoded, encoded, link};
 
 /// Formats a number with at most four digits: `1,234`, `56.7k`, `8.90M`.
 pub(super) fn short(number: u64) -> String {
@@ -81,6 +85,43 @@ pub(super) fn timestamp(at: u64) -> Markup {
     html! { time datetime=(whole) title=(format!("{seconds} UTC")) { (seconds) "Z" } }
 }
 
+/// Returns the display name of an endpoint. An unresolved cursor has no endpoint name, only a server.
+pub(super) fn display_name(endpoint: &Endpoint) -> String {
+    match (&endpoint.upstream, endpoint.name.is_empty()) {
+        (_, false) => endpoint.to_string(),
+        (Some(upstream), true) => format!("unknown endpoint of {upstream}"),
+        (None, true) => "unknown endpoint".to_owned(),
+    }
+}
+
+/// Renders a link to an endpoint's page, with its kind unless it is a tool.
+pub(super) fn endpoint_link(endpoint: &Endpoint, range: &Range) -> Markup {
+    let href = link(&format!("/endpoints/{}", path_of(endpoint)), &range.parameters());
+    html! {
+        a href=(href) { (display_name(endpoint)) }
+        @if endpoint.kind != EndpointKind::Tool.name() { " " span.quiet { (endpoint.kind) } }
+    }
+}
+
+/// Returns `KIND/NAME` or `KIND/UPSTREAM/NAME`, so endpoints of the same name have different pages.
+pub(super) fn path_of(endpoint: &Endpoint) -> String {
+    let Endpoint { upstream, kind, name } = endpoint;
+    let parts = [Some(kind), upstream.as_ref(), Some(name)];
+    parts.into_iter().flatten().map(|part| encoded(part)).collect::<Vec<_>>().join("/")
+}
+
+/// Parses the path of an endpoint's page.
+pub(super) fn endpoint_at(path: &str) -> Option<Endpoint> {
+    let parts: Vec<String> = path.split('/').map(decoded).collect();
+    match &parts[..] {
+        [kind, name] => Some(Endpoint { upstream: None, kind: kind.clone(), name: name.clone() }),
+        [kind, upstream, name] => {
+            Some(Endpoint { upstream: Some(upstream.clone()), kind: kind.clone(), name: name.clone() })
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +154,26 @@ mod tests {
         assert_eq!([bytes(512), bytes(40_000), bytes(1_940_000)], ["512 B", "40.0 kB", "1.9 MB"]);
         assert_eq!([dollars(0.0123), dollars(12.346), dollars(-2.0)], ["$0.0123", "$12.35", "−$2.00"]);
         assert_eq!([share_or_dash(None), share_or_dash(Some(0.825))], ["–", "82.5 %"]);
+    }
+
+    #[test]
+    fn endpoints_are_found_where_their_pages_are() {
+        let endpoint = |upstream: Option<&str>, kind: &str, name: &str| Endpoint {
+            upstream: upstream.map(str::to_owned),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        };
+        for (endpoint, path) in [
+            (endpoint(None, "tool", "list_*"), "tool/list_%2A"),
+            (endpoint(Some("a"), "resource", "file:///b"), "resource/a/file%3A%2F%2F%2Fb"),
+            (endpoint(None, "tool", "a/file:///b"), "tool/a%2Ffile%3A%2F%2F%2Fb"),
+            (endpoint(None, "tool", ""), "tool/"),
+        ] {
+            assert_eq!(path_of(&endpoint), path);
+            assert_eq!(endpoint_at(path), Some(endpoint));
+        }
+        for none in ["", "tool", "tool/a/b/c"] {
+            assert_eq!(endpoint_at(none), None, "{none}");
+        }
     }
 }

@@ -8,8 +8,7 @@ use portion_core::redact::RedactionRules;
 use portion_json::scan::{JsonKind, quote, unescape};
 
 use super::reserved_meta::strip_reserved;
-use super::strings::{StringPlace, visit_strings};
-use super::walk::{self, Member, Splice};
+use super::walk::{self, Member, Splice, StringPlace, visit_strings};
 
 /// Largest member, in bytes, in which nothing is shortened.
 const SMALL_MEMBER_BYTES: usize = 1024;

@@ -21,9 +21,7 @@
 //! | `settings` | destinations |
 //! | `providers` | the pipelines of the OpenTelemetry SDK, attributes of the service, and the histograms of each request |
 //! | `span` | the span of a request, its id and the names of its attributes |
-//! | `send`, `client` | the queue of spans, and exporters with counters; the HTTP client of their threads, and one log line per failure |
-
-mod client;
+//! | `send` | the queue of spans, and exporters with counters; the HTTP client of their threads, and one log line per failure |
 mod providers;
 mod send;
 mod settings;

@@ -18,17 +18,18 @@ use portion_text::display::shortened;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
-use super::caller::CallerResolver;
 use super::http_error::{HttpError, PostedRequests, RETRY_AFTER_SECONDS};
-use super::origin_guard;
 use super::request_checks::{
     BodyBudget, BodyReservation, HttpLimits, PostKind, begins_work, body_error_response, check_head,
     check_head_size, overloaded, parse_post, read_body,
 };
-use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
+use super::{
+    Backend, CallerResolver, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument,
+    origin_guard,
+};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::Body;
-use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY};
+use crate::mcp::envelope::{INVALID_REQUEST, SERVER_BUSY};
 use crate::once::OneShotFlag;
 
 /// Time for running requests to be answered by their backend after draining; then they get an error.

@@ -13,9 +13,9 @@ use portion_policy::client::ClientProfile;
 use portion_policy::listing::ListingOptions;
 use tokio::sync::Notify;
 
+use super::super::envelope::RequestIdMap;
 use super::{McpProcessor, UpstreamCaller};
 use crate::mcp::catalog::{CatalogPool, ServerInfo, ToolCatalog};
-use crate::mcp::request_id_map::RequestIdMap;
 use crate::message_processor::MessageProcessor as _;
 
 /// Settings shared by the processors of one server.

@@ -6,12 +6,12 @@ use std::time::Instant;
 use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
+use super::super::envelope::cancellation_notification;
 use super::pending::{PendingKind, PendingRequest};
 use super::request_timer::RequestTimer;
 use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::mcp::envelope::Envelope;
-use crate::mcp::error_code::cancellation_notification;
 use crate::mcp::walk;
 use crate::message_processor::OutgoingMessage;
 

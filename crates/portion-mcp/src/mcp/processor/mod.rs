@@ -1,14 +1,14 @@
 //! Processes the messages between one client and one server: answers, rewrites or relays each.
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
-//! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
-//! [`follow_ups`] answer without the server. [`upstream`] handles messages of the server:
-//! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
-//! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] limits how long a request waits, [`failures`] ends requests without a
-//! response, [`queries`] keeps the queries that run, [`caller_identity`] finds
-//! the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
-//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] and [`internal_calls`] request
-//! further pages. [`factory`] creates processors, and keeps a session in which nothing is pending.
+//! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] answers without
+//! the server. [`upstream`] handles messages of the server: [`reshape`] its responses, [`server_messages`] its
+//! notifications and requests. [`tool_list`] joins the pages of the list of tools. [`request_timer`] limits how long a
+//! request waits, [`failures`] ends requests without a response, [`queries`] keeps the queries that run,
+//! [`caller_identity`] finds the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses and
+//! joins the outcomes of a line. [`paged_calls`] answers calls of tools that page their results: [`page_source`] translates
+//! their arguments, [`call_paging`] those of other tools, and both [`page_source`] and [`internal_calls`] request further
+//! pages. [`factory`] creates processors, and keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
@@ -19,7 +19,6 @@ mod downstream;
 mod factory;
 mod failures;
 mod internal_calls;
-mod line_outcome;
 mod method;
 mod page_source;
 mod paged_calls;
@@ -46,14 +45,14 @@ use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
 use portion_policy::client::ClientProfile;
+use portion_policy::endpoint::EndpointTarget;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_policy::policy_source::EndpointTarget;
 use tokio::sync::Notify;
 
 use super::catalog::{ServerInfo, ToolListingPolicy};
+use super::envelope::RequestIdMap;
 use super::parsed_batch::{ClientMessage, OwnedBatch};
 use super::request_headers::HeaderParam;
-use super::request_id_map::RequestIdMap;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;

@@ -18,20 +18,20 @@ use portion_policy::pushdown::{PagingStyle, Pushdown};
 
 use super::super::catalog::PagingProperty;
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
-use super::super::walk::Splice;
-use super::super::{controls, reserved_meta, walk};
+use super::super::walk::{self, Splice};
+use super::super::{controls, reserved_meta};
+use super::McpProcessor;
 use super::call_paging::arguments_of_call;
 use super::caller_identity::protocol_meta_members;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
-use super::line_outcome::MessageOutcome;
 use super::page_source::{
     CallError, ToolPageSource, call_tool, first_params, own_arguments, read_page, text_of_argument,
     translate_arguments,
 };
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
+use super::responses::{self, MessageOutcome};
 use super::tool_calls::{CallText, owns_argument};
-use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 use crate::once::OneShotFlag;
 

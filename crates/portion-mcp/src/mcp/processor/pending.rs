@@ -10,8 +10,7 @@ use portion_gateway::call::{Caller, ReuseKey};
 use portion_policy::client::ClientProfile;
 use portion_policy::endpoint::Endpoint;
 
-use super::super::envelope::id_key;
-use super::super::request_id_map::RequestIdMap;
+use super::super::envelope::{RequestIdMap, id_key};
 use super::super::result::ResultShape;
 use super::request_timer::RequestTimer;
 use super::tool_listing::ToolListing;

@@ -10,9 +10,8 @@ use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAI
 
 use super::super::argument_names::has_query;
 use super::super::catalog::{BuiltinTool, ToolOwner};
-use super::super::envelope::{Envelope, MessageKind};
+use super::super::envelope::{Envelope, MessageKind, RequestIdMap};
 use super::super::parsed_batch::OwnedBatch;
-use super::super::request_id_map::RequestIdMap;
 use super::super::result::StructuredForm;
 use super::method::{MethodHandling, method_handling};
 use super::{McpProcessor, responses};

@@ -20,9 +20,9 @@ use super::super::result::{
 use super::super::walk::{self, Splice};
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
-use super::line_outcome::MessageOutcome;
 use super::pending::{PendingKind, PendingRequest};
 use super::relayed::MAX_EXTRA_BYTES;
+use super::responses::MessageOutcome;
 use super::upstream::replace_with_fault;
 
 /// Largest server message, in bytes, that is forwarded unread if there are no redaction rules.

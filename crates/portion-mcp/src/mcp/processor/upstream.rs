@@ -14,11 +14,11 @@ use super::super::parsed_batch::ClientMessage;
 use super::super::reserved_meta;
 use super::super::result::ResultShape;
 use super::super::walk::{self, Sequence, Splice};
-use super::line_outcome::{MessageOutcome, combine_outcomes};
+use super::McpProcessor;
 use super::pending::{PendingKind, PendingRequest, UnsolicitedPolicy};
 use super::reshape::MessageEdit;
+use super::responses::{self, MessageOutcome, combine_outcomes};
 use super::tool_listing::ToolListing;
-use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 

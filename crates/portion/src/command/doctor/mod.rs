@@ -4,9 +4,7 @@ mod clients;
 mod configuration;
 mod finding;
 mod launch;
-mod records;
 mod reference;
-mod secret;
 mod start;
 
 use std::io::{self, Write as _};
@@ -73,7 +71,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if let Some(config) = &config {
         clients::check_limits(&servers, config, &mut findings);
         configuration::check_store(config, &mut findings);
-        let recorded = records::check(config, &mut findings);
+        let recorded = configuration::check_records(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);
     }
     let failed = findings.iter().any(|finding| finding.level == Level::Error);

@@ -24,8 +24,7 @@ use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::rules::{EndpointRule, EndpointRules};
 use portion_json::scan::quote;
-use portion_policy::endpoint::Endpoint;
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{Endpoint, EndpointTarget};
 use portion_text::encoding::{Decoded, decode};
 use thiserror::Error;
 
@@ -34,7 +33,7 @@ use super::CommandResult;
 use crate::cli::failure::UsageError;
 use crate::cli::options::{ConfigOptions as Keys, PayloadKeys};
 use crate::cli::terminal::{print_stdout, reported};
-use crate::run::environment::limits_from_environment;
+use crate::run::setup::limits_from_environment;
 
 const AFTER_HELP: &str = "\
 Examples:
