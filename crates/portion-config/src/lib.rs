@@ -32,7 +32,7 @@
 //! | `pattern`, `config/cascade` | the endpoints of a rule; the most specific rule wins, key by key |
 //! | `config` | one immutable version. `endpoint_config` turns keys into limits and options, `check` finds contradictions, `upstream` reads the servers |
 //! | `watch`, `live`, `history` | a changed file, read once it is complete; the version in force, and how two versions differ; earlier versions |
-//! | `show`, `schema`, `template` | output for people and programs, and the reference of all keys |
+//! | `show`, `template` | output for people and programs: the reference of all keys, and the schema |
 
 pub mod config;
 pub mod document;
@@ -45,7 +45,6 @@ pub mod pattern;
 pub mod profile;
 mod read;
 pub mod reference;
-pub mod schema;
 pub mod settings;
 pub mod show;
 pub mod template;
@@ -59,6 +58,6 @@ pub use config::{
 pub use find::{Sources, find};
 pub use live::diff;
 pub use reference::SecretResolver;
-pub use schema::schema;
 pub use show::{show, show_json};
+pub use template::schema;
 pub use template::{json_template, template};

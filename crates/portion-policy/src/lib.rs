@@ -8,11 +8,10 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `endpoint` | tools, resources and prompts; one version of the configuration: limits and options of each |
+//! | `endpoint` | tools, resources and prompts; one version of the configuration: limits and options of each; options for the list of tools: its style, the names of the tools that the gateway adds |
 //! | `client` | the table of known clients, identified by name; presets |
 //! | `pushdown` | how a tool pages its own results: argument names, places in results, presets |
 //! | `page_names` | names by which a page of a list says its total and its next page |
-//! | `listing` | options for the list of tools: its style, the names of the tools that the gateway adds |
 //! | `tool_description` | tools for requests to a REST API that an operator describes, and their paths |
 //! | `upstream` | URL, headers and transport of a server over HTTP; the decoding of query strings |
 //! | `store_url` | parts of the URL of a store |
@@ -21,7 +20,6 @@
 pub mod access;
 pub mod client;
 pub mod endpoint;
-pub mod listing;
 pub mod page_names;
 pub mod pushdown;
 pub mod store_url;

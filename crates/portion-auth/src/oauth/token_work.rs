@@ -10,13 +10,13 @@ use tokio::sync::watch;
 
 use super::AuthError;
 use super::discovery::Challenge;
+use super::login::RegistrationError;
 use super::server_url::Endpoint;
 use super::store::{Credentials, Secret, StoreError};
 use crate::oauth::SessionOptions;
 use crate::oauth::discovery::discover;
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
 use crate::oauth::login::{LoginError, choose_scope, log_in};
-use crate::oauth::registration::RegistrationError;
 use crate::oauth::server_url::ServerUrl;
 use crate::oauth::store::{LockKind, TokenStore};
 use crate::oauth::token_request::TokenEndpoint;

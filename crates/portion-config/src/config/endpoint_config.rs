@@ -10,8 +10,7 @@ use portion_core::policy::{
     StripRule, Techniques,
 };
 use portion_core::redact::RedactionRules;
-use portion_policy::endpoint::{EndpointConfig, Experiment, Rollout};
-use portion_policy::listing::{AdvertisePolicy, ListingOptions};
+use portion_policy::endpoint::{AdvertisePolicy, EndpointConfig, Experiment, ListingOptions, Rollout};
 use portion_policy::pushdown::Pushdown;
 use portion_text::names::split_name;
 use portion_tokens::Factor;

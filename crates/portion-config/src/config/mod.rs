@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_policy::endpoint::{EndpointConfig, EndpointTarget, PolicySource};
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::{EndpointConfig, EndpointTarget, ListingOptions, PolicySource};
 use portion_policy::upstream::UpstreamTarget;
 
 use crate::find::Sources;

@@ -1,6 +1,4 @@
 //! Reads the sources into settings and collects all errors.
-
-mod context_protection;
 mod layer;
 mod profile;
 
@@ -74,7 +72,7 @@ impl ConfigReader {
     fn read_root(&mut self, from: &Origin, root: &Node) -> Layer {
         match &root.value {
             NodeValue::Map(entries) => {
-                let translated = context_protection::translate(entries);
+                let translated = profile::translate(entries);
                 for unknown in &translated.unknown {
                     let (key, fix) = (&unknown.key, unknown.fix());
                     self.report(from.at(key.position), unknown_key_message(key), fix);

@@ -7,9 +7,8 @@ use portion_core::event::Outcome;
 use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::grouped;
 
-use super::format::{duration, endpoint_link, share_or_dash, short};
+use super::format::{self, duration, endpoint_link, meaning, share_or_dash, short};
 use super::frame::{self, Frame, NavItem};
-use super::term::{self, meaning};
 use super::{Failure, PageRequest, changes, charts, display_name, endpoint_at, overview, path_of, requests};
 use crate::answer::Answer;
 use crate::query::{InvalidParameter, Query, Range, link};
@@ -161,7 +160,7 @@ pub(super) fn endpoint_page(request: &PageRequest<'_>, path: &str) -> Result<Ans
             }
         }
         (changes::section(&events, range))
-        (term::list())
+        (format::list())
     };
     let frame = Frame { title: &name, nav: NavItem::Within, path: &path, range: Some(range), extra: &[] };
     Ok(Answer::page(200, frame.render(&content)))

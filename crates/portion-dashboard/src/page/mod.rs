@@ -11,7 +11,6 @@ mod overview;
 mod request;
 mod requests;
 mod sessions;
-mod term;
 
 use std::time::SystemTime;
 

@@ -5,9 +5,8 @@ use portion_telemetry::read::{Participants, TrafficStats};
 use portion_telemetry::show::grouped;
 use portion_tokens::accuracy::MIN_ACCURATE_SHARE;
 
-use super::format::{dollars, duration, percent, plural, share_or_dash, short};
+use super::format::{self, dollars, duration, percent, plural, share_or_dash, short, term};
 use super::frame::{self, Frame, NavItem};
-use super::term::{self, term};
 use super::{Failure, PageRequest, changes, charts, endpoints, findings, requests};
 use crate::answer::Answer;
 use crate::query::micros;
@@ -41,7 +40,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
         }
         (changes::section(&events, range))
         @if total.requests > 0 { (endpoints::section(&traffic, sort, range)) }
-        (term::list())
+        (format::list())
     };
     let which = selection.which();
     let extra = [which[6], which[7], ("sort", query.get("sort")), ("order", query.get("order"))];

@@ -6,9 +6,10 @@ use portion_core::event::{ConfigApplied, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
-use super::format::{bytes, count_or_dash, duration, elapsed, endpoint_link, percent, plural, timestamp};
+use super::format::{
+    self, bytes, count_or_dash, duration, elapsed, endpoint_link, percent, plural, term, timestamp,
+};
 use super::frame::{Frame, NavItem};
-use super::term::{self, term};
 use super::{Failure, PageRequest, changes, display_name, requests};
 use crate::answer::Answer;
 use crate::query::{Range, hex_number, link};
@@ -60,9 +61,9 @@ fn list_title(selection: &Selection) -> String {
 
 fn what_happened(record: &Record, selection: &Selection) -> Markup {
     html! {
-        p.lead { (requests::outcome(&record.outcome)) " " (term::outcome(&record.outcome)) }
+        p.lead { (requests::outcome(&record.outcome)) " " (format::outcome(&record.outcome)) }
         @if let Some(error) = record.error.as_deref().filter(|error| *error != ErrorCode::CursorExpired.name()) {
-            p.lead.error { code { (requests::error_link(error, selection)) } " " (term::error(error)) }
+            p.lead.error { code { (requests::error_link(error, selection)) } " " (format::error(error)) }
         }
     }
 }
@@ -112,7 +113,7 @@ fn steps(record: &Record) -> Markup {
         p { (reduction_text(record)) }
         @if !record.stages.is_empty() {
             ol.steps {
-                @for step in &record.stages { li { code { (step) } " " (term::step(step)) } }
+                @for step in &record.stages { li { code { (step) } " " (format::step(step)) } }
             }
         }
         @if let Some(shadow) = &record.shadow {

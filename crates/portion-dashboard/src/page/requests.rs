@@ -5,9 +5,8 @@ use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Notable, Participants, Record};
 use portion_telemetry::timestamp::rfc3339;
 
-use super::format::{count_or_dash, duration, endpoint_link, percent, timestamp};
+use super::format::{self, count_or_dash, duration, endpoint_link, percent, term, timestamp};
 use super::frame::{self, Frame, NavItem};
-use super::term::{self, term};
 use super::{Failure, PageRequest, display_name};
 use crate::answer::Answer;
 use crate::query::Range;
@@ -27,7 +26,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
             p { a href=(older.link("/requests")) { "Older" } }
         }
         p { a href=(selection.link("/api/records") + "&format=csv&limit=1000") { "As CSV" } }
-        (term::list())
+        (format::list())
     };
     let frame = Frame {
         title: "Requests",

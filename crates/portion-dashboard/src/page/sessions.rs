@@ -5,9 +5,8 @@ use portion_core::event::Outcome;
 use portion_telemetry::read::{Filter, Record, Session, TrafficStats};
 use portion_telemetry::show::grouped;
 
-use super::format::{elapsed, endpoint_link, plural, short, timestamp};
+use super::format::{elapsed, endpoint_link, plural, short, term, timestamp};
 use super::frame::{self, Frame, NavItem};
-use super::term::term;
 use super::{Failure, PageRequest, requests};
 use crate::answer::Answer;
 use crate::query::{InvalidParameter, Range, hex_number, link};

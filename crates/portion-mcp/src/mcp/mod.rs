@@ -8,8 +8,7 @@
 //! - `processor`: the table of methods and their handling, and the pending requests
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
-//! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
-//!   servers
+//! - `member_limits`: size limits outside payloads, and reserved `_meta` members of servers, which are removed
 //! - `parsed_batch`: the view of a message that a transport needs; a parsed text that is passed on, or a
 //!   received line of the client
 //! - `request_headers`: all header fields in which HTTP repeats parts of a message
@@ -26,7 +25,6 @@ mod member_limits;
 mod parsed_batch;
 mod processor;
 pub mod request_headers;
-mod reserved_meta;
 mod result;
 mod walk;
 

@@ -12,7 +12,7 @@
 //!
 //! use portion_core::cursor::Scope;
 //! use portion_gateway::session::ClientSession;
-//! use portion_mcp::front::stdio::StdioFront;
+//! use portion_mcp::front::StdioFront;
 //! use portion_mcp::relay::relay;
 //! use portion_mcp::upstream::stdio::{Child, Program};
 //!
@@ -38,8 +38,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use self::session::{ServerInput, Session};
-use crate::front::signals::ShutdownStep;
-use crate::front::stdio::StdioFront;
+use crate::front::{ShutdownStep, StdioFront};
 use crate::message_processor::MessageProcessor;
 use crate::once::OneShotFlag;
 use crate::upstream::link::{Link, LinkEvent};

@@ -22,10 +22,10 @@ use portion_net::worker::Deadline;
 use portion_tokens::accuracy;
 
 use super::send::{Client, QueueStats};
+use super::{Settings, Signal};
 use crate::meter::{self, Family, Point, Value};
 use crate::names::{self, Kind, Metric};
 use crate::otlp::send::{MetricSender, SpanQueue};
-use crate::otlp::settings::{Settings, Signal};
 use crate::otlp::span::{self, SpanIds};
 
 /// Pipelines for traces and metrics.

@@ -31,7 +31,7 @@ use portion_net::worker::{Handler, Items, Worker, WorkerOptions};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::otlp::settings::Batches;
+use super::Batches;
 
 /// Maximum number of queued spans.
 const SPAN_QUEUE_CAPACITY: usize = 4_096;

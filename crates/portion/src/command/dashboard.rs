@@ -10,8 +10,8 @@ use portion_config::key::parse_socket_address;
 use portion_config::{Config, Warnings, find};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
+use portion_mcp::front::ShutdownSignals;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
-use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::once::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
 

@@ -16,7 +16,7 @@ use portion_config::reference::{ProcessEnvironment, expand};
 use portion_core::view::ControlNames;
 use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::OriginGuard;
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals};
 use portion_policy::upstream::{Transport, UpstreamTarget};
 use portion_rest::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_rest::{HttpOptions, PortionLayer, Route, RouteTable, document_routes};

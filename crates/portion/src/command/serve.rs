@@ -10,7 +10,7 @@ use clap::Args;
 use portion_config::Config;
 use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals};
 use portion_mcp::proxy::PublicResource;
 use portion_mcp::upstream::stdio::Program;
 use portion_policy::access::AccessPolicy;

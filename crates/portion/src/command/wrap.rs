@@ -13,7 +13,7 @@ use portion_config::key::parse_socket_address;
 use portion_config::{Config, LoginConfig};
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
-use portion_mcp::front::stdio::StdioFront;
+use portion_mcp::front::StdioFront;
 use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 

@@ -2,8 +2,8 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `setup`, `storage`, `observers`, `server` | builds the gateway from the configuration and client limits in the environment; its store and secrets; the observers of its events, alerts among them; the backend of each server |
-//! | `admin`, `dashboard`, `webhook` | `/health`, `/metrics` and the dashboard, on which a person signs in; where alerts are posted |
+//! | `setup`, `storage`, `observers`, `server` | builds the gateway from the configuration and client limits in the environment; its store and secrets; the observers of its events, alerts among them, and where these are posted; the backend of each server |
+//! | `admin`, `dashboard` | `/health`, `/metrics` and the dashboard, on which a person signs in |
 //! | `access` | authentication as configured; callers of `portion http` |
 //! | `listening` | a listener until a signal ends it, and the check for `--insecure` |
 //! | `process` | re-executes long-running commands with settings of glibc that return memory to the system; the watchdog that ends the servers if this process is killed |
@@ -21,4 +21,3 @@ pub(crate) mod setup;
 pub(crate) mod shaper;
 pub(crate) mod stdio_client;
 pub(crate) mod storage;
-pub(crate) mod webhook;

@@ -14,7 +14,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::proxy::{Proxy, PublicResource};
 use portion_mcp::upstream::link::{ChildConnector, Connector};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
-use portion_policy::listing::ListingStyle;
+use portion_policy::endpoint::ListingStyle;
 use portion_policy::upstream::Transport;
 use portion_rest::link::RestConnector;
 use portion_text::display::hex;

@@ -15,7 +15,7 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
 use portion_gateway::rules::{EndpointRule, EndpointRules};
 use portion_gateway::store;
-use portion_mcp::front::signals::ShutdownDeadline;
+use portion_mcp::front::ShutdownDeadline;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::once::OneShotFlag;
 use portion_net::worker::Deadline;

@@ -9,7 +9,7 @@ use portion_core::view::ControlNames;
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_json::span::Span;
 use portion_policy::client::{MAX_INPUT_SCHEMA_BYTES, TOOL_LIMIT_META_KEY};
-use portion_policy::listing::{ListingOptions, ListingStyle};
+use portion_policy::endpoint::{ListingOptions, ListingStyle};
 
 use super::super::walk::{self, Sequence, Splice};
 use super::{AdvertisedControls, PagingProperty, ToolListingPolicy, UpstreamTool};

@@ -20,7 +20,7 @@ use portion_core::view::ControlNames;
 use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
+use portion_policy::endpoint::{AdvertisePolicy, ListingOptions, ListingStyle};
 use portion_text::names::closest_name;
 
 use self::trim::one_line_summary;

@@ -10,7 +10,7 @@ use portion_core::cursor::Scope;
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::session::ClientSession;
 use portion_policy::client::ClientProfile;
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use tokio::sync::Notify;
 
 use super::super::envelope::RequestIdMap;

@@ -7,9 +7,8 @@ use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
 use super::super::envelope::cancellation_notification;
-use super::pending::{PendingKind, PendingRequest};
+use super::pending::{PendingKind, PendingRequest, ToolListing};
 use super::request_timer::RequestTimer;
-use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
 use crate::mcp::envelope::Envelope;
 use crate::mcp::walk;

@@ -19,7 +19,7 @@ use portion_policy::pushdown::{PagingStyle, Pushdown};
 
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
 use super::super::walk::{self, Splice};
-use super::super::{controls, reserved_meta};
+use super::super::{controls, member_limits};
 use super::McpProcessor;
 use super::call_paging::arguments_of_call;
 use super::caller_identity::protocol_meta_members;
@@ -347,7 +347,7 @@ impl McpProcessor {
     /// Shapes the response with the first page for the client.
     async fn shape_first_page(&self, line: &[u8], pending: &PendingRequest) -> String {
         let (text, invalid_utf8) = decode_line(line);
-        let text = reserved_meta::strip_reserved(&text).unwrap_or_else(|| text.into_owned());
+        let text = member_limits::strip_reserved(&text).unwrap_or_else(|| text.into_owned());
         self.shape_text(&text, invalid_utf8, pending).await
     }
 

@@ -12,8 +12,9 @@ use portion_json::span::Span;
 use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter, redact_client_action};
-use super::super::reserved_meta::strip_reserved_of_result;
+use super::super::member_limits::{
+    self, Excess, LimitOutcome, MemberLimiter, redact_client_action, strip_reserved_of_result,
+};
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result, tool_result,
 };

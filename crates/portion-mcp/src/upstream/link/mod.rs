@@ -23,11 +23,11 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
+use super::StderrLines;
 use crate::frame::{Frame, replace_line_breaks};
 use crate::mcp::envelope::INTERNAL_ERROR;
 use crate::mcp::{MessageView, ParsedBatch, RequestIdMap};
 use crate::once::{OneShotFlag, wait_until};
-use crate::upstream::stderr::StderrLines;
 use crate::upstream::stdio::ServerFailure;
 pub use child::ChildConnector;
 

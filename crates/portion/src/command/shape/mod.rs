@@ -1,6 +1,4 @@
 //! `portion shape`: shows what a model would see of a file, and why.
-
-mod requests;
 mod show;
 
 use std::io::{IsTerminal as _, Read as _};
@@ -164,7 +162,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         crate::cli::terminal::print_stderr!("portion: {warning}");
     }
     if options.requests {
-        return requests::answer_all(config);
+        return show::answer_all(config);
     }
     let limit = config.upstream_message_limit();
     let rules = EndpointRules::new(Arc::new(config), limits_from_environment());

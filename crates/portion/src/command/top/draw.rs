@@ -13,8 +13,9 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Sparkline, Table, TableState};
 
-use super::column::{COLUMNS, duration_text, fitting_columns, percent, short_number, time_of_day};
-use super::state::{TopData, ViewState};
+use super::state::{
+    COLUMNS, TopData, ViewState, duration_text, fitting_columns, percent, short_number, time_of_day,
+};
 
 /// Upper end of the meter of oversized calls, in percent.
 const METER_CELLS: usize = 20;

@@ -2,8 +2,6 @@
 //!
 //! `state` is the state of the user interface, `query` reads the file, `draw` renders both as a frame. Only this file uses
 //! the terminal and the clock.
-
-mod column;
 mod draw;
 mod state;
 
@@ -104,7 +102,7 @@ impl TerminalGuard {
         #[cfg(unix)]
         {
             let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-            let mut signals = portion_mcp::front::signals::ShutdownSignals::listen()?;
+            let mut signals = portion_mcp::front::ShutdownSignals::listen()?;
             std::thread::spawn(move || {
                 runtime.block_on(signals.next());
                 restore_terminal();

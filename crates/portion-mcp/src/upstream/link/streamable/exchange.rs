@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
 
 use super::super::LinkClosed;
-use super::server_handle::{PostOutcome, ServerHandle};
 use super::session::{Backoff, BackoffPolicy, OutboundMessage};
+use super::{PostOutcome, ServerHandle};
 use crate::frame::Frame;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, Result, ResumePoint, StreamItem};
 use crate::upstream::link::failure_message;
