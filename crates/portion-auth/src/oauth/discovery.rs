@@ -5,13 +5,12 @@ use http::header::{HeaderMap, WWW_AUTHENTICATE};
 use oauth2::url::Url;
 use serde_json::Value;
 
-use super::server_url::Endpoint;
+use super::server_url::{Endpoint, ServerUrl};
 use crate::oauth::http::{Fetched, OAuthHttp, excerpt};
 use crate::oauth::metadata::{
     AuthorizationServer, DiscoveryError, ProtectedResource, Result, accept_endpoint, resource_document_urls,
     server_document_urls,
 };
-use crate::oauth::server_url::ServerUrl;
 
 /// The authorization server of an MCP server, and what to request from it.
 #[derive(Debug)]

@@ -13,12 +13,11 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use super::http::{HttpError, OAuthHttp, excerpt};
-use super::metadata::AuthorizationServer;
+use super::metadata::{AuthorizationServer, DiscoveryError};
 use super::store::{ClientIdentity, Credentials, Secret};
 use crate::oauth::SessionOptions;
 use crate::oauth::callback::{CallbackError, CallbackListener, ExpectedRedirect};
 use crate::oauth::discovery::Discovery;
-use crate::oauth::metadata::DiscoveryError;
 use crate::oauth::server_url::ServerUrl;
 use crate::oauth::token_request::{TokenEndpoint, TokenError};
 

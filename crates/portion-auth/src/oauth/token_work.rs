@@ -8,17 +8,12 @@ use std::time::{Duration, Instant};
 use http::StatusCode;
 use tokio::sync::watch;
 
-use super::AuthError;
-use super::discovery::Challenge;
-use super::login::RegistrationError;
-use super::server_url::Endpoint;
-use super::store::{Credentials, Secret, StoreError};
-use crate::oauth::SessionOptions;
-use crate::oauth::discovery::discover;
+use super::discovery::{Challenge, discover};
+use super::login::{LoginError, RegistrationError, choose_scope, log_in};
+use super::server_url::{Endpoint, ServerUrl};
+use super::store::{Credentials, LockKind, Secret, StoreError, TokenStore};
+use super::{AuthError, SessionOptions};
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
-use crate::oauth::login::{LoginError, choose_scope, log_in};
-use crate::oauth::server_url::ServerUrl;
-use crate::oauth::store::{LockKind, TokenStore};
 use crate::oauth::token_request::TokenEndpoint;
 
 /// A request that changes nothing and shows whether the server asks for authorization.

@@ -12,9 +12,8 @@ use portion_core::view::{Request, resolve};
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 
-use super::observation::PageFacts;
+use super::observation::{Observation, PageFacts};
 use super::write::Proposal;
-use crate::check::observation::Observation;
 use crate::check::paging::Paging;
 use crate::check::tool::{ReadEvidence, Tool};
 

@@ -3,8 +3,7 @@
 use portion_policy::pushdown::Pushdown;
 use serde_json::{Map, Value};
 
-use super::observation::{Next, PageFacts};
-use crate::check::observation::Observation;
+use super::observation::{Next, Observation, PageFacts};
 use crate::check::tool::Tool;
 
 /// Items of a small page.

@@ -21,12 +21,11 @@ use portion_core::event::RequestServed;
 use portion_net::worker::Deadline;
 use portion_tokens::accuracy;
 
-use super::send::{Client, QueueStats};
-use super::{Settings, Signal};
+use super::send::{Client, MetricSender, QueueStats, SpanQueue};
+use super::{Settings, Signal, span};
 use crate::meter::{self, Family, Point, Value};
 use crate::names::{self, Kind, Metric};
-use crate::otlp::send::{MetricSender, SpanQueue};
-use crate::otlp::span::{self, SpanIds};
+use crate::otlp::span::SpanIds;
 
 /// Pipelines for traces and metrics.
 pub(crate) struct Providers {

@@ -147,21 +147,6 @@ impl CallerResolver {
         Self { principals, authenticator: Arc::new(Authenticator::unchecked()) }
     }
 
-    /// Sets the authenticator.
-    fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
-        Self { authenticator, ..self }
-    }
-
-    /// Fetches what the authentication of callers needs.
-    async fn prepare(&self) {
-        self.authenticator.prepare().await;
-    }
-
-    /// Returns true if callers are verified here.
-    fn verifies(&self) -> bool {
-        self.authenticator.verifies()
-    }
-
     /// Returns the verified identity of the caller; `None` if callers are not verified here.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ impl HttpServer {
     /// Sets the authenticator of callers; without one, everyone may call.
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
-        Self { callers: self.callers.with_authenticator(authenticator), ..self }
+        Self { callers: CallerResolver { authenticator, ..self.callers }, ..self }
     }
 
     /// Lets pages of allowed origins read responses (CORS). Preflights of browsers are answered here.
@@ -99,7 +99,7 @@ impl HttpServer {
     pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Arc<OneShotFlag>) {
         let _sampling = self.overload.as_ref().map(OverloadMonitor::start);
         let server = Arc::clone(&self);
-        tokio::spawn(async move { server.callers.prepare().await });
+        tokio::spawn(async move { server.callers.authenticator.prepare().await });
         let server = Arc::clone(&self);
         let service = service_fn(move |request| {
             let server = Arc::clone(&server);
@@ -156,7 +156,7 @@ impl HttpServer {
             let is_rpc = backend.accepts_json_rpc();
             return self.respond(request, identity, is_rpc, |request| Some(backend.handle(request))).await;
         }
-        if self.callers.verifies() {
+        if self.callers.authenticator.verifies() {
             // The documents of the server are for its own credentials, which its clients do not need here.
             let paths = self.backends.iter().map(|(path, _)| path.as_str());
             let metadata = self.callers.resource_metadata(request.uri(), request.headers(), paths);

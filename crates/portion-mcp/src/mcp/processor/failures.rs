@@ -6,11 +6,10 @@ use std::time::Instant;
 use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
-use super::super::envelope::cancellation_notification;
 use super::pending::{PendingKind, PendingRequest, ToolListing};
 use super::request_timer::RequestTimer;
 use super::{McpProcessor, responses};
-use crate::mcp::envelope::Envelope;
+use crate::mcp::envelope::{Envelope, cancellation_notification};
 use crate::mcp::walk;
 use crate::message_processor::OutgoingMessage;
 

@@ -20,12 +20,11 @@ use portion_install::file::State;
 use portion_text::display::{counted, display_width, printable_lines, printable_name};
 use serde_json::json;
 
-use self::finding::Level;
 use self::start::Progress;
 use super::{CommandResult, parse_seconds};
 use crate::cli::options::FILE_HELP;
 use crate::cli::terminal::{columns, fold, print_stdout, reported};
-use finding::Finding;
+use finding::{Finding, Level};
 
 const AFTER_HELP: &str = "\
 Examples:

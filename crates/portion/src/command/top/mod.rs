@@ -17,10 +17,9 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 
-use self::state::{Action, ViewState};
 use super::{CommandResult, stats};
 use crate::cli::options::FILE_HELP;
-use state::{TopData, query_data};
+use state::{Action, TopData, ViewState, query_data};
 
 /// Interval between reads of the file.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);

@@ -21,8 +21,7 @@ use portion_telemetry::meter::Family;
 use portion_telemetry::{names, prometheus};
 use tokio::net::TcpListener;
 
-use super::dashboard::SignIn;
-use crate::run::dashboard::{DashboardBackend, response};
+use super::dashboard::{DashboardBackend, SignIn, response};
 use crate::run::setup::Setup;
 
 /// Default address.

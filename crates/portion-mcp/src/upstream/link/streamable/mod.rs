@@ -3,7 +3,7 @@
 //! Each message is a POST. The response is JSON or a stream of events. Before 2026-07-28 there is one more stream, for
 //! unsolicited messages of the server, and there are sessions, which the client behind a link does not see.
 //!
-//! - `server_handle`: state shared by all tasks of a link; `session`: a message of the client with its
+//! - `session`: a message of the client with its
 //!   session headers, and a new session in place of one that the server has ended
 //! - `exchange`: posts a message and forwards the response
 //! - `session` also keeps the stream for unsolicited messages open
@@ -22,12 +22,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::super::http::{EventStream, RequestError, ResponseContent, ResumePoint, ServerClient};
-use super::{InFlight, LinkEvent, to_single_line, with_response_id};
+use super::{InFlight, LinkClosed, LinkEvent, to_single_line, with_response_id};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 use crate::once::OneShotFlag;
-use crate::upstream::link::LinkClosed;
 use exchange::MessageExchange;
 use session::{OutboundMessage, SESSION_ID_HEADER, UpstreamSession, open_listening_stream};
 
