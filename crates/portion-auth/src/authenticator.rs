@@ -207,12 +207,6 @@ pub struct ResourceMetadata {
     scopes: Vec<String>,
 }
 
-/// Returns the host of a request: that of its target, or of its `Host` field.
-pub fn requested_host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
-    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
-    uri.authority().map(Authority::as_str).or(named).unwrap_or_default()
-}
-
 impl ResourceMetadata {
     /// Creates the metadata of a listener with this policy.
     pub fn new(policy: &AccessPolicy, public_url: Option<Uri>) -> Self {
@@ -256,6 +250,12 @@ impl ResourceMetadata {
             None => format!("http://{host}"),
         }
     }
+}
+
+/// Returns the host of a request: that of its target, or of its `Host` field.
+pub fn requested_host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    uri.authority().map(Authority::as_str).or(named).unwrap_or_default()
 }
 
 /// Returns the name of a token. The time does not depend on which entry matches, or how much of it.

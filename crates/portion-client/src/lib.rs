@@ -76,17 +76,6 @@ pub enum FetchError {
     Read(#[from] ReadError),
 }
 
-impl FetchError {
-    /// Returns the error without the last lines of the server's stderr: see [`ClientError::without_stderr`].
-    #[must_use]
-    pub fn without_stderr(self) -> Self {
-        match self {
-            Self::Client(error) => Self::Client(error.without_stderr()),
-            other @ Self::Read(_) => other,
-        }
-    }
-}
-
 impl FetchRequest {
     /// Creates a request with the defaults: 8,192 tokens by `len4`, `stop`, the usual names.
     pub fn new(tool: impl Into<String>, arguments: impl Into<String>) -> Self {
@@ -97,6 +86,17 @@ impl FetchRequest {
             max_context_tokens: MAX_CONTEXT_TOKENS,
             tokenizer: Tokenizer::Len4,
             fill: Fill::Stop,
+        }
+    }
+}
+
+impl FetchError {
+    /// Returns the error without the last lines of the server's stderr: see [`ClientError::without_stderr`].
+    #[must_use]
+    pub fn without_stderr(self) -> Self {
+        match self {
+            Self::Client(error) => Self::Client(error.without_stderr()),
+            other @ Self::Read(_) => other,
         }
     }
 }

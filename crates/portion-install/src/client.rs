@@ -60,20 +60,6 @@ pub struct ConfigFile {
     pub format: Format,
 }
 
-impl ConfigFile {
-    /// Creates a file of a user, which is written as its client writes it.
-    pub fn new(client: Option<Client>, path: PathBuf) -> Self {
-        let format = client.map_or_else(|| Format::of_file(&path), Client::format);
-        Self { client, path, is_project: false, format }
-    }
-}
-
-impl From<&Record> for ConfigFile {
-    fn from(record: &Record) -> Self {
-        Self::new(record.client.as_deref().and_then(Client::from_name), record.file.clone())
-    }
-}
-
 impl Client {
     /// All clients.
     pub const ALL: [Self; 10] = [
@@ -156,6 +142,20 @@ impl Client {
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.title())
+    }
+}
+
+impl ConfigFile {
+    /// Creates a file of a user, which is written as its client writes it.
+    pub fn new(client: Option<Client>, path: PathBuf) -> Self {
+        let format = client.map_or_else(|| Format::of_file(&path), Client::format);
+        Self { client, path, is_project: false, format }
+    }
+}
+
+impl From<&Record> for ConfigFile {
+    fn from(record: &Record) -> Self {
+        Self::new(record.client.as_deref().and_then(Client::from_name), record.file.clone())
     }
 }
 

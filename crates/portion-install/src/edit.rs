@@ -94,6 +94,16 @@ struct Edit {
 
 const OTHER_FORM: &str = "its form is not supported: write it as an object or a table of its own";
 
+impl Edit {
+    /// Returns the edit as one that is not made.
+    fn skipped(&self) -> Self {
+        let Change { outcome, before, .. } = &self.change;
+        let outcome = if outcome.is_edit() { Outcome::Skipped(OTHER_FORM) } else { *outcome };
+        let change = Change { outcome, after: before.clone(), ..self.change.clone() };
+        Self { change, splices: Vec::new(), index: self.index }
+    }
+}
+
 /// Edits the selected servers of a file. `edit` gets a server and the words that start it.
 ///
 /// # Errors
@@ -136,16 +146,6 @@ fn apply_checked(text: &str, format: Format, count: usize, mut edits: Vec<Edit>)
         edited = apply_all(&edits);
     }
     Edited { text: edited, changes: edits.into_iter().map(|edit| edit.change).collect() }
-}
-
-impl Edit {
-    /// Returns the edit as one that is not made.
-    fn skipped(&self) -> Self {
-        let Change { outcome, before, .. } = &self.change;
-        let outcome = if outcome.is_edit() { Outcome::Skipped(OTHER_FORM) } else { *outcome };
-        let change = Change { outcome, after: before.clone(), ..self.change.clone() };
-        Self { change, splices: Vec::new(), index: self.index }
-    }
 }
 
 fn is_as_planned(edited: &str, format: Format, count: usize, edits: &[Edit]) -> bool {

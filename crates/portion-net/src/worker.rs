@@ -68,20 +68,6 @@ pub trait Handler<T>: Send + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct ForEach<F>(F);
 
-/// Returns a handler that calls `handle` for each item.
-pub fn for_each<T, F: FnMut(T) + Send + 'static>(handle: F) -> ForEach<F> {
-    ForEach(handle)
-}
-
-impl<T, F: FnMut(T) + Send + 'static> Handler<T> for ForEach<F> {
-    fn poll(&mut self, items: &Items<T>) {
-        while let Some(item) = items.take() {
-            (self.0)(item);
-            items.finish(1);
-        }
-    }
-}
-
 impl WorkerOptions {
     /// Returns options for rare items: 64 pending ones, each of which wakes the thread.
     pub const fn new(name: &'static str) -> Self {
@@ -200,6 +186,20 @@ impl Deadline {
     pub fn at_most(self, duration: Duration) -> Self {
         self.min(Self::after(duration))
     }
+}
+
+impl<T, F: FnMut(T) + Send + 'static> Handler<T> for ForEach<F> {
+    fn poll(&mut self, items: &Items<T>) {
+        while let Some(item) = items.take() {
+            (self.0)(item);
+            items.finish(1);
+        }
+    }
+}
+
+/// Returns a handler that calls `handle` for each item.
+pub fn for_each<T, F: FnMut(T) + Send + 'static>(handle: F) -> ForEach<F> {
+    ForEach(handle)
 }
 
 /// The items of a queue, as its handler sees them.

@@ -193,13 +193,6 @@ pub enum Experiment {
     Split(Rollout),
 }
 
-impl Default for Rollout {
-    /// All sessions.
-    fn default() -> Self {
-        Self { percent: 100.0, salt: Arc::from("") }
-    }
-}
-
 impl PolicySource for EndpointConfig {
     /// Returns the same configuration for every endpoint.
     fn endpoint_config(&self, _: Option<EndpointTarget<'_>>) -> EndpointConfig {
@@ -208,6 +201,13 @@ impl PolicySource for EndpointConfig {
 
     fn version(&self) -> u64 {
         0
+    }
+}
+
+impl Default for Rollout {
+    /// All sessions.
+    fn default() -> Self {
+        Self { percent: 100.0, salt: Arc::from("") }
     }
 }
 

@@ -106,20 +106,6 @@ impl Default for ToolDescription {
     }
 }
 
-impl ArgumentDescription {
-    /// Creates an optional argument that is sent under its own name.
-    pub fn new(name: &str, place: ArgumentPlace) -> Self {
-        Self {
-            name: name.to_owned(),
-            place,
-            sent_as: name.to_owned(),
-            is_required: false,
-            is_list: false,
-            schema: Map::new(),
-        }
-    }
-}
-
 impl ToolDescription {
     /// Returns the parsed path.
     ///
@@ -137,6 +123,20 @@ impl ToolDescription {
         match unnamed {
             Some(argument) => Err(DescriptionError::NotInPath(argument.name.clone())),
             None => Ok(path),
+        }
+    }
+}
+
+impl ArgumentDescription {
+    /// Creates an optional argument that is sent under its own name.
+    pub fn new(name: &str, place: ArgumentPlace) -> Self {
+        Self {
+            name: name.to_owned(),
+            place,
+            sent_as: name.to_owned(),
+            is_required: false,
+            is_list: false,
+            schema: Map::new(),
         }
     }
 }

@@ -154,6 +154,21 @@ pub struct Estimated {
     pub tokens: u64,
 }
 
+impl Payload {
+    /// Returns the recorded form, or else the form that the outcome implies.
+    pub fn of(record: &Record) -> Self {
+        let tried = record.shadow.as_ref().map(|shadow| shadow.outcome.as_str());
+        let outcome = Outcome::from_name(tried.unwrap_or(&record.outcome));
+        match (record.form.as_deref().and_then(PayloadForm::from_name), outcome) {
+            (Some(PayloadForm::List), _) | (None, Some(Outcome::Paginated)) => Self::List,
+            (Some(PayloadForm::Object), _) | (None, Some(Outcome::Summarized)) => Self::Object,
+            (Some(PayloadForm::Text), _) | (None, Some(Outcome::Chunked)) => Self::Text,
+            _ if items(record).is_some() => Self::List,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// Estimates the reply to a first call under `limits`. Returns `None` for follow-ups (they depend on earlier replies),
 /// for errors, and for payloads of unknown size.
 pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
@@ -222,21 +237,6 @@ fn page(record: &Record, tokens: u64, policy: &Policy) -> u64 {
             u64::try_from(u128::from(tokens) * u128::from(page_size) / u128::from(items)).unwrap_or(tokens)
         }
         _ => tokens,
-    }
-}
-
-impl Payload {
-    /// Returns the recorded form, or else the form that the outcome implies.
-    pub fn of(record: &Record) -> Self {
-        let tried = record.shadow.as_ref().map(|shadow| shadow.outcome.as_str());
-        let outcome = Outcome::from_name(tried.unwrap_or(&record.outcome));
-        match (record.form.as_deref().and_then(PayloadForm::from_name), outcome) {
-            (Some(PayloadForm::List), _) | (None, Some(Outcome::Paginated)) => Self::List,
-            (Some(PayloadForm::Object), _) | (None, Some(Outcome::Summarized)) => Self::Object,
-            (Some(PayloadForm::Text), _) | (None, Some(Outcome::Chunked)) => Self::Text,
-            _ if items(record).is_some() => Self::List,
-            _ => Self::Unknown,
-        }
     }
 }
 

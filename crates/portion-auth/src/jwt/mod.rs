@@ -88,6 +88,20 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
+impl OneOrMany {
+    fn values(&self) -> impl Iterator<Item = &String> {
+        match self {
+            Self::One(value) => std::slice::from_ref(value).iter(),
+            Self::Many(values) => values.iter(),
+        }
+    }
+
+    /// Returns the words of all values: `scope` is one text, `scp` usually a list.
+    fn words(&self) -> impl Iterator<Item = &str> {
+        self.values().flat_map(|value| value.split_ascii_whitespace())
+    }
+}
+
 /// Verifies a token by a policy at `now`, in seconds since 1970, and returns its subject.
 ///
 /// # Errors
@@ -121,20 +135,6 @@ pub(crate) fn verify(
         return Err(JwtError::MissingScope);
     }
     Ok(Identity::Subject { issuer: claims.iss.into(), subject: claims.sub.into() })
-}
-
-impl OneOrMany {
-    fn values(&self) -> impl Iterator<Item = &String> {
-        match self {
-            Self::One(value) => std::slice::from_ref(value).iter(),
-            Self::Many(values) => values.iter(),
-        }
-    }
-
-    /// Returns the words of all values: `scope` is one text, `scp` usually a list.
-    fn words(&self) -> impl Iterator<Item = &str> {
-        self.values().flat_map(|value| value.split_ascii_whitespace())
-    }
 }
 
 /// The parts of a token, decoded, but not verified.

@@ -42,13 +42,6 @@ pub(crate) struct Need {
     pub(crate) may_log_in: bool,
 }
 
-impl Need {
-    /// Returns true if these tokens are what is needed.
-    fn is_met_by(&self, found: &Credentials) -> bool {
-        self.rejected.as_ref() != Some(&found.tokens.access_token) && !found.tokens.is_expired()
-    }
-}
-
 impl TokenWork {
     pub(crate) fn new(server: ServerUrl, store: TokenStore, options: SessionOptions) -> Self {
         Self { server, store, options, http: OAuthHttp::default(), state: Mutex::default() }
@@ -206,6 +199,13 @@ impl TokenWork {
         let response = self.http.post_message(self.server.url(), PROBE.to_vec()).await?;
         let is_challenge = response.status() == StatusCode::UNAUTHORIZED;
         Ok(is_challenge.then(|| Challenge::from_headers(response.headers())))
+    }
+}
+
+impl Need {
+    /// Returns true if these tokens are what is needed.
+    fn is_met_by(&self, found: &Credentials) -> bool {
+        self.rejected.as_ref() != Some(&found.tokens.access_token) && !found.tokens.is_expired()
     }
 }
 

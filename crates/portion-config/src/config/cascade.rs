@@ -32,27 +32,6 @@ pub(crate) struct Cascade<'a> {
     settings: BTreeMap<&'static str, (&'a Setting, Arc<str>)>,
 }
 
-/// Sorts rules from the least to the most specific: those for all servers, and those for this one, which
-/// win a tie.
-pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
-    let rules = any.0.iter().chain(own.into_iter().flat_map(|own| &own.0));
-    let mut rules: Vec<PatternRule> = rules
-        .map(|(text, settings)| PatternRule {
-            pattern: Pattern::new(text),
-            settings: settings.clone(),
-            salt: text.as_str().into(),
-        })
-        .collect();
-    // The sort is stable: of equal rules, the later one wins.
-    rules.sort_by(|one, other| one.pattern.cmp_specificity(&other.pattern));
-    rules
-}
-
-/// Returns true if the settings contain limits that must be consistent with others.
-pub(super) fn has_limits(settings: &Settings) -> bool {
-    settings.iter().any(|(slot, _)| slot == "profile" || interdependent_limits().any(|limit| limit == slot))
-}
-
 /// The value of a key that was not configured.
 #[derive(Debug)]
 pub(crate) enum DefaultValue {
@@ -60,28 +39,6 @@ pub(crate) enum DefaultValue {
     Derived(Value),
     /// The default of the key: a value as YAML, or a description of it.
     Described(&'static str),
-}
-
-impl DefaultValue {
-    /// Returns the value as JSON; a description is a text.
-    pub(crate) fn to_json(&self, key: &Key) -> Json {
-        match self {
-            Self::Derived(value) => value.to_json(),
-            Self::Described(text) => {
-                key.parse(text).map_or_else(|_| Json::from(*text), |value| value.to_json())
-            }
-        }
-    }
-}
-
-/// Writes the value as YAML in one line.
-impl fmt::Display for DefaultValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Derived(value) => value.fmt(f),
-            Self::Described(text) => f.write_str(text),
-        }
-    }
 }
 
 impl TypedValues for Settings {
@@ -143,11 +100,6 @@ pub(crate) trait TypedValues {
     fn headers(&self) -> Vec<String> {
         self.secrets("headers").iter().map(|(name, value)| format!("{name}: {value}")).collect()
     }
-}
-
-/// Yields the limits that must be consistent with others; some of them more than once.
-fn interdependent_limits() -> impl Iterator<Item = &'static str> {
-    Policy::ORDERED.into_iter().flat_map(|(lower, upper)| [lower, upper])
 }
 
 impl Config {
@@ -234,4 +186,52 @@ impl<'a> Cascade<'a> {
         }
         (!key.default.is_empty()).then_some((DefaultValue::Described(key.default), Origin::Default))
     }
+}
+
+impl DefaultValue {
+    /// Returns the value as JSON; a description is a text.
+    pub(crate) fn to_json(&self, key: &Key) -> Json {
+        match self {
+            Self::Derived(value) => value.to_json(),
+            Self::Described(text) => {
+                key.parse(text).map_or_else(|_| Json::from(*text), |value| value.to_json())
+            }
+        }
+    }
+}
+
+/// Writes the value as YAML in one line.
+impl fmt::Display for DefaultValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Derived(value) => value.fmt(f),
+            Self::Described(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Sorts rules from the least to the most specific: those for all servers, and those for this one, which
+/// win a tie.
+pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
+    let rules = any.0.iter().chain(own.into_iter().flat_map(|own| &own.0));
+    let mut rules: Vec<PatternRule> = rules
+        .map(|(text, settings)| PatternRule {
+            pattern: Pattern::new(text),
+            settings: settings.clone(),
+            salt: text.as_str().into(),
+        })
+        .collect();
+    // The sort is stable: of equal rules, the later one wins.
+    rules.sort_by(|one, other| one.pattern.cmp_specificity(&other.pattern));
+    rules
+}
+
+/// Returns true if the settings contain limits that must be consistent with others.
+pub(super) fn has_limits(settings: &Settings) -> bool {
+    settings.iter().any(|(slot, _)| slot == "profile" || interdependent_limits().any(|limit| limit == slot))
+}
+
+/// Yields the limits that must be consistent with others; some of them more than once.
+fn interdependent_limits() -> impl Iterator<Item = &'static str> {
+    Policy::ORDERED.into_iter().flat_map(|(lower, upper)| [lower, upper])
 }

@@ -23,28 +23,6 @@ pub(super) struct TreeBuilder {
     anchors: HashMap<usize, (Node, usize)>,
 }
 
-/// Parses a document.
-///
-/// # Errors
-/// The first syntax error.
-pub fn parse(text: &str) -> Result<Document, DocumentError> {
-    let text = checked_text(text)?;
-    let mut build = TreeBuilder::default();
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| {
-            let message = format!("this is not valid YAML: {}", error.info());
-            DocumentError::new(position(*error.marker()), message, "correct it here or just before")
-        })?;
-        push_event(&mut build, event, span)?;
-    }
-    build.finish().ok_or_else(|| empty_document(TextPosition::START))
-}
-
-/// Returns the error for a document without content.
-pub(super) fn empty_document(position: TextPosition) -> DocumentError {
-    DocumentError::new(position, EMPTY_MESSAGE, "write {} to mean the defaults")
-}
-
 /// A list or map that is still open.
 struct OpenContainer {
     value: NodeValue,
@@ -173,6 +151,28 @@ impl TreeBuilder {
         }
         Ok(())
     }
+}
+
+/// Parses a document.
+///
+/// # Errors
+/// The first syntax error.
+pub fn parse(text: &str) -> Result<Document, DocumentError> {
+    let text = checked_text(text)?;
+    let mut build = TreeBuilder::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| {
+            let message = format!("this is not valid YAML: {}", error.info());
+            DocumentError::new(position(*error.marker()), message, "correct it here or just before")
+        })?;
+        push_event(&mut build, event, span)?;
+    }
+    build.finish().ok_or_else(|| empty_document(TextPosition::START))
+}
+
+/// Returns the error for a document without content.
+pub(super) fn empty_document(position: TextPosition) -> DocumentError {
+    DocumentError::new(position, EMPTY_MESSAGE, "write {} to mean the defaults")
 }
 
 fn push_event(build: &mut TreeBuilder, event: Event<'_>, span: Span) -> Result<(), DocumentError> {

@@ -126,9 +126,7 @@ impl ConfigReader {
         self.report(from.at(node.position), message, "write keys and values under it, or {} for none");
         None
     }
-}
 
-impl ConfigReader {
     pub(super) fn read_variables(&mut self, variables: &[(String, String)]) -> Layer {
         let mut variables: Vec<_> =
             variables.iter().filter(|(name, _)| name.starts_with(VARIABLE_PREFIX)).collect();

@@ -95,6 +95,52 @@ pub enum InvalidMessage {
     BatchTooLarge,
 }
 
+/// Reason to reject a request whose id is `null`: nobody could recognize its response.
+pub(crate) const NULL_ID: &str = "the id of a request must be a string or a number, not null";
+
+impl MessageOrBatch {
+    /// Returns the messages, and true if they form an array.
+    pub(super) fn into_envelopes(self) -> (Vec<Envelope>, bool) {
+        match self {
+            Self::Single(envelope) => (vec![envelope], false),
+            Self::Batch(batch) => (batch, true),
+        }
+    }
+}
+
+impl Envelope {
+    /// Returns the kind of the message; `None` if it is not JSON-RPC, which [`parse`] rejects.
+    pub(super) fn kind(&self) -> Option<MessageKind> {
+        match (self.method, self.id) {
+            (Some(_), Some(_)) => Some(MessageKind::Request),
+            (Some(_), None) => Some(MessageKind::Notification),
+            (None, _) if self.result.is_some() || self.error.is_some() => Some(MessageKind::Response),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the method.
+    pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let quoted = self.method.map(|span| span.slice(text)).unwrap_or_default();
+        if quoted.contains('\\') { unescape(quoted).into() } else { quoted.trim_matches('"').into() }
+    }
+
+    /// Returns the id as written; `null` if there is none.
+    pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
+        self.id.map_or("null", |span| span.slice(text))
+    }
+
+    /// Returns a string member of the params.
+    pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
+        walk::string_member(text, self.params?, name)
+    }
+
+    /// Returns the arguments of a call; an empty span if there are none.
+    pub(super) fn arguments(&self, text: &str) -> Span {
+        self.params.and_then(|params| walk::member_value(text, params, "arguments")).unwrap_or_default()
+    }
+}
+
 /// Decodes a line without its byte order mark. Returns the text and the number of invalid UTF-8 sequences,
 /// which are replaced.
 pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
@@ -113,9 +159,6 @@ pub(super) fn decode_owned(line: Vec<u8>) -> String {
     }
     String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
-
-/// Reason to reject a request whose id is `null`: nobody could recognize its response.
-pub(crate) const NULL_ID: &str = "the id of a request must be a string or a number, not null";
 
 /// Parses and validates a whole message.
 ///
@@ -209,49 +252,6 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
     }
     envelope.kind().ok_or(InvalidMessage::NotJsonRpc("not a request, notification or response"))?;
     Ok(envelope)
-}
-
-impl MessageOrBatch {
-    /// Returns the messages, and true if they form an array.
-    pub(super) fn into_envelopes(self) -> (Vec<Envelope>, bool) {
-        match self {
-            Self::Single(envelope) => (vec![envelope], false),
-            Self::Batch(batch) => (batch, true),
-        }
-    }
-}
-
-impl Envelope {
-    /// Returns the kind of the message; `None` if it is not JSON-RPC, which [`parse`] rejects.
-    pub(super) fn kind(&self) -> Option<MessageKind> {
-        match (self.method, self.id) {
-            (Some(_), Some(_)) => Some(MessageKind::Request),
-            (Some(_), None) => Some(MessageKind::Notification),
-            (None, _) if self.result.is_some() || self.error.is_some() => Some(MessageKind::Response),
-            _ => None,
-        }
-    }
-
-    /// Returns the name of the method.
-    pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let quoted = self.method.map(|span| span.slice(text)).unwrap_or_default();
-        if quoted.contains('\\') { unescape(quoted).into() } else { quoted.trim_matches('"').into() }
-    }
-
-    /// Returns the id as written; `null` if there is none.
-    pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
-        self.id.map_or("null", |span| span.slice(text))
-    }
-
-    /// Returns a string member of the params.
-    pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
-        walk::string_member(text, self.params?, name)
-    }
-
-    /// Returns the arguments of a call; an empty span if there are none.
-    pub(super) fn arguments(&self, text: &str) -> Span {
-        self.params.and_then(|params| walk::member_value(text, params, "arguments")).unwrap_or_default()
-    }
 }
 
 /// Returns the key that identifies a request: the id as written, with the escapes of a string normalized.

@@ -65,13 +65,6 @@ pub(super) enum ForwardError {
     Redirected(Box<ErrorStatus>),
 }
 
-impl ForwardError {
-    /// Returns true if the server may have acted.
-    pub(super) fn was_reached(&self) -> bool {
-        matches!(self, Self::Unreachable(error) if error.was_reached)
-    }
-}
-
 impl UpstreamClient {
     /// Creates a client of this server.
     pub(super) fn new(target: UpstreamTarget, client: HttpClient, public: Option<PublicResource>) -> Self {
@@ -181,6 +174,13 @@ impl UpstreamClient {
             sleep(RECHECK_DELAY).await;
             is_refused().await
         }
+    }
+}
+
+impl ForwardError {
+    /// Returns true if the server may have acted.
+    pub(super) fn was_reached(&self) -> bool {
+        matches!(self, Self::Unreachable(error) if error.was_reached)
     }
 }
 

@@ -172,19 +172,6 @@ pub struct StderrTail(Arc<TailShared>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StderrLines(String);
 
-impl fmt::Display for StderrLines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, "\nIts stderr ended with:\n{}", self.0) }
-    }
-}
-
-impl StderrLines {
-    /// Returns the cause of the failure and the command that mends it, if they are known.
-    pub fn cause(&self) -> Option<String> {
-        remedy(&self.0).map(|command| format!("Its package is installed incompletely: {command}"))
-    }
-}
-
 #[derive(Debug, Default)]
 struct TailShared {
     buffer: Mutex<VecDeque<u8>>,
@@ -246,6 +233,19 @@ impl StderrTail {
         if kept.back().is_some_and(|last| *last != b'\n') {
             let _ = to.write_all(b"\n");
         }
+    }
+}
+
+impl fmt::Display for StderrLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "\nIts stderr ended with:\n{}", self.0) }
+    }
+}
+
+impl StderrLines {
+    /// Returns the cause of the failure and the command that mends it, if they are known.
+    pub fn cause(&self) -> Option<String> {
+        remedy(&self.0).map(|command| format!("Its package is installed incompletely: {command}"))
     }
 }
 

@@ -70,16 +70,64 @@ impl Meter {
     }
 }
 
-impl Counters {
-    fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        for endpoint in &self.endpoints {
-            totals.merge(&endpoint.totals);
+/// Labels of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Labels {
+    upstream: Option<Arc<str>>,
+    kind: EndpointKind,
+    endpoint: Arc<str>,
+}
+
+#[derive(Debug)]
+struct Counters {
+    /// Index into `endpoints` by label.
+    index: HashMap<Labels, usize, foldhash::fast::RandomState>,
+    endpoints: Vec<EndpointCounters>,
+    /// Number of endpoints with labels of their own.
+    named: usize,
+    overhead: Histogram,
+    /// Accuracy of estimates by counter name. There are few.
+    estimates: Vec<(&'static str, Estimates)>,
+    /// Alerts raised, by name. There are few.
+    raised: Vec<(Cow<'static, str>, u64)>,
+    /// Endpoint labels that several endpoints share.
+    any: Arc<str>,
+    other: Arc<str>,
+    none: Arc<str>,
+}
+
+#[derive(Clone, Debug)]
+struct Estimates {
+    accuracy: Accuracy,
+    errors: Histogram,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        let counters = Counters {
+            index: HashMap::default(),
+            endpoints: Vec::new(),
+            named: 0,
+            overhead: Histogram::of(&names::OVERHEAD),
+            estimates: Vec::new(),
+            raised: Vec::new(),
+            any: Arc::from("*"),
+            other: Arc::from("other"),
+            none: Arc::from("none"),
+        };
+        Self { counters: Mutex::new(counters) }
+    }
+}
+
+impl Observer for Meter {
+    fn observe(&self, event: Event) {
+        match event {
+            Event::RequestServed(served) => self.counters.lock().add(&served),
+            Event::AlertChanged(alerted) if alerted.is_raised => {
+                *entry(&mut self.counters.lock().raised, alerted.alert_name.clone(), || 0) += 1;
+            }
+            _ => {}
         }
-        for (_, estimates) in &self.estimates {
-            totals.accuracy.merge(&estimates.accuracy);
-        }
-        totals
     }
 }
 
@@ -158,68 +206,18 @@ impl Totals {
     }
 }
 
-/// Labels of an endpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Labels {
-    upstream: Option<Arc<str>>,
-    kind: EndpointKind,
-    endpoint: Arc<str>,
-}
-
-#[derive(Debug)]
-struct Counters {
-    /// Index into `endpoints` by label.
-    index: HashMap<Labels, usize, foldhash::fast::RandomState>,
-    endpoints: Vec<EndpointCounters>,
-    /// Number of endpoints with labels of their own.
-    named: usize,
-    overhead: Histogram,
-    /// Accuracy of estimates by counter name. There are few.
-    estimates: Vec<(&'static str, Estimates)>,
-    /// Alerts raised, by name. There are few.
-    raised: Vec<(Cow<'static, str>, u64)>,
-    /// Endpoint labels that several endpoints share.
-    any: Arc<str>,
-    other: Arc<str>,
-    none: Arc<str>,
-}
-
-#[derive(Clone, Debug)]
-struct Estimates {
-    accuracy: Accuracy,
-    errors: Histogram,
-}
-
-impl Default for Meter {
-    fn default() -> Self {
-        let counters = Counters {
-            index: HashMap::default(),
-            endpoints: Vec::new(),
-            named: 0,
-            overhead: Histogram::of(&names::OVERHEAD),
-            estimates: Vec::new(),
-            raised: Vec::new(),
-            any: Arc::from("*"),
-            other: Arc::from("other"),
-            none: Arc::from("none"),
-        };
-        Self { counters: Mutex::new(counters) }
-    }
-}
-
-impl Observer for Meter {
-    fn observe(&self, event: Event) {
-        match event {
-            Event::RequestServed(served) => self.counters.lock().add(&served),
-            Event::AlertChanged(alerted) if alerted.is_raised => {
-                *entry(&mut self.counters.lock().raised, alerted.alert_name.clone(), || 0) += 1;
-            }
-            _ => {}
-        }
-    }
-}
-
 impl Counters {
+    fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for endpoint in &self.endpoints {
+            totals.merge(&endpoint.totals);
+        }
+        for (_, estimates) in &self.estimates {
+            totals.accuracy.merge(&estimates.accuracy);
+        }
+        totals
+    }
+
     fn add(&mut self, served: &RequestServed) {
         self.endpoint(served).add(served);
         self.overhead.add(served.overhead.as_secs_f64());

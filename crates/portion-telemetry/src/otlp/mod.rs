@@ -106,15 +106,6 @@ impl Exporter {
     }
 }
 
-impl Handler<MetricsPipeline> for Closer {
-    fn poll(&mut self, pipelines: &Items<MetricsPipeline>) {
-        while let Some(metrics) = pipelines.take() {
-            metrics.shut_down();
-            pipelines.finish(1);
-        }
-    }
-}
-
 impl Observer for Exporter {
     fn observe(&self, event: Event) {
         if let Event::RequestServed(served) = event
@@ -128,6 +119,15 @@ impl Observer for Exporter {
 impl Drop for Exporter {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+impl Handler<MetricsPipeline> for Closer {
+    fn poll(&mut self, pipelines: &Items<MetricsPipeline>) {
+        while let Some(metrics) = pipelines.take() {
+            metrics.shut_down();
+            pipelines.finish(1);
+        }
     }
 }
 

@@ -141,6 +141,42 @@ pub(super) enum ClientError {
 #[error("no answer within {0:?}")]
 struct Timeout(Duration);
 
+/// Counters of one exported signal.
+#[derive(Debug, Default)]
+pub(crate) struct QueueStats {
+    /// Name of the signal: `traces` or `metrics`.
+    signal: &'static str,
+    /// Export fails, and that is logged.
+    failing: AtomicBool,
+    /// The process is shutting down; exports are not retried.
+    closing: AtomicBool,
+    /// Items lost since export began to fail.
+    lost: AtomicU64,
+    /// Error of the last exchange without a response.
+    last_error: Mutex<Option<String>>,
+}
+
+impl PushMetricExporter for MetricSender {
+    async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
+        let sent = self.inner.export(metrics).await;
+        // Cumulative sums are sent again with the next export, so nothing is lost.
+        self.stats.record_export(0, &sent);
+        sent
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.inner.shutdown_with_timeout(timeout)
+    }
+
+    fn temporality(&self) -> Temporality {
+        self.inner.temporality()
+    }
+}
+
 impl Client {
     /// Creates a client for `endpoint`. Certificates are loaded only for `https:`.
     ///
@@ -192,21 +228,6 @@ impl HttpClient for Client {
         }
         Err(error)
     }
-}
-
-/// Counters of one exported signal.
-#[derive(Debug, Default)]
-pub(crate) struct QueueStats {
-    /// Name of the signal: `traces` or `metrics`.
-    signal: &'static str,
-    /// Export fails, and that is logged.
-    failing: AtomicBool,
-    /// The process is shutting down; exports are not retried.
-    closing: AtomicBool,
-    /// Items lost since export began to fail.
-    lost: AtomicU64,
-    /// Error of the last exchange without a response.
-    last_error: Mutex<Option<String>>,
 }
 
 impl QueueStats {
@@ -273,27 +294,6 @@ fn wait_for<T>(future: impl Future<Output = T>) -> T {
             return result;
         }
         thread::sleep(Duration::from_millis(1));
-    }
-}
-
-impl PushMetricExporter for MetricSender {
-    async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
-        let sent = self.inner.export(metrics).await;
-        // Cumulative sums are sent again with the next export, so nothing is lost.
-        self.stats.record_export(0, &sent);
-        sent
-    }
-
-    fn force_flush(&self) -> OTelSdkResult {
-        self.inner.force_flush()
-    }
-
-    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
-        self.inner.shutdown_with_timeout(timeout)
-    }
-
-    fn temporality(&self) -> Temporality {
-        self.inner.temporality()
     }
 }
 

@@ -33,44 +33,39 @@ struct RollupProgress {
     minutes: i64,
 }
 
-/// Returns the tallies of the requests that match.
-pub(super) fn tallies(
-    connection: &Connection,
-    filter: &Filter,
-    group_by: GroupBy,
-) -> Result<BTreeMap<i64, Tally>, ReadError> {
-    let mut aggregation = Aggregation { connection, filter, group_by, tallies: BTreeMap::new() };
-    if !filter.selects_by_time_and_endpoint_only() {
-        aggregation.add_requests(filter.times(), "requests", "")?;
-        return Ok(aggregation.tallies);
-    }
-    let progress = connection.query_row("SELECT request, minutes FROM rolled", [], |row| {
-        Ok(RollupProgress { request: row.get(0)?, minutes: row.get(1)? })
-    })?;
-    for (grain, span) in split(filter.times(), &group_by.grains(filter, progress.minutes)) {
-        match grain {
-            Some(grain) => aggregation.add_rollups(grain, span)?,
-            // The unary plus keeps SQLite from choosing the id index for a condition that holds for nearly every row.
-            None => aggregation.add_requests(
-                span,
-                "requests",
-                &format!("+requests.id <= {}", progress.request),
-            )?,
-        }
-    }
-    aggregation.add_requests(
-        filter.times(),
-        "requests NOT INDEXED",
-        &format!("requests.id > {}", progress.request),
-    )?;
-    Ok(aggregation.tallies)
-}
-
 struct Aggregation<'a> {
     connection: &'a Connection,
     filter: &'a Filter,
     group_by: GroupBy,
     tallies: BTreeMap<i64, Tally>,
+}
+
+impl GroupBy {
+    /// Returns the grains that can answer, the longest first, with the time from which each is kept.
+    fn grains(self, filter: &Filter, minutes: i64) -> Vec<(Grain, i64)> {
+        let (grains, step) = match self {
+            // Totals over all endpoints have no endpoint key.
+            Self::Time(step) if filter.selects_all_endpoints() => {
+                ([(Grain::HourOfAll, 0), (Grain::MinuteOfAll, 0)], Some(step))
+            }
+            Self::Time(step) => ([(Grain::Hour, 0), (Grain::Minute, minutes)], Some(step)),
+            Self::Endpoint => ([(Grain::Hour, 0), (Grain::Minute, minutes)], None),
+        };
+        let fits = |grain: Grain| {
+            step.is_none_or(|step| step.as_micros().is_multiple_of(grain.length().unsigned_abs().into()))
+        };
+        grains.into_iter().filter(|(grain, _)| fits(*grain)).collect()
+    }
+
+    fn key(self, at: i64, endpoint: i64) -> i64 {
+        match self {
+            Self::Endpoint => endpoint,
+            Self::Time(step) => {
+                let length = i64::try_from(step.as_micros()).unwrap_or(i64::MAX).max(1);
+                at / length * length
+            }
+        }
+    }
 }
 
 impl Aggregation<'_> {
@@ -112,32 +107,37 @@ impl Aggregation<'_> {
     }
 }
 
-impl GroupBy {
-    /// Returns the grains that can answer, the longest first, with the time from which each is kept.
-    fn grains(self, filter: &Filter, minutes: i64) -> Vec<(Grain, i64)> {
-        let (grains, step) = match self {
-            // Totals over all endpoints have no endpoint key.
-            Self::Time(step) if filter.selects_all_endpoints() => {
-                ([(Grain::HourOfAll, 0), (Grain::MinuteOfAll, 0)], Some(step))
-            }
-            Self::Time(step) => ([(Grain::Hour, 0), (Grain::Minute, minutes)], Some(step)),
-            Self::Endpoint => ([(Grain::Hour, 0), (Grain::Minute, minutes)], None),
-        };
-        let fits = |grain: Grain| {
-            step.is_none_or(|step| step.as_micros().is_multiple_of(grain.length().unsigned_abs().into()))
-        };
-        grains.into_iter().filter(|(grain, _)| fits(*grain)).collect()
+/// Returns the tallies of the requests that match.
+pub(super) fn tallies(
+    connection: &Connection,
+    filter: &Filter,
+    group_by: GroupBy,
+) -> Result<BTreeMap<i64, Tally>, ReadError> {
+    let mut aggregation = Aggregation { connection, filter, group_by, tallies: BTreeMap::new() };
+    if !filter.selects_by_time_and_endpoint_only() {
+        aggregation.add_requests(filter.times(), "requests", "")?;
+        return Ok(aggregation.tallies);
     }
-
-    fn key(self, at: i64, endpoint: i64) -> i64 {
-        match self {
-            Self::Endpoint => endpoint,
-            Self::Time(step) => {
-                let length = i64::try_from(step.as_micros()).unwrap_or(i64::MAX).max(1);
-                at / length * length
-            }
+    let progress = connection.query_row("SELECT request, minutes FROM rolled", [], |row| {
+        Ok(RollupProgress { request: row.get(0)?, minutes: row.get(1)? })
+    })?;
+    for (grain, span) in split(filter.times(), &group_by.grains(filter, progress.minutes)) {
+        match grain {
+            Some(grain) => aggregation.add_rollups(grain, span)?,
+            // The unary plus keeps SQLite from choosing the id index for a condition that holds for nearly every row.
+            None => aggregation.add_requests(
+                span,
+                "requests",
+                &format!("+requests.id <= {}", progress.request),
+            )?,
         }
     }
+    aggregation.add_requests(
+        filter.times(),
+        "requests NOT INDEXED",
+        &format!("requests.id > {}", progress.request),
+    )?;
+    Ok(aggregation.tallies)
 }
 
 /// Statistics of one endpoint.

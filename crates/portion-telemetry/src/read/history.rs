@@ -97,48 +97,7 @@ impl Reader {
         })?;
         changes.collect()
     }
-}
 
-/// Condition that makes a request notable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notable {
-    /// The reply is an error, from Portion or from the upstream.
-    Errors,
-    /// A first call whose payload exceeded the budget in force then.
-    Oversized,
-}
-
-impl Notable {
-    /// All conditions.
-    pub const ALL: [Self; 2] = [Self::Errors, Self::Oversized];
-
-    /// Returns the name of the condition.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Errors => "errors",
-            Self::Oversized => "oversized",
-        }
-    }
-
-    /// Returns the condition of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|notable| notable.name() == name)
-    }
-
-    fn condition(self) -> &'static str {
-        match self {
-            Self::Errors => "error IS NOT NULL",
-            // The same rule as in the statistics: an uncounted payload is taken as four bytes per token; the default
-            // budget is 4,000.
-            Self::Oversized => {
-                "NOT follow_up AND coalesce(original_tokens, CASE WHEN outcome IN ('untouched', 'unshaped')
-                 THEN coalesce(estimated_tokens, response_bytes / 4) END) > coalesce(budget, 4000)"
-            }
-        }
-    }
-}
-
-impl Reader {
     /// Returns the matching records that are notable, the newest first.
     ///
     /// # Errors
@@ -198,5 +157,44 @@ impl Reader {
         let sql = "SELECT at FROM requests WHERE request BETWEEN ? AND ? ORDER BY request DESC LIMIT 1";
         let mut statement = self.connection.prepare(sql)?;
         Ok(statement.query_row(params![of(0), of(u64::MAX)], |row| count(row, 0)).optional()?)
+    }
+}
+
+/// Condition that makes a request notable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notable {
+    /// The reply is an error, from Portion or from the upstream.
+    Errors,
+    /// A first call whose payload exceeded the budget in force then.
+    Oversized,
+}
+
+impl Notable {
+    /// All conditions.
+    pub const ALL: [Self; 2] = [Self::Errors, Self::Oversized];
+
+    /// Returns the name of the condition.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Errors => "errors",
+            Self::Oversized => "oversized",
+        }
+    }
+
+    /// Returns the condition of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|notable| notable.name() == name)
+    }
+
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Errors => "error IS NOT NULL",
+            // The same rule as in the statistics: an uncounted payload is taken as four bytes per token; the default
+            // budget is 4,000.
+            Self::Oversized => {
+                "NOT follow_up AND coalesce(original_tokens, CASE WHEN outcome IN ('untouched', 'unshaped')
+                 THEN coalesce(estimated_tokens, response_bytes / 4) END) > coalesce(budget, 4000)"
+            }
+        }
     }
 }

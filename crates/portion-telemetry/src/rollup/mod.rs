@@ -142,6 +142,52 @@ impl Tally {
         ])?;
         Ok(())
     }
+
+    /// Adds the request in a row, starting at column `from`.
+    pub(crate) fn read(&mut self, row: &Row<'_>, from: usize) -> Result<()> {
+        self.add(row.get_ref(from)?.as_str().unwrap_or_default(), &RequestSample::of(row, from)?);
+        Ok(())
+    }
+
+    pub(crate) fn add(&mut self, outcome: &str, sample: &RequestSample) {
+        let stats = &mut self.stats;
+        stats.requests += 1;
+        stats.errors += u64::from(sample.error);
+        match (sample.follow_up, sample.original, sample.served) {
+            // The payload was counted with its first call.
+            (true, _, served) => {
+                stats.follow_ups += 1;
+                stats.served_tokens = stats.served_tokens.saturating_add(served.unwrap_or_default());
+            }
+            (false, Some(original), Some(served)) => {
+                let budget = sample.budget.unwrap_or(Policy::default().token_budget_threshold as u64);
+                stats.sized += 1;
+                stats.oversized += u64::from(original > budget);
+                stats.original_tokens = stats.original_tokens.saturating_add(original);
+                stats.served_tokens = stats.served_tokens.saturating_add(served);
+            }
+            _ => {}
+        }
+        if let Some((estimated, actual)) = sample.counted {
+            stats.accuracy.add(estimated, actual);
+        }
+        self.latency.add(sample.latency);
+        self.overhead.add(sample.overhead);
+        self.count(outcome, 1);
+    }
+
+    /// Adds requests of one outcome.
+    fn count(&mut self, outcome: &str, requests: u64) {
+        match self.stats.outcomes.get_mut(outcome) {
+            Some(count) => *count = count.saturating_add(requests),
+            None => drop(self.stats.outcomes.insert(outcome.to_owned(), requests)),
+        }
+    }
+
+    pub(crate) fn into_stats(self) -> TrafficStats {
+        let (latency, overhead) = (Quantiles::from(&self.latency), Quantiles::from(&self.overhead));
+        TrafficStats { latency, overhead, ..self.stats }
+    }
 }
 
 /// Values of a request that statistics use.
@@ -187,54 +233,6 @@ impl RequestSample {
             overhead: count(row, from + 7)?,
             counted: estimated.zip(maybe(row, from + 9)?),
         })
-    }
-}
-
-impl Tally {
-    /// Adds the request in a row, starting at column `from`.
-    pub(crate) fn read(&mut self, row: &Row<'_>, from: usize) -> Result<()> {
-        self.add(row.get_ref(from)?.as_str().unwrap_or_default(), &RequestSample::of(row, from)?);
-        Ok(())
-    }
-
-    pub(crate) fn add(&mut self, outcome: &str, sample: &RequestSample) {
-        let stats = &mut self.stats;
-        stats.requests += 1;
-        stats.errors += u64::from(sample.error);
-        match (sample.follow_up, sample.original, sample.served) {
-            // The payload was counted with its first call.
-            (true, _, served) => {
-                stats.follow_ups += 1;
-                stats.served_tokens = stats.served_tokens.saturating_add(served.unwrap_or_default());
-            }
-            (false, Some(original), Some(served)) => {
-                let budget = sample.budget.unwrap_or(Policy::default().token_budget_threshold as u64);
-                stats.sized += 1;
-                stats.oversized += u64::from(original > budget);
-                stats.original_tokens = stats.original_tokens.saturating_add(original);
-                stats.served_tokens = stats.served_tokens.saturating_add(served);
-            }
-            _ => {}
-        }
-        if let Some((estimated, actual)) = sample.counted {
-            stats.accuracy.add(estimated, actual);
-        }
-        self.latency.add(sample.latency);
-        self.overhead.add(sample.overhead);
-        self.count(outcome, 1);
-    }
-
-    /// Adds requests of one outcome.
-    fn count(&mut self, outcome: &str, requests: u64) {
-        match self.stats.outcomes.get_mut(outcome) {
-            Some(count) => *count = count.saturating_add(requests),
-            None => drop(self.stats.outcomes.insert(outcome.to_owned(), requests)),
-        }
-    }
-
-    pub(crate) fn into_stats(self) -> TrafficStats {
-        let (latency, overhead) = (Quantiles::from(&self.latency), Quantiles::from(&self.overhead));
-        TrafficStats { latency, overhead, ..self.stats }
     }
 }
 

@@ -123,9 +123,7 @@ impl Store {
         transaction.commit()?;
         Ok(deleted)
     }
-}
 
-impl Store {
     /// Rolls up a step of pending requests if there are enough. Returns true if there are more.
     pub(crate) fn roll(&mut self) -> Result<bool> {
         // Checked without the lock first: mostly there is nothing to do.

@@ -61,31 +61,6 @@ pub(crate) struct StartError {
     pub(crate) message: String,
 }
 
-impl StartError {
-    /// Creates an error in the value of a key.
-    pub(crate) fn at_key(config: &Config, key: &str, error: &impl ToString) -> Self {
-        match config.top().get(key) {
-            Some(set) => Self { place: Some(set.origin.to_string()), message: error.to_string() },
-            None => Self::in_file(config, error),
-        }
-    }
-
-    /// Creates an error in the file as a whole.
-    pub(crate) fn in_file(config: &Config, error: &impl ToString) -> Self {
-        let place = config.file().map(|file| file.display().to_string());
-        Self { place, message: error.to_string() }
-    }
-}
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
 /// Kind of a failure. The first two have the exit code 2, the third has 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -135,6 +110,31 @@ impl Failure {
     /// Prints the document on stdout. A stdout that cannot be written changes no exit code.
     pub(crate) fn print(&self) {
         let _ = print_stdout(&format!("{}\n", json!({ "error": self })));
+    }
+}
+
+impl StartError {
+    /// Creates an error in the value of a key.
+    pub(crate) fn at_key(config: &Config, key: &str, error: &impl ToString) -> Self {
+        match config.top().get(key) {
+            Some(set) => Self { place: Some(set.origin.to_string()), message: error.to_string() },
+            None => Self::in_file(config, error),
+        }
+    }
+
+    /// Creates an error in the file as a whole.
+    pub(crate) fn in_file(config: &Config, error: &impl ToString) -> Self {
+        let place = config.file().map(|file| file.display().to_string());
+        Self { place, message: error.to_string() }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
     }
 }
 

@@ -42,33 +42,6 @@ pub(crate) struct Installation {
     words: Vec<String>,
 }
 
-/// Installs the package of a command that starts by `npx`, which a client may give up on before it is complete.
-pub(crate) fn install_for_client(command: &[OsString]) {
-    install_if(command, |found| found.launcher == "npx");
-}
-
-/// Installs the package of a command that starts by a launcher.
-pub(crate) fn install_for(command: &[OsString]) {
-    install_if(command, |_| true);
-}
-
-/// Returns the first directory among the words of a command, and the largest text directly in it.
-pub(crate) fn known_paths(command: &[OsString]) -> KnownValues {
-    let words = command.iter().skip(1).map(PathBuf::from);
-    let directory = words.into_iter().find(|path| path.is_dir()).and_then(|path| path.canonicalize().ok());
-    let file = directory.as_deref().and_then(largest_text);
-    let is_small = directory.as_deref().is_some_and(has_few_entries);
-    let text = |path: PathBuf| path.to_str().map(str::to_owned);
-    KnownPaths { directory: directory.and_then(text), file: file.and_then(text), is_small }.into()
-}
-
-fn install_if(command: &[OsString], is_wanted: impl FnOnce(&Installation) -> bool) {
-    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(installation) = Installation::of(&words).filter(is_wanted) {
-        installation.run(|_| {});
-    }
-}
-
 /// How a launcher is told to install a package and to do nothing with it.
 struct Launcher {
     name: &'static str,
@@ -217,6 +190,33 @@ impl Launcher {
         let command = words.get(at)?;
         let is_named = package.is_some();
         Some((words[..at].to_vec(), package.unwrap_or_else(|| command.clone()), is_named))
+    }
+}
+
+/// Installs the package of a command that starts by `npx`, which a client may give up on before it is complete.
+pub(crate) fn install_for_client(command: &[OsString]) {
+    install_if(command, |found| found.launcher == "npx");
+}
+
+/// Installs the package of a command that starts by a launcher.
+pub(crate) fn install_for(command: &[OsString]) {
+    install_if(command, |_| true);
+}
+
+/// Returns the first directory among the words of a command, and the largest text directly in it.
+pub(crate) fn known_paths(command: &[OsString]) -> KnownValues {
+    let words = command.iter().skip(1).map(PathBuf::from);
+    let directory = words.into_iter().find(|path| path.is_dir()).and_then(|path| path.canonicalize().ok());
+    let file = directory.as_deref().and_then(largest_text);
+    let is_small = directory.as_deref().is_some_and(has_few_entries);
+    let text = |path: PathBuf| path.to_str().map(str::to_owned);
+    KnownPaths { directory: directory.and_then(text), file: file.and_then(text), is_small }.into()
+}
+
+fn install_if(command: &[OsString], is_wanted: impl FnOnce(&Installation) -> bool) {
+    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(installation) = Installation::of(&words).filter(is_wanted) {
+        installation.run(|_| {});
     }
 }
 

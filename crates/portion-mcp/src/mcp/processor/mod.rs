@@ -189,6 +189,58 @@ impl McpProcessor {
     fn relays_tool_list(&self) -> bool {
         self.gateway.rules().default_rule().config().dry_run
     }
+
+    /// Returns true if the message is a query, and registers it.
+    fn begin_query(&self, text: &str, envelope: &Envelope) -> bool {
+        let called = || envelope.string_param(text, "name").unwrap_or_default();
+        let id = envelope.raw_id(text);
+        let is_slow = |name: &str| match self.tool_owner(name) {
+            ToolOwner::Builtin(BuiltinTool::Query) => true,
+            // A page of a list may have to be fetched first.
+            ToolOwner::Builtin(BuiltinTool::Read) => {
+                self.gateway.fetches_pages() || has_query(text, envelope.arguments(text))
+            }
+            _ => false,
+        };
+        // Arguments may be large; most calls are of other tools, and this search finds that without a walk through them.
+        let may_be_slow = || {
+            let catalog = &self.server_info.lock().catalog;
+            catalog
+                .builtin_names
+                .query_tool()
+                .into_iter()
+                .chain([catalog.builtin_names.read_tool()])
+                .any(|name| text.contains(&*name))
+        };
+        envelope.kind() == Some(MessageKind::Request)
+            && method_handling(&envelope.method(text)) == MethodHandling::CallTool
+            && may_be_slow()
+            && is_slow(&called())
+            && !self.pending_requests.lock().contains(id)
+            && self.active_queries.register(id)
+    }
+
+    /// Answers a registered query; returns nothing if it was cancelled.
+    pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+        match self.active_query(&batch) {
+            Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
+            query => {
+                self.process_client_messages(batch, query.as_ref().map(|query| &query.cancel_flag)).await
+            }
+        }
+    }
+
+    /// Refuses a query because too many are queued.
+    fn refuse_query(&self, batch: &OwnedBatch) -> Vec<OutgoingMessage> {
+        let Some(query) = self.active_query(batch) else { return Vec::new() };
+        let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
+        let answer = responses::tool_response(&query.id, &Reply::Fault(fault), StructuredForm::None, false);
+        vec![OutgoingMessage::ToClient(answer.into_bytes())]
+    }
+
+    fn active_query(&self, batch: &OwnedBatch) -> Option<ActiveQuery> {
+        self.active_queries.get(batch.single()?.raw_id(&batch.text))
+    }
 }
 
 impl MessageProcessor for McpProcessor {
@@ -302,60 +354,6 @@ impl ActiveQueries {
 impl Drop for ActiveQuery {
     fn drop(&mut self) {
         self.queries.0.lock().take(&self.id);
-    }
-}
-
-impl McpProcessor {
-    /// Returns true if the message is a query, and registers it.
-    fn begin_query(&self, text: &str, envelope: &Envelope) -> bool {
-        let called = || envelope.string_param(text, "name").unwrap_or_default();
-        let id = envelope.raw_id(text);
-        let is_slow = |name: &str| match self.tool_owner(name) {
-            ToolOwner::Builtin(BuiltinTool::Query) => true,
-            // A page of a list may have to be fetched first.
-            ToolOwner::Builtin(BuiltinTool::Read) => {
-                self.gateway.fetches_pages() || has_query(text, envelope.arguments(text))
-            }
-            _ => false,
-        };
-        // Arguments may be large; most calls are of other tools, and this search finds that without a walk through them.
-        let may_be_slow = || {
-            let catalog = &self.server_info.lock().catalog;
-            catalog
-                .builtin_names
-                .query_tool()
-                .into_iter()
-                .chain([catalog.builtin_names.read_tool()])
-                .any(|name| text.contains(&*name))
-        };
-        envelope.kind() == Some(MessageKind::Request)
-            && method_handling(&envelope.method(text)) == MethodHandling::CallTool
-            && may_be_slow()
-            && is_slow(&called())
-            && !self.pending_requests.lock().contains(id)
-            && self.active_queries.register(id)
-    }
-
-    /// Answers a registered query; returns nothing if it was cancelled.
-    pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
-        match self.active_query(&batch) {
-            Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
-            query => {
-                self.process_client_messages(batch, query.as_ref().map(|query| &query.cancel_flag)).await
-            }
-        }
-    }
-
-    /// Refuses a query because too many are queued.
-    fn refuse_query(&self, batch: &OwnedBatch) -> Vec<OutgoingMessage> {
-        let Some(query) = self.active_query(batch) else { return Vec::new() };
-        let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
-        let answer = responses::tool_response(&query.id, &Reply::Fault(fault), StructuredForm::None, false);
-        vec![OutgoingMessage::ToClient(answer.into_bytes())]
-    }
-
-    fn active_query(&self, batch: &OwnedBatch) -> Option<ActiveQuery> {
-        self.active_queries.get(batch.single()?.raw_id(&batch.text))
     }
 }
 

@@ -107,9 +107,11 @@ impl McpProcessor {
             return PagedOutcome::NotPaged(Box::new(caller), Box::new(endpoint));
         }
         let policy = &caller.effective_policy.policy;
-        let arguments = match self.separated_arguments(place, pushdown, (&names, &ours), policy) {
+        let translated = translate_arguments(place, pushdown, &names, policy);
+        let arguments = match self.separated_arguments(place, &translated, pushdown, &ours, policy) {
             Ok(arguments) => arguments,
-            Err((error, cursor)) => {
+            Err(error) => {
+                let cursor = walk::string_member(&translated, walk::document_span(&translated), "cursor");
                 let reply = self.refuse_controls(error, cursor, caller, endpoint).await;
                 return PagedOutcome::Refused(Box::new(reply));
             }
@@ -143,27 +145,25 @@ impl McpProcessor {
         }))
     }
 
-    /// Separates the controls from the arguments of a call, in which the paging arguments of the tool are controls. A sort
-    /// order that the tool knows is an argument. `ours`: the controls that are the gateway's.
+    /// Separates the controls from the arguments of a call. `translated`: the arguments, in which those that page are
+    /// controls. `ours`: the controls that are the gateway's. A sort order that the tool knows is an argument.
     ///
     /// # Errors
-    /// Returns why a control is invalid, and the cursor beside it.
+    /// Returns why a control is invalid.
     fn separated_arguments(
         &self,
         place: CallText<'_>,
+        translated: &str,
         pushdown: &Pushdown,
-        (names, ours): (&PagingNames, &HashSet<String>),
+        ours: &HashSet<String>,
         policy: &Policy,
-    ) -> Result<PagedArguments, (ViewError, Option<String>)> {
+    ) -> Result<PagedArguments, ViewError> {
         let control_names = self.server_info.lock().catalog.control_names.clone();
-        let arguments = translate_arguments(place, pushdown, names, policy);
-        let span = walk::document_span(&arguments);
-        let mut splice = Splice::new(&arguments);
+        let (mut splice, span) = (Splice::new(translated), walk::document_span(translated));
         let is_ours = |name: &str| PAGING_CONTROLS.contains(&name) || ours.contains(name);
         let (mut request, canonical) =
-            controls::split_controls(&mut splice, &arguments, span, (&control_names, is_ours), policy)
-                .map_err(|error| (error, walk::string_member(&arguments, span, "cursor")))?;
-        let mut base = if splice.is_empty() { arguments.clone() } else { splice.apply() };
+            controls::split_controls(&mut splice, translated, span, (&control_names, is_ours), policy)?;
+        let mut base = if splice.is_empty() { translated.to_owned() } else { splice.apply() };
         let mut own = own_arguments(place, (&control_names, ours), policy);
         if let Some(argument) = &pushdown.sort
             && let Some(sort) = request.sort.take()

@@ -68,6 +68,28 @@ struct SkippedEntries {
     first_location: String,
 }
 
+impl LogScan {
+    fn read_log(&mut self, log: impl BufRead, name: &str, forced: Option<Tokenizer>) -> io::Result<()> {
+        entry::for_each_entry(log, |at, entry| {
+            let usable = entry.and_then(|entry| LogEntry::from_json(&entry)).and_then(|entry| {
+                let tokenizer = forced
+                    .or_else(|| tokenizer_for_model(entry.model.as_deref()?))
+                    .ok_or(UnusableReason::UnknownModel)?;
+                Ok((tokenizer, observe(tokenizer, &entry)))
+            });
+            match usable {
+                Ok((tokenizer, observation)) => {
+                    self.by_tokenizer.entry(tokenizer.counter().name()).or_default().add(observation);
+                }
+                Err(why) => {
+                    let first = || SkippedEntries { count: 0, first_location: format!("{name}:{at}") };
+                    self.unusable.entry(why).or_insert_with(first).count += 1;
+                }
+            }
+        })
+    }
+}
+
 /// Prints the factor.
 pub(crate) fn run(options: &Options) -> CommandResult {
     let mut found = LogScan::default();
@@ -109,28 +131,6 @@ fn open_log(path: &Path) -> io::Result<Box<dyn BufRead>> {
     } else {
         Box::new(BufReader::new(File::open(path)?))
     })
-}
-
-impl LogScan {
-    fn read_log(&mut self, log: impl BufRead, name: &str, forced: Option<Tokenizer>) -> io::Result<()> {
-        entry::for_each_entry(log, |at, entry| {
-            let usable = entry.and_then(|entry| LogEntry::from_json(&entry)).and_then(|entry| {
-                let tokenizer = forced
-                    .or_else(|| tokenizer_for_model(entry.model.as_deref()?))
-                    .ok_or(UnusableReason::UnknownModel)?;
-                Ok((tokenizer, observe(tokenizer, &entry)))
-            });
-            match usable {
-                Ok((tokenizer, observation)) => {
-                    self.by_tokenizer.entry(tokenizer.counter().name()).or_default().add(observation);
-                }
-                Err(why) => {
-                    let first = || SkippedEntries { count: 0, first_location: format!("{name}:{at}") };
-                    self.unusable.entry(why).or_insert_with(first).count += 1;
-                }
-            }
-        })
-    }
 }
 
 /// Returns the sample of a request. The factor applies to the reference count, so that a margin stays a margin; for a family

@@ -127,31 +127,6 @@ struct FileRule<'a> {
     settings: &'a Settings,
 }
 
-/// Reports patterns of endpoints that match no listed tool and no recorded endpoint.
-pub(super) fn check_rules(
-    config: &Config,
-    servers: &[Started],
-    recorded: &[String],
-    findings: &mut Vec<Finding>,
-) {
-    let Some(file) = config.file() else { return };
-    let listed = servers.iter().flat_map(|server| {
-        server.tools.iter().flat_map(|tool| [tool.name.clone(), format!("{}/{}", server.name, tool.name)])
-    });
-    let names: Vec<String> = listed.chain(recorded.iter().cloned()).collect();
-    let shared = config.endpoints().map(|(pattern, settings)| FileRule { upstream: None, pattern, settings });
-    let own = config.upstreams().iter().flat_map(|upstream| {
-        let rule = |(pattern, settings)| FileRule { upstream: Some(&*upstream.name), pattern, settings };
-        upstream.endpoints().map(rule)
-    });
-    for rule in shared.chain(own) {
-        let names: Vec<&str> = names.iter().filter_map(|name| rule.own_name(name)).collect();
-        if !names.is_empty() && !names.iter().any(|name| matches_pattern(rule.pattern, name)) {
-            findings.push(rule.unmatched(&names).with_fix(edit_command(file)));
-        }
-    }
-}
-
 impl FileRule<'_> {
     /// Returns the name of an endpoint as the pattern sees it; `None` if the rule is for another server.
     fn own_name<'n>(&self, name: &'n str) -> Option<&'n str> {
@@ -175,6 +150,31 @@ impl FileRule<'_> {
             None => format!("endpoints: {}", self.pattern),
         };
         Finding::new(Level::Warning, "rule", subject, message)
+    }
+}
+
+/// Reports patterns of endpoints that match no listed tool and no recorded endpoint.
+pub(super) fn check_rules(
+    config: &Config,
+    servers: &[Started],
+    recorded: &[String],
+    findings: &mut Vec<Finding>,
+) {
+    let Some(file) = config.file() else { return };
+    let listed = servers.iter().flat_map(|server| {
+        server.tools.iter().flat_map(|tool| [tool.name.clone(), format!("{}/{}", server.name, tool.name)])
+    });
+    let names: Vec<String> = listed.chain(recorded.iter().cloned()).collect();
+    let shared = config.endpoints().map(|(pattern, settings)| FileRule { upstream: None, pattern, settings });
+    let own = config.upstreams().iter().flat_map(|upstream| {
+        let rule = |(pattern, settings)| FileRule { upstream: Some(&*upstream.name), pattern, settings };
+        upstream.endpoints().map(rule)
+    });
+    for rule in shared.chain(own) {
+        let names: Vec<&str> = names.iter().filter_map(|name| rule.own_name(name)).collect();
+        if !names.is_empty() && !names.iter().any(|name| matches_pattern(rule.pattern, name)) {
+            findings.push(rule.unmatched(&names).with_fix(edit_command(file)));
+        }
     }
 }
 

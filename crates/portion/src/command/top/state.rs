@@ -221,6 +221,15 @@ pub(super) const COLUMNS: [Column; 9] = [
     column("p95", 8, 8, |stats| milliseconds(stats.latency.p95), |stats| stats.latency.p95.as_secs_f64()),
 ];
 
+impl Column {
+    pub(super) fn cell(&self, traffic: &Traffic) -> String {
+        match self.title {
+            "endpoint" => printable(&traffic.endpoint.to_string()),
+            _ => (self.cell)(&traffic.stats),
+        }
+    }
+}
+
 /// Formats a number in about five characters.
 pub(super) fn short_number(number: u64) -> String {
     let scaled = |by: f64, unit: &str| {
@@ -267,15 +276,6 @@ const fn column(
     rank: fn(&TrafficStats) -> f64,
 ) -> Column {
     Column { title, width, drop_priority: spare, cell, sort_key: rank }
-}
-
-impl Column {
-    pub(super) fn cell(&self, traffic: &Traffic) -> String {
-        match self.title {
-            "endpoint" => printable(&traffic.endpoint.to_string()),
-            _ => (self.cell)(&traffic.stats),
-        }
-    }
 }
 
 /// Returns the indexes of the columns that fit.

@@ -230,21 +230,7 @@ impl ServerHandle {
         let fields = self.session.lock().headers();
         self.client.get(fields, resume).await
     }
-}
 
-/// Posts a message without a response. An error of the server is forwarded if it is a message.
-async fn post_one_way(exchange: MessageExchange) {
-    let MessageExchange { server, message: outbound } = &exchange;
-    match server.post(outbound).await {
-        Ok(PostOutcome::Content(ResponseContent::Json(json))) => drop(server.receive(json, None).await),
-        Ok(PostOutcome::Content(_)) => {}
-        Ok(PostOutcome::SessionLost(_, trouble)) | Err(trouble) => {
-            tracing::warn!(%trouble, "the server did not accept a message");
-        }
-    }
-}
-
-impl ServerHandle {
     /// Forwards a message, or data that is none. `outbound` is the message that it responds to.
     ///
     /// # Errors
@@ -315,6 +301,18 @@ impl ServerHandle {
         }
         if outbound.is_tools_list {
             self.request_headers.lock().learn_tools(response);
+        }
+    }
+}
+
+/// Posts a message without a response. An error of the server is forwarded if it is a message.
+async fn post_one_way(exchange: MessageExchange) {
+    let MessageExchange { server, message: outbound } = &exchange;
+    match server.post(outbound).await {
+        Ok(PostOutcome::Content(ResponseContent::Json(json))) => drop(server.receive(json, None).await),
+        Ok(PostOutcome::Content(_)) => {}
+        Ok(PostOutcome::SessionLost(_, trouble)) | Err(trouble) => {
+            tracing::warn!(%trouble, "the server did not accept a message");
         }
     }
 }
