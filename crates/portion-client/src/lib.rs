@@ -1,9 +1,9 @@
 //! A budgeted client of retrieval tools: orders the chunks of a result by score and keeps whole ones while they fit a
 //! token budget. [`check`] reads what a server's tools answer and proposes settings.
 //!
-//! [`read_chunks`](read::read_chunks) finds the chunks in the result of a tool, [`select`](select::select) chooses those
+//! [`read_chunks`] finds the chunks in the result of a tool, [`select`](select::select) chooses those
 //! that are kept. Both are pure: equal input gives equal output. [`fetch`] calls the tool first, with a
-//! [`Client`](client::Client).
+//! [`Client`].
 //!
 //! ```
 //! use portion_client::read::{FieldNames, read_chunks};

@@ -72,7 +72,7 @@ impl ConfigReader {
     fn read_root(&mut self, from: &Origin, root: &Node) -> Layer {
         match &root.value {
             NodeValue::Map(entries) => {
-                let translated = profile::translate(entries);
+                let translated = profile::translate_context_protection(entries);
                 for unknown in &translated.unknown {
                     let (key, fix) = (&unknown.key, unknown.fix());
                     self.report(from.at(key.position), unknown_key_message(key), fix);

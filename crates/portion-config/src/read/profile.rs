@@ -16,10 +16,10 @@ use crate::value::Value;
 const OTHER_SERVER_KEYS: [&str; 3] = ["command", "openapi", "tools"];
 
 /// Name of the section.
-const SECTION: &str = "context_protection";
+const PROTECTION_SECTION: &str = "context_protection";
 
 /// Keys of the section, and those that they stand for.
-const KEYS: &[(&str, &str)] = &[
+const PROTECTION_KEYS: &[(&str, &str)] = &[
     ("output_token_threshold", "tokenBudgetThreshold"),
     ("hard_output_token_cap", "hardCap"),
     ("default_page_size", "defaultPageSize"),
@@ -33,7 +33,7 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// Keys of an endpoint in the section.
-const ENDPOINT_KEYS: &[(&str, &str)] = &[
+const PROTECTION_ENDPOINT_KEYS: &[(&str, &str)] = &[
     ("page_size", "pageSize"),
     ("pagination_enabled", "pagination"),
     ("summarization_enabled", "summarization"),
@@ -42,7 +42,7 @@ const ENDPOINT_KEYS: &[(&str, &str)] = &[
 ];
 
 /// The entries of a file, and unknown keys of the section.
-pub(super) struct Translated<'a> {
+pub(super) struct TranslatedEntries<'a> {
     pub(super) entries: Cow<'a, [(MapKey, Node)]>,
     pub(super) unknown: Vec<UnknownKey>,
 }
@@ -68,18 +68,19 @@ impl UnknownKey {
 }
 
 /// Puts the entries of the section in place of the section.
-pub(super) fn translate(entries: &[(MapKey, Node)]) -> Translated<'_> {
-    let is_section =
-        |(key, node): &(MapKey, Node)| key.text == SECTION && matches!(node.value, NodeValue::Map(_));
+pub(super) fn translate_context_protection(entries: &[(MapKey, Node)]) -> TranslatedEntries<'_> {
+    let is_section = |(key, node): &(MapKey, Node)| {
+        key.text == PROTECTION_SECTION && matches!(node.value, NodeValue::Map(_))
+    };
     let mut unknown = Vec::new();
     if !entries.iter().any(is_section) {
-        return Translated { entries: Cow::Borrowed(entries), unknown };
+        return TranslatedEntries { entries: Cow::Borrowed(entries), unknown };
     }
     let mut out = Vec::new();
     for entry in entries {
         match &entry.1.value {
             NodeValue::Map(section) if is_section(entry) => {
-                for (key, node) in renamed(section, KEYS, &mut unknown) {
+                for (key, node) in renamed(section, PROTECTION_KEYS, &mut unknown) {
                     let is_endpoints = key.text == "endpoints";
                     let node = if is_endpoints { with_renamed_endpoints(&node, &mut unknown) } else { node };
                     out.push((key, node));
@@ -88,7 +89,7 @@ pub(super) fn translate(entries: &[(MapKey, Node)]) -> Translated<'_> {
             _ => out.push(entry.clone()),
         }
     }
-    Translated { entries: Cow::Owned(out), unknown }
+    TranslatedEntries { entries: Cow::Owned(out), unknown }
 }
 
 impl ConfigReader {
@@ -190,7 +191,7 @@ fn with_renamed_endpoints(endpoints: &Node, unknown: &mut Vec<UnknownKey>) -> No
     let NodeValue::Map(entries) = &endpoints.value else { return endpoints.clone() };
     let entries = entries.iter().map(|(pattern, node)| {
         let value = match &node.value {
-            NodeValue::Map(settings) => NodeValue::Map(renamed(settings, ENDPOINT_KEYS, unknown)),
+            NodeValue::Map(settings) => NodeValue::Map(renamed(settings, PROTECTION_ENDPOINT_KEYS, unknown)),
             other => other.clone(),
         };
         (pattern.clone(), Node { value, ..node.clone() })

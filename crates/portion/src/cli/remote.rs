@@ -29,7 +29,7 @@ pub(crate) const LOGIN_TIMEOUT: Duration = Duration::from_mins(10);
 /// Time that a request waits for a token. Most clients wait 60 s for the response to `initialize`.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(55);
 
-const HEADING: &str = "Login";
+const LOGIN_HEADING: &str = "Login";
 
 const SECRET_HELP: &str = "Secret of the client, with ${NAME} from the environment or ${file:/path}";
 
@@ -147,21 +147,21 @@ impl RemoteServer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct LoginArgs {
     /// Print the URL of a login instead of opening a browser; also by the variable `PORTION_NO_BROWSER`
-    #[arg(long, help_heading = HEADING)]
+    #[arg(long, help_heading = LOGIN_HEADING)]
     no_browser: bool,
     /// Id of a client that is registered at the authorization server (default: Portion registers itself)
-    #[arg(long, value_name = "ID", help_heading = HEADING)]
+    #[arg(long, value_name = "ID", help_heading = LOGIN_HEADING)]
     client_id: Option<String>,
-    #[arg(long, value_name = "SECRET", requires = "client_id", help = SECRET_HELP, help_heading = HEADING)]
+    #[arg(long, value_name = "SECRET", requires = "client_id", help = SECRET_HELP, help_heading = LOGIN_HEADING)]
     client_secret: Option<String>,
     /// URL of a client id metadata document, used where the authorization server supports such documents
-    #[arg(long, value_name = "URL", conflicts_with = "client_id", help_heading = HEADING)]
+    #[arg(long, value_name = "URL", conflicts_with = "client_id", help_heading = LOGIN_HEADING)]
     client_metadata_url: Option<String>,
     /// Scopes to request, separated by spaces (default: those that the server names)
-    #[arg(long, value_name = "SCOPES", help_heading = HEADING)]
+    #[arg(long, value_name = "SCOPES", help_heading = LOGIN_HEADING)]
     scope: Option<String>,
     /// Port of the redirect on this machine (default: any free port)
-    #[arg(long, value_name = "PORT", help_heading = HEADING)]
+    #[arg(long, value_name = "PORT", help_heading = LOGIN_HEADING)]
     callback_port: Option<u16>,
 }
 
