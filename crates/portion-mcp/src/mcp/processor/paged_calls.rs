@@ -25,7 +25,7 @@ use super::call_paging::arguments_of_call;
 use super::caller_identity::protocol_meta_members;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
 use super::page_source::{
-    CallError, ToolPageSource, call_tool, first_params, own_arguments, read_page, text_of_argument,
+    CallError, ToolPageSource, call_tool, first_params, is_error, is_worse, own_arguments, text_of_argument,
     translate_arguments,
 };
 use super::pending::{PendingKind, PendingRequest};
@@ -384,23 +384,4 @@ fn reason_not_paged(
     }
     let is_paged = names.page.is_some() || names.limit.is_some() || is_link;
     (!is_paged).then_some("it has no such argument")
-}
-
-/// Returns true if the response to a call may be worse than that to the caller's own arguments.
-fn is_worse(call: &PagedCall, response: &Result<Vec<u8>, CallError>) -> bool {
-    match response {
-        _ if call.is_own() => false,
-        // A result that asks the client for something is no page, and no failure.
-        Ok(line) => read_page(line).map_or_else(|_| is_error(line), |page| call.is_worse(&page)),
-        Err(error) => matches!(error, CallError::TimedOut),
-    }
-}
-
-/// Returns true if a response is an error, or a result that is one.
-fn is_error(line: &[u8]) -> bool {
-    if let Ok(page) = read_page(line) {
-        return page.is_error;
-    }
-    let (text, _) = decode_line(line);
-    matches!(parse(&text), Ok(MessageOrBatch::Single(envelope)) if envelope.error.is_some())
 }
