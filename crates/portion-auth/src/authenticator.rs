@@ -4,23 +4,26 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use http::header::{AUTHORIZATION, COOKIE, HeaderName};
+use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use portion_policy::access::{AccessPolicy, JwtPolicy, TokenHash};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
 use crate::Identity;
-use crate::jwt::{self, EncodedToken, JwtError};
-use crate::key_source::{FetchKeys, KeySource};
-use crate::resource::ResourceMetadata;
+use crate::jwt::{self, EncodedToken, FetchKeys, JwtError, KeySource};
 
 /// Longest bearer token, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
 /// Prefix of generated tokens, by which secret scanners can find them.
 const TOKEN_PREFIX: &str = "ptn_";
+
+/// Path of the metadata; the path of the resource follows.
+pub const PROTECTED_RESOURCE_PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// Authenticates callers.
 pub struct Authenticator {
@@ -195,6 +198,66 @@ pub fn token_entry(name: &str, token: &str) -> TokenHash {
     TokenHash { name: name.into(), hash: hash_of(token) }
 }
 
+/// Metadata of the resources of a listener.
+#[derive(Clone, Debug, Default)]
+pub struct ResourceMetadata {
+    /// URL under which clients reach the listener; without it, the host of the request is used.
+    public_url: Option<Uri>,
+    issuer: Option<String>,
+    scopes: Vec<String>,
+}
+
+impl ResourceMetadata {
+    /// Creates the metadata of a listener with this policy.
+    pub fn new(policy: &AccessPolicy, public_url: Option<Uri>) -> Self {
+        match policy {
+            AccessPolicy::Jwt(jwt) => {
+                Self { public_url, issuer: Some(jwt.issuer.clone()), scopes: jwt.scopes.clone() }
+            }
+            _ => Self { public_url, issuer: None, scopes: Vec::new() },
+        }
+    }
+
+    /// Returns the scopes that a token needs.
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+
+    /// Returns the URL of the metadata of the resource at `path`, for a request to `host`.
+    pub fn url(&self, host: &str, path: &str) -> String {
+        let path = if path == "/" { "" } else { path };
+        format!("{}{PROTECTED_RESOURCE_PATH}{path}", self.base(host))
+    }
+
+    /// Returns the metadata of the resource at `path`, for a request to `host`.
+    pub fn document(&self, host: &str, path: &str) -> String {
+        let mut document = json!({
+            "resource": format!("{}{path}", self.base(host)),
+            "bearer_methods_supported": ["header"],
+        });
+        if let Some(issuer) = &self.issuer {
+            document["authorization_servers"] = json!([issuer]);
+        }
+        if !self.scopes.is_empty() {
+            document["scopes_supported"] = json!(self.scopes);
+        }
+        document.to_string()
+    }
+
+    fn base(&self, host: &str) -> String {
+        match &self.public_url {
+            Some(url) => url.to_string().trim_end_matches('/').to_owned(),
+            None => format!("http://{host}"),
+        }
+    }
+}
+
+/// Returns the host of a request: that of its target, or of its `Host` field.
+pub fn requested_host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    uri.authority().map(Authority::as_str).or(named).unwrap_or_default()
+}
+
 /// Returns the name of a token. The time does not depend on which entry matches, or how much of it.
 fn name_of<'a>(entries: &'a [TokenHash], token: &str) -> Option<&'a str> {
     let hash = hash_of(token);
@@ -253,8 +316,10 @@ fn hash_of(token: &str) -> [u8; 32] {
 mod tests {
     use http::HeaderMap;
     use http::header::{AUTHORIZATION, COOKIE};
+    use portion_policy::access::{AccessPolicy, JwtPolicy};
+    use serde_json::{Value, json};
 
-    use super::{Denial, bearer_token, browser_token, name_of, new_token, token_entry};
+    use super::{Denial, ResourceMetadata, bearer_token, browser_token, name_of, new_token, token_entry};
     use crate::JwtError;
 
     #[test]
@@ -323,5 +388,33 @@ mod tests {
                 assert_eq!(name_of(&entries, other), None, "{other}");
             }
         }
+    }
+
+    #[test]
+    fn the_document_names_resource_and_issuer() {
+        let policy = AccessPolicy::Jwt(JwtPolicy {
+            issuer: "https://id.example".into(),
+            audience: "a".into(),
+            jwks_url: "https://id.example/keys".parse().expect("a URL"),
+            scopes: vec!["read".into()],
+        });
+        let local = ResourceMetadata::new(&policy, None);
+        let document: Value = serde_json::from_str(&local.document("localhost:1", "/mcp")).expect("JSON");
+        let expect = json!({
+            "resource": "http://localhost:1/mcp",
+            "bearer_methods_supported": ["header"],
+            "authorization_servers": ["https://id.example"],
+            "scopes_supported": ["read"],
+        });
+        assert_eq!(document, expect);
+        assert_eq!(
+            local.url("localhost:1", "/mcp"),
+            "http://localhost:1/.well-known/oauth-protected-resource/mcp"
+        );
+        let public = ResourceMetadata::new(&policy, Some("https://mcp.example/".parse().expect("a URL")));
+        assert_eq!(
+            public.url("localhost:1", "/"),
+            "https://mcp.example/.well-known/oauth-protected-resource"
+        );
     }
 }

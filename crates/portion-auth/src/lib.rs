@@ -27,24 +27,20 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `authenticator` | checks the credential of a request; why it is denied, and the challenge of the response; random tokens and their hashes, compared in constant time |
-//! | `jwt` | JSON Web Tokens, verified with `ring`: `key_set` reads keys and verifies signatures |
-//! | `key_source` | keys of an issuer: cached, and fetched again at a limited rate. The fetch itself is a function of the caller |
-//! | `resource` | metadata of a protected resource (RFC 9728) |
+//! | `authenticator` | checks the credential of a request; why it is denied, and the challenge of the response; random tokens and their hashes, compared in constant time; metadata of a protected resource (RFC 9728) |
+//! | `jwt` | JSON Web Tokens, verified with `ring`: `key_set` reads keys and verifies signatures. Keys of an issuer are cached, and fetched again at a limited rate by a function of the caller |
 //! | `oauth` (feature `oauth`) | OAuth for clients of remote MCP servers: discovery, registration, login in a browser, tokens in files |
 
 mod authenticator;
 mod jwt;
-mod key_source;
 #[cfg(feature = "oauth")]
 pub mod oauth;
-mod resource;
 
 pub use crate::authenticator::{Denial, new_token, token_entry};
 pub use authenticator::{Authenticator, TOKEN_COOKIE};
+pub use authenticator::{PROTECTED_RESOURCE_PATH, ResourceMetadata, requested_host};
 pub use jwt::JwtError;
-pub use key_source::{FetchKeys, FetchedKeys};
-pub use resource::{PROTECTED_RESOURCE_PATH, ResourceMetadata, requested_host};
+pub use jwt::{FetchKeys, FetchedKeys};
 
 /// Verified identity of a caller. It stays the same when a token is refreshed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
 //! Reads, checks and watches the operator's configuration: one file, environment variables and options
-//! become a [`PolicySource`](portion_policy::policy_source::PolicySource), or all errors at once.
+//! become a [`PolicySource`](portion_policy::endpoint::PolicySource), or all errors at once.
 //!
 //! Everything is derived from one table, [`Key::all`](key::Key::all): parsing, the names of variables and
 //! options, suggestions for misspelled keys, the schema, the documentation page, and `config show`. Only
@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use portion_config::{Config, Sources};
-//! use portion_policy::policy_source::{EndpointTarget, PolicySource as _};
+//! use portion_policy::endpoint::{EndpointTarget, PolicySource as _};
 //!
 //! let file = ("portion.yaml".into(), "endpoints:\n  list_*:\n    defaultPageSize: 20\n".to_owned());
 //! let sources = Sources { file: Some(file), ..Sources::default() };
@@ -31,11 +31,10 @@
 //! | `reference` | `${NAME}` and `${file:…}` |
 //! | `pattern`, `config/cascade` | the endpoints of a rule; the most specific rule wins, key by key |
 //! | `config` | one immutable version. `endpoint_config` turns keys into limits and options, `check` finds contradictions, `upstream` reads the servers |
-//! | `watch`, `live`, `history` | a changed file, read once it is complete; the version in force; earlier versions |
-//! | `show`, `diff`, `schema`, `template` | output for people and programs, and the reference of all keys |
+//! | `watch`, `live`, `history` | a changed file, read once it is complete; the version in force, and how two versions differ; earlier versions |
+//! | `show`, `template` | output for people and programs: the reference of all keys, and the schema |
 
 pub mod config;
-pub mod diff;
 pub mod document;
 pub mod find;
 pub mod history;
@@ -46,7 +45,6 @@ pub mod pattern;
 pub mod profile;
 mod read;
 pub mod reference;
-pub mod schema;
 pub mod settings;
 pub mod show;
 pub mod template;
@@ -57,9 +55,9 @@ pub use crate::settings::{Errors, Problem, Warnings};
 pub use config::{
     AlertSettings, Config, LoginConfig, OAuthConfig, OtlpTarget, RestConfig, ServerConfig, Upstream,
 };
-pub use diff::diff;
 pub use find::{Sources, find};
+pub use live::diff;
 pub use reference::SecretResolver;
-pub use schema::schema;
 pub use show::{show, show_json};
+pub use template::schema;
 pub use template::{json_template, template};

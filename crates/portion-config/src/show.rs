@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::EndpointTarget;
 use portion_text::display::{display_width, yaml_scalar};
 use serde_json::{Map, Value as Json, json};
 

@@ -20,23 +20,55 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `site` | routing |
-//! | `assets` | style sheet, script and uPlot, each at a path with its hash |
-//! | `answer` | HTTP responses, and reasons why a request has none |
-//! | `records` | opens the telemetry file, if there is one |
-//! | `query`, `selection` | URL queries and the time range; the selected records |
+//! | `answer` | HTTP responses, and reasons why a request has none; style sheet, script and uPlot, each at a path with its hash |
+//! | `query`, `selection` | URL queries and the time range; the selected records, and the telemetry file, if there is one |
 //! | `page` | one file per page or part of a page |
 //! | `api` | JSON for programs; a test compares it with `openapi.json` |
 
 mod answer;
 mod api;
-mod assets;
 mod page;
 mod query;
-mod records;
 mod selection;
-mod site;
+
+use std::time::SystemTime;
+
+use answer::Asset;
+use query::Query;
 
 pub use answer::Answer;
-pub use records::Records;
-pub use site::Site;
+pub use selection::Records;
+
+/// The dashboard of a telemetry file.
+#[derive(Clone, Debug)]
+pub struct Site {
+    records: Records,
+    /// Price of a million input tokens, in US dollars.
+    token_price: Option<f64>,
+}
+
+impl Site {
+    /// Creates the dashboard of these records.
+    pub fn new(records: Records) -> Self {
+        Self { records, token_price: None }
+    }
+
+    /// Sets the price of a million input tokens, in US dollars. The pages show what the tokens cost.
+    #[must_use]
+    pub fn with_token_price(self, token_price: Option<f64>) -> Self {
+        Self { token_price, ..self }
+    }
+
+    /// Answers a path; `query` is the part after the question mark. `lost` is the number of records known to be lost.
+    /// Blocks while it reads the file.
+    pub fn answer(&self, path: &str, query: Option<&str>, lost: Option<u64>, now: SystemTime) -> Answer {
+        if let Some(asset) = Asset::at(path) {
+            return asset;
+        }
+        let query = Query::read(query);
+        match path.strip_prefix("/api/") {
+            Some(path) => api::answer(&self.records, path, &query, now),
+            None => page::answer((&self.records, self.token_price, lost), path, &query, now),
+        }
+    }
+}

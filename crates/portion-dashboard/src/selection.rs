@@ -1,5 +1,6 @@
 //! Selection of records, read from the query of a URL.
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use portion_core::event::{Outcome, ServedError};
@@ -9,6 +10,9 @@ use crate::query::{InvalidParameter, Query, Range, link};
 
 /// Default and maximum number of requests in a list.
 const DEFAULT_AND_MAX_LIMIT: (usize, usize) = (100, 1_000);
+
+/// Message when telemetry is off.
+pub(crate) const TELEMETRY_OFF: &str = "telemetry is off: nothing is recorded";
 
 /// Records that a page or API call is about.
 #[derive(Clone, Debug)]
@@ -124,4 +128,70 @@ impl Selection {
         records.truncate(if whole > 0 { whole } else { self.limit });
         Ok(Page { records, older_than: Some(if whole > 0 { edge + 1 } else { edge }) })
     }
+}
+
+/// Location of the records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// Telemetry is off.
+    Off,
+    /// The telemetry file, which may not exist yet.
+    At(PathBuf),
+}
+
+/// Reason why there are no records.
+#[derive(Debug)]
+pub(crate) enum NoRecords {
+    /// Telemetry is off.
+    Off,
+    /// The file cannot be read.
+    Unreadable(ReadError),
+}
+
+impl Records {
+    /// Opens the file.
+    pub(crate) fn reader(&self) -> Result<Reader, NoRecords> {
+        match self {
+            Self::Off => Err(NoRecords::Off),
+            Self::At(path) => Ok(Reader::open(path)?),
+        }
+    }
+}
+
+impl NoRecords {
+    /// Returns the status of a page without records: 200 if none are recorded yet, else 503.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Self::Off | Self::Unreadable(ReadError::Missing(_)) => 200,
+            Self::Unreadable(_) => 503,
+        }
+    }
+}
+
+impl From<ReadError> for NoRecords {
+    fn from(error: ReadError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+/// Maximum number of related requests, the newest first.
+pub(crate) const MAX_RELATED: usize = 1_000;
+
+/// Returns the request of that number, if it is recorded, and all requests on the same payload, the newest first. The
+/// list includes the request itself.
+pub(crate) fn find_request(
+    reader: &Reader,
+    number: u128,
+) -> Result<Option<(Record, Vec<Record>)>, ReadError> {
+    let found = reader.requests(&Filter { request: Some(number), ..Filter::default() })?;
+    let Some(record) = found.into_iter().next() else { return Ok(None) };
+    let related = match record.origin {
+        Some(_) => reader.requests(&Filter {
+            origin: record.origin,
+            limit: Some(MAX_RELATED),
+            ..Filter::default()
+        })?,
+        None => Vec::new(),
+    };
+    Ok(Some((record, related)))
 }

@@ -17,9 +17,9 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_policy::client::{CLIENTS, ClientProfile};
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
-
+use portion_policy::endpoint::{
+    EndpointConfig, EndpointKind, EndpointTarget, Experiment, PolicySource, Rollout,
+};
 use table::Table;
 
 /// Endpoints with rules of their own.

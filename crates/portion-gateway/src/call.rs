@@ -14,8 +14,7 @@ use portion_core::redact::RedactionRules;
 use portion_core::render::{FollowUpCall, Portion};
 use portion_core::view::Request;
 use portion_policy::client::{ClientProfile, ShownForm};
-use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_policy::listing::{QUERY_TOOL, READ_TOOL};
+use portion_policy::endpoint::{Endpoint, EndpointKind, QUERY_TOOL, READ_TOOL};
 use sha2::{Digest as _, Sha256};
 
 use crate::effective_policy::EffectivePolicy;

@@ -14,7 +14,7 @@ use portion_core::redact::{REDACTED, RedactionRules};
 use portion_core::render::FollowUpCall;
 use portion_core::snapshot::{Part, Snapshot, Structure, header_row};
 use portion_core::view::{self, Query, Request, View, ViewError};
-use portion_policy::listing::READ_TOOL;
+use portion_policy::endpoint::READ_TOOL;
 use portion_sql::QueryError;
 use serde_json::{Map, Value};
 

@@ -25,14 +25,13 @@
 //! | `format`, `document` | where a client has its servers; entries with byte ranges, their replacements, of JSON with comments and of TOML |
 //! | `wrap`, `remote` | the edits of an entry: forth, back, and of servers with a URL |
 //! | `invocation` | the command line of `portion wrap`, written and recognised |
-//! | `edit`, `diff` | the check that they do what is reported; the preview |
+//! | `edit` | the check that they do what is reported; the preview |
 //! | `client` | the clients and their files on each operating system |
 //! | `file`, `plan` | reading, atomic replacement, backups; the edits of several files as a whole |
 
 pub mod client;
-pub mod diff;
 pub mod document;
-mod edit;
+pub mod edit;
 pub mod file;
 pub mod format;
 pub mod invocation;

@@ -6,11 +6,11 @@ use thiserror::Error;
 
 use crate::client::{Client, ConfigFile};
 use crate::document::{ParseError, quote, servers};
-use crate::edit::{Change, Edited, Outcome, set_words_after};
+use crate::edit::{self, Change, Edited, Outcome, set_words_after};
 use crate::file::{FileError, Memory, Replacement, Snapshot, State, write_all};
 use crate::format::Format;
 use crate::invocation::Target;
-use crate::{diff, install, uninstall};
+use crate::{install, uninstall};
 
 /// Length from which a value is hidden wherever it stands, in bytes. Shorter ones are hidden behind their names.
 const MIN_HIDDEN_BYTES: usize = 6;
@@ -206,7 +206,7 @@ impl FilePlan {
             let text = String::from_utf8_lossy(bytes);
             redact(without_values(&text, self.file.format))
         };
-        diff::unified(&name, &masked(&self.old.bytes), &masked(&self.new))
+        edit::unified_diff(&name, &masked(&self.old.bytes), &masked(&self.new))
     }
 }
 

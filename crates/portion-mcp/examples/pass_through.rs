@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_mcp::frame::{DroppedLine, DroppedMessage, Frame};
-use portion_mcp::front::stdio::StdioFront;
+use portion_mcp::front::StdioFront;
 use portion_mcp::message_processor::{MessageProcessor, OutgoingMessage};
 use portion_mcp::relay::relay;
 use portion_mcp::upstream::stdio::{Child, Program};

@@ -1,5 +1,6 @@
 //! HTTP clients: the one of proxies, which keeps connections, and that of single requests.
 
+use std::io;
 use std::time::Duration;
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -10,12 +11,10 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::ClientConfig;
+use rustls::{ClientConfig, RootCertStore};
 use thiserror::Error as ThisError;
 
 pub use hyper_util::client::legacy::Error;
-
-use crate::tls::{self, TlsError};
 
 /// Sends requests with a body `B`, with TLS for `https` URLs. Redirects are responses like any other.
 pub type Client<B> = legacy::Client<HttpsConnector<HttpConnector>, B>;
@@ -23,14 +22,17 @@ pub type Client<B> = legacy::Client<HttpsConnector<HttpConnector>, B>;
 /// Most header fields of a response over HTTP/1.1. It is that of hyper, which allocates memory for each response if there
 /// may be more.
 pub const MAX_RESPONSE_FIELDS: usize = 100;
+
 /// Largest head of a response, in bytes.
 pub const MAX_RESPONSE_HEAD_BYTES: usize = 408 << 10;
 
 /// Timeout for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Lifetime of an idle connection. Servers close idle connections after as little as 5 s (Node, uvicorn); a request
 /// on a connection that is being closed is lost, and a tool call must not be repeated.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+
 /// Idle time before TCP keepalive probes are sent.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
 
@@ -88,7 +90,7 @@ where
     B: Body + Send,
     B::Data: Send,
 {
-    let tls = tls::client_config(is_secure)?;
+    let tls = tls_config(is_secure)?;
     let mut http = HttpConnector::new();
     http.set_connect_timeout(Some(CONNECT_TIMEOUT));
     http.set_nodelay(true);
@@ -154,4 +156,71 @@ where
     let connector =
         HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().wrap_connector(http);
     legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector)
+}
+
+/// Reason that TLS cannot be set up.
+#[derive(Debug, ThisError)]
+pub enum TlsError {
+    /// No root certificate was found. The text says why.
+    #[error("no certificate authorities were found: {0}; install ca-certificates or set SSL_CERT_FILE")]
+    NoRoots(String),
+    /// The cryptographic provider refused the configuration.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+/// Returns true if a cause of an error is that the certificate of a server is not valid.
+pub fn is_certificate_error(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        if matches!(cause.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        next = match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            // The source of an IO error is that of its inner error.
+            Some(inner) => Some(inner),
+            None => cause.source(),
+        };
+    }
+    false
+}
+
+/// Returns the configuration of a TLS client. Root certificates are loaded only if `is_secure` is set, because
+/// loading them takes time and can fail. Without them every connection with TLS is refused.
+///
+/// # Errors
+/// Returns [`TlsError`] if `is_secure` is set and there are no root certificates.
+pub fn tls_config(is_secure: bool) -> Result<ClientConfig, TlsError> {
+    let mut roots = RootCertStore::empty();
+    if is_secure {
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            let reason = found.errors.first().map_or("none is installed".to_owned(), ToString::to_string);
+            return Err(TlsError::NoRoots(reason));
+        }
+    }
+    let provider = rustls::crypto::ring::default_provider();
+    Ok(ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::CertificateError::Expired;
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_error_is_found_within_io_errors() {
+        let invalid = rustls::Error::InvalidCertificate(Expired);
+        assert!(is_certificate_error(&invalid));
+        let io_error = io::Error::other(invalid);
+        assert!(is_certificate_error(&io_error));
+        assert!(is_certificate_error(&io::Error::other(io_error)));
+        assert!(!is_certificate_error(&rustls::Error::DecryptError));
+        assert!(!is_certificate_error(&io::Error::other("invalid peer certificate")));
+    }
 }

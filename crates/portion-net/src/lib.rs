@@ -1,13 +1,12 @@
 //! Rules of HTTP and TLS that every proxy and client of Portion applies, and background work:
 //!
 //! - [`forwarding`]: header fields of one connection, codings that can be decoded, requests that must not be forwarded
-//! - [`link_header`]: the URL of the next page
+//! - [`link_header`]: the URL of the next page; addresses relative to others, their origins, and paths that lead out of a
+//!   folder
 //! - [`rate_limits`]: how long an API asks its clients to wait
-//! - [`uri_reference`]: addresses relative to others, their origins, and paths that lead out of a folder
-//! - `client` (feature `client`): HTTP clients with and without a connection pool
+//! - `client` (feature `client`): HTTP clients with and without a connection pool, and TLS with the system's root certificates
 //! - `serve` (feature `serve`): a listener for clients, within limits, and its shutdown
 //! - `request_body` (feature `serve`): bodies of requests that must not arrive too slowly
-//! - `tls` (feature `tls`): configures TLS with the system's root certificates
 //! - [`worker`]: a bounded queue with a thread, and the deadline of a shutdown
 //!
 //! ```
@@ -31,7 +30,4 @@ pub mod rate_limits;
 pub mod request_body;
 #[cfg(feature = "serve")]
 pub mod serve;
-#[cfg(feature = "tls")]
-pub mod tls;
-pub mod uri_reference;
 pub mod worker;

@@ -1,4 +1,5 @@
-//! Tools, resources and prompts.
+//! Tools, resources and prompts, their configuration, as written by an operator, and options for the listing of
+//! an upstream's tools.
 //!
 //! ```
 //! use portion_policy::endpoint::{Endpoint, EndpointKind};
@@ -6,18 +7,64 @@
 //! let order = Endpoint { name: "order".into(), kind: EndpointKind::Tool, read_only: false, idempotent: false };
 //! assert!(!order.is_repeatable());
 //! ```
+//!
+//! A [`PolicySource`] is one immutable version; `EndpointRules` of the gateway derive the
+//! policy of each reply from it. The gateway does not know where sources come from (files, variables,
+//! options).
+//!
+//! ```
+//! use portion_policy::endpoint::EndpointKind;
+//! use portion_policy::endpoint::{EndpointConfig, EndpointTarget, PolicySource};
+//!
+//! let target = EndpointTarget::from_name("file:///notes.md");
+//! assert_eq!(target.kind, EndpointKind::Resource);
+//! // An `EndpointConfig` is a source with the same configuration for every endpoint.
+//! let source = EndpointConfig { dry_run: true, ..EndpointConfig::default() };
+//! assert!(source.endpoint_config(Some(target)).dry_run);
+//! ```
+//!
+//! ```
+//! use portion_policy::endpoint::{AdvertisePolicy, ListingStyle};
+//!
+//! assert_eq!("lazy".parse::<ListingStyle>(), Ok(ListingStyle::Lazy));
+//! assert_eq!(AdvertisePolicy::default(), AdvertisePolicy::Lists);
+//! ```
 
 use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portion_core::policy::LimitOverrides;
+use portion_core::redact::{REDACTED, RedactionRules};
+use portion_tokens::{Factor, Tokenizer};
+
+use crate::client::Preset;
+use crate::pushdown::Pushdown;
 
 pub use portion_core::event::EndpointKind;
-use portion_core::redact::{REDACTED, RedactionRules};
 
 /// Largest endpoint name in logs and records, in bytes.
 const MAX_LOG_NAME_BYTES: usize = 256;
+
 /// Characters between the parameters of a URI.
 const PARAMETER_SEPARATORS: [char; 3] = ['?', '&', '#'];
+
 /// Ends of the names of parameters that sign a URI, besides the names of secrets.
 const SIGNATURE_ENDS: [&str; 4] = ["sig", "signature", "key", "auth"];
+
+/// Default name of the reading tool.
+pub const READ_TOOL: &str = "portion_read";
+
+/// Default name of the query tool.
+pub const QUERY_TOOL: &str = "portion_query";
+
+/// Default name of the argument by which a tool's first call asks a query.
+const QUERY_ARGUMENT: &str = "query";
+
+/// Default name of the tool that describes other tools.
+const DESCRIBE_TOOL: &str = "portion_describe";
 
 /// A tool, resource or prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +102,210 @@ impl Endpoint {
     }
 }
 
+/// One version of the configuration.
+pub trait PolicySource: Send + Sync {
+    /// Returns the version number, which increases with each version.
+    fn version(&self) -> u64;
+
+    /// Returns the configuration of an endpoint, or the general one for `None`.
+    fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig;
+}
+
+/// An endpoint that a rule may be written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EndpointTarget<'a> {
+    /// Name of the server, if there are several.
+    pub upstream: Option<&'a str>,
+    /// Kind of the endpoint.
+    pub kind: EndpointKind,
+    /// Name of the tool or prompt, or URI of the resource.
+    pub name: &'a str,
+}
+
+impl<'a> EndpointTarget<'a> {
+    /// Returns the tool of that name, or the resource if it is a URI.
+    pub fn from_name(name: &'a str) -> Self {
+        let kind = if name.contains("://") { EndpointKind::Resource } else { EndpointKind::Tool };
+        Self { upstream: None, kind, name }
+    }
+}
+
+/// Configuration of an endpoint. Its limits are valid together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndpointConfig {
+    /// Limits of replies.
+    pub limits: LimitOverrides,
+    /// Token counter. Only the general configuration's value is used.
+    pub tokenizer: Tokenizer,
+    /// Factor for token counts. Only the general configuration's value is used.
+    pub tokenizer_factor: Factor,
+    /// Client whose limits apply. Only the general configuration's value is used.
+    pub preset: Preset,
+    /// Redaction rules for payloads.
+    pub redact: Option<Arc<RedactionRules>>,
+    /// True if controls are accepted on calls of the endpoint itself; `None` if its schema decides.
+    pub controls: Option<bool>,
+    /// True if an equal call may be answered from a snapshot, whatever it selects; `None` if the endpoint's
+    /// read-only annotation decides.
+    pub reuse: Option<bool>,
+    /// True if the endpoint only reads, whatever its annotations are.
+    pub read: bool,
+    /// Paging of the endpoint's own results, if the gateway fetches its pages.
+    pub pushdown: Option<Arc<Pushdown>>,
+    /// True if a reply that would not fit is refused instead of shaped.
+    pub refuses_oversized: bool,
+    /// Sessions that are shaped at all.
+    pub rollout: Rollout,
+    /// Experiment on the endpoint.
+    pub experiment: Experiment,
+    /// Largest reply, in bytes, that may be relayed unshaped; `None`: no limit.
+    pub unshaped_byte_limit: Option<usize>,
+    /// True if programs may request unshaped replies, up to `unshaped_byte_limit`.
+    pub allow_whole: bool,
+    /// Token budget of a session.
+    pub session_budget: Option<usize>,
+    /// Longest time that the server may take without progress; `None`: no limit.
+    pub request_timeout: Option<Duration>,
+    /// True if nothing is shaped, and only the simulated shaping is recorded.
+    pub dry_run: bool,
+    /// Share of replies that are recounted exactly, in percent; `None`: 1.
+    pub accuracy_sample: Option<f64>,
+}
+
+/// Share of sessions whose replies are shaped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rollout {
+    /// Share in percent.
+    pub percent: f64,
+    /// Salt of the session hash: different salts select different sessions.
+    pub salt: Arc<str>,
+}
+
+/// An experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Experiment {
+    /// No experiment.
+    #[default]
+    None,
+    /// Replies are relayed unshaped; the simulated shaping is recorded.
+    Shadow,
+    /// This share of sessions is shaped, the rest is not.
+    Split(Rollout),
+}
+
+impl PolicySource for EndpointConfig {
+    /// Returns the same configuration for every endpoint.
+    fn endpoint_config(&self, _: Option<EndpointTarget<'_>>) -> EndpointConfig {
+        self.clone()
+    }
+
+    fn version(&self) -> u64 {
+        0
+    }
+}
+
+impl Default for Rollout {
+    /// All sessions.
+    fn default() -> Self {
+        Self { percent: 100.0, salt: Arc::from("") }
+    }
+}
+
+/// Options for the listing of an upstream's tools.
+#[derive(Clone, Debug)]
+pub struct ListingOptions {
+    /// Amount of detail per tool.
+    pub style: ListingStyle,
+    /// Requested name of the reading tool.
+    pub read_tool: String,
+    /// Requested name of the query tool; `None` if it is not listed.
+    pub query_tool: Option<String>,
+    /// Name of the argument of the upstream's tools for a query; `None` if they have none.
+    pub query_argument: Option<String>,
+    /// Requested name of the tool that describes others. Used by [`ListingStyle::Lazy`] only.
+    pub describe_tool: String,
+    /// Tools that get controls.
+    pub advertise: AdvertisePolicy,
+    /// Patterns of rules for tools of this server. One that matches no tool is logged.
+    pub rule_patterns: Vec<String>,
+}
+
+/// Selects the upstream tools that are listed with controls among their arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AdvertisePolicy {
+    /// Tools that return lists.
+    #[default]
+    Lists,
+    /// All tools whose schemas can be extended.
+    All,
+    /// No tools.
+    None,
+    /// Tools whose names match one of these patterns; `*` matches any characters.
+    Named(Vec<String>),
+}
+
+/// Amount of detail per listed tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListingStyle {
+    /// Everything that the upstream lists.
+    #[default]
+    Full,
+    /// The first sentence of each description, and schemas without annotations.
+    Trim,
+    /// Name and one line. The rest is available through the describe tool.
+    Lazy,
+}
+
+/// Error for an unknown style name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown style `{name}`: use {}", ListingStyle::ALL.map(ListingStyle::name).join(", "))]
+pub struct UnknownListingStyle {
+    /// The given name.
+    pub name: String,
+}
+
+impl Default for ListingOptions {
+    fn default() -> Self {
+        Self {
+            style: ListingStyle::default(),
+            read_tool: READ_TOOL.into(),
+            query_tool: Some(QUERY_TOOL.into()),
+            query_argument: Some(QUERY_ARGUMENT.into()),
+            describe_tool: DESCRIBE_TOOL.into(),
+            advertise: AdvertisePolicy::default(),
+            rule_patterns: Vec::new(),
+        }
+    }
+}
+
+impl ListingStyle {
+    /// All styles, the default first.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Trim, Self::Lazy];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Trim => "trim",
+            Self::Lazy => "lazy",
+        }
+    }
+}
+
+impl fmt::Display for ListingStyle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for ListingStyle {
+    type Err = UnknownListingStyle;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let named = Self::ALL.into_iter().find(|style| style.name() == name);
+        named.ok_or_else(|| UnknownListingStyle { name: name.to_owned() })
+    }
+}
+
 /// Returns a name without the credentials of a URI: user information, and parameters with the name of a secret.
 fn without_credentials(name: &str) -> Cow<'_, str> {
     if !name.contains([':', '=']) {
@@ -84,7 +335,7 @@ fn without_credentials(name: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Endpoint, EndpointKind};
+    use super::{Endpoint, EndpointKind, ListingStyle};
 
     fn logged(name: &str) -> String {
         let endpoint =
@@ -133,5 +384,14 @@ mod tests {
                 logged.len()
             );
         }
+    }
+
+    #[test]
+    fn names_are_parsed_as_displayed() {
+        for style in ListingStyle::ALL {
+            assert_eq!(style.to_string().parse(), Ok(style));
+        }
+        let error = "short".parse::<ListingStyle>().expect_err("no style");
+        assert_eq!(error.to_string(), "unknown style `short`: use full, trim, lazy");
     }
 }

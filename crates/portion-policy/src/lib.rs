@@ -8,28 +8,20 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `policy_source` | one version of the configuration: limits and options of each endpoint |
-//! | `endpoint` | tools, resources and prompts |
+//! | `endpoint` | tools, resources and prompts; one version of the configuration: limits and options of each; options for the list of tools: its style, the names of the tools that the gateway adds |
 //! | `client` | the table of known clients, identified by name; presets |
 //! | `pushdown` | how a tool pages its own results: argument names, places in results, presets |
 //! | `page_names` | names by which a page of a list says its total and its next page |
-//! | `query_string` | the decoding of query strings |
-//! | `listing` | options for the list of tools: its style, the names of the tools that the gateway adds |
-//! | `tool_description`, `path_pattern` | tools for requests to a REST API that an operator describes, and their paths |
-//! | `upstream` | URL, headers and transport of a server over HTTP |
-//! | `access` | who may call a listener: hashes of tokens, requirements for JSON Web Tokens |
-//! | `web_origin` | hosts and origins of requests, and those that are allowed |
+//! | `tool_description` | tools for requests to a REST API that an operator describes, and their paths |
+//! | `upstream` | URL, headers and transport of a server over HTTP; the decoding of query strings |
+//! | `store_url` | parts of the URL of a store |
+//! | `access` | who may call a listener: hashes of tokens, requirements for JSON Web Tokens; hosts and origins of requests, and those that are allowed |
 
 pub mod access;
 pub mod client;
 pub mod endpoint;
-pub mod listing;
 pub mod page_names;
-pub mod path_pattern;
-pub mod policy_source;
 pub mod pushdown;
-pub mod query_string;
 pub mod store_url;
 pub mod tool_description;
 pub mod upstream;
-pub mod web_origin;

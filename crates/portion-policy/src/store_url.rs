@@ -1,6 +1,6 @@
 //! Parts of the URL of a store that the configuration masks and the store connects with.
 
-use crate::web_origin::is_scheme_byte;
+use crate::access::is_scheme_byte;
 
 /// Names of the parameters that the URL of a store may have: a file with certificates, and the prefix of all keys.
 pub const PARAMETERS: [&str; 2] = ["ca", "prefix"];

@@ -4,7 +4,7 @@ use portion_core::paging::PagingRole;
 use portion_core::policy::Policy;
 use portion_core::view::{ControlNames, Request, ViewError, is_statement};
 use portion_json::scan::quote;
-use portion_policy::query_string::{Parameter, parameters};
+use portion_policy::upstream::{Parameter, parameters};
 
 /// A query, split into controls and the rest.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -23,8 +23,7 @@ use portion_gateway::paged_call::{FirstPage, PageSource, PagedCall};
 use portion_gateway::session::ClientSession;
 use portion_net::forwarding::restrict_accept_encoding;
 use portion_net::link_header::{next_link, remove_links};
-use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{Endpoint, EndpointKind, EndpointTarget};
 
 use crate::body::{Body, BoxError, full};
 use crate::controls::{SplitQuery, has_query};

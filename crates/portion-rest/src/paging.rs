@@ -9,7 +9,6 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::openapi::percent;
 use http::header::{
     CONTENT_LENGTH, HeaderMap, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
     RANGE,
@@ -24,12 +23,13 @@ use portion_json::scan::quote;
 use portion_net::forwarding::restrict_accept_encoding;
 use portion_net::rate_limits::{quota_delay, retry_after};
 use portion_policy::pushdown::{ArgumentName, PagingStyle, Pushdown};
-use portion_policy::query_string::parameters;
+use portion_policy::upstream::parameters;
 use serde_json::{Map, Value};
 
 use crate::body::{self, Body, ReadLimits, full};
 use crate::controls::SplitQuery;
 use crate::media_type::payload_of;
+use crate::openapi::percent;
 use crate::options::{ResponseTimeout, SendPageRequest, Shared};
 use crate::route::ResolvedRoute;
 

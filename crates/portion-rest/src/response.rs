@@ -17,13 +17,13 @@ use portion_core::render::{Portion, PortionKind, nested_notice_key};
 use portion_gateway::call::Fault;
 use portion_json::scan::quote;
 use portion_net::link_header::{next_link, remove_links};
-use portion_policy::query_string::decode_component;
+use portion_policy::upstream::decode_component;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::body::{Body, full};
-use crate::media_type::TEXT_ADDRESS;
-use crate::{cors, media_type};
+use crate::cors;
+use crate::media_type::{self, TEXT_ADDRESS};
 
 /// Header field with the cursor of the whole result, which every shaped response has.
 pub(crate) const CURSOR_HEADER: &str = "x-portion-cursor";

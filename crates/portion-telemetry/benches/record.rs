@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use portion_core::event::{EndpointKind, Event, Observer, Outcome, PayloadForm, RequestServed};
 use portion_core::render::StageName;
+use portion_telemetry::AsyncObserver;
 use portion_telemetry::alert::{Alarm, Rule};
-use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::Meter;
 use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::recorder::{Recorder, Settings};

@@ -9,8 +9,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use oauth2::url::Url;
-use portion_net::client::{self, Client};
-use portion_net::tls::{self, TlsError};
+use portion_net::client::{self, Client, TlsError};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::time::timeout;
@@ -68,8 +67,8 @@ impl OAuthHttp {
             return Ok(client);
         }
         // Without root certificates, plain http on loopback still works, and https says why it does not.
-        let tls = tls::client_config(true).or_else(|error| match error {
-            TlsError::NoRoots(_) => tls::client_config(false),
+        let tls = client::tls_config(true).or_else(|error| match error {
+            TlsError::NoRoots(_) => client::tls_config(false),
             TlsError::Setup(_) => Err(error),
         })?;
         Ok(self.client.get_or_init(|| client::unpooled(tls)))

@@ -5,9 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::server_url::Endpoint;
+use super::server_url::{Endpoint, ServerUrl};
 use crate::oauth::http::{HttpError, excerpt};
-use crate::oauth::server_url::ServerUrl;
 
 /// Metadata of a protected resource.
 #[derive(Clone, Debug, Deserialize)]

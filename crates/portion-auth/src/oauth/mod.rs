@@ -17,26 +17,22 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `server_url`, `challenge` | URLs that tokens may be sent to; URLs that a server may name; `WWW-Authenticate` |
+//! | `server_url` | URLs that tokens may be sent to; URLs that a server may name |
 //! | `http` | requests, bounded and without redirects |
-//! | `metadata`, `discovery` | documents of resources and authorization servers; how they are found, for both protocol eras |
-//! | `registration`, `login`, `callback`, `token_request` | the identity of the client; a login; the listener for its redirect; tokens and their revocation |
-//! | `credentials`, `store` | tokens; their files, with locks between processes |
-//! | `session`, `token_work`, `token_state` | the token of one server for all requests; the work that renews it or logs in, each with a lock of its own; tokens in memory; reasons that there is none |
+//! | `metadata`, `discovery` | documents of resources and authorization servers; how they are found from `WWW-Authenticate`, for both protocol eras |
+//! | `login`, `callback`, `token_request` | a login, and the identity of the client; the listener for its redirect; tokens and their revocation |
+//! | `store` | tokens and their files, with locks between processes |
+//! | `session`, `token_work` | the token of one server for all requests; tokens in memory, and the work that renews them or logs in, each with a lock of its own; reasons that there is none |
 
 mod callback;
-mod challenge;
-mod credentials;
 mod discovery;
 mod http;
 mod login;
 mod metadata;
-mod registration;
 mod server_url;
 mod session;
 mod store;
 mod token_request;
-mod token_state;
 mod token_work;
 
 use std::sync::Arc;
@@ -44,14 +40,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-pub use challenge::Challenge;
-pub use credentials::{ClientIdentity, Secret, StoredLogin};
+pub use discovery::Challenge;
 pub use http::{HttpError, OAuthHttp};
 pub use login::LoginError;
+pub use login::RegistrationError;
 pub use metadata::DiscoveryError;
-pub use registration::RegistrationError;
 pub use server_url::{Endpoint, EndpointError, ServerUrl, ServerUrlError};
 pub use session::{LogoutOutcome, OAuthSession};
+pub use store::{ClientIdentity, Secret, StoredLogin};
 pub use store::{StoreError, TokenStore};
 pub use token_request::TokenError;
 

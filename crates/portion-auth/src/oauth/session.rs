@@ -7,15 +7,12 @@ use http::StatusCode;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::AuthError;
-use crate::oauth::SessionOptions;
-use crate::oauth::challenge::Challenge;
-use crate::oauth::credentials::{Credentials, Secret};
+use super::discovery::Challenge;
+use super::store::{Credentials, LockKind, Secret, StoreError, TokenStore};
+use super::token_work::{Need, Outcome, TokenWork, Work, WorkKind};
+use super::{AuthError, SessionOptions};
 use crate::oauth::server_url::ServerUrl;
-use crate::oauth::store::{LockKind, StoreError, TokenStore};
 use crate::oauth::token_request::{TokenError, revoke};
-use crate::oauth::token_state::{Outcome, Work, WorkKind};
-use crate::oauth::token_work::{Need, TokenWork};
 
 /// Time for another process to release a lock, before a login or logout of the user gives up.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -209,9 +206,9 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::super::AuthError;
+    use super::super::discovery::Challenge;
+    use super::super::store::{ClientIdentity, Credentials, Secret, Tokens, now};
     use super::{OAuthSession, SessionOptions};
-    use crate::oauth::challenge::Challenge;
-    use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens, now};
     use crate::oauth::server_url::ServerUrl;
     use crate::oauth::store::{LockKind, TokenStore};
 

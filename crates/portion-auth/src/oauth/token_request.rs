@@ -17,7 +17,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::server_url::Endpoint;
-use crate::oauth::credentials::{ClientIdentity, Credentials, Secret, Tokens};
+use super::store::{ClientIdentity, Credentials, Secret, Tokens};
 use crate::oauth::http::{HttpError, OAuthHttp, excerpt};
 
 type TokenClient = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;

@@ -18,26 +18,23 @@
 //!
 //! | module | subject |
 //! | --- | --- |
-//! | `tool`, `arguments` | a listed tool, and if it only reads; values of required arguments from schemas and earlier results |
-//! | `observation`, `page_facts` | the result of a call with its list; totals and next pages beside it |
+//! | `tool` | a listed tool, and if it only reads; values of required arguments from schemas and earlier results |
+//! | `observation` | the result of a call with its list; totals and next pages beside it |
 //! | `paging` | a check of how a tool pages its results, step by step: names of arguments, then calls that test them |
-//! | `truncation`, `analysis` | results that the server has cut; all findings of a tool, and tokens with and without Portion |
+//! | `analysis` | all findings of a tool, and tokens with and without Portion; results that the server has cut |
 //! | `write` | settings of an endpoint as YAML; adds them to the text of a file |
 
 mod analysis;
-mod arguments;
 mod observation;
-mod page_facts;
 mod paging;
 mod tool;
-mod truncation;
 pub mod write;
 
+pub use analysis::Truncation;
 pub use analysis::{Estimate, Finding, analyze};
-pub use arguments::{KnownPaths, KnownValues, fill_arguments};
 pub use observation::Observation;
-pub use page_facts::{Next, PageFacts};
+pub use observation::{Next, PageFacts};
 pub use paging::{Evidence, Paging, PagingCheck, Step};
 pub use tool::{CallPlan, ReadEvidence, Tool};
-pub use truncation::Truncation;
+pub use tool::{KnownPaths, KnownValues, fill_arguments};
 pub use write::Proposal;

@@ -3,8 +3,7 @@
 use portion_policy::pushdown::Pushdown;
 use serde_json::{Map, Value};
 
-use crate::check::observation::Observation;
-use crate::check::page_facts::{Next, PageFacts};
+use super::observation::{Next, Observation, PageFacts};
 use crate::check::tool::Tool;
 
 /// Items of a small page.

@@ -1,12 +1,11 @@
 //! Settings of the authentication of callers.
 
 use http::Uri;
-use portion_policy::access::{AccessPolicy, JwtPolicy, TokenHash};
+use portion_policy::access::{ANY, AccessPolicy, JwtPolicy, TokenHash, can_match_host, can_match_origin};
 use portion_policy::upstream::{UpstreamTarget, UpstreamTargetError, without_secrets};
-use portion_policy::web_origin::{ANY, can_match_host, can_match_origin};
 
 use super::Config;
-use super::values::TypedValues as _;
+use super::cascade::TypedValues as _;
 use crate::read::ConfigReader;
 use crate::settings::Problem;
 use crate::value::Value;

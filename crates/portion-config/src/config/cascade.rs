@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use portion_core::policy::{ClientLimits, Policy, PolicyProfile};
-use portion_policy::policy_source::EndpointTarget;
+use portion_core::policy::{ClientLimits, LimitValue, Policy, PolicyProfile};
+use portion_policy::endpoint::EndpointTarget;
 use serde_json::Value as Json;
 
-use super::values::TypedValues;
 use super::{Config, Upstream, global_salt};
 use crate::key::Key;
 use crate::pattern::Pattern;
@@ -32,27 +32,6 @@ pub(crate) struct Cascade<'a> {
     settings: BTreeMap<&'static str, (&'a Setting, Arc<str>)>,
 }
 
-/// Sorts rules from the least to the most specific: those for all servers, and those for this one, which
-/// win a tie.
-pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
-    let rules = any.0.iter().chain(own.into_iter().flat_map(|own| &own.0));
-    let mut rules: Vec<PatternRule> = rules
-        .map(|(text, settings)| PatternRule {
-            pattern: Pattern::new(text),
-            settings: settings.clone(),
-            salt: text.as_str().into(),
-        })
-        .collect();
-    // The sort is stable: of equal rules, the later one wins.
-    rules.sort_by(|one, other| one.pattern.cmp_specificity(&other.pattern));
-    rules
-}
-
-/// Returns true if the settings contain limits that must be consistent with others.
-pub(super) fn has_limits(settings: &Settings) -> bool {
-    settings.iter().any(|(slot, _)| slot == "profile" || interdependent_limits().any(|limit| limit == slot))
-}
-
 /// The value of a key that was not configured.
 #[derive(Debug)]
 pub(crate) enum DefaultValue {
@@ -62,31 +41,65 @@ pub(crate) enum DefaultValue {
     Described(&'static str),
 }
 
-impl DefaultValue {
-    /// Returns the value as JSON; a description is a text.
-    pub(crate) fn to_json(&self, key: &Key) -> Json {
-        match self {
-            Self::Derived(value) => value.to_json(),
-            Self::Described(text) => {
-                key.parse(text).map_or_else(|_| Json::from(*text), |value| value.to_json())
+impl TypedValues for Settings {
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.get(key).map(|set| &set.value)
+    }
+}
+
+/// Writes the method that returns a value of one type.
+macro_rules! getter {
+    ($name:ident, $variant:ident($value:ident) -> $type:ty, $result:expr) => {
+        fn $name(&self, key: &str) -> Option<$type> {
+            match self.value(key) {
+                Some(Value::$variant($value)) => Some($result),
+                _ => None,
             }
         }
-    }
+    };
 }
 
-/// Writes the value as YAML in one line.
-impl fmt::Display for DefaultValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Derived(value) => value.fmt(f),
-            Self::Described(text) => f.write_str(text),
+/// Values by key. Each method returns `None` for a key without a value of its type.
+pub(crate) trait TypedValues {
+    /// Returns the value of a key.
+    fn value(&self, key: &str) -> Option<&Value>;
+
+    getter!(integer, Integer(number) -> usize, usize::try_from(*number).unwrap_or(usize::MAX));
+    getter!(size, Size(bytes) -> usize, usize::try_from(*bytes).unwrap_or(usize::MAX));
+    getter!(number, Number(number) -> f64, *number);
+    getter!(boolean, Boolean(truth) -> bool, *truth);
+    getter!(choice, Choice(word) -> &'static str, word);
+    getter!(text, Text(text) -> &str, text);
+    getter!(names, Names(names) -> Vec<String>, names.clone());
+    getter!(duration, Duration(time) -> Duration, *time);
+    // A text with its references followed, which may be secret.
+    getter!(revealed, Reference(secret) -> &str, secret.reveal());
+
+    /// Returns the configured value of a limit.
+    fn limit_value(&self, key: &str) -> Option<LimitValue> {
+        match self.value(key)? {
+            Value::Integer(_) => self.integer(key).map(LimitValue::Count),
+            Value::Size(_) => self.size(key).map(LimitValue::Bytes),
+            Value::Number(share) => Some(LimitValue::Share(*share)),
+            Value::Choice(name) => Some(LimitValue::Choice(name)),
+            _ => None,
         }
     }
-}
 
-/// Yields the limits that must be consistent with others; some of them more than once.
-fn interdependent_limits() -> impl Iterator<Item = &'static str> {
-    Policy::ORDERED.into_iter().flat_map(|(lower, upper)| [lower, upper])
+    /// Returns texts by name, with their references followed.
+    fn secrets(&self, key: &str) -> Vec<(String, String)> {
+        match self.value(key) {
+            Some(Value::Secrets(secrets)) => {
+                secrets.iter().map(|(name, secret)| (name.clone(), secret.reveal().to_owned())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the headers of each request, `Name: value`.
+    fn headers(&self) -> Vec<String> {
+        self.secrets("headers").iter().map(|(name, value)| format!("{name}: {value}")).collect()
+    }
 }
 
 impl Config {
@@ -173,4 +186,52 @@ impl<'a> Cascade<'a> {
         }
         (!key.default.is_empty()).then_some((DefaultValue::Described(key.default), Origin::Default))
     }
+}
+
+impl DefaultValue {
+    /// Returns the value as JSON; a description is a text.
+    pub(crate) fn to_json(&self, key: &Key) -> Json {
+        match self {
+            Self::Derived(value) => value.to_json(),
+            Self::Described(text) => {
+                key.parse(text).map_or_else(|_| Json::from(*text), |value| value.to_json())
+            }
+        }
+    }
+}
+
+/// Writes the value as YAML in one line.
+impl fmt::Display for DefaultValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Derived(value) => value.fmt(f),
+            Self::Described(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Sorts rules from the least to the most specific: those for all servers, and those for this one, which
+/// win a tie.
+pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
+    let rules = any.0.iter().chain(own.into_iter().flat_map(|own| &own.0));
+    let mut rules: Vec<PatternRule> = rules
+        .map(|(text, settings)| PatternRule {
+            pattern: Pattern::new(text),
+            settings: settings.clone(),
+            salt: text.as_str().into(),
+        })
+        .collect();
+    // The sort is stable: of equal rules, the later one wins.
+    rules.sort_by(|one, other| one.pattern.cmp_specificity(&other.pattern));
+    rules
+}
+
+/// Returns true if the settings contain limits that must be consistent with others.
+pub(super) fn has_limits(settings: &Settings) -> bool {
+    settings.iter().any(|(slot, _)| slot == "profile" || interdependent_limits().any(|limit| limit == slot))
+}
+
+/// Yields the limits that must be consistent with others; some of them more than once.
+fn interdependent_limits() -> impl Iterator<Item = &'static str> {
+    Policy::ORDERED.into_iter().flat_map(|(lower, upper)| [lower, upper])
 }

@@ -10,14 +10,13 @@ use portion_core::policy::{
     StripRule, Techniques,
 };
 use portion_core::redact::RedactionRules;
-use portion_policy::listing::{AdvertisePolicy, ListingOptions};
-use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
+use portion_policy::endpoint::{AdvertisePolicy, EndpointConfig, Experiment, ListingOptions, Rollout};
 use portion_policy::pushdown::Pushdown;
 use portion_text::names::split_name;
 use portion_tokens::Factor;
 
 use super::Cascade;
-use super::values::TypedValues as _;
+use super::cascade::TypedValues as _;
 use crate::value::Value;
 
 impl Cascade<'_> {

@@ -6,22 +6,20 @@ mod check;
 mod endpoint_config;
 mod rest;
 mod upstream;
-mod values;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_policy::listing::ListingOptions;
-use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
+use portion_policy::endpoint::{EndpointConfig, EndpointTarget, ListingOptions, PolicySource};
 use portion_policy::upstream::UpstreamTarget;
-use values::TypedValues;
 
 use crate::find::Sources;
 use crate::read::{ConfigReader, SourceLines};
 use crate::settings::{Errors, Origin, Settings, Warnings};
 use crate::value::Value;
+use cascade::TypedValues;
 
 pub(crate) use cascade::{Cascade, PatternRule};
 pub use rest::{OAuthConfig, RestConfig};

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{EndpointKind, EndpointTarget};
 use portion_policy::tool_description::ToolDescription;
 
 use super::Config;
-use super::values::TypedValues as _;
+use super::cascade::TypedValues as _;
 use crate::read::{ConfigReader, UpstreamLayer};
 use crate::settings::{Problem, Settings};
 use crate::value::Value;

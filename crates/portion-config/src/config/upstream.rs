@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use portion_policy::upstream::{Transport, UpstreamTarget, UpstreamTargetError};
 
+use super::PatternRule;
+use super::cascade::{self, TypedValues as _};
 use super::rest::{REST_KEYS, RestConfig};
-use super::values::TypedValues as _;
-use super::{PatternRule, cascade};
 use crate::read::{ConfigReader, PatternSettings, UpstreamLayer};
 use crate::reference::{CREDENTIALS_FIX, SecretResolver};
 use crate::settings::{Origin, Problem, Settings};

@@ -5,8 +5,7 @@ use portion_json::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_json::span::Span;
 use serde_json::Value;
 
-use super::builder::TreeBuilder;
-use super::yaml::empty_document;
+use super::yaml::{TreeBuilder, empty_document};
 use super::{Document, DocumentError, Node, NodeValue, TextPosition, checked_text};
 
 /// Parses a document.

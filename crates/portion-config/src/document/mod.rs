@@ -9,7 +9,6 @@
 //! assert_eq!((key.text.as_str(), key.position.line, value.position.column), ("redact", 2, 9));
 //! ```
 
-mod builder;
 pub mod json;
 pub mod yaml;
 

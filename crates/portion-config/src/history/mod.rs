@@ -22,25 +22,30 @@
 //! ```
 
 mod restore;
-mod version_file;
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use portion_text::display::hex;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::Builder;
 use thiserror::Error;
 
 pub use restore::StagedVersion;
-pub use version_file::Version;
 
 /// Maximum number of versions.
 pub const MAX_VERSIONS: usize = 100;
 
 /// Maximum attempts to get a number while other processes take numbers.
 const MAX_ATTEMPTS: usize = 100;
+
+/// Start of the header line.
+const HEADER_PREFIX: &str = "# portion ";
+
+/// Maximum bytes of the header line; paths are at most 4 KiB on Linux, and are escaped.
+const MAX_HEADER_BYTES: u64 = 1 << 15;
 
 /// The versions of one configuration file.
 #[derive(Debug)]
@@ -51,7 +56,7 @@ pub struct History {
     /// Last version that this process was the first to record.
     latest_recorded: Option<u64>,
     /// Path and file of the last version, until it is synced to disk.
-    unsynced: Option<(PathBuf, fs::File)>,
+    unsynced: Option<(PathBuf, File)>,
 }
 
 /// The error for a version that cannot be recorded, found or restored.
@@ -223,7 +228,7 @@ impl History {
             }
             Err(source) => return Err(HistoryError::Io { action: "read", path, source }),
         };
-        let text = version_file::verified_text(&bytes, number).map(str::to_owned);
+        let text = verified_text(&bytes, number).map(str::to_owned);
         text.ok_or(HistoryError::Damaged { number, path })
     }
 
@@ -268,7 +273,7 @@ impl History {
             |source| HistoryError::Io { action: "record the configuration as", path: path.clone(), source };
         // Readable for its owner only, and removed if anything fails.
         let mut file = Builder::new().prefix(".recording-").tempfile_in(&self.dir).map_err(failed)?;
-        file.write_all(version_file::header_line(version).as_bytes()).map_err(failed)?;
+        file.write_all(header_line(version).as_bytes()).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         match file.persist_noclobber(&path) {
             Ok(file) => {
@@ -294,18 +299,18 @@ impl History {
         let entries = fs::read_dir(&self.dir).map_err(failed)?;
         let mut numbers: Vec<_> = entries
             .filter_map(Result::ok)
-            .filter_map(|entry| version_file::parse_file_name(entry.file_name().to_str()?))
+            .filter_map(|entry| parse_file_name(entry.file_name().to_str()?))
             .collect();
         numbers.sort_unstable();
         Ok(numbers)
     }
 
     fn read_version(&self, number: u64) -> Option<Version> {
-        version_file::read_version(&self.version_path(number), number)
+        read_version(&self.version_path(number), number)
     }
 
     fn version_path(&self, number: u64) -> PathBuf {
-        self.dir.join(version_file::file_name(number))
+        self.dir.join(file_name(number))
     }
 }
 
@@ -314,6 +319,22 @@ impl HistoryError {
         let path = path.to_owned();
         move |source| Self::Io { action: what, path, source }
     }
+}
+
+/// One version of a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Number, rising from 1.
+    #[serde(rename = "version")]
+    pub number: u64,
+    /// Time since when it was in force, or when another version replaced it, in microseconds since 1970.
+    pub at: u64,
+    /// Path of the configuration file, lossily if it is not Unicode: it is only displayed.
+    pub source: String,
+    /// SHA-256 of the text, in hexadecimal digits.
+    pub sha256: String,
+    /// Length of the text in bytes.
+    pub bytes: usize,
 }
 
 /// Returns the SHA-256 of a text, in hexadecimal digits.
@@ -326,4 +347,46 @@ fn describe_available(oldest: Option<u64>, newest: Option<u64>) -> String {
         (Some(oldest), Some(newest)) => format!("versions {oldest} to {newest} are stored"),
         _ => "none has been recorded yet".to_owned(),
     }
+}
+
+/// Returns the file name of a version.
+fn file_name(number: u64) -> String {
+    format!("{number:08}.yaml")
+}
+
+/// Parses the number of a version from its file name.
+fn parse_file_name(of: &str) -> Option<u64> {
+    let number = of.strip_suffix(".yaml")?.parse().ok()?;
+    (file_name(number) == of && number > 0).then_some(number)
+}
+
+/// Returns the header line of a version, with a line feed.
+fn header_line(version: &Version) -> String {
+    // Serializing numbers and strings cannot fail.
+    let about = serde_json::to_string(version).unwrap_or_default();
+    format!("{HEADER_PREFIX}{about}\n")
+}
+
+/// Reads the header of a version, if its file has the length that the header gives.
+fn read_version(path: &Path, number: u64) -> Option<Version> {
+    let file = File::open(path).ok()?;
+    let length = file.metadata().ok().filter(fs::Metadata::is_file)?.len();
+    let mut line = Vec::new();
+    BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut line).ok()?;
+    let version = parse_header(&line, number)?;
+    (length == (line.len() as u64).checked_add(version.bytes as u64)?).then_some(version)
+}
+
+/// Returns the text in the file of a version, if its hash matches.
+fn verified_text(bytes: &[u8], number: u64) -> Option<&str> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?.checked_add(1)?;
+    let (line, text) = bytes.split_at_checked(end)?;
+    let version = parse_header(line, number)?;
+    let text = std::str::from_utf8(text).ok()?;
+    (version.sha256 == sha256_hex(text)).then_some(text)
+}
+
+fn parse_header(line: &[u8], number: u64) -> Option<Version> {
+    let about = line.strip_prefix(HEADER_PREFIX.as_bytes())?;
+    serde_json::from_slice(about).ok().filter(|version: &Version| version.number == number)
 }

@@ -1,9 +1,6 @@
 //! Reads the sources into settings and collects all errors.
-
-mod context_protection;
 mod layer;
 mod profile;
-mod variables;
 
 use std::sync::Arc;
 
@@ -75,7 +72,7 @@ impl ConfigReader {
     fn read_root(&mut self, from: &Origin, root: &Node) -> Layer {
         match &root.value {
             NodeValue::Map(entries) => {
-                let translated = context_protection::translate(entries);
+                let translated = profile::translate_context_protection(entries);
                 for unknown in &translated.unknown {
                     let (key, fix) = (&unknown.key, unknown.fix());
                     self.report(from.at(key.position), unknown_key_message(key), fix);

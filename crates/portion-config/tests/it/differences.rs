@@ -1,6 +1,6 @@
 //! Tests the differences between two versions.
 
-use portion_config::diff;
+use portion_config::{diff, live};
 
 use super::{loaded, yaml};
 
@@ -42,6 +42,6 @@ fn changes_are_reported_key_by_key() {
 fn changes_that_need_a_restart_are_separate() {
     let (old, new) =
         (loaded(&yaml("{hardCap: 5000}")), loaded(&yaml("{hardCap: 6000, listen: '127.0.0.1:1'}")));
-    let waiting = diff::restart_required(&old, &new);
+    let waiting = live::restart_required(&old, &new);
     assert_eq!(waiting.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(), ["listen"]);
 }

@@ -8,7 +8,7 @@ use portion_config::key::{CliFlag, Key, SettingsLevel};
 use portion_config::template::manual;
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, RenderOptions};
 use portion_policy::client::CLIENTS;
-use portion_policy::policy_source::PolicySource;
+use portion_policy::endpoint::PolicySource;
 use portion_tokens::Tokenizer;
 
 use super::{loaded, with_options, yaml};

@@ -4,7 +4,7 @@ use portion_config::key::{Key, SettingsLevel, ValueKind};
 use portion_config::settings::Origin;
 use portion_config::{Config, Sources, diff, show};
 use portion_core::policy::ClientLimits;
-use portion_policy::policy_source::PolicySource;
+use portion_policy::endpoint::PolicySource;
 use proptest::prelude::*;
 
 use super::{file, load, loaded, tool, yaml};

@@ -11,7 +11,7 @@ use portion_config::live::LiveConfig;
 use portion_config::{Config, Sources};
 use portion_core::event::{Event, Observer};
 use portion_core::policy::ClientLimits;
-use portion_policy::policy_source::PolicySource as _;
+use portion_policy::endpoint::PolicySource as _;
 
 /// Longer than any change takes.
 const PATIENCE: Duration = Duration::from_secs(20);

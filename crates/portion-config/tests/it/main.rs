@@ -18,8 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portion_config::{Config, Errors, Sources};
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{EndpointKind, EndpointTarget};
 
 /// Returns sources with this file only.
 fn file(name: &str, text: &str) -> Sources {

@@ -2,9 +2,9 @@
 
 use portion_config::{Config, ServerConfig, Sources};
 use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, PolicyProfile};
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::listing::AdvertisePolicy;
-use portion_policy::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
+use portion_policy::endpoint::{
+    AdvertisePolicy, EndpointKind, EndpointTarget, Experiment, PolicySource, Rollout,
+};
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};
 

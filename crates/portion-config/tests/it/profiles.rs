@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portion_config::profile::PROFILES;
 use portion_config::{Config, ServerConfig, Sources, show};
 use portion_core::policy::MetadataStyle;
-use portion_policy::policy_source::{EndpointConfig, PolicySource};
+use portion_policy::endpoint::{EndpointConfig, PolicySource};
 
 use super::{loaded, refused, tool, with_options, yaml};
 
@@ -80,7 +80,7 @@ fn servers_of_a_file_replace_that_of_the_profile() {
     let kinds: Vec<String> = several.upstreams().iter().map(|one| format!("{:?}", one.server)).collect();
     assert_eq!(kinds, ["Rest", "Command", "Command"]);
     let page_size = |upstream| {
-        let target = portion_policy::policy_source::EndpointTarget {
+        let target = portion_policy::endpoint::EndpointTarget {
             upstream: Some(upstream),
             ..tool("x").expect("a tool")
         };
@@ -133,7 +133,7 @@ fn a_server_with_the_name_of_an_api_may_be_an_mcp_server() {
         ] {
             let config = config(&text);
             assert_eq!(format!("{:?}", server(&config)), expect, "{text}");
-            let target = portion_policy::policy_source::EndpointTarget {
+            let target = portion_policy::endpoint::EndpointTarget {
                 upstream: Some("hostaway"),
                 ..tool("search_bookings").expect("a tool")
             };

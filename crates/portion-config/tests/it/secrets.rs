@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portion_config::{Config, OtlpTarget, ServerConfig, Sources, diff, show};
+use portion_config::{Config, OtlpTarget, ServerConfig, Sources, diff, live, show};
 
 use super::{load, loaded, refused, with_options, with_variables, yaml};
 
@@ -193,7 +193,7 @@ fn only_the_host_of_a_webhook_is_shown() {
 
     let (one, other) = (webhook("https://hooks.example/hunter2"), webhook("https://hooks.example/hunter3"));
     for changes in
-        [diff(&one, &other), diff::restart_required(&one, &other), diff(&webhook("http://a/"), &other)]
+        [diff(&one, &other), live::restart_required(&one, &other), diff(&webhook("http://a/"), &other)]
     {
         assert_eq!(changes.iter().map(|change| &*change.key).collect::<Vec<_>>(), ["alertWebhook"]);
         assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");

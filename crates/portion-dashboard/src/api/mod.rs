@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failure};
 use crate::query::{InvalidParameter, Query, hex_number, micros};
-use crate::records::{self, NoRecords, Records, TELEMETRY_OFF};
-use crate::selection::Selection;
+use crate::selection::{self, NoRecords, Records, Selection, TELEMETRY_OFF};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that select a time range and requests in it.
@@ -99,7 +98,7 @@ fn records_csv(source: &Records, query: &Query, now: SystemTime) -> Result<Answe
 fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
     let invalid = || InvalidParameter::new("id", "expected 32 hexadecimal digits");
     let number = hex_number(id, 32).ok_or_else(invalid)?;
-    let Some((record, related)) = records::find(reader, number)? else {
+    let Some((record, related)) = selection::find_request(reader, number)? else {
         return Err(Failure::NotFound("no request with that id is recorded; old records are deleted"));
     };
     let one = show::request_values(&[record]);

@@ -6,8 +6,8 @@ use portion_telemetry::alert::DEFAULT_SHARE;
 use portion_telemetry::read::{Filter, Notable, ReadError, Reader, Traffic};
 use portion_telemetry::timestamp::rfc3339;
 
-use super::format::{duration, percent, plural, timestamp};
-use super::{display_name, term};
+use super::display_name;
+use super::format::{self, duration, percent, plural, timestamp};
 use crate::query::link;
 use crate::selection::Selection;
 
@@ -164,6 +164,6 @@ fn requests_behind(traffic: &Traffic, (outcome, notable): Condition, selection: 
 fn brief(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Expired => "Their results had expired, so the model could not read on.",
-        _ => term::outcome(outcome.name()),
+        _ => format::outcome(outcome.name()),
     }
 }

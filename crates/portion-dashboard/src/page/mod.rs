@@ -2,27 +2,22 @@
 
 mod changes;
 mod charts;
-mod endpoint;
-mod endpoint_link;
 mod endpoints;
 mod experiments;
 mod findings;
 mod format;
 mod frame;
-mod notice;
 mod overview;
 mod request;
 mod requests;
 mod sessions;
-mod term;
 
 use std::time::SystemTime;
 
 use crate::answer::{Answer, Failure, Result};
 use crate::query::Query;
-use crate::records::Records;
-use crate::selection::Selection;
-use endpoint_link::{display_name, endpoint_at, path_of};
+use crate::selection::{Records, Selection};
+use format::{display_name, endpoint_at, path_of};
 use frame::PageRequest;
 
 /// Records, the price of a million input tokens in US dollars, and the number of records known to be lost.
@@ -32,9 +27,9 @@ pub(crate) type Source<'a> = (&'a Records, Option<f64>, Option<u64>);
 pub(crate) fn answer(source: Source<'_>, path: &str, query: &Query, now: SystemTime) -> Answer {
     match found(source, path, query, now) {
         Ok(answer) => answer,
-        Err(Failure::Invalid(invalid)) => notice::invalid(&invalid, path, query),
-        Err(Failure::NoRecords(reason)) => notice::no_records(&reason),
-        Err(Failure::NotFound(what)) => notice::not_found(what),
+        Err(Failure::Invalid(invalid)) => frame::invalid_page(&invalid, path, query),
+        Err(Failure::NoRecords(reason)) => frame::no_records_page(&reason),
+        Err(Failure::NotFound(what)) => frame::not_found_page(what),
     }
 }
 
@@ -55,7 +50,7 @@ fn found(
         ("", "") => overview::page(&request),
         ("requests", "") => requests::page(&request),
         ("requests", id) => request::page(&request, id),
-        ("endpoints", path) => endpoint::page(&request, path),
+        ("endpoints", path) => endpoints::endpoint_page(&request, path),
         ("sessions", "") => sessions::page(&request),
         ("sessions", id) => sessions::session_page(&request, id),
         ("experiments", "") => experiments::page(&request),

@@ -5,10 +5,9 @@ use portion_telemetry::read::{Participants, TrafficStats};
 use portion_telemetry::show::grouped;
 use portion_tokens::accuracy::MIN_ACCURATE_SHARE;
 
-use super::format::{dollars, duration, percent, plural, share_or_dash, short};
-use super::frame::{Frame, NavItem};
-use super::term::{self, term};
-use super::{Failure, PageRequest, changes, charts, endpoints, findings, notice, requests};
+use super::format::{self, dollars, duration, percent, plural, share_or_dash, short, term};
+use super::frame::{self, Frame, NavItem};
+use super::{Failure, PageRequest, changes, charts, endpoints, findings, requests};
 use crate::answer::Answer;
 use crate::query::micros;
 use crate::selection::Selection;
@@ -34,14 +33,14 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
         (findings::banner(&alerts))
         (strip(&total, summary_context))
         @if total.requests == 0 {
-            (notice::no_requests())
+            (frame::no_requests())
         } @else {
             (findings)
             (charts::section(&plotted, &events))
         }
         (changes::section(&events, range))
         @if total.requests > 0 { (endpoints::section(&traffic, sort, range)) }
-        (term::list())
+        (format::list())
     };
     let which = selection.which();
     let extra = [which[6], which[7], ("sort", query.get("sort")), ("order", query.get("order"))];

@@ -6,21 +6,20 @@ use portion_core::event::{ConfigApplied, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
-use super::endpoint_link::endpoint_link;
-use super::format::{bytes, count_or_dash, duration, elapsed, percent, plural, timestamp};
+use super::format::{
+    self, bytes, count_or_dash, duration, elapsed, endpoint_link, percent, plural, term, timestamp,
+};
 use super::frame::{Frame, NavItem};
-use super::term::term;
-use super::{Failure, PageRequest, changes, display_name, requests, term};
+use super::{Failure, PageRequest, changes, display_name, requests};
 use crate::answer::Answer;
 use crate::query::{Range, hex_number, link};
-use crate::records;
-use crate::selection::Selection;
+use crate::selection::{self, Selection};
 
 pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failure> {
     let reader = &request.reader;
     let unknown = Failure::NotFound("No request with that id is recorded; old records are deleted.");
     let Some(number) = hex_number(id, 32) else { return Err(unknown) };
-    let Some((record, mut related)) = records::find(reader, number)? else { return Err(unknown) };
+    let Some((record, mut related)) = selection::find_request(reader, number)? else { return Err(unknown) };
     let record = &record;
     related.reverse();
     let range = &request.selection.range;
@@ -62,9 +61,9 @@ fn list_title(selection: &Selection) -> String {
 
 fn what_happened(record: &Record, selection: &Selection) -> Markup {
     html! {
-        p.lead { (requests::outcome(&record.outcome)) " " (term::outcome(&record.outcome)) }
+        p.lead { (requests::outcome(&record.outcome)) " " (format::outcome(&record.outcome)) }
         @if let Some(error) = record.error.as_deref().filter(|error| *error != ErrorCode::CursorExpired.name()) {
-            p.lead.error { code { (requests::error_link(error, selection)) } " " (term::error(error)) }
+            p.lead.error { code { (requests::error_link(error, selection)) } " " (format::error(error)) }
         }
     }
 }
@@ -114,7 +113,7 @@ fn steps(record: &Record) -> Markup {
         p { (reduction_text(record)) }
         @if !record.stages.is_empty() {
             ol.steps {
-                @for step in &record.stages { li { code { (step) } " " (term::step(step)) } }
+                @for step in &record.stages { li { code { (step) } " " (format::step(step)) } }
             }
         }
         @if let Some(shadow) = &record.shadow {
@@ -206,7 +205,7 @@ fn follow_ups(record: &Record, related: &[Record], selection: &Selection) -> Mar
                     " This one came " (elapsed(record.at.saturating_sub(before.at))) " after the previous one. The result was no longer kept: its time was
                     over (snapshotTtl), it made room for others (snapshotMemory), or Portion had been restarted."
                 }
-                @if related.len() == records::MAX_RELATED { " Only the newest " (grouped(records::MAX_RELATED as u64)) " are shown." }
+                @if related.len() == selection::MAX_RELATED { " Only the newest " (grouped(selection::MAX_RELATED as u64)) " are shown." }
             }
             (requests::table(related, selection, Some(record.request)))
         }

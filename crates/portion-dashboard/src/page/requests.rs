@@ -5,11 +5,9 @@ use portion_core::event::{Outcome, ServedError};
 use portion_telemetry::read::{Notable, Participants, Record};
 use portion_telemetry::timestamp::rfc3339;
 
-use super::endpoint_link::endpoint_link;
-use super::format::{count_or_dash, duration, percent, timestamp};
-use super::frame::{Frame, NavItem};
-use super::term::{self, term};
-use super::{Failure, PageRequest, display_name, notice};
+use super::format::{self, count_or_dash, duration, endpoint_link, percent, term, timestamp};
+use super::frame::{self, Frame, NavItem};
+use super::{Failure, PageRequest, display_name};
 use crate::answer::Answer;
 use crate::query::Range;
 use crate::selection::Selection;
@@ -22,13 +20,13 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     let content = html! {
         h1 { "Requests" }
         (form(selection, &participants))
-        @if page.records.is_empty() { (notice::no_requests()) } @else { (table(&page.records, selection, None)) }
+        @if page.records.is_empty() { (frame::no_requests()) } @else { (table(&page.records, selection, None)) }
         @if let Some(end) = page.older_than {
             @let older = Selection { range: Range { to: Some(rfc3339(end)), ..range.clone() }, ..selection.clone() };
             p { a href=(older.link("/requests")) { "Older" } }
         }
         p { a href=(selection.link("/api/records") + "&format=csv&limit=1000") { "As CSV" } }
-        (term::list())
+        (format::list())
     };
     let frame = Frame {
         title: "Requests",

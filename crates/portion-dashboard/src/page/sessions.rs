@@ -5,11 +5,9 @@ use portion_core::event::Outcome;
 use portion_telemetry::read::{Filter, Record, Session, TrafficStats};
 use portion_telemetry::show::grouped;
 
-use super::endpoint_link::endpoint_link;
-use super::format::{elapsed, plural, short, timestamp};
-use super::frame::{Frame, NavItem};
-use super::term::term;
-use super::{Failure, PageRequest, notice, requests};
+use super::format::{elapsed, endpoint_link, plural, short, term, timestamp};
+use super::frame::{self, Frame, NavItem};
+use super::{Failure, PageRequest, requests};
 use crate::answer::Answer;
 use crate::query::{InvalidParameter, Range, hex_number, link};
 
@@ -41,7 +39,7 @@ pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
     };
     let content = html! {
         h1 { "Sessions" }
-        @if sessions.is_empty() { (notice::no_requests()) } @else { (table(&sessions, range)) }
+        @if sessions.is_empty() { (frame::no_requests()) } @else { (table(&sessions, range)) }
         p {
             @if number > 1 { a href=(to(number - 1)) { "Newer" } " " }
             @if more { a href=(to(number + 1)) { "Older" } }
@@ -145,7 +143,7 @@ pub(super) fn session_page(request: &PageRequest<'_>, id: &str) -> Result<Answer
             }
             (requests::table(&records, &request.selection, None))
         } @else {
-            (notice::no_requests())
+            (frame::no_requests())
         }
     };
     let path = format!("/sessions/{id}");

@@ -6,18 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use portion_core::cursor::{CursorToken, Scope};
 use portion_core::snapshot::Structure;
 use portion_core::view::Request;
-use portion_policy::endpoint::Endpoint;
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{Endpoint, EndpointTarget};
 use portion_policy::pushdown::PagingStyle;
 
+use super::cursor_call::{CursorTarget, UnresolvedCursor};
+use super::{Gateway, RequestContext};
 use crate::call::{Caller, Fault, Reply, ReuseKey};
 use crate::pushdown::{Fetches, Need, Turn, is_growing, note_pending};
 use crate::renderer::{RenderJob, ReplyForm};
 use crate::rules::EndpointRule;
 use crate::store::{Extent, StoreLookupError, StoredSnapshot, redaction_id};
-
-use super::cursor_call::{CursorTarget, UnresolvedCursor};
-use super::{Gateway, RequestContext};
 
 impl Gateway {
     /// Verifies a cursor, and looks it up in the store.

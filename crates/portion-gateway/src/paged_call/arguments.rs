@@ -7,7 +7,7 @@ use portion_json::containers;
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 use portion_policy::pushdown::{PagingStyle, Pushdown, is_paged_otherwise};
-use portion_policy::query_string::{Parameter, parameters};
+use portion_policy::upstream::{Parameter, parameters};
 
 /// The position of a page, as the upstream expects it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //!
 //! use portion_core::policy::ClientLimits;
-//! use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
+//! use portion_policy::endpoint::{EndpointConfig, EndpointTarget};
 //! use portion_gateway::rules::EndpointRules;
 //!
 //! let rules = EndpointRules::new(Arc::new(EndpointConfig::default()), ClientLimits::UNKNOWN);
@@ -26,8 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::RwLock;
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
 use portion_policy::client::{CLIENTS, ClientProfile, MAX_TOOL_LIMIT, Preset, ResultLimit, ShownForm};
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
+use portion_policy::endpoint::{EndpointConfig, EndpointKind, EndpointTarget, PolicySource};
 use portion_tokens::{Factor, Tokenizer};
 
 use crate::effective_policy::EffectivePolicy;

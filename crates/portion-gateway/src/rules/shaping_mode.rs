@@ -4,7 +4,7 @@
 //! The decision is stable: it depends on a hash of the session, and a larger share only adds sessions.
 
 use portion_core::event::ExperimentArm;
-use portion_policy::policy_source::{EndpointConfig, Experiment, Rollout};
+use portion_policy::endpoint::{EndpointConfig, Experiment, Rollout};
 
 use super::EndpointRule;
 use crate::session::ClientSession;

@@ -4,8 +4,9 @@ use portion_core::cursor::Scope;
 use portion_core::event::ExperimentArm;
 use portion_core::policy::{ClientLimits, LimitOverrides};
 use portion_policy::client::ClientProfile;
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
+use portion_policy::endpoint::{
+    EndpointConfig, EndpointKind, EndpointTarget, Experiment, PolicySource, Rollout,
+};
 
 use super::{EndpointRules, PassThrough, ShapingMode};
 use crate::session::ClientSession;

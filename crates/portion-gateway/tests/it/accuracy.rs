@@ -19,8 +19,7 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
-use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_policy::policy_source::{EndpointConfig, Experiment};
+use portion_policy::endpoint::{Endpoint, EndpointConfig, EndpointKind, Experiment};
 use portion_tokens::{Factor, Tokenizer};
 
 use crate::samples::lines::Lines;

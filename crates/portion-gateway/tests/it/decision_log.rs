@@ -13,7 +13,7 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::EndpointConfig;
 use portion_tokens::Tokenizer;
 
 use crate::samples::lines::Lines;

@@ -13,8 +13,7 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
-use portion_policy::endpoint::Endpoint;
-use portion_policy::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource};
+use portion_policy::endpoint::{Endpoint, EndpointConfig, EndpointTarget, Experiment, PolicySource};
 use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
@@ -203,7 +202,7 @@ async fn v3_2_rules_apply_to_their_endpoint_only() {
 
 #[tokio::test]
 async fn endpoints_that_are_not_rolled_out_are_relayed() {
-    let off = portion_policy::policy_source::Rollout { percent: 0.0, ..Default::default() };
+    let off = portion_policy::endpoint::Rollout { percent: 0.0, ..Default::default() };
     let fixture = GatewayFixture::under(EndpointConfig { rollout: off.clone(), ..pages_of(20) });
     let reply = fixture.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::front::http::http_error::{HttpError, join_messages};
 use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse;
-use crate::mcp::error_code::INVALID_REQUEST;
+use crate::mcp::envelope::INVALID_REQUEST;
 
 /// Silence after which the response begins as a stream, so that no proxy in between times out.
 const STREAM_AFTER: Duration = Duration::from_secs(10);

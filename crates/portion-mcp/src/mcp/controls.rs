@@ -7,7 +7,7 @@ use portion_core::view::{ControlNames, Request, ViewError};
 use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::query_string::{Parameter, decode_component, parameters};
+use portion_policy::upstream::{Parameter, decode_component, parameters};
 
 use super::argument_names::{ReadArgument, read_argument, regex_between_slashes, unknown_argument};
 use super::walk::{self, Member, Sequence, Splice};

@@ -1,6 +1,16 @@
-//! Parses a JSON-RPC message once: the spans of its id, method, params, result and error.
+//! Parses a JSON-RPC message once: the spans of its id, method, params, result and error. Maps by request id, and
+//! the error codes of JSON-RPC 2.0 and MCP.
+//!
+//! ```
+//! use portion_mcp::mcp::envelope::{METHOD_NOT_FOUND, json_rpc_error};
+//!
+//! let error = json_rpc_error("7", METHOD_NOT_FOUND, "unknown method");
+//! assert_eq!(error, r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"unknown method"}}"#);
+//! ```
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use portion_json::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use portion_json::span::Span;
@@ -8,6 +18,33 @@ use thiserror::Error;
 
 use super::walk;
 use crate::frame::MAX_BATCH_MESSAGES;
+
+/// The message is not JSON.
+pub const PARSE_ERROR: i32 = -32700;
+
+/// The message is not a valid request.
+pub const INVALID_REQUEST: i32 = -32600;
+
+/// The method is unknown.
+pub const METHOD_NOT_FOUND: i32 = -32601;
+
+/// A parameter is invalid.
+pub const INVALID_PARAMS: i32 = -32602;
+
+/// Internal error; the request is not the cause.
+pub const INTERNAL_ERROR: i32 = -32603;
+
+/// Too busy for the request now; it can be sent again later.
+pub const SERVER_BUSY: i32 = -32000;
+
+/// MCP 2026-07-28: the header fields contradict the body.
+pub const HEADER_MISMATCH: i32 = -32020;
+
+/// MCP 2026-07-28: the client lacks a capability that the request needs.
+pub const MISSING_CAPABILITY: i32 = -32021;
+
+/// MCP 2026-07-28: the server does not support this revision.
+pub const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// A parsed line: a message or a batch.
 #[derive(Debug)]
@@ -58,6 +95,52 @@ pub enum InvalidMessage {
     BatchTooLarge,
 }
 
+/// Reason to reject a request whose id is `null`: nobody could recognize its response.
+pub(crate) const NULL_ID: &str = "the id of a request must be a string or a number, not null";
+
+impl MessageOrBatch {
+    /// Returns the messages, and true if they form an array.
+    pub(super) fn into_envelopes(self) -> (Vec<Envelope>, bool) {
+        match self {
+            Self::Single(envelope) => (vec![envelope], false),
+            Self::Batch(batch) => (batch, true),
+        }
+    }
+}
+
+impl Envelope {
+    /// Returns the kind of the message; `None` if it is not JSON-RPC, which [`parse`] rejects.
+    pub(super) fn kind(&self) -> Option<MessageKind> {
+        match (self.method, self.id) {
+            (Some(_), Some(_)) => Some(MessageKind::Request),
+            (Some(_), None) => Some(MessageKind::Notification),
+            (None, _) if self.result.is_some() || self.error.is_some() => Some(MessageKind::Response),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the method.
+    pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let quoted = self.method.map(|span| span.slice(text)).unwrap_or_default();
+        if quoted.contains('\\') { unescape(quoted).into() } else { quoted.trim_matches('"').into() }
+    }
+
+    /// Returns the id as written; `null` if there is none.
+    pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
+        self.id.map_or("null", |span| span.slice(text))
+    }
+
+    /// Returns a string member of the params.
+    pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
+        walk::string_member(text, self.params?, name)
+    }
+
+    /// Returns the arguments of a call; an empty span if there are none.
+    pub(super) fn arguments(&self, text: &str) -> Span {
+        self.params.and_then(|params| walk::member_value(text, params, "arguments")).unwrap_or_default()
+    }
+}
+
 /// Decodes a line without its byte order mark. Returns the text and the number of invalid UTF-8 sequences,
 /// which are replaced.
 pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
@@ -76,9 +159,6 @@ pub(super) fn decode_owned(line: Vec<u8>) -> String {
     }
     String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
-
-/// Reason to reject a request whose id is `null`: nobody could recognize its response.
-pub(crate) const NULL_ID: &str = "the id of a request must be a string or a number, not null";
 
 /// Parses and validates a whole message.
 ///
@@ -174,52 +254,82 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
     Ok(envelope)
 }
 
-impl MessageOrBatch {
-    /// Returns the messages, and true if they form an array.
-    pub(super) fn into_envelopes(self) -> (Vec<Envelope>, bool) {
-        match self {
-            Self::Single(envelope) => (vec![envelope], false),
-            Self::Batch(batch) => (batch, true),
-        }
-    }
-}
-
-impl Envelope {
-    /// Returns the kind of the message; `None` if it is not JSON-RPC, which [`parse`] rejects.
-    pub(super) fn kind(&self) -> Option<MessageKind> {
-        match (self.method, self.id) {
-            (Some(_), Some(_)) => Some(MessageKind::Request),
-            (Some(_), None) => Some(MessageKind::Notification),
-            (None, _) if self.result.is_some() || self.error.is_some() => Some(MessageKind::Response),
-            _ => None,
-        }
-    }
-
-    /// Returns the name of the method.
-    pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let quoted = self.method.map(|span| span.slice(text)).unwrap_or_default();
-        if quoted.contains('\\') { unescape(quoted).into() } else { quoted.trim_matches('"').into() }
-    }
-
-    /// Returns the id as written; `null` if there is none.
-    pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
-        self.id.map_or("null", |span| span.slice(text))
-    }
-
-    /// Returns a string member of the params.
-    pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
-        walk::string_member(text, self.params?, name)
-    }
-
-    /// Returns the arguments of a call; an empty span if there are none.
-    pub(super) fn arguments(&self, text: &str) -> Span {
-        self.params.and_then(|params| walk::member_value(text, params, "arguments")).unwrap_or_default()
-    }
-}
-
 /// Returns the key that identifies a request: the id as written, with the escapes of a string normalized.
 pub(super) fn id_key(raw: &str) -> String {
     if raw.contains('\\') { quote(&unescape(raw)) } else { raw.to_owned() }
+}
+
+/// Returns a JSON-RPC error response.
+pub fn json_rpc_error(raw_id: &str, code: i32, message: &str) -> String {
+    let message = quote(message);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")
+}
+
+/// Builds the cancellation of a request.
+pub(crate) fn cancellation_notification(id: &str, reason: &str) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":{}}}", quote(reason));
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
+}
+
+/// Values by request id; a string id matches in any escaping.
+///
+/// Servers that read numbers as doubles respell large ids, so a number without an exact match is looked up by
+/// value.
+#[derive(Debug)]
+pub struct RequestIdMap<T>(HashMap<String, T>);
+
+impl<T> Default for RequestIdMap<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> RequestIdMap<T> {
+    /// Returns true if the map contains exactly this id.
+    pub fn contains(&self, raw_id: &str) -> bool {
+        self.0.contains_key(&id_key(raw_id))
+    }
+
+    /// Inserts or replaces the value of an id.
+    pub fn insert(&mut self, raw_id: &str, thing: T) {
+        self.0.insert(id_key(raw_id), thing);
+    }
+
+    /// Returns the value for the id of a response.
+    pub fn get(&self, raw_id: &str) -> Option<&T> {
+        self.0.get(&self.find_key(raw_id)?)
+    }
+
+    /// Removes and returns the value for the id of a response.
+    pub fn take(&mut self, raw_id: &str) -> Option<T> {
+        self.0.remove(&self.find_key(raw_id)?)
+    }
+
+    /// Retains the values for which `keep` returns true.
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.0.retain(|_, thing| keep(thing));
+    }
+
+    /// Returns all values, in no particular order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
+    }
+
+    fn find_key(&self, raw_id: &str) -> Option<String> {
+        let key = id_key(raw_id);
+        if self.0.contains_key(&key) { Some(key) } else { self.find_equal_number(&key) }
+    }
+
+    fn find_equal_number(&self, key: &str) -> Option<String> {
+        let number = |key: &str| key.parse::<f64>().ok().filter(|_| !key.starts_with('"'));
+        let wanted = number(key)?;
+        // Zero equals negative zero, which JavaScript writes as `0`.
+        let is_equal =
+            |key: &&String| number(key).and_then(|n| n.partial_cmp(&wanted)).is_some_and(Ordering::is_eq);
+        let mut equal = self.0.keys().filter(is_equal);
+        let found = equal.next()?;
+        equal.next().is_none().then(|| found.clone())
+    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,9 @@
 //! - `processor`: the table of methods and their handling, and the pending requests
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
-//! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
-//!   servers
+//! - `member_limits`: size limits outside payloads, and reserved `_meta` members of servers, which are removed
 //! - `parsed_batch`: the view of a message that a transport needs; a parsed text that is passed on, or a
 //!   received line of the client
-//! - `request_id_map`: a map by request id
 //! - `request_headers`: all header fields in which HTTP repeats parts of a message
 //! - `controls`: the gateway's own parameters among the arguments of a call, or in a URI of
 //!   the gateway
@@ -22,26 +20,22 @@
 mod argument_names;
 mod catalog;
 mod controls;
-mod envelope;
-pub mod error_code;
+pub mod envelope;
 mod member_limits;
 mod parsed_batch;
 mod processor;
 pub mod request_headers;
-mod request_id_map;
-mod reserved_meta;
 mod result;
-mod strings;
 mod walk;
 
 pub use catalog::builtin_listings;
 pub use controls::parse_read_arguments;
 pub(crate) use envelope::NULL_ID;
+pub use envelope::RequestIdMap;
 pub use parsed_batch::{
     ClientMessage, InvalidMessage, MessageKind, MessageView, OwnedBatch, ParsedBatch, replace_spans,
 };
 pub(crate) use processor::DormantProcessor;
 pub use processor::{McpProcessor, McpProcessorFactory, ResponseFuture, UpstreamCaller};
 pub use request_headers::{HeaderArgument, HeaderParam};
-pub use request_id_map::RequestIdMap;
 pub use result::NEXT_PAGE_KEY;

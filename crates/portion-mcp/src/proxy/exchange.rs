@@ -11,8 +11,7 @@ use hyper::http::response::Parts;
 use hyper::{Method, Response, StatusCode};
 use portion_text::display::shortened;
 
-use super::session::{ProxySession, ReservedIds};
-use super::session_cache::session_id;
+use super::session::{ProxySession, ReservedIds, session_id};
 use super::shared::{
     PostCaller, ProxyShared, response_with_body, run_internal_requests, send_internal_request,
     session_not_found,
@@ -23,7 +22,7 @@ use crate::frame::{DroppedLine, Frame};
 use crate::front::http::http_error::{self, accepted, bad_gateway, bad_request, join_messages};
 use crate::front::http::{InboundRequest, RequestBody};
 use crate::http::body::{self, Body, ReadBodyError, TruncatedBody};
-use crate::mcp::error_code::{INTERNAL_ERROR, json_rpc_error};
+use crate::mcp::envelope::{INTERNAL_ERROR, json_rpc_error};
 use crate::mcp::{McpProcessor, OwnedBatch, ParsedBatch};
 use crate::message_processor::{GATEWAY_STOPS, MessageProcessor as _, OutgoingMessage};
 

@@ -3,16 +3,13 @@
 //! Each client request is forwarded as one request with its header fields. Responses that may have to be reshaped are
 //! read, as JSON bodies or as events of a stream; all others are forwarded byte for byte.
 //!
-//! - `upstream_client`: requests to the server
+//! - `upstream_client`: requests to the server; this listener in the metadata and challenges of a server that requires a login
 //! - `exchange`: a post and its response; `shared`: state of all requests, and requests of the gateway itself
-//! - `public_resource`: this listener in the metadata and challenges of a server that requires a login
 //! - `stream`: a stream of events from the server to the client
-//! - `session`: a session and its state; `session_cache`: state kept between posts
+//! - `session`: a session, and the state kept between its posts
 
 mod exchange;
-mod public_resource;
 mod session;
-mod session_cache;
 mod shared;
 mod stream;
 mod upstream_client;
@@ -30,9 +27,9 @@ use crate::http::body::Body;
 use crate::mcp::McpProcessorFactory;
 use crate::once::OneShotFlag;
 use crate::upstream::http::HttpClient;
-pub use public_resource::PublicResource;
-use session_cache::SessionCache;
+use session::SessionCache;
 use shared::{ProxyShared, session_not_found};
+pub use upstream_client::PublicResource;
 use upstream_client::{ForwardedParts, UpstreamClient};
 
 /// Header by which a client resumes a stream.

@@ -13,14 +13,13 @@ use portion_gateway::dropped_messages::DropReason;
 use portion_gateway::paged_call::PageError;
 use tokio::time::timeout;
 
-use super::session::ProxySession;
-use super::session_cache::SessionCache;
+use super::session::{ProxySession, SessionCache};
 use super::upstream_client::{self, ForwardError, ForwardedParts, UpstreamClient, is_event_stream};
 use crate::frame::Frame;
 use crate::front::http::http_error::HttpError;
 use crate::http::body::{self, Body};
 use crate::http::sse::{SseParser, SseSegment};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
+use crate::mcp::envelope::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, header_fields};
 use crate::mcp::{
     McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch, ResponseFuture, UpstreamCaller,

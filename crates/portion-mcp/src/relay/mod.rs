@@ -12,7 +12,7 @@
 //!
 //! use portion_core::cursor::Scope;
 //! use portion_gateway::session::ClientSession;
-//! use portion_mcp::front::stdio::StdioFront;
+//! use portion_mcp::front::StdioFront;
 //! use portion_mcp::relay::relay;
 //! use portion_mcp::upstream::stdio::{Child, Program};
 //!
@@ -24,9 +24,6 @@
 //! # Ok(outcome.code)
 //! # }
 //! ```
-
-mod late_requests;
-mod message_writer;
 mod pump;
 mod session;
 
@@ -40,15 +37,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use self::late_requests::LateRequests;
-use self::message_writer::CLIENT_STALL_TIMEOUT;
 use self::session::{ServerInput, Session};
-use crate::front::signals::ShutdownStep;
-use crate::front::stdio::StdioFront;
+use crate::front::{ShutdownStep, StdioFront};
 use crate::message_processor::MessageProcessor;
 use crate::once::OneShotFlag;
 use crate::upstream::link::{Link, LinkEvent};
 use crate::upstream::stdio::{Child, ServerFailure};
+use pump::{CLIENT_STALL_TIMEOUT, LateRequests};
 
 /// Time for a server to exit once its stdin is closed, and then once it got SIGTERM.
 const EXIT_GRACE: Duration = Duration::from_secs(1);

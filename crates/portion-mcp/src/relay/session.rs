@@ -12,12 +12,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::late_requests::LateRequests;
-use super::message_writer::{CLIENT_STALL_TIMEOUT, MessageWriter};
-use super::pump::{DirectionGate, pump_with_deferred};
+use super::pump::{CLIENT_STALL_TIMEOUT, DirectionGate, LateRequests, MessageWriter, pump_with_deferred};
 use crate::frame::Frame;
-use crate::front::signals::{ShutdownDeadline, ShutdownSignals, ShutdownStep};
-use crate::front::stdio::StdioFront;
+use crate::front::{ShutdownDeadline, ShutdownSignals, ShutdownStep, StdioFront};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use crate::once::{OneShotFlag, SetOnDrop};
 use crate::upstream::link::Outbox;

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::process_group::{self, TerminationSignal};
-pub use super::program::{Program, SpawnError};
-use super::stderr::{StderrLines, StderrTail};
+pub use super::{Program, SpawnError};
+use super::{StderrLines, StderrTail};
 use crate::frame::FrameReader;
 
 /// Capacity of stdin and stdout. Linux allows this much without privileges (`/proc/sys/fs/pipe-max-size`);

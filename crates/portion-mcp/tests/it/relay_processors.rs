@@ -9,8 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use portion_mcp::frame::{Frame, FrameReader};
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
-use portion_mcp::front::stdio::StdioFront;
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals, StdioFront};
 use portion_mcp::message_processor::{MessageProcessor, OutgoingMessage};
 use portion_mcp::relay::relay;
 use portion_mcp::upstream::stdio::{Child, Program};

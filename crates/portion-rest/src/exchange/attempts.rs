@@ -14,7 +14,7 @@ use portion_gateway::call::{Fault, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PagedCall, with_argument};
 use portion_json::scan::quote;
 use portion_policy::pushdown::PagingStyle;
-use portion_policy::query_string::parameters;
+use portion_policy::upstream::parameters;
 
 use super::Exchange;
 use super::received::Received;

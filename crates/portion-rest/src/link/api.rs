@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::AUTHORIZATION;
 use portion_mcp::upstream::http::HttpClient;
-use portion_net::tls::TlsError;
+use portion_net::client::TlsError;
 use portion_policy::upstream::UpstreamTarget;
 use tokio::sync::Semaphore;
 

@@ -8,9 +8,8 @@ use hyper::header::{
 use hyper::{Method, Request, StatusCode, Uri};
 use portion_mcp::http::body::{self, ReadBodyError, UnsupportedEncoding};
 use portion_mcp::upstream::http::NoResponse;
-use portion_net::link_header::next_link;
+use portion_net::link_header::{display_uri, has_dot_segment, next_link, resolve, same_origin};
 use portion_net::rate_limits::retry_after;
-use portion_net::uri_reference::{display_uri, has_dot_segment, resolve, same_origin};
 use thiserror::Error;
 use tokio::time::timeout_at;
 

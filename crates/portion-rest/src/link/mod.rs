@@ -21,7 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use portion_net::tls::TlsError;
+use portion_net::client::TlsError;
 use tokio::task::JoinHandle;
 
 use api::RestApi;

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use portion_mcp::http::body;
 use portion_mcp::once::SharedAttempt;
 use portion_mcp::upstream::http::HttpClient;
-use portion_net::uri_reference::display_uri;
+use portion_net::link_header::display_uri;
 use portion_policy::upstream::UpstreamTarget;
 use portion_text::display::is_printable;
 use serde_json::Value;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use portion_json::scan::quote;
 use portion_mcp::frame::{DroppedLine, Frame};
-use portion_mcp::mcp::error_code::{
+use portion_mcp::mcp::envelope::{
     INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, UNSUPPORTED_VERSION, json_rpc_error,
 };
 use portion_mcp::mcp::{MessageKind, MessageView, NEXT_PAGE_KEY, ParsedBatch, RequestIdMap};

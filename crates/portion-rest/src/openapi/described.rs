@@ -20,8 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use portion_policy::path_pattern::PathPattern;
-use portion_policy::tool_description::{ArgumentDescription, ArgumentPlace, CONTROL_MARK, ToolDescription};
+use portion_policy::tool_description::{
+    ArgumentDescription, ArgumentPlace, CONTROL_MARK, PathPattern, ToolDescription,
+};
 use serde_json::{Map, Value, json};
 
 /// Parts of the request of a described tool.

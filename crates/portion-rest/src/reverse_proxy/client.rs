@@ -14,24 +14,23 @@ use http::header::{
 };
 use http::uri::Scheme;
 use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_body::Body as HttpBody;
 use portion_core::error_code::ErrorCode;
 use portion_gateway::call::Fault;
-use portion_net::client::{self, HttpVersions, UnreadableHead};
+use portion_net::client::{self, HttpVersions, TlsError, UnreadableHead, is_certificate_error};
 use portion_net::forwarding::{echoes_request, remove_hop_by_hop, remove_override_headers};
 use portion_net::request_body::{BodyFailure, BodyProgress, SlowBody, TimedBody};
 use portion_net::serve::ClientConnection;
-use portion_net::tls::{TlsError, is_certificate_error};
 use portion_policy::upstream::UpstreamTarget;
+use tower_service::Service;
 
-use super::location::InvalidPath;
-use super::upgrade::UnaskedProtocol;
-use super::{forwarded, location, upgrade};
+use super::forwarded;
+use super::location::{self, InvalidPath};
+use super::upgrade::{self, UnaskedProtocol};
 use crate::body::{Body, BoxError, full, streamed};
 use crate::options::ResponseTimeout;
 use crate::own_address::own_origin;
 use crate::response::{fault_response, timeout_fault};
-use http_body::Body as HttpBody;
-use tower_service::Service;
 
 /// Methods that are forwarded, for clients that send another one.
 const FORWARDED_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";

@@ -3,8 +3,7 @@
 
 use http::header::{CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LINK, LOCATION, REFRESH};
 use http::uri::Uri;
-use portion_net::link_header::edit_targets;
-use portion_net::uri_reference::{has_dot_segment, resolve, same_origin};
+use portion_net::link_header::{edit_targets, has_dot_segment, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use thiserror::Error;
 

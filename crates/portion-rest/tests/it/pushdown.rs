@@ -12,7 +12,7 @@ use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::MemoryStore;
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::EndpointConfig;
 use portion_policy::pushdown::Pushdown;
 use portion_rest::{HttpOptions, PortionLayer};
 use tower::ServiceExt as _;

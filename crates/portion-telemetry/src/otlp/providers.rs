@@ -21,14 +21,10 @@ use portion_core::event::RequestServed;
 use portion_net::worker::Deadline;
 use portion_tokens::accuracy;
 
-use super::client::QueueStats;
-use crate::meter;
-use crate::meter::{Family, Point, Value};
+use super::send::{Client, MetricSender, QueueStats, SpanQueue};
+use super::{Settings, Signal, span};
+use crate::meter::{self, Family, Point, Value};
 use crate::names::{self, Kind, Metric};
-use crate::otlp::client::Client;
-use crate::otlp::send::{MetricSender, SpanQueue};
-use crate::otlp::settings::{Settings, Signal};
-use crate::otlp::span;
 use crate::otlp::span::SpanIds;
 
 /// Pipelines for traces and metrics.

@@ -13,9 +13,7 @@
 mod aggregate;
 mod filter;
 mod history;
-mod notable;
 mod series;
-mod sessions;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,11 +22,11 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Params, Row, params_from_iter};
 use thiserror::Error;
 
+pub use aggregate::{Participants, Session};
 pub use filter::{Filter, star_glob};
-pub use notable::Notable;
+pub use history::Notable;
 pub use series::Retention;
 pub use series::{Series, Slot};
-pub use sessions::{Participants, Session};
 
 pub use crate::record::{Endpoint, Record, ShadowResult, TraceContext};
 pub use crate::rollup::{Quantiles, TrafficStats};

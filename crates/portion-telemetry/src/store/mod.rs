@@ -1,9 +1,6 @@
 //! The file that holds the records, shared by all processes of a user.
-
-mod migrate;
 mod open;
 mod retain;
-mod roll;
 mod write;
 
 use std::io;
@@ -12,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode};
 use thiserror::Error;
 
-pub(crate) use migrate::{FileKind, NEWEST, file_kind};
+pub(crate) use open::{FileKind, NEWEST, file_kind};
 pub(crate) use open::{open, with_suffix};
 pub(crate) use retain::Keep;
 

@@ -2,14 +2,15 @@
 //! it fails: `{"error":{"code":…,"message":…,"hint":…}}`.
 
 use std::error::Error;
+use std::fmt;
 
-use portion_config::{Errors, find};
+use portion_config::{Config, Errors, find};
+use portion_policy::upstream::UpstreamTargetError;
 use serde::Serialize;
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use crate::cli::terminal::print_stdout;
-use portion_policy::upstream::UpstreamTargetError;
-use thiserror::Error;
 
 /// Result of a part of a command.
 pub(crate) type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -46,6 +47,18 @@ pub(crate) struct Failure {
     message: String,
     /// Suggestion, if the message does not contain it.
     hint: Option<String>,
+}
+
+/// Returns the errors for which a command would not start with a configuration.
+pub(crate) type StartCheck = Box<dyn Fn(&Config) -> Vec<StartError> + Send + Sync>;
+
+/// An error for which a command does not start.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct StartError {
+    /// Place of the value, or the file; `None` if there is no file.
+    pub(crate) place: Option<String>,
+    /// The problem and its remedy.
+    pub(crate) message: String,
 }
 
 /// Kind of a failure. The first two have the exit code 2, the third has 1.
@@ -100,6 +113,31 @@ impl Failure {
     }
 }
 
+impl StartError {
+    /// Creates an error in the value of a key.
+    pub(crate) fn at_key(config: &Config, key: &str, error: &impl ToString) -> Self {
+        match config.top().get(key) {
+            Some(set) => Self { place: Some(set.origin.to_string()), message: error.to_string() },
+            None => Self::in_file(config, error),
+        }
+    }
+
+    /// Creates an error in the file as a whole.
+    pub(crate) fn in_file(config: &Config, error: &impl ToString) -> Self {
+        let place = config.file().map(|file| file.display().to_string());
+        Self { place, message: error.to_string() }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
 /// Returns a text on one line.
 fn joined(text: &str) -> String {
     text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
@@ -107,6 +145,8 @@ fn joined(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use portion_config::{Config, Sources};
+
     use super::*;
     use crate::cli::failure::UsageError;
 
@@ -131,5 +171,18 @@ mod tests {
         check(&format!("error: '--x' is unknown{usage}"), "'--x' is unknown", None);
         check(&format!("error: missing:\n  <FILE>{usage}"), "missing: <FILE>", None);
         check(&format!("error: no 'a'\n\n  tip: there is 'b'{usage}"), "no 'a'", Some("there is 'b'"));
+    }
+
+    #[test]
+    fn an_error_names_the_place_of_its_value_or_the_file() {
+        let check = |file: Option<&str>, expect: [&str; 2]| {
+            let file = file.map(|text| ("portion.yaml".into(), text.to_owned()));
+            let (config, _) = Config::load(&Sources { file, ..Sources::default() }, 1).expect("valid");
+            let errors = [StartError::at_key(&config, "admin", &"no"), StartError::in_file(&config, &"no")];
+            assert_eq!(errors.map(|error| error.to_string()), expect);
+        };
+        check(Some("hardCap: 12000\nadmin: off\n"), ["portion.yaml:2:1: no", "portion.yaml: no"]);
+        check(Some("{}"), ["portion.yaml: no", "portion.yaml: no"]);
+        check(None, ["no", "no"]);
     }
 }

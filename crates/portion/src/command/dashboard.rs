@@ -10,18 +10,17 @@ use portion_config::key::parse_socket_address;
 use portion_config::{Config, Warnings, find};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::PrincipalResolver;
+use portion_mcp::front::ShutdownSignals;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
-use portion_mcp::front::signals::ShutdownSignals;
 use portion_mcp::once::OneShotFlag;
 use portion_telemetry::read::{ReadError, Reader};
 
 use super::CommandResult;
-use crate::cli::oauth;
 use crate::cli::options::FILE_HELP;
+use crate::cli::remote;
 use crate::run::admin::MAX_REQUEST_BYTES;
 use crate::run::dashboard::DashboardBackend;
-use crate::run::listening;
-use crate::run::listening::Listener;
+use crate::run::listening::{self, Listener};
 
 /// Default address, one port after the admin listener.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
@@ -94,7 +93,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Com
     let serving = tokio::spawn(server.serve(listener, Arc::new(OneShotFlag::default())));
     crate::cli::terminal::print_stderr!("portion: the dashboard is listening on http://{address}/");
     if options.open {
-        oauth::open_page(&format!("http://{address}/"));
+        remote::open_page(&format!("http://{address}/"));
     }
     tokio::select! {
         signal = signals.next() => Ok(ExitCode::from(128 + signal)),

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use clap::Args;
 use portion_client::client::{Client, ClientError};
-use portion_client::fetch::{FetchError, FetchRequest, MAX_CONTEXT_TOKENS, fetch};
 use portion_client::read::FieldNames;
 use portion_client::select::Fill;
-use portion_client::{DropReason, DroppedChunk, FetchResult};
+use portion_client::{
+    DropReason, DroppedChunk, FetchError, FetchRequest, FetchResult, MAX_CONTEXT_TOKENS, fetch,
+};
 use portion_mcp::upstream::link::Connector;
 use portion_text::display::counted;
 use portion_tokens::Tokenizer;

@@ -16,23 +16,22 @@ use portion_config::reference::{ProcessEnvironment, expand};
 use portion_core::view::ControlNames;
 use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::OriginGuard;
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals};
 use portion_policy::upstream::{Transport, UpstreamTarget};
 use portion_rest::reverse_proxy::{self, ReverseProxy, ServerLimits};
 use portion_rest::{HttpOptions, PortionLayer, Route, RouteTable, document_routes};
+use tower_layer::Layer as _;
 
 use super::CommandResult;
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{StartCheck, UsageError};
 use crate::cli::options::{ApiKeys, ConfigOptions as Keys};
 use crate::cli::remote::{HEADER_HELP, RemoteServer};
 use crate::cli::rest::MAX_DOCUMENT_BYTES;
 use crate::run::access::{self, ApiCallers, Upstreams};
-use crate::run::listening::Listener;
+use crate::run::admin;
+use crate::run::listening::{self, Listener};
 use crate::run::server::{Server, ServerIds};
 use crate::run::setup::{LoadedConfig, SNAPSHOT_TTL, Setup};
-use crate::run::start_error::StartCheck;
-use crate::run::{admin, listening};
-use tower_layer::Layer as _;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::CommandResult;
 use crate::cli::failure::UsageError;
-use crate::cli::oauth::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
 use crate::cli::options::FILE_HELP;
+use crate::cli::remote::{LOGIN_TIMEOUT, LoginArgs, configured_login, token_store};
 use crate::cli::terminal::{folded, print_stdout, reported};
 
 const AFTER_HELP: &str = "\

@@ -8,11 +8,9 @@ pub(crate) mod dashboard;
 #[cfg_attr(not(feature = "demo"), path = "no_demo.rs")]
 pub(crate) mod demo;
 pub(crate) mod doctor;
-mod excerpt;
 pub(crate) mod fetch;
 pub(crate) mod http;
 pub(crate) mod install;
-mod known_paths;
 pub(crate) mod login;
 pub(crate) mod man;
 pub(crate) mod replay;

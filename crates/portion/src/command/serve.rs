@@ -10,22 +10,21 @@ use clap::Args;
 use portion_config::Config;
 use portion_gateway::overload::OverloadLimit;
 use portion_mcp::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals};
 use portion_mcp::proxy::PublicResource;
 use portion_mcp::upstream::stdio::Program;
 use portion_policy::access::AccessPolicy;
 
 use super::CommandResult;
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{StartCheck, StartError, UsageError};
 use crate::cli::options::{ConfigOptions as Keys, ListenerKeys};
 use crate::cli::remote::RemoteArgs;
 use crate::cli::rest::RestArgs;
 use crate::run::access::{self, Upstreams};
-use crate::run::listening::Listener;
+use crate::run::listening::{self, Listener};
 use crate::run::server::{NO_REST_API, NamedServer, Server, ServerIds};
 use crate::run::setup::{LoadedConfig, SNAPSHOT_TTL};
-use crate::run::start_error::{StartCheck, StartError};
-use crate::run::{admin, listening, process};
+use crate::run::{admin, process};
 
 const AFTER_HELP: &str = "\
 Examples:

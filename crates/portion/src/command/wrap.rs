@@ -13,23 +13,19 @@ use portion_config::key::parse_socket_address;
 use portion_config::{Config, LoginConfig};
 use portion_core::cursor::Scope;
 use portion_gateway::session::ClientSession;
-use portion_mcp::front::stdio::StdioFront;
+use portion_mcp::front::StdioFront;
 use portion_mcp::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
 use portion_mcp::upstream::stdio::Child;
 
 use super::CommandResult;
-use crate::cli::failure::{Result, UsageError};
+use crate::cli::failure::{Result, StartCheck, StartError, UsageError};
 use crate::cli::launcher;
-use crate::cli::oauth::{self, LoginArgs};
 use crate::cli::options::{ConfigOptions as Keys, ServerKeys};
-use crate::cli::remote::RemoteArgs;
+use crate::cli::remote::{self, LoginArgs, RemoteArgs};
 use crate::cli::rest::{OTHER_SERVERS, RestArgs};
-use crate::run::access;
-use crate::run::admin;
-use crate::run::process;
 use crate::run::server::{NO_REST_API, NamedServer, Server, ServerIds, connect_rest};
 use crate::run::setup::LoadedConfig;
-use crate::run::start_error::{StartCheck, StartError};
+use crate::run::{access, admin, process};
 
 /// Time to live of results, unless one is configured: a client on stdio comes back to a result within a conversation.
 const SNAPSHOT_TTL: Duration = Duration::from_hours(1);
@@ -132,8 +128,9 @@ pub(crate) fn run(options: &Options) -> CommandResult {
             Server::Rest(_) => Err("the REST API was not connected".into()),
             Server::Remote(remote) => {
                 let mut remote = remote.to_link_remote(message_limit)?;
-                let timeout = options.login_timeout.unwrap_or(oauth::REQUEST_TIMEOUT);
-                remote.authorizer = oauth::interactive(&remote.target, &options.login, &login, timeout)?;
+                let timeout = options.login_timeout.unwrap_or(remote::REQUEST_TIMEOUT);
+                remote.authorizer =
+                    remote::interactive_login(&remote.target, &options.login, &login, timeout)?;
                 let (link, carried) = tokio::select! {
                     signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
                     started = remote.connect_with_task() => started?,
@@ -173,7 +170,7 @@ fn choose_server(options: &Options, config: &Config) -> Result<(Option<String>, 
     };
     if let Some(server) = given {
         let login = match &server {
-            Server::Remote(remote) => oauth::configured_login(config, &remote.url),
+            Server::Remote(remote) => remote::configured_login(config, &remote.url),
             Server::Rest(_) | Server::Command(_) => LoginConfig::default(),
         };
         return Ok((options.server_name.clone().filter(|name| !name.is_empty()), server, login));

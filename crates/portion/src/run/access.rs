@@ -23,9 +23,8 @@ use portion_rest::{Body, CallerIdentity, UnverifiedPreflight, is_preflight};
 use tokio::time::timeout;
 
 use super::listening::Listener;
-use crate::cli::failure::UsageError;
+use crate::cli::failure::{StartError, UsageError};
 use crate::run::server::Server;
-use crate::run::start_error::StartError;
 
 /// Timeout of a request for the keys of an issuer.
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals};
 use portion_net::worker::Deadline;
 use tokio::net::TcpListener;
 

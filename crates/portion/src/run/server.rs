@@ -14,14 +14,13 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::proxy::{Proxy, PublicResource};
 use portion_mcp::upstream::link::{ChildConnector, Connector};
 use portion_mcp::upstream::stdio::{Program, SpawnError};
-use portion_policy::listing::ListingStyle;
+use portion_policy::endpoint::ListingStyle;
 use portion_policy::upstream::Transport;
 use portion_rest::link::RestConnector;
 use portion_text::display::hex;
 
 use crate::cli::failure::{Result, UsageError};
-use crate::cli::oauth;
-use crate::cli::remote::{RemoteArgs, RemoteServer};
+use crate::cli::remote::{self, RemoteArgs, RemoteServer};
 use crate::cli::rest::{self, RestServer};
 use crate::run::process;
 
@@ -175,7 +174,7 @@ impl Server {
         Ok(match self {
             Self::Remote(remote) => {
                 let mut connector = remote.to_link_remote(MESSAGE_LIMIT)?;
-                connector.authorizer = oauth::stored_only(&connector.target)?;
+                connector.authorizer = remote::stored_login(&connector.target)?;
                 Box::new(connector)
             }
             Self::Command(program) => {

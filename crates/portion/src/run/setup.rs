@@ -9,34 +9,42 @@ use portion_config::history::History;
 use portion_config::live::{ConfigStatus, LiveConfig};
 use portion_config::{Config, Sources, Warnings, find};
 use portion_core::event::Observer;
+use portion_core::policy::{ClientLimits, MIN_BUDGET};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, PrincipalResolver};
-use portion_gateway::rules::EndpointRules;
+use portion_gateway::rules::{EndpointRule, EndpointRules};
 use portion_gateway::store;
-use portion_mcp::front::signals::ShutdownDeadline;
+use portion_mcp::front::ShutdownDeadline;
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::once::OneShotFlag;
 use portion_net::worker::Deadline;
-use portion_policy::policy_source::PolicySource as _;
+use portion_policy::client::ResultLimit;
+use portion_policy::endpoint::{EndpointKind, EndpointTarget, PolicySource as _};
+use portion_telemetry::read::Endpoint;
 use portion_telemetry::recorder;
 use portion_tokens::Tokenizer;
 
+use crate::cli::failure::StartCheck;
 use crate::cli::options::{ConfigOptions, KeyGroups};
 use crate::cli::terminal;
-use crate::run::environment::limits_from_environment;
 use crate::run::observers::{self, Observers};
 use crate::run::server::ServerIds;
-use crate::run::start_error::StartCheck;
 use crate::run::storage::{self, Storage};
 
 /// Longest time of a shutdown for the recount of the last replies.
 const RECOUNT_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// Longest time of a shutdown for writing the last results to the store.
 const STORE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Time to live of results, unless one is configured.
 pub(crate) const SNAPSHOT_TTL: Duration = Duration::from_mins(10);
+
+/// Variable with Claude Code's limit for results, in tokens. It passes its environment to the servers that it starts.
+///
+/// Source: <https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings>.
+pub(crate) const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
 
 /// A configuration, before anything is started.
 pub(crate) struct LoadedConfig {
@@ -228,4 +236,36 @@ impl Drop for ShutdownGuard {
 pub(crate) fn open_history(path: &Path) -> Option<History> {
     let opened = find::history_dir(path).map(|folder| History::open(&folder));
     opened?.inspect_err(|error| tracing::warn!(%error, "configuration versions are not recorded")).ok()
+}
+
+/// Returns the limits in the environment. An invalid value is logged and ignored.
+pub(crate) fn limits_from_environment() -> ClientLimits {
+    let Some(value) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
+    let value = value.to_string_lossy();
+    let Some(tokens) = value.trim().parse().ok().filter(|tokens| *tokens > 0) else {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {value}, which is not a number of tokens: it is ignored");
+        return ClientLimits::UNKNOWN;
+    };
+    let room = ResultLimit::Tokens(tokens).reply_room();
+    let min = 2 * MIN_BUDGET;
+    if room.max_tokens < Some(min) {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but explicit requests may need {min}");
+    }
+    room
+}
+
+/// Rules of recorded endpoints under a configuration.
+pub(crate) struct EndpointRuleLookup(EndpointRules);
+
+impl EndpointRuleLookup {
+    /// Creates the rules of a configuration.
+    pub(crate) fn new(config: Config) -> Self {
+        Self(EndpointRules::new(Arc::new(config), limits_from_environment()))
+    }
+
+    /// Returns the rule of an endpoint.
+    pub(crate) fn rule_for(&self, endpoint: &Endpoint) -> Arc<EndpointRule> {
+        let kind = EndpointKind::from_name(&endpoint.kind).unwrap_or_default();
+        self.0.rule_for(EndpointTarget { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name })
+    }
 }

@@ -16,12 +16,11 @@ use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_mcp::mcp::parse_read_arguments;
 use portion_policy::client::ClientProfile;
-use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{Endpoint, EndpointKind, EndpointTarget};
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::run::environment::limits_from_environment;
+use super::setup::limits_from_environment;
 
 /// Time to live of results, unless one is configured: that of a long session.
 const TTL: Duration = Duration::from_hours(12);

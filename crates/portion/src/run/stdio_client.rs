@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
 use portion_mcp::upstream::process_group::GroupLeader;
-use portion_mcp::upstream::stderr::{StderrLines, StderrTail};
+use portion_mcp::upstream::{StderrLines, StderrTail};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use portion_config::Config;
+use portion_config::find;
 use portion_config::named_file::read_named_text;
-use portion_config::{Config, find};
 use portion_core::cursor::Scope;
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::store::disk::{DiskLimits, DiskStore, load_or_create_secret};
@@ -17,9 +18,8 @@ use portion_gateway::store::redis::{RedisSettings, RedisStore, StoreUrl};
 use portion_gateway::store::{CachedStore, MemoryStore, SnapshotStore as _, StoreLimits};
 use thiserror::Error;
 
-use crate::cli::failure::{Result, UsageError};
+use crate::cli::failure::{Result, StartError, UsageError};
 use crate::run::server::ServerIds;
-use crate::run::start_error::StartError;
 
 /// Purposes of secrets that are derived from the keys: cursors, and the names of keys in a shared store.
 const CURSORS: &str = "cursors";

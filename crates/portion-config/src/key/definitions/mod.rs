@@ -1,5 +1,5 @@
 //! The table of all keys. A new key is added here and interpreted in [`config`](crate::config), which
-//! makes an [`EndpointConfig`](portion_policy::policy_source::EndpointConfig) of it; everything else is
+//! makes an [`EndpointConfig`](portion_policy::endpoint::EndpointConfig) of it; everything else is
 //! derived.
 
 /// Declares the keys of a file. A row has the name, the placeholder for the value in help, the kind, the keywords, the

@@ -9,8 +9,7 @@ use portion_core::payload::{Block, Content, Payload, UpstreamList};
 use portion_core::policy::{ClientLimits, Policy};
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, View, resolve};
-use portion_policy::endpoint::EndpointKind;
-use portion_policy::policy_source::{EndpointConfig, EndpointTarget};
+use portion_policy::endpoint::{EndpointConfig, EndpointKind, EndpointTarget};
 
 use crate::rules::{EndpointRule, EndpointRules};
 use crate::store::disk::DiskLimits;

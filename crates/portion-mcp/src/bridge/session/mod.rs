@@ -14,22 +14,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use bridge_session::BridgeSession;
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
 use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_gateway::principal::Principal;
 use portion_text::display::shortened;
-use stream::{SubscriptionReader, parse_event_id};
 
 use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
 use super::{BridgedServer, Sender, accepted, bad_gateway, bad_request, header_value, session_mode};
 use crate::front::http::http_error::{HttpError, HttpResult, json_response};
 use crate::http::body::{self, Body};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
+use crate::mcp::envelope::{INTERNAL_ERROR, INVALID_REQUEST, SERVER_BUSY};
 use crate::mcp::{MessageView, OwnedBatch, ParsedBatch};
 use crate::message_processor::GATEWAY_STOPS;
+use bridge_session::BridgeSession;
+use stream::{SubscriptionReader, parse_event_id};
 
 /// Header with the session id.
 const SESSION_ID_HEADER: &str = "mcp-session-id";

@@ -9,18 +9,18 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use portion_core::cursor::Scope;
 use portion_gateway::dropped_messages::DropReason;
+use portion_gateway::principal::Principal;
 use tokio::sync::SetOnce;
 
 use super::exchange::SharedLinkCaller;
 use super::request_table::{Delivery, RequestTable};
 use crate::bridge::session_mode::SERVER_EXIT_TIMEOUT;
 use crate::frame::{DroppedLine, Frame, response_ids};
-use crate::mcp::error_code::{METHOD_NOT_FOUND, cancellation_notification, json_rpc_error};
+use crate::mcp::envelope::{METHOD_NOT_FOUND, cancellation_notification, json_rpc_error};
 use crate::mcp::{InvalidMessage, McpProcessor, McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
 use crate::message_processor::MessageProcessor as _;
 use crate::once::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox, with_missing_id};
-use portion_gateway::principal::Principal;
 
 /// Principals whose server state (catalogue, capabilities) is kept.
 const MAX_PRINCIPALS: usize = 256;

@@ -8,7 +8,7 @@ use hyper::{Response, StatusCode};
 
 use super::RequestBody;
 use crate::http::body::{self, Body, full};
-use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
+use crate::mcp::envelope::{INTERNAL_ERROR, INVALID_REQUEST, json_rpc_error};
 
 /// Seconds after which a rejected client should retry.
 pub(super) const RETRY_AFTER_SECONDS: u16 = 1;
@@ -178,7 +178,7 @@ mod posted_requests_tests {
     use super::*;
     use crate::http::body::read_all;
     use crate::mcp::OwnedBatch;
-    use crate::mcp::error_code::SERVER_BUSY;
+    use crate::mcp::envelope::SERVER_BUSY;
 
     #[tokio::test]
     async fn each_request_gets_the_error() {

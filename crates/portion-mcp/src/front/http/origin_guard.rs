@@ -16,7 +16,7 @@ use hyper::header::{
 };
 use hyper::http::uri::Uri;
 use hyper::{Method, Request, Response, StatusCode};
-use portion_policy::web_origin::{ANY, Host, parse_authority, web_authority};
+use portion_policy::access::{ANY, Host, parse_authority, web_authority};
 use thiserror::Error;
 
 use crate::http::body::{self, Body};

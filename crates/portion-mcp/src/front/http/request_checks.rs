@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 use super::RequestBody;
 use super::http_error::{HttpError, RETRY_AFTER_SECONDS};
 use crate::http::body::TruncatedBody;
-use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
+use crate::mcp::envelope::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use crate::mcp::{InvalidMessage, NULL_ID, OwnedBatch};
 
 /// Kind of a post, as far as it matters for shutdown.

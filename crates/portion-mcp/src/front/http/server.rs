@@ -18,17 +18,18 @@ use portion_text::display::shortened;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
-use super::caller::CallerResolver;
 use super::http_error::{HttpError, PostedRequests, RETRY_AFTER_SECONDS};
-use super::origin_guard;
 use super::request_checks::{
     BodyBudget, BodyReservation, HttpLimits, PostKind, begins_work, body_error_response, check_head,
     check_head_size, overloaded, parse_post, read_body,
 };
-use super::{Backend, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument};
+use super::{
+    Backend, CallerResolver, InboundRequest, OriginGuard, RequestBody, ResponseFuture, WellKnownDocument,
+    origin_guard,
+};
 use crate::frame::strip_byte_order_mark;
 use crate::http::body::Body;
-use crate::mcp::error_code::{INVALID_REQUEST, SERVER_BUSY};
+use crate::mcp::envelope::{INVALID_REQUEST, SERVER_BUSY};
 use crate::once::OneShotFlag;
 
 /// Time for running requests to be answered by their backend after draining; then they get an error.
@@ -84,7 +85,7 @@ impl HttpServer {
     /// Sets the authenticator of callers; without one, everyone may call.
     #[must_use]
     pub fn with_authenticator(self, authenticator: Arc<Authenticator>) -> Self {
-        Self { callers: self.callers.with_authenticator(authenticator), ..self }
+        Self { callers: CallerResolver { authenticator, ..self.callers }, ..self }
     }
 
     /// Lets pages of allowed origins read responses (CORS). Preflights of browsers are answered here.
@@ -98,7 +99,7 @@ impl HttpServer {
     pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Arc<OneShotFlag>) {
         let _sampling = self.overload.as_ref().map(OverloadMonitor::start);
         let server = Arc::clone(&self);
-        tokio::spawn(async move { server.callers.prepare().await });
+        tokio::spawn(async move { server.callers.authenticator.prepare().await });
         let server = Arc::clone(&self);
         let service = service_fn(move |request| {
             let server = Arc::clone(&server);
@@ -155,7 +156,7 @@ impl HttpServer {
             let is_rpc = backend.accepts_json_rpc();
             return self.respond(request, identity, is_rpc, |request| Some(backend.handle(request))).await;
         }
-        if self.callers.verifies() {
+        if self.callers.authenticator.verifies() {
             // The documents of the server are for its own credentials, which its clients do not need here.
             let paths = self.backends.iter().map(|(path, _)| path.as_str());
             let metadata = self.callers.resource_metadata(request.uri(), request.headers(), paths);

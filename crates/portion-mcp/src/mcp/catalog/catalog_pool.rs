@@ -123,7 +123,7 @@ impl ServerInfo {
 mod tests {
     use std::sync::Arc;
 
-    use portion_policy::listing::ListingOptions;
+    use portion_policy::endpoint::ListingOptions;
 
     use super::super::super::walk::{self, Splice};
     use super::super::{ToolCatalog, ToolListingPolicy};

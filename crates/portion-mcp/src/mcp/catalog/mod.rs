@@ -4,18 +4,15 @@
 //! neither extended nor shortened keep their bytes.
 
 mod advertise;
-mod builtin_tool;
 mod catalog_pool;
 mod output_schema;
 mod schema;
-mod schema_bound;
 mod tool;
 mod trim;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use builtin_tool::BuiltinToolNames;
 use portion_core::error_code::ErrorCode;
 use portion_core::policy::RenderOptions;
 use portion_core::redact::RedactionRules;
@@ -23,16 +20,17 @@ use portion_core::view::ControlNames;
 use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, minify, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::listing::{AdvertisePolicy, ListingOptions, ListingStyle};
+use portion_policy::endpoint::{AdvertisePolicy, ListingOptions, ListingStyle};
 use portion_text::names::closest_name;
-use tool::AdvertisedControls;
 
 use self::trim::one_line_summary;
 use super::walk::{self, Member, Sequence, Splice};
+use advertise::BuiltinToolNames;
+use tool::AdvertisedControls;
 
 pub use advertise::builtin_listings;
 pub(super) use advertise::state_result_limit;
-pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
+pub(super) use advertise::{BuiltinTool, ToolOwner};
 pub(super) use catalog_pool::{CatalogPool, ServerInfo};
 pub(super) use schema::PagingProperty;
 pub(super) use tool::UpstreamTool;

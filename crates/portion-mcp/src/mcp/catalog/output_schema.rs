@@ -1,4 +1,4 @@
-//! Relaxes listed output schemas so that shortened results are valid.
+//! Relaxes listed output schemas so that shortened results are valid, if a value of the schema can be large.
 //!
 //! Clients reject structured content that violates the listed schema. A tool whose results are too small to
 //! be shortened keeps its schema. Any other is listed with three alternatives: the upstream's schema, unchanged; an
@@ -13,18 +13,35 @@ use portion_json::scan::{JsonKind, minified, quote, unescape};
 use portion_json::span::Span;
 
 use super::super::walk::{self, Member, Sequence, Splice};
-use super::{ToolListingPolicy, schema_bound};
+use super::ToolListingPolicy;
 
 /// Root members that stay at the root, because references point to them there.
 const HOISTED_KEYWORDS: [&str; 5] = ["$schema", "$id", "$vocabulary", "$defs", "definitions"];
+
 /// JSON Pointer of the upstream's schema in the listed schema.
 const UPSTREAM_SCHEMA_POINTER: &str = "#/anyOf/0";
+
 /// Largest nesting depth on the way to a list; following a reference counts as 8.
 const MAX_DEPTH: usize = 32;
+
 /// Largest depth of the schema for clients that only read types.
 const MAX_LOOSE_DEPTH: usize = 8;
+
 /// `FastMCP` keyword: clients show the only member of such an object without the object.
 const WRAP_RESULT_KEYWORD: &str = "x-fastmcp-wrap-result";
+
+/// Largest nesting depth; deeper and recursive schemas are unbounded.
+const MAX_BOUND_DEPTH: usize = 16;
+
+/// Largest token count of a number; below, of a formatted string such as a date or a UUID.
+const NUMBER_TOKENS: usize = 24;
+
+const FORMATTED_STRING_TOKENS: usize = 48;
+
+/// Largest token count per character of a string, which may be written as two escapes.
+const TOKENS_PER_CHAR: usize = 6;
+
+const SHORT_FORMATS: [&str; 7] = ["date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6"];
 
 /// Error for a schema that may change its meaning when nested.
 struct UnnestableSchema;
@@ -59,6 +76,15 @@ pub(super) fn relax_output_schema(
     false
 }
 
+/// Returns the largest token count of a value of a schema; `None` if it is unbounded.
+///
+/// Objects are assumed to have only the named members unless the schema describes others, because schemas
+/// rarely rule them out.
+fn max_tokens(schema: &str) -> Option<usize> {
+    let root = walk::document_span(schema);
+    BoundEstimator { text: schema, root }.max_tokens(root, 0)
+}
+
 /// Returns true if results of this schema are never shortened or changed in any other way.
 fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
     let ToolListingPolicy { render_options, summarize_above, redact, .. } = offer;
@@ -66,8 +92,8 @@ fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
         return false;
     }
     // Redaction goes by field names, and the schema of a bounded value names all of its fields.
-    schema_bound::max_tokens(schema).is_some_and(|tokens| tokens <= *summarize_above)
-        && redact.as_ref().is_none_or(|redact| redact.redact(&schema_bound::sample_object(schema)).is_none())
+    max_tokens(schema).is_some_and(|tokens| tokens <= *summarize_above)
+        && redact.as_ref().is_none_or(|redact| redact.redact(&sample_object(schema)).is_none())
 }
 
 /// Returns the alternatives of a schema that was relaxed by another Portion in front of the upstream.
@@ -219,13 +245,86 @@ fn loosen(text: &str, root: Span, schema: Span, depth: usize) -> String {
     format!("{{{}}}", out.join(","))
 }
 
+/// Returns an object with every property name of a schema, each with a string as its value.
+fn sample_object(schema: &str) -> String {
+    let mut names = Vec::new();
+    let mut todo = vec![walk::document_span(schema)];
+    while let Some(value) = todo.pop() {
+        for Member { key, value: inner } in walk::members(schema, value) {
+            if walk::string_equals(key.slice(schema), "properties") {
+                let properties = walk::members(schema, inner);
+                names
+                    .extend(properties.iter().map(|member| format!("{}:\"text\"", member.key.slice(schema))));
+            }
+            todo.push(inner);
+        }
+        todo.extend(walk::items(schema, value));
+    }
+    format!("{{{}}}", names.join(","))
+}
+
+struct BoundEstimator<'a> {
+    text: &'a str,
+    root: Span,
+}
+
+impl BoundEstimator<'_> {
+    fn max_tokens(&self, schema: Span, depth: usize) -> Option<usize> {
+        let text = self.text;
+        if walk::kind(text, schema) != JsonKind::Object || depth > MAX_BOUND_DEPTH {
+            return None;
+        }
+        let members = walk::members(text, schema);
+        let value = |name: &str| walk::find_member(text, &members, name).map(|member| member.value);
+        let number = |name: &str| value(name).and_then(|value| value.slice(text).parse::<usize>().ok());
+        if let Some(constant) = value("const").or_else(|| value("enum")) {
+            return Some(constant.len());
+        }
+        if let Some(reference) = value("$ref") {
+            return self.max_tokens(walk::resolve_reference(self.text, self.root, reference)?, depth + 1);
+        }
+        if let Some(any) = value("anyOf").or_else(|| value("oneOf")) {
+            let each = walk::items(text, any).into_iter().map(|schema| self.max_tokens(schema, depth + 1));
+            return each.collect::<Option<Vec<_>>>()?.into_iter().max();
+        }
+        let kind = value("type").filter(|kind| walk::kind(text, *kind) == JsonKind::String)?;
+        match unescape(kind.slice(text)).as_str() {
+            "boolean" | "null" => Some(2),
+            "integer" | "number" => Some(NUMBER_TOKENS),
+            "string" => {
+                let format = value("format").map(|format| unescape(format.slice(text)));
+                let short = format.is_some_and(|format| SHORT_FORMATS.contains(&format.as_str()));
+                let max =
+                    number("maxLength").map(|max| max.saturating_mul(TOKENS_PER_CHAR).saturating_add(2));
+                max.or_else(|| short.then_some(FORMATTED_STRING_TOKENS))
+            }
+            "array" => {
+                let (max, item) = (number("maxItems")?, self.max_tokens(value("items")?, depth + 1)?);
+                Some(max.saturating_mul(item.saturating_add(1)).saturating_add(2))
+            }
+            "object" => {
+                let others = ["additionalProperties", "patternProperties", "allOf", "unevaluatedProperties"];
+                if others.iter().any(|name| value(name).is_some_and(|value| value.slice(text) != "false")) {
+                    return None;
+                }
+                let properties = walk::members(text, value("properties")?);
+                let each = properties.into_iter().map(|Member { key, value }| {
+                    Some(self.max_tokens(value, depth + 1)?.saturating_add(key.len() + 2))
+                });
+                Some(each.collect::<Option<Vec<_>>>()?.into_iter().fold(2, usize::saturating_add))
+            }
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, RenderOptions};
     use serde_json::Value;
 
     use super::super::super::walk::{self, Splice};
-    use super::{ToolListingPolicy, relax_output_schema};
+    use super::{ToolListingPolicy, max_tokens, relax_output_schema};
 
     const SHORTENED: &str = r#"{"required":["meta"]},{"required":["portion"]}"#;
 
@@ -347,5 +446,35 @@ mod tests {
             assert_eq!(relax(schema, RenderOptions::default()).0, r#"{"name":"x","title":"X"}"#, "{schema}");
         }
         assert_eq!(relax("true", RenderOptions::default()).0, tool("true"));
+    }
+
+    #[test]
+    fn only_bounded_schemas_have_a_bound() {
+        let check = |schema: &str, expect: bool| assert_eq!(max_tokens(schema).is_some(), expect, "{schema}");
+        check(
+            r#"{"type":"object","properties":{"result":{"type":"integer","title":"R"}},"required":["result"]}"#,
+            true,
+        );
+        check(r#"{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"type":"boolean"}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"type":"string","maxLength":20}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"number"},{"type":"null"}]}}}"#, true);
+        check(
+            r#"{"type":"object","properties":{"a":{"type":"array","maxItems":3,"items":{"type":"null"}}}}"#,
+            true,
+        );
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"null"}}}"##,
+            true,
+        );
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"$ref":"#/$defs/A"}}}"##,
+            false,
+        );
+        check(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#, false);
+        check(r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"null"}}}}"#, false);
+        check(r#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":true}"#, false);
+        check(r#"{"type":"object"}"#, false);
+        check("{}", false);
+        check("true", false);
     }
 }

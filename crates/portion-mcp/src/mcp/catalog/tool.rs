@@ -6,7 +6,7 @@ use portion_core::view::CONTROLS;
 use portion_json::scan::{JsonKind, unescape};
 use portion_json::span::Span;
 use portion_policy::client::TOOL_LIMIT_META_KEY;
-use portion_policy::listing::AdvertisePolicy;
+use portion_policy::endpoint::AdvertisePolicy;
 use portion_policy::tool_description::{CONTROL_MARK, RETURNS_LIST_META_KEY};
 use portion_text::names::matches_pattern;
 
@@ -271,7 +271,7 @@ fn has_array(text: &str, schema: Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::walk;
-    use portion_policy::listing::AdvertisePolicy;
+    use portion_policy::endpoint::AdvertisePolicy;
 
     use super::{AdvertisedControls, UpstreamTool, has_list_name};
 

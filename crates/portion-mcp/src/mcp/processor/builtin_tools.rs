@@ -14,14 +14,14 @@ use portion_json::scan::{JsonKind, is_json, unescape};
 use portion_json::span::Span;
 use portion_policy::endpoint::{Endpoint, EndpointKind};
 
+use super::super::argument_names::cursor_argument;
 use super::caller_identity::{CallerIdentity, protocol_meta_members};
 use super::tool_calls::{CallText, NotForwarded};
 use super::{McpProcessor, responses};
-use crate::mcp::argument_names::cursor_argument;
 use crate::mcp::catalog::{BuiltinTool, truncate};
+use crate::mcp::controls;
 use crate::mcp::result::{ResultShape, StructuredForm};
-use crate::mcp::walk::Member;
-use crate::mcp::{controls, walk};
+use crate::mcp::walk::{self, Member};
 
 impl McpProcessor {
     /// Answers a call of a built-in tool.

@@ -7,17 +7,18 @@ use portion_text::display::shortened;
 
 use super::super::catalog::ToolCatalog;
 use super::super::controls;
-use super::super::envelope::{Envelope, InvalidMessage, MessageKind, NULL_ID};
-use super::super::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY, json_rpc_error};
+use super::super::envelope::{
+    Envelope, INVALID_REQUEST, InvalidMessage, MessageKind, NULL_ID, PARSE_ERROR, SERVER_BUSY, json_rpc_error,
+};
 use super::super::parsed_batch::OwnedBatch;
 use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
 use super::super::walk::{self, Splice};
+use super::McpProcessor;
 use super::caller_identity::{CallerIdentity, is_stateless_request, meta_span, protocol_meta_members};
-use super::line_outcome::{ForwardedLine, MessageOutcome, combine_outcomes, join_answers};
 use super::method::{MethodHandling, method_handling};
 use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
+use super::responses::{self, ForwardedLine, MessageOutcome, combine_outcomes, join_answers};
 use super::tool_calls::NotForwarded;
-use super::{McpProcessor, responses};
 use crate::frame::{DroppedLine, scan_id};
 use crate::message_processor::OutgoingMessage;
 

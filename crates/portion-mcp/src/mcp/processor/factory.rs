@@ -10,12 +10,12 @@ use portion_core::cursor::Scope;
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::session::ClientSession;
 use portion_policy::client::ClientProfile;
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use tokio::sync::Notify;
 
+use super::super::envelope::RequestIdMap;
 use super::{McpProcessor, UpstreamCaller};
 use crate::mcp::catalog::{CatalogPool, ServerInfo, ToolCatalog};
-use crate::mcp::request_id_map::RequestIdMap;
 use crate::message_processor::MessageProcessor as _;
 
 /// Settings shared by the processors of one server.

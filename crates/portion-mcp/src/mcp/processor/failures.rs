@@ -6,12 +6,10 @@ use std::time::Instant;
 use portion_core::view::Request;
 use portion_gateway::call::Fault;
 
-use super::pending::{PendingKind, PendingRequest};
+use super::pending::{PendingKind, PendingRequest, ToolListing};
 use super::request_timer::RequestTimer;
-use super::tool_listing::ToolListing;
 use super::{McpProcessor, responses};
-use crate::mcp::envelope::Envelope;
-use crate::mcp::error_code::cancellation_notification;
+use crate::mcp::envelope::{Envelope, cancellation_notification};
 use crate::mcp::walk;
 use crate::message_processor::OutgoingMessage;
 

@@ -11,8 +11,7 @@ use parking_lot::Mutex;
 use portion_gateway::paged_call::PageError;
 use tokio::sync::{Notify, oneshot};
 
-use super::super::error_code::cancellation_notification;
-use super::super::request_id_map::RequestIdMap;
+use super::super::envelope::{RequestIdMap, cancellation_notification};
 
 /// Future of a response, the message as received.
 pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, PageError>> + Send + 'a>>;

@@ -1,14 +1,14 @@
 //! Processes the messages between one client and one server: answers, rewrites or relays each.
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
-//! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] and
-//! [`follow_ups`] answer without the server. [`upstream`] handles messages of the server:
-//! [`reshape`] its responses, [`server_messages`] its notifications and requests, and [`server_info`] keeps what they
-//! report about it. [`tool_list`] joins the pages of the list of tools. [`request_timer`] limits how long a request waits, [`failures`] ends requests without a
-//! response, [`queries`] keeps the queries that run, [`caller_identity`] finds
-//! the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses. [`paged_calls`] answers calls of tools
-//! that page their results: [`page_source`] translates their arguments, [`call_paging`] those of other tools. [`page_source`] and [`internal_calls`] request
-//! further pages. [`factory`] creates processors, and keeps a session in which nothing is pending.
+//! [`downstream`] handles messages of the client: [`tool_calls`] prepares calls of tools, [`builtin_tools`] answers without
+//! the server. [`upstream`] handles messages of the server: [`reshape`] its responses, [`server_messages`] its
+//! notifications and requests. [`tool_list`] joins the pages of the list of tools. [`request_timer`] limits how long a
+//! request waits, [`failures`] ends requests without a response,
+//! [`caller_identity`] finds the client, the trace and `_meta`, and [`responses`] writes the gateway's own responses and
+//! joins the outcomes of a line. [`paged_calls`] answers calls of tools that page their results: [`page_source`] translates
+//! their arguments, [`call_paging`] those of other tools, and both [`page_source`] and [`internal_calls`] request further
+//! pages. [`factory`] creates processors, and keeps a session in which nothing is pending.
 //!
 //! A message that is not reshaped is forwarded byte for byte.
 
@@ -19,12 +19,10 @@ mod downstream;
 mod factory;
 mod failures;
 mod internal_calls;
-mod line_outcome;
 mod method;
 mod page_source;
 mod paged_calls;
 mod pending;
-mod queries;
 mod relayed;
 mod request_timer;
 mod reshape;
@@ -32,7 +30,6 @@ mod responses;
 mod server_messages;
 mod tool_calls;
 mod tool_list;
-mod tool_listing;
 mod upstream;
 
 use std::fmt::Display;
@@ -41,29 +38,32 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use portion_core::cursor::Scope;
-use portion_gateway::call::{Caller, ReadCall};
+use portion_gateway::call::{Caller, Fault, ReadCall, Reply};
 use portion_gateway::gateway::{Gateway, NestedPortion};
+use portion_gateway::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use portion_gateway::rules::{EndpointRules, ToolLimits};
 use portion_gateway::session::ClientSession;
 use portion_policy::client::ClientProfile;
-use portion_policy::endpoint::{Endpoint, EndpointKind};
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{Endpoint, EndpointKind, EndpointTarget};
 use tokio::sync::Notify;
 
-use super::catalog::{ServerInfo, ToolListingPolicy};
+use super::argument_names::has_query;
+use super::catalog::{BuiltinTool, ServerInfo, ToolListingPolicy, ToolOwner};
+use super::envelope::{Envelope, MessageKind, RequestIdMap};
 use super::parsed_batch::{ClientMessage, OwnedBatch};
 use super::request_headers::HeaderParam;
-use super::request_id_map::RequestIdMap;
+use super::result::StructuredForm;
 use crate::frame::Frame;
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 use caller_identity::CallerIdentity;
+use internal_calls::InternalCalls;
+use method::{MethodHandling, method_handling};
+use pending::{PendingRequests, UnsolicitedPolicy};
+use request_timer::Timeouts;
+
 pub(crate) use factory::DormantProcessor;
 pub use factory::McpProcessorFactory;
-use internal_calls::InternalCalls;
 pub use internal_calls::{ResponseFuture, UpstreamCaller};
-use pending::{PendingRequests, UnsolicitedPolicy};
-use queries::ActiveQueries;
-use request_timer::Timeouts;
 
 /// Processor of the messages between one client and one server.
 pub struct McpProcessor {
@@ -189,6 +189,58 @@ impl McpProcessor {
     fn relays_tool_list(&self) -> bool {
         self.gateway.rules().default_rule().config().dry_run
     }
+
+    /// Returns true if the message is a query, and registers it.
+    fn begin_query(&self, text: &str, envelope: &Envelope) -> bool {
+        let called = || envelope.string_param(text, "name").unwrap_or_default();
+        let id = envelope.raw_id(text);
+        let is_slow = |name: &str| match self.tool_owner(name) {
+            ToolOwner::Builtin(BuiltinTool::Query) => true,
+            // A page of a list may have to be fetched first.
+            ToolOwner::Builtin(BuiltinTool::Read) => {
+                self.gateway.fetches_pages() || has_query(text, envelope.arguments(text))
+            }
+            _ => false,
+        };
+        // Arguments may be large; most calls are of other tools, and this search finds that without a walk through them.
+        let may_be_slow = || {
+            let catalog = &self.server_info.lock().catalog;
+            catalog
+                .builtin_names
+                .query_tool()
+                .into_iter()
+                .chain([catalog.builtin_names.read_tool()])
+                .any(|name| text.contains(&*name))
+        };
+        envelope.kind() == Some(MessageKind::Request)
+            && method_handling(&envelope.method(text)) == MethodHandling::CallTool
+            && may_be_slow()
+            && is_slow(&called())
+            && !self.pending_requests.lock().contains(id)
+            && self.active_queries.register(id)
+    }
+
+    /// Answers a registered query; returns nothing if it was cancelled.
+    pub async fn process_deferred_batch(&self, batch: OwnedBatch) -> Vec<OutgoingMessage> {
+        match self.active_query(&batch) {
+            Some(query) if query.cancel_flag.is_cancelled() => Vec::new(),
+            query => {
+                self.process_client_messages(batch, query.as_ref().map(|query| &query.cancel_flag)).await
+            }
+        }
+    }
+
+    /// Refuses a query because too many are queued.
+    fn refuse_query(&self, batch: &OwnedBatch) -> Vec<OutgoingMessage> {
+        let Some(query) = self.active_query(batch) else { return Vec::new() };
+        let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
+        let answer = responses::tool_response(&query.id, &Reply::Fault(fault), StructuredForm::None, false);
+        vec![OutgoingMessage::ToClient(answer.into_bytes())]
+    }
+
+    fn active_query(&self, batch: &OwnedBatch) -> Option<ActiveQuery> {
+        self.active_queries.get(batch.single()?.raw_id(&batch.text))
+    }
 }
 
 impl MessageProcessor for McpProcessor {
@@ -254,6 +306,54 @@ impl MessageProcessor for McpProcessor {
 
     fn is_responding(&self) -> bool {
         self.pending_requests.lock().has_received()
+    }
+}
+
+/// Running and queued queries by id. A query is registered as soon as its message is read, so that it can be cancelled
+/// while it is queued.
+#[derive(Debug, Default)]
+struct ActiveQueries(Mutex<RequestIdMap<CancelFlag>>);
+
+/// A registered query; removed when this is dropped.
+struct ActiveQuery {
+    queries: Arc<ActiveQueries>,
+    id: String,
+    cancel_flag: CancelFlag,
+}
+
+impl ActiveQueries {
+    /// Returns true if a query has this id.
+    fn contains(&self, raw_id: &str) -> bool {
+        self.0.lock().contains(raw_id)
+    }
+
+    /// Registers a query. Returns false if the id is taken.
+    fn register(&self, raw_id: &str) -> bool {
+        let mut all = self.0.lock();
+        let is_new = !all.contains(raw_id);
+        if is_new {
+            all.insert(raw_id, CancelFlag::default());
+        }
+        is_new
+    }
+
+    /// Returns the query with this id.
+    fn get(self: &Arc<Self>, raw_id: &str) -> Option<ActiveQuery> {
+        let cancel_flag = self.0.lock().get(raw_id)?.clone();
+        Some(ActiveQuery { queries: Arc::clone(self), id: raw_id.to_owned(), cancel_flag })
+    }
+
+    /// Cancels the query with this id. Returns true if there is one.
+    fn cancel(&self, raw_id: &str) -> bool {
+        let all = self.0.lock();
+        let cancel_flag = all.get(raw_id);
+        cancel_flag.inspect(|cancel_flag| cancel_flag.cancel()).is_some()
+    }
+}
+
+impl Drop for ActiveQuery {
+    fn drop(&mut self) {
+        self.queries.0.lock().take(&self.id);
     }
 }
 

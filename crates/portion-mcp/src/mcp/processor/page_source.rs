@@ -9,7 +9,7 @@ use std::time::Duration;
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::view::ControlNames;
-use portion_gateway::paged_call::{PageError, PageFuture, PageSource, PagingNames};
+use portion_gateway::paged_call::{PageError, PageFuture, PageSource, PagedCall, PagingNames};
 use portion_json::scan::{JsonKind, quote, unescape};
 use portion_policy::pushdown::Pushdown;
 
@@ -70,7 +70,7 @@ impl PageSource for ToolPageSource {
 }
 
 /// Reads the payload of a response.
-pub(super) fn read_page(line: &[u8]) -> Result<Payload, PageError> {
+fn read_page(line: &[u8]) -> Result<Payload, PageError> {
     let invalid = || PageError::Failed("the server sent an invalid response".into());
     let (text, invalid_utf8) = decode_line(line);
     let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return Err(invalid()) };
@@ -86,6 +86,25 @@ pub(super) fn read_page(line: &[u8]) -> Result<Payload, PageError> {
         }
         ParsedResult::Unrecognized => Err(invalid()),
     }
+}
+
+/// Returns true if the response to a call may be worse than that to the caller's own arguments.
+pub(super) fn is_worse(call: &PagedCall, response: &Result<Vec<u8>, CallError>) -> bool {
+    match response {
+        _ if call.is_own() => false,
+        // A result that asks the client for something is no page, and no failure.
+        Ok(line) => read_page(line).map_or_else(|_| is_error(line), |page| call.is_worse(&page)),
+        Err(error) => matches!(error, CallError::TimedOut),
+    }
+}
+
+/// Returns true if a response is an error, or a result that is one.
+pub(super) fn is_error(line: &[u8]) -> bool {
+    if let Ok(page) = read_page(line) {
+        return page.is_error;
+    }
+    let (text, _) = decode_line(line);
+    matches!(parse(&text), Ok(MessageOrBatch::Single(envelope)) if envelope.error.is_some())
 }
 
 /// Returns the arguments with the tool's own paging arguments as controls of the gateway.

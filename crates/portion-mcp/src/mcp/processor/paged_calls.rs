@@ -9,34 +9,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::paging::{PagingArgument, PagingRole};
-use portion_core::view::{CONTROLS, ControlNames, Request};
+use portion_core::policy::Policy;
+use portion_core::view::{CONTROLS, Request, ViewError};
 use portion_gateway::call::{Caller, Reply, ReuseKey};
 use portion_gateway::paged_call::{FirstPage, PageError, PageSource, PagedCall, PagingNames, with_argument};
 use portion_json::scan::quote;
 use portion_policy::endpoint::Endpoint;
 use portion_policy::pushdown::{PagingStyle, Pushdown};
 
-use super::super::catalog::PagingProperty;
 use super::super::envelope::{MessageOrBatch, decode_line, parse};
-use super::super::walk::Splice;
-use super::super::{controls, reserved_meta, walk};
+use super::super::walk::{self, Splice};
+use super::super::{controls, member_limits};
+use super::McpProcessor;
 use super::call_paging::arguments_of_call;
 use super::caller_identity::protocol_meta_members;
 use super::internal_calls::{QueuedMessage, UpstreamCaller};
-use super::line_outcome::MessageOutcome;
 use super::page_source::{
-    CallError, ToolPageSource, call_tool, first_params, own_arguments, read_page, text_of_argument,
+    CallError, ToolPageSource, call_tool, first_params, is_error, is_worse, own_arguments, text_of_argument,
     translate_arguments,
 };
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::MessageEdit;
+use super::responses::{self, MessageOutcome};
 use super::tool_calls::{CallText, owns_argument};
-use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 use crate::once::OneShotFlag;
 
 /// Timeout of a call where none is configured.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// Controls that page a list.
+const PAGING_CONTROLS: [&str; 5] = ["limit", "page", "pages", "offset", "cursor"];
 
 /// A call that is answered page by page.
 pub(super) struct PagedJob {
@@ -62,6 +65,17 @@ struct Attempt {
     paging: Arc<[PagingArgument]>,
 }
 
+/// Arguments of a call whose result the gateway pages.
+struct PagedArguments {
+    /// Those of the tool, without its paging arguments.
+    base: String,
+    /// Those of the tool as the caller wrote them.
+    own: String,
+    /// `base` without a sort order, equal for equal arguments.
+    canonical: String,
+    request: Request,
+}
+
 /// Treatment of a call of a tool with a pushdown.
 pub(super) enum PagedOutcome {
     Job(Box<PagedJob>),
@@ -85,16 +99,7 @@ impl McpProcessor {
         let Some((names, ours)) = self.paging_names(&caller, &endpoint, pushdown) else {
             return PagedOutcome::ToolsUnknown;
         };
-        let config = caller.rule.config();
-        let is_read = endpoint.read_only || config.read || config.reuse == Some(true);
-        let is_link = matches!(pushdown.style, PagingStyle::Link(_));
-        let is_paged = names.page.is_some() || names.limit.is_some() || is_link;
-        if !is_read || !is_paged {
-            let reason = if is_read {
-                "it has no such argument"
-            } else {
-                "it may write; read: true declares that it does not"
-            };
+        if let Some(reason) = reason_not_paged(&caller, &endpoint, pushdown, &names) {
             if caller.rule.is_first_pushdown_warning() {
                 let tool = &*Endpoint::log_name(Some(&endpoint));
                 tracing::warn!(tool, reason, "pushdown has no effect on this tool");
@@ -102,78 +107,100 @@ impl McpProcessor {
             return PagedOutcome::NotPaged(Box::new(caller), Box::new(endpoint));
         }
         let policy = &caller.effective_policy.policy;
-        let arguments = translate_arguments(place, pushdown, &names, policy);
-        let mut splice = Splice::new(&arguments);
-        let is_ours = |name: &str| PAGING_CONTROLS.contains(&name) || ours.contains(name);
-        let (span, control_names) = (walk::document_span(&arguments), self.control_names());
-        let names_and_ours = (&control_names, is_ours);
-        let split = controls::split_controls(&mut splice, &arguments, span, names_and_ours, policy);
-        let (mut request, canonical) = match split {
-            Ok(split) => split,
+        let translated = translate_arguments(place, pushdown, &names, policy);
+        let arguments = match self.separated_arguments(place, &translated, pushdown, &ours, policy) {
+            Ok(arguments) => arguments,
             Err(error) => {
-                let cursor = walk::string_member(&arguments, span, "cursor");
+                let cursor = walk::string_member(&translated, walk::document_span(&translated), "cursor");
                 let reply = self.refuse_controls(error, cursor, caller, endpoint).await;
                 return PagedOutcome::Refused(Box::new(reply));
             }
         };
-        let mut base = if splice.is_empty() { arguments.clone() } else { splice.apply() };
-        let sort = request.sort.take_if(|_| pushdown.sort.is_some());
-        if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
-            base = with_argument(&base, argument, quote(sort));
-        }
-        let mut own = own_arguments(place, (&control_names, &ours), policy);
-        if let (Some(argument), Some(sort)) = (&pushdown.sort, &sort) {
-            own = with_argument(&own, argument, quote(sort));
-        }
+        let sort_key = if pushdown.sort.is_some() { arguments.base.as_str() } else { "" };
+        let reuse_key = || ReuseKey::new(&endpoint, &format!("{}{sort_key}", arguments.canonical));
+        let reuse_key = self.allows_reuse.then(reuse_key);
         let source = self.page_source(protocol_meta_members(place.text, place.envelope));
-        let sort_key = format!("{canonical}{}", if pushdown.sort.is_some() { base.as_str() } else { "" });
-        let reuse_key = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &sort_key));
-        let mut caller = caller.with_arguments(&canonical);
+        let mut caller = caller.with_arguments(&arguments.canonical);
         caller.page_source = Some(Arc::clone(&source));
         // A cursor of the tool's own selects one of its pages.
         let own_cursor = names.page.as_deref().filter(|_| matches!(pushdown.style, PagingStyle::Cursor(_)));
-        let is_own = own_cursor.is_some_and(|name| text_of_argument(&own, name).is_some());
-        let cursor = request.cursor.clone().filter(|_| !is_own);
+        let is_own = own_cursor.is_some_and(|name| text_of_argument(&arguments.own, name).is_some());
         let call = PagedCall {
             tool: endpoint.name.clone(),
-            arguments: base,
+            arguments: arguments.base.clone(),
             pushdown: Arc::clone(pushdown),
             names,
             source,
             first: FirstPage::Chosen { start: 0, size: pushdown.page_size },
             own: None,
         };
-        let value_of = |name: &str| text_of_argument(&own, name);
+        PagedOutcome::Job(Box::new(PagedJob {
+            id: place.envelope.raw_id(place.text).to_owned(),
+            is_stateless: place.is_stateless,
+            attempts: self.attempts(place, call, &arguments, &caller),
+            caller,
+            endpoint,
+            cursor: arguments.request.cursor.clone().filter(|_| !is_own),
+            request: arguments.request,
+            reuse_key,
+        }))
+    }
+
+    /// Separates the controls from the arguments of a call. `translated`: the arguments, in which those that page are
+    /// controls. `ours`: the controls that are the gateway's. A sort order that the tool knows is an argument.
+    ///
+    /// # Errors
+    /// Returns why a control is invalid.
+    fn separated_arguments(
+        &self,
+        place: CallText<'_>,
+        translated: &str,
+        pushdown: &Pushdown,
+        ours: &HashSet<String>,
+        policy: &Policy,
+    ) -> Result<PagedArguments, ViewError> {
+        let control_names = self.server_info.lock().catalog.control_names.clone();
+        let (mut splice, span) = (Splice::new(translated), walk::document_span(translated));
+        let is_ours = |name: &str| PAGING_CONTROLS.contains(&name) || ours.contains(name);
+        let (mut request, canonical) =
+            controls::split_controls(&mut splice, translated, span, (&control_names, is_ours), policy)?;
+        let mut base = if splice.is_empty() { translated.to_owned() } else { splice.apply() };
+        let mut own = own_arguments(place, (&control_names, ours), policy);
+        if let Some(argument) = &pushdown.sort
+            && let Some(sort) = request.sort.take()
+        {
+            for arguments in [&mut base, &mut own] {
+                *arguments = with_argument(arguments, argument, quote(&sort));
+            }
+        }
+        Ok(PagedArguments { base, own, canonical, request })
+    }
+
+    /// Returns the calls to make, the next one if the result of the one before is worse.
+    fn attempts(
+        &self,
+        place: CallText<'_>,
+        call: PagedCall,
+        arguments: &PagedArguments,
+        caller: &Caller,
+    ) -> Vec<Attempt> {
+        let server_info = self.server_info.lock();
+        let properties = server_info.catalog.tool(&call.tool).map_or(&[][..], |tool| &tool.paging);
+        let value_of = |name: &str| text_of_argument(&arguments.own, name);
         let conditions = (&caller.effective_policy.policy, &*caller.rule);
-        let attempts = call.attempts(own.clone(), value_of, &request, conditions, false).into_iter();
-        let properties = self.paging_properties(&endpoint);
-        let attempts = attempts.map(|call| {
+        let calls = call.attempts(arguments.own.clone(), value_of, &arguments.request, conditions, false);
+        let attempt = |call: Arc<PagedCall>| {
             let arguments = call.first_arguments();
             let paging = if call.is_own() {
-                arguments_of_call(&arguments, &properties)
+                arguments_of_call(&arguments, properties)
             } else {
                 // A page that the gateway chose may be all there is, and be served in parts.
                 let arguments = properties.iter().map(|property| &property.argument);
                 arguments.filter(|own| own.role() == Some(PagingRole::Cursor)).cloned().collect()
             };
             Attempt { params: first_params(place, &arguments), paging: paging.into(), call }
-        });
-        let attempts = attempts.collect();
-        PagedOutcome::Job(Box::new(PagedJob {
-            id: place.envelope.raw_id(place.text).to_owned(),
-            is_stateless: place.is_stateless,
-            caller,
-            endpoint,
-            request,
-            cursor,
-            reuse_key,
-            attempts,
-        }))
-    }
-
-    fn paging_properties(&self, endpoint: &Endpoint) -> Vec<PagingProperty> {
-        let server_info = self.server_info.lock();
-        server_info.catalog.tool(&endpoint.name).map_or_else(Vec::new, |tool| tool.paging.clone())
+        };
+        calls.into_iter().map(attempt).collect()
     }
 
     /// Returns the paging arguments of the tool, and the controls that are the gateway's. Returns `None` until the tools
@@ -195,11 +222,6 @@ impl McpProcessor {
             .map(str::to_owned)
             .collect();
         Some((PagingNames::resolve(pushdown, |name| tool.owns(name)), ours))
-    }
-
-    /// Returns the names of the controls among the arguments of the server's tools.
-    fn control_names(&self) -> ControlNames {
-        self.server_info.lock().catalog.control_names.clone()
     }
 
     /// Starts a job. It runs in a task of its own where the responses of the server arrive on this message stream.
@@ -326,7 +348,7 @@ impl McpProcessor {
     /// Shapes the response with the first page for the client.
     async fn shape_first_page(&self, line: &[u8], pending: &PendingRequest) -> String {
         let (text, invalid_utf8) = decode_line(line);
-        let text = reserved_meta::strip_reserved(&text).unwrap_or_else(|| text.into_owned());
+        let text = member_limits::strip_reserved(&text).unwrap_or_else(|| text.into_owned());
         self.shape_text(&text, invalid_utf8, pending).await
     }
 
@@ -349,24 +371,18 @@ impl McpProcessor {
     }
 }
 
-/// Returns true if the response to a call may be worse than that to the caller's own arguments.
-fn is_worse(call: &PagedCall, response: &Result<Vec<u8>, CallError>) -> bool {
-    match response {
-        _ if call.is_own() => false,
-        // A result that asks the client for something is no page, and no failure.
-        Ok(line) => read_page(line).map_or_else(|_| is_error(line), |page| call.is_worse(&page)),
-        Err(error) => matches!(error, CallError::TimedOut),
+/// Returns why the gateway does not page the results of a tool; `None` if it does.
+fn reason_not_paged(
+    caller: &Caller,
+    endpoint: &Endpoint,
+    pushdown: &Pushdown,
+    names: &PagingNames,
+) -> Option<&'static str> {
+    let config = caller.rule.config();
+    let is_link = matches!(pushdown.style, PagingStyle::Link(_));
+    if !(endpoint.read_only || config.read || config.reuse == Some(true)) {
+        return Some("it may write; read: true declares that it does not");
     }
+    let is_paged = names.page.is_some() || names.limit.is_some() || is_link;
+    (!is_paged).then_some("it has no such argument")
 }
-
-/// Returns true if a response is an error, or a result that is one.
-fn is_error(line: &[u8]) -> bool {
-    if let Ok(page) = read_page(line) {
-        return page.is_error;
-    }
-    let (text, _) = decode_line(line);
-    matches!(parse(&text), Ok(MessageOrBatch::Single(envelope)) if envelope.error.is_some())
-}
-
-/// Controls that page a list.
-const PAGING_CONTROLS: [&str; 5] = ["limit", "page", "pages", "offset", "cursor"];

@@ -1,6 +1,7 @@
-//! Requests that wait for a response of the server.
+//! Requests that wait for a response of the server, and lists of tools whose pages the gateway collects.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,17 +11,19 @@ use portion_gateway::call::{Caller, ReuseKey};
 use portion_policy::client::ClientProfile;
 use portion_policy::endpoint::Endpoint;
 
-use super::super::envelope::id_key;
-use super::super::request_id_map::RequestIdMap;
+use super::super::envelope::{RequestIdMap, id_key};
 use super::super::result::ResultShape;
 use super::request_timer::RequestTimer;
-use super::tool_listing::ToolListing;
 use crate::once::OneShotFlag;
 
 /// Largest number of pending requests per session: each costs about a kilobyte.
 pub(super) const MAX_PENDING: usize = 10_000;
+
 /// Largest number of cancelled ids kept.
 const MAX_CANCELLED_IDS: usize = 256;
+
+/// Largest number of pages of a list.
+const MAX_LIST_PAGES: usize = 1_000;
 
 /// A pending request.
 pub(super) struct PendingRequest {
@@ -313,6 +316,63 @@ impl PendingRequests {
             }
             n += 1;
         }
+    }
+}
+
+/// A list of tools of which the gateway requests the next page.
+#[derive(Debug, Default)]
+pub(super) struct ToolListing {
+    /// Members of `_meta` that each request needs.
+    pub(super) meta: String,
+    /// List of a client; `None` if the gateway itself needs the tools.
+    pub(super) client: Option<Box<ClientList>>,
+    /// Hashes of the cursors that were followed.
+    followed: Vec<u64>,
+    /// Time until which pages are requested, from the first request of the gateway.
+    pub(super) deadline: Option<Instant>,
+}
+
+/// The pages of a client's list that were received.
+#[derive(Debug)]
+pub(super) struct ClientList {
+    /// Response with the first page, with the listings for clients.
+    pub(super) response: String,
+    /// Listings of the tools of the other pages.
+    pub(super) further: Vec<String>,
+    /// Size of the listings in bytes.
+    pub(super) bytes: usize,
+    /// Client that gets the list, if it is known.
+    pub(super) client: Option<&'static ClientProfile>,
+}
+
+impl ToolListing {
+    /// Starts a list.
+    pub(super) fn new(meta: String, client: Option<Box<ClientList>>) -> Self {
+        Self { meta, client, ..Self::default() }
+    }
+
+    /// Records the next page. Returns the reason why no further pages are requested, if there is one.
+    pub(super) fn follow(
+        &mut self,
+        cursor: &str,
+        max_bytes: usize,
+        now: Instant,
+    ) -> Result<(), &'static str> {
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(cursor);
+        if self.followed.contains(&hash) {
+            return Err("a cursor repeats");
+        }
+        if self.followed.len() + 1 >= MAX_LIST_PAGES {
+            return Err("it has too many pages");
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            return Err("it takes too long");
+        }
+        if self.client.as_ref().is_some_and(|list| list.bytes > max_bytes) {
+            return Err("it is larger than upstreamMessageLimit");
+        }
+        self.followed.push(hash);
+        Ok(())
     }
 }
 

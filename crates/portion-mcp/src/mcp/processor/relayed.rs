@@ -8,8 +8,7 @@ use portion_json::span::Span;
 use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::Envelope;
-use super::super::member_limits::{Excess, LimitOutcome, MemberLimiter};
-use super::super::reserved_meta::strip_reserved_of_result;
+use super::super::member_limits::{Excess, LimitOutcome, MemberLimiter, strip_reserved_of_result};
 use super::super::result::ResultShape;
 use super::super::walk::{self, Sequence, Splice};
 use super::McpProcessor;

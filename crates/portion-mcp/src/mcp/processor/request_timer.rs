@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::super::envelope::id_key;
-use super::super::request_id_map::RequestIdMap;
+use super::super::envelope::{RequestIdMap, id_key};
 
 /// Largest number of unanswered server requests that are tracked.
 const MAX_SERVER_REQUESTS: usize = 1_000;

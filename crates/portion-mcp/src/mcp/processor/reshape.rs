@@ -12,17 +12,18 @@ use portion_json::span::Span;
 use portion_policy::endpoint::Endpoint;
 
 use super::super::envelope::Envelope;
-use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter, redact_client_action};
-use super::super::reserved_meta::strip_reserved_of_result;
+use super::super::member_limits::{
+    self, Excess, LimitOutcome, MemberLimiter, redact_client_action, strip_reserved_of_result,
+};
 use super::super::result::{
     ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result, tool_result,
 };
 use super::super::walk::{self, Splice};
 use super::McpProcessor;
 use super::caller_identity::CallerIdentity;
-use super::line_outcome::MessageOutcome;
 use super::pending::{PendingKind, PendingRequest};
 use super::relayed::MAX_EXTRA_BYTES;
+use super::responses::MessageOutcome;
 use super::upstream::replace_with_fault;
 
 /// Largest server message, in bytes, that is forwarded unread if there are no redaction rules.

@@ -13,10 +13,10 @@ use super::super::envelope::Envelope;
 use super::super::member_limits::{self, Excess, LimitOutcome, MemberLimiter};
 use super::super::result::{self, ResultShape};
 use super::super::walk::{self, Member, Splice};
-use super::line_outcome::MessageOutcome;
+use super::McpProcessor;
 use super::pending::{PendingKind, PendingRequest};
 use super::reshape::{MessageEdit, SMALL_MESSAGE_BYTES};
-use super::{McpProcessor, responses};
+use super::responses::{self, MessageOutcome};
 use crate::message_processor::OutgoingMessage;
 
 /// Members that the protocol gives a request.

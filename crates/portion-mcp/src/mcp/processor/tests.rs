@@ -27,7 +27,7 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_json::scan::{JsonReader, quote};
-use portion_policy::listing::{ListingOptions, ListingStyle};
+use portion_policy::endpoint::{ListingOptions, ListingStyle};
 use portion_tokens::TokenCounter;
 use proptest::prelude::*;
 

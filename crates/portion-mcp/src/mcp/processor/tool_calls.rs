@@ -17,8 +17,7 @@ use super::super::walk::{self, Splice};
 use super::call_paging::CallPaging;
 use super::caller_identity::{CallerIdentity, protocol_meta_members, take_whole_flag};
 use super::paged_calls::{PagedJob, PagedOutcome};
-use super::pending::{PendingKind, PendingRequest};
-use super::tool_listing::ToolListing;
+use super::pending::{PendingKind, PendingRequest, ToolListing};
 use super::{McpProcessor, responses};
 use crate::message_processor::OutgoingMessage;
 

@@ -14,12 +14,11 @@ use portion_policy::endpoint::EndpointKind;
 
 use super::super::catalog::{ToolCatalog, ToolOwner, state_result_limit, tool_sequence};
 use super::super::envelope::{Envelope, MessageOrBatch, parse};
-use super::super::reserved_meta::strip_reserved_of_result;
+use super::super::member_limits::strip_reserved_of_result;
 use super::super::walk::{self, Member, Splice};
 use super::McpProcessor;
-use super::pending::{PendingKind, PendingRequest, PendingRequests};
+use super::pending::{ClientList, PendingKind, PendingRequest, PendingRequests, ToolListing};
 use super::reshape::MessageEdit;
-use super::tool_listing::{ClientList, ToolListing};
 use super::upstream::is_complete_result;
 use crate::message_processor::OutgoingMessage;
 

@@ -10,15 +10,14 @@ use portion_json::scan::{JsonKind, quote};
 use portion_json::span::Span;
 
 use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
+use super::super::member_limits;
 use super::super::parsed_batch::ClientMessage;
-use super::super::reserved_meta;
 use super::super::result::ResultShape;
 use super::super::walk::{self, Sequence, Splice};
-use super::line_outcome::{MessageOutcome, combine_outcomes};
-use super::pending::{PendingKind, PendingRequest, UnsolicitedPolicy};
+use super::McpProcessor;
+use super::pending::{PendingKind, PendingRequest, ToolListing, UnsolicitedPolicy};
 use super::reshape::MessageEdit;
-use super::tool_listing::ToolListing;
-use super::{McpProcessor, responses};
+use super::responses::{self, MessageOutcome, combine_outcomes};
 use crate::frame::{DroppedLine, Frame, response_ids};
 use crate::message_processor::{MessageProcessor, OutgoingMessage};
 
@@ -32,7 +31,7 @@ impl McpProcessor {
         let mut out = Vec::new();
         let (forwarded, response) = {
             let (text, invalid_utf8) = decode_line(&line);
-            let text = reserved_meta::strip_reserved(&text).map_or(text, Cow::Owned);
+            let text = member_limits::strip_reserved(&text).map_or(text, Cow::Owned);
             match parse(&text) {
                 Err(error) => return Box::pin(self.reject_invalid_server_line(&line, error)).await,
                 Ok(message) => {

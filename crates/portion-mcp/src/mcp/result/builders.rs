@@ -7,10 +7,10 @@ use portion_gateway::call::Fault;
 use portion_json::scan::{JsonKind, is_json, quote, unescape_into};
 use portion_json::span::Span;
 
+use super::super::walk::replace_lone_surrogates;
 use super::READ_URI_PREFIX;
 use super::outline::ResultShape;
 use super::write::PortionContent;
-use crate::mcp::strings::replace_lone_surrogates;
 use crate::mcp::walk;
 
 /// Form of `structuredContent` in a result that is built without an upstream result.

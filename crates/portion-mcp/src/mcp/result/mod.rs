@@ -11,7 +11,7 @@ mod outline;
 mod overflow;
 mod write;
 
-use super::reserved_meta::RESERVED_PREFIX;
+use super::member_limits::RESERVED_PREFIX;
 pub(super) use builders::{
     StructuredForm, UnrecognizedResult, add_value, completion_members, fault_result, part_json,
     resource_result, text_result, tool_result,

@@ -8,8 +8,7 @@ use portion_core::snapshot::{STRUCTURED_CONTENT, capture};
 use portion_json::scan::{quote, unescape};
 use portion_json::span::Span;
 
-use super::super::strings::replace_lone_surrogates;
-use super::super::walk::{self, Splice};
+use super::super::walk::{self, Splice, replace_lone_surrogates};
 use super::builders::{self, content_block, text_block};
 use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
 use super::overflow::OTHER_MEMBERS_STEP;

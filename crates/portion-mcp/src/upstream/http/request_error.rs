@@ -6,7 +6,7 @@ use hyper::header::{
     CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::{StatusCode, Uri};
-use portion_net::uri_reference::{display_uri, resolve};
+use portion_net::link_header::{display_uri, resolve};
 use portion_text::display::is_printable;
 use thiserror::Error;
 

@@ -10,13 +10,12 @@ use hyper::header::{
 use hyper::http::response::Parts;
 use hyper::{Method, Request, StatusCode, Uri};
 use parking_lot::Mutex;
-use portion_net::uri_reference::{display_uri, resolve, same_origin};
+use portion_net::link_header::{display_uri, resolve, same_origin};
 use portion_policy::upstream::UpstreamTarget;
 use tokio::time::timeout;
 
-use super::client::{EventStream, ResumePoint};
 use super::request_error::{ErrorStatus, RequestError, Result, single_line_excerpt};
-use super::{Authorizer, HttpClient, Rejection};
+use super::{Authorizer, EventStream, HttpClient, Rejection, ResumePoint};
 use crate::http::body::{self, Body, ReadBodyError};
 
 /// Timeout for reading the body of an error response.

@@ -23,11 +23,11 @@ use thiserror::Error;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
+use super::StderrLines;
 use crate::frame::{Frame, replace_line_breaks};
-use crate::mcp::error_code::INTERNAL_ERROR;
+use crate::mcp::envelope::INTERNAL_ERROR;
 use crate::mcp::{MessageView, ParsedBatch, RequestIdMap};
 use crate::once::{OneShotFlag, wait_until};
-use crate::upstream::stderr::StderrLines;
 use crate::upstream::stdio::ServerFailure;
 pub use child::ChildConnector;
 
@@ -190,7 +190,7 @@ pub(crate) fn with_missing_id(frame: Frame, pending_id: impl FnOnce() -> Option<
 
 /// Returns the error response to a failed request.
 fn failure_message(raw_id: &str, error: &dyn fmt::Display) -> Vec<u8> {
-    crate::mcp::error_code::json_rpc_error(raw_id, INTERNAL_ERROR, &error.to_string()).into_bytes()
+    crate::mcp::envelope::json_rpc_error(raw_id, INTERNAL_ERROR, &error.to_string()).into_bytes()
 }
 
 /// Pending requests by id.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Uri;
 use hyper::header::HeaderMap;
-use portion_net::uri_reference::{display_uri, resolve, same_origin};
+use portion_net::link_header::{display_uri, resolve, same_origin};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 

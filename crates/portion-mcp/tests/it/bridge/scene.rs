@@ -19,7 +19,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::once::OneShotFlag;
 use portion_mcp::upstream::link::ChildConnector;
 use portion_mcp::upstream::stdio::Program;
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use portion_tokens::Tokenizer;
 use serde_json::Value;
 

@@ -18,7 +18,7 @@ use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::once::OneShotFlag;
 use portion_mcp::proxy::Proxy;
 use portion_mcp::upstream::http::HttpClient;
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use portion_policy::upstream::UpstreamTarget;
 use portion_tokens::Tokenizer;
 

@@ -14,13 +14,12 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_mcp::frame::FrameReader;
-use portion_mcp::front::signals::{ShutdownDeadline, ShutdownSignals};
-use portion_mcp::front::stdio::StdioFront;
+use portion_mcp::front::{ShutdownDeadline, ShutdownSignals, StdioFront};
 use portion_mcp::mcp::McpProcessorFactory;
 use portion_mcp::relay::{RelayOutcome, relay_link};
 use portion_mcp::upstream::http::HttpClient;
 use portion_mcp::upstream::link::remote::RemoteConnector;
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use portion_policy::upstream::{Transport, UpstreamTarget};
 use portion_tokens::Tokenizer;
 

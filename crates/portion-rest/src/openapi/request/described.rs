@@ -1,7 +1,8 @@
 //! Turns the arguments of a described tool into a request.
 
-use portion_policy::path_pattern::{PathGroup, PathPiece};
-use portion_policy::tool_description::{ArgumentDescription, ArgumentPlace, BodyEncoding};
+use portion_policy::tool_description::{
+    ArgumentDescription, ArgumentPlace, BodyEncoding, PathGroup, PathPiece,
+};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -1,10 +1,9 @@
 //! `portion calibrate`: fits token counts to a model's charges, from the usage figures of its API log.
 
 mod entry;
-mod log;
-mod report;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,8 +11,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use portion_telemetry::calibration::{Observation, Observations};
+use portion_telemetry::calibration::{Calibration, MIN_REQUESTS, Observation, Observations};
+use portion_text::display::counted;
 use portion_tokens::{Factor, Tokenizer};
+use serde_json::{Value, json};
 
 use self::entry::{LogEntry, UnusableReason};
 use super::CommandResult;
@@ -67,52 +68,9 @@ struct SkippedEntries {
     first_location: String,
 }
 
-/// Prints the factor.
-pub(crate) fn run(options: &Options) -> CommandResult {
-    let mut found = LogScan::default();
-    for path in &options.logs {
-        let name = path.display().to_string();
-        let read = open_log(path).and_then(|log| found.read_log(log, &name, options.tokenizer));
-        read.map_err(|error| format!("cannot read {name}: {error}"))?;
-    }
-    let is_empty = found.by_tokenizer.is_empty();
-    let text = if options.json || options.format == "json" {
-        to_json_text(&found)
-    } else {
-        folded(&report::to_text(&found))
-    };
-    let printed = print_stdout(&text);
-    if is_empty {
-        crate::cli::terminal::print_stderr!("portion: {NOTHING_USABLE}");
-    }
-    reported(printed, None, if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Returns the report as JSON. If no entry can be used, the failure is a member of it: stdout has one document.
-fn to_json_text(found: &LogScan) -> String {
-    let mut report = report::to_json(found);
-    if found.by_tokenizer.is_empty() {
-        report["error"] = Failure::from_message(NOTHING_USABLE).to_json();
-    }
-    format!("{report:#}\n")
-}
-
-fn tokenizer_parser() -> impl clap::builder::TypedValueParser<Value = Tokenizer> {
-    let names = Tokenizer::ALL.map(|tokenizer| tokenizer.counter().name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Tokenizer>())
-}
-
-fn open_log(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    Ok(if path.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(BufReader::new(File::open(path)?))
-    })
-}
-
 impl LogScan {
     fn read_log(&mut self, log: impl BufRead, name: &str, forced: Option<Tokenizer>) -> io::Result<()> {
-        log::for_each_entry(log, |at, entry| {
+        entry::for_each_entry(log, |at, entry| {
             let usable = entry.and_then(|entry| LogEntry::from_json(&entry)).and_then(|entry| {
                 let tokenizer = forced
                     .or_else(|| tokenizer_for_model(entry.model.as_deref()?))
@@ -132,6 +90,49 @@ impl LogScan {
     }
 }
 
+/// Prints the factor.
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let mut found = LogScan::default();
+    for path in &options.logs {
+        let name = path.display().to_string();
+        let read = open_log(path).and_then(|log| found.read_log(log, &name, options.tokenizer));
+        read.map_err(|error| format!("cannot read {name}: {error}"))?;
+    }
+    let is_empty = found.by_tokenizer.is_empty();
+    let text = if options.json || options.format == "json" {
+        to_json_text(&found)
+    } else {
+        folded(&to_text(&found))
+    };
+    let printed = print_stdout(&text);
+    if is_empty {
+        crate::cli::terminal::print_stderr!("portion: {NOTHING_USABLE}");
+    }
+    reported(printed, None, if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Returns the report as JSON. If no entry can be used, the failure is a member of it: stdout has one document.
+fn to_json_text(found: &LogScan) -> String {
+    let mut report = to_json(found);
+    if found.by_tokenizer.is_empty() {
+        report["error"] = Failure::from_message(NOTHING_USABLE).to_json();
+    }
+    format!("{report:#}\n")
+}
+
+fn tokenizer_parser() -> impl clap::builder::TypedValueParser<Value = Tokenizer> {
+    let names = Tokenizer::ALL.map(|tokenizer| tokenizer.counter().name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Tokenizer>())
+}
+
+fn open_log(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    Ok(if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path)?))
+    })
+}
+
 /// Returns the sample of a request. The factor applies to the reference count, so that a margin stays a margin; for a family
 /// without a reference it applies to the count itself.
 fn observe(tokenizer: Tokenizer, entry: &LogEntry) -> Observation {
@@ -142,9 +143,6 @@ fn observe(tokenizer: Tokenizer, entry: &LogEntry) -> Observation {
     let fitted = if tokenizer.is_length_based() { counted } else { sum(&|text| reference.count(text)) };
     Observation { fitted, counted, charged: entry.charged_tokens as f64 }
 }
-
-#[cfg(test)]
-mod tests;
 
 /// Returns the tokenizer of a model's family: `claude-…`, `gpt-4`, `openai/gpt-4o`, `us.anthropic.claude-…`.
 fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
@@ -162,3 +160,126 @@ fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
         None
     }
 }
+
+/// Formats the report as text, with the lines for the configuration.
+fn to_text(found: &LogScan) -> String {
+    let mut out = String::new();
+    for (name, observations) in &found.by_tokenizer {
+        let _ = writeln!(out, "{name}, {}", counted(observations.len(), "request"));
+        match observations.calibration() {
+            Some(calibration) => write_figures(&mut out, &calibration),
+            None => out.push_str(
+                "  no factor: the log needs requests of several sizes whose charge grows with size\n",
+            ),
+        }
+        out.push('\n');
+    }
+    if found.by_tokenizer.is_empty() {
+        out.push_str("no usable request\n\n");
+    }
+    let several = found.by_tokenizer.len() > 1;
+    for (name, observations) in &found.by_tokenizer {
+        match advise(observations) {
+            Advice::Factor(factor, calibration) => {
+                let which = if several { format!(", for models of {name}") } else { String::new() };
+                let _ = writeln!(out, "# portion.yaml{which}\ntokenizer: {name}\ntokenizerFactor: {factor}");
+                if let Some(safe) =
+                    Factor::from_f64(ceil_to_thousandth(calibration.safe)).filter(|safe| *safe > factor)
+                {
+                    let _ = writeln!(out, "# {safe} under-counts at most one request in twenty");
+                }
+            }
+            Advice::TooFew(count) => {
+                let _ = writeln!(out, "{name}: no advice: {count} of at least {MIN_REQUESTS} requests");
+            }
+            Advice::OutOfRange(factor) => {
+                let range = format_args!("{} to {}", Factor::MIN, Factor::MAX);
+                let _ =
+                    writeln!(out, "{name}: no advice: {factor:.3} is outside {range}; check the tokenizer");
+            }
+            Advice::None => {}
+        }
+    }
+    for (why, passed) in &found.unusable {
+        let entries = counted(passed.count as usize, "unusable entry");
+        let _ = writeln!(out, "{entries}: {why}; first at {}", passed.first_location);
+    }
+    out
+}
+
+/// Returns the report as JSON.
+fn to_json(found: &LogScan) -> Value {
+    let families: Vec<Value> =
+        found.by_tokenizer.iter().map(|(name, observations)| family_json(name, observations)).collect();
+    let unusable = found.unusable.iter().map(
+        |(why, passed)| json!({ "reason": why.to_string(), "entries": passed.count, "first": passed.first_location }),
+    );
+    json!({ "families": families, "unusable": unusable.collect::<Vec<_>>() })
+}
+
+/// Returns the lines for the configuration.
+enum Advice {
+    Factor(Factor, Calibration),
+    TooFew(usize),
+    OutOfRange(f64),
+    None,
+}
+
+fn advise(observations: &Observations) -> Advice {
+    let Some(calibration) = observations.calibration() else { return Advice::None };
+    let value = calibration.factor.value;
+    match Factor::from_f64(value) {
+        _ if observations.len() < MIN_REQUESTS => Advice::TooFew(observations.len()),
+        Some(factor) => Advice::Factor(factor, calibration),
+        None => Advice::OutOfRange(value),
+    }
+}
+
+fn write_figures(out: &mut String, calibration: &Calibration) {
+    let Calibration { factor, overhead, near_before, near_after, under, .. } = calibration;
+    let range = factor.range.map(|(low, high)| format!(" (95 % interval {low:.3} to {high:.3})"));
+    let _ = writeln!(out, "  factor         {:.3}{}", factor.value, range.unwrap_or_default());
+    let _ = writeln!(out, "  overhead       {overhead:.0} tokens per request, not in replies");
+    let near = (100.0 * near_before, 100.0 * near_after);
+    let _ = writeln!(
+        out,
+        "  within 20 %    {:.0} % of requests without the factor, {:.0} % with it",
+        near.0, near.1
+    );
+    let _ = writeln!(out, "  under-counted  {:.0} % of requests with the factor", 100.0 * under);
+}
+
+fn family_json(name: &str, observations: &Observations) -> Value {
+    let calibration = observations.calibration();
+    let of = |figure: fn(&Calibration) -> f64| calibration.as_ref().map(figure).map(round_to_thousandth);
+    let range = calibration.and_then(|calibration| calibration.factor.range);
+    let advised = match advise(observations) {
+        Advice::Factor(factor, _) => Some(factor.as_f64()),
+        Advice::TooFew(_) | Advice::OutOfRange(_) | Advice::None => None,
+    };
+    json!({
+        "tokenizer": name,
+        "requests": observations.len(),
+        "factor": of(|calibration| calibration.factor.value),
+        "factorLow": range.map(|(low, _)| round_to_thousandth(low)),
+        "factorHigh": range.map(|(_, high)| round_to_thousandth(high)),
+        "overheadTokens": of(|calibration| calibration.overhead),
+        "nearBefore": of(|calibration| calibration.near_before),
+        "nearAfter": of(|calibration| calibration.near_after),
+        "underCounted": of(|calibration| calibration.under),
+        "safeFactor": of(|calibration| ceil_to_thousandth(calibration.safe)),
+        "tokenizerFactor": advised,
+    })
+}
+
+fn round_to_thousandth(figure: f64) -> f64 {
+    (1_000.0 * figure).round() / 1_000.0
+}
+
+/// Rounds up to a thousandth.
+fn ceil_to_thousandth(figure: f64) -> f64 {
+    (1_000.0 * figure).ceil() / 1_000.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use portion_tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
 
-use super::{LogScan, report, tokenizer_for_model};
+use super::{LogScan, to_json, to_text, tokenizer_for_model};
 
 const OVERHEAD: f64 = 350.0;
 
@@ -35,8 +35,8 @@ fn found(
     let mut array = LogScan::default();
     let text = format!("[{}]", log.join(",\n"));
     array.read_log(text.as_bytes(), "log", forced.then_some(tokenizer)).expect("readable");
-    assert_eq!(report::to_json(&found), report::to_json(&array));
-    let report = report::to_json(&found);
+    assert_eq!(to_json(&found), to_json(&array));
+    let report = to_json(&found);
     let family = report["families"][0].clone();
     assert_eq!(report["unusable"], json!([]), "{report}");
     assert_eq!((&family["tokenizer"], &family["requests"]), (&json!(tokenizer.to_string()), &json!(60)));
@@ -88,7 +88,7 @@ fn report_of(lines: &[Value]) -> String {
     let log: Vec<String> = lines.iter().map(Value::to_string).collect();
     let mut found = LogScan::default();
     found.read_log(log.join("\n").as_bytes(), "x.jsonl", None).expect("readable");
-    report::to_text(&found)
+    to_text(&found)
 }
 
 #[test]

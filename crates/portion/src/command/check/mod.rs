@@ -22,10 +22,10 @@ use portion_mcp::upstream::link::Connector;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use super::known_paths::known_paths;
 use super::{CommandResult, parse_seconds};
 use crate::cli::failure::UsageError;
 use crate::cli::launcher;
+use crate::cli::launcher::known_paths;
 use crate::cli::remote::RemoteArgs;
 use crate::cli::rest::{OTHER_SERVERS, RestArgs};
 use crate::cli::terminal::{self, reported};

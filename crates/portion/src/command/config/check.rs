@@ -9,9 +9,9 @@ use portion_text::display::counted;
 use serde_json::{Value, json};
 
 use super::sources::{print, print_errors, print_json, sources};
+use crate::cli::failure::StartError;
 use crate::command::{CommandResult, WRONG_USAGE, serve};
 use crate::run::access::{self, Upstreams};
-use crate::run::start_error::StartError;
 use crate::run::storage;
 
 /// Options of `portion config check`.

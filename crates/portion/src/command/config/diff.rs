@@ -15,7 +15,7 @@ use super::sources::{changes_json, format_changes, print, print_json, sources};
 use crate::cli::failure::UsageError;
 use crate::cli::terminal::{folded, width};
 use crate::command::CommandResult;
-use crate::run::environment::EndpointRuleLookup;
+use crate::run::setup::EndpointRuleLookup;
 
 /// Largest number of recorded requests that are considered, the newest first.
 const MAX_REQUESTS: usize = 100_000;

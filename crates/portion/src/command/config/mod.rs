@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use portion_config::{Config, schema, show, show_json};
-use portion_policy::policy_source::EndpointTarget;
-use sources::{print, print_json, sources};
+use portion_policy::endpoint::EndpointTarget;
 
 use crate::cli::options::FILE_HELP;
 use crate::command::CommandResult;
+use sources::{print, print_json, sources};
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -155,8 +155,8 @@ fn string_param<'a>(object: &'a Value, key: &str) -> Result<Option<&'a str>, Rpc
 
 #[cfg(test)]
 mod tests {
+    use super::super::Desk;
     use super::super::School;
-    use super::super::desk::Desk;
     use super::*;
 
     fn check(line: &str, expect: &str) {

@@ -6,8 +6,7 @@ use anstyle::{AnsiColor, Style};
 use portion_telemetry::show::{TextCell, TextTable};
 
 use super::report::{Comparison, Cost, Proof, Report, Retrieval, Step, duration_text, grouped};
-use crate::cli::terminal::fold;
-use crate::command::excerpt;
+use crate::cli::terminal::{self, fold};
 
 /// Columns of the page.
 pub(super) const WIDTH: usize = 80;
@@ -108,8 +107,8 @@ impl Page<'_> {
         self.blank()?;
         self.text(&format!("{BOLD}{}{BOLD:#}", first.title))?;
         let ((text_rows, notice_rows), width) = (FIRST_ROWS, self.excerpt_width());
-        self.excerpt(&excerpt::excerpt_lines(&first.text, text_rows, width), PLAIN)?;
-        self.excerpt(&excerpt::wrap(&first.notice, notice_rows, width), NOTICE)?;
+        self.excerpt(&terminal::excerpt_lines(&first.text, text_rows, width), PLAIN)?;
+        self.excerpt(&terminal::wrap(&first.notice, notice_rows, width), NOTICE)?;
         next.iter().try_for_each(|step| self.step(step))
     }
 
@@ -126,7 +125,7 @@ impl Page<'_> {
             rules.dropped,
         ))?;
         let width = self.excerpt_width();
-        self.excerpt(&excerpt::wrap(&rules.best, 2, width), PLAIN)
+        self.excerpt(&terminal::wrap(&rules.best, 2, width), PLAIN)
     }
 
     fn step(&mut self, step: &Step) -> io::Result<()> {
@@ -142,7 +141,7 @@ impl Page<'_> {
         }
         self.text(&format!("{CALL}{}{CALL:#}", step.call))?;
         let width = self.excerpt_width();
-        self.excerpt(&excerpt::excerpt_lines(&step.text, NEXT_ROWS, width), PLAIN)
+        self.excerpt(&terminal::excerpt_lines(&step.text, NEXT_ROWS, width), PLAIN)
     }
 
     fn excerpt(&mut self, lines: &[String], style: Style) -> io::Result<()> {

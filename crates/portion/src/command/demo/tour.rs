@@ -6,18 +6,17 @@ use std::time::Duration;
 use std::{env, io};
 
 use portion_client::read::{FieldNames, ReadError, read_chunks};
+use portion_client::select::{Fill, select};
+use portion_config::key::LEVEL_VARIABLE;
 use portion_tokens::{Factor, Tokenizer};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::report;
-use super::report::{Comparison, Cost, Report, Retrieval, Step, milliseconds};
-use crate::run::environment::MAX_MCP_OUTPUT_TOKENS;
+use super::report::{self, Comparison, Cost, Report, Retrieval, Step, milliseconds};
+use crate::run::setup::MAX_MCP_OUTPUT_TOKENS;
 use crate::run::stdio_client::{Client, ClientError, NO_TELEMETRY_ARGS, ToolResponse};
-use portion_client::select::{Fill, select};
-use portion_config::key::LEVEL_VARIABLE;
 
 /// Name of the client in `initialize`.
 const CLIENT_NAME: &str = "portion-demo";

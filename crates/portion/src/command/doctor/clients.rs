@@ -11,7 +11,7 @@ use portion_install::document::{Entry, Launch, servers};
 use portion_install::file::{Snapshot, State, is_present};
 use portion_install::invocation::{Invocation, name_problem, recognise};
 use portion_policy::client::{CLIENTS, ClientProfile, ResultLimit};
-use portion_policy::policy_source::PolicySource as _;
+use portion_policy::endpoint::PolicySource as _;
 use portion_telemetry::show::grouped;
 use portion_text::display::printable_name;
 use serde_json::Value;
@@ -20,7 +20,7 @@ use super::configuration::origin_command;
 use super::finding::{Finding, Level, edit_command, shell_line, shell_path, shell_word};
 use super::launch::directory_problem;
 use crate::command::wrap;
-use crate::run::environment::limits_from_environment;
+use crate::run::setup::limits_from_environment;
 
 /// A server that a client starts.
 #[derive(Clone, Debug, Default)]

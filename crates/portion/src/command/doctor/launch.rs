@@ -10,8 +10,7 @@ use portion_mcp::upstream::stdio::Program;
 
 use super::clients::ClientServer;
 use super::finding::shell_path;
-use super::reference::{resolve, to_shell};
-use super::secret::{hide, is_secret, secret_values, without_secrets};
+use super::reference::{hide, is_secret, resolve, secret_values, to_shell, without_secrets};
 use crate::cli::launcher::Installation;
 
 /// Variables with which Portion writes no record, exports nothing and raises no alert.

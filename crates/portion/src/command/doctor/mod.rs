@@ -4,9 +4,7 @@ mod clients;
 mod configuration;
 mod finding;
 mod launch;
-mod records;
 mod reference;
-mod secret;
 mod start;
 
 use std::io::{self, Write as _};
@@ -22,12 +20,11 @@ use portion_install::file::State;
 use portion_text::display::{counted, display_width, printable_lines, printable_name};
 use serde_json::json;
 
-use self::finding::Level;
 use self::start::Progress;
 use super::{CommandResult, parse_seconds};
 use crate::cli::options::FILE_HELP;
 use crate::cli::terminal::{columns, fold, print_stdout, reported};
-use finding::Finding;
+use finding::{Finding, Level};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -73,7 +70,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
     if let Some(config) = &config {
         clients::check_limits(&servers, config, &mut findings);
         configuration::check_store(config, &mut findings);
-        let recorded = records::check(config, &mut findings);
+        let recorded = configuration::check_records(config, &mut findings);
         configuration::check_rules(config, &started, &recorded, &mut findings);
     }
     let failed = findings.iter().any(|finding| finding.level == Level::Error);

@@ -3,9 +3,17 @@
 use std::fmt::Write as _;
 use std::path::{MAIN_SEPARATOR, Path};
 
+use portion_core::redact::{REDACTED, RedactionRules};
 use portion_text::display::is_printable;
+use serde_json::json;
 
 use super::finding::{escaped_word, shell_word};
+
+/// Bytes of the shortest secret that is searched in texts: shorter ones are parts of other words.
+const MIN_BYTES: usize = 4;
+
+/// Bytes of the shortest word of a secret, such as a token after `Bearer`, that is searched by itself.
+const MIN_WORD_BYTES: usize = 8;
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +68,57 @@ pub(super) fn to_shell(text: &str, project: &Path) -> String {
     }
     word.push('"');
     word
+}
+
+/// A word of a command line, as it is shown.
+struct ShownWord {
+    text: String,
+    /// Parts of it that are not shown.
+    secrets: Vec<String>,
+}
+
+/// Returns true for a variable whose value must not be shown.
+pub(super) fn is_secret(name: &str, value: &str) -> bool {
+    is_named_secret(name, value) || looks_random(value)
+}
+
+/// Returns true if a value is a secret by its name. A reference reveals nothing.
+fn is_named_secret(name: &str, value: &str) -> bool {
+    let member = json!({ name: value }).to_string();
+    !value.contains("${") && RedactionRules::default_secrets().redact_json(&member).is_some()
+}
+
+/// Returns true for one long word of letters and digits, such as a key.
+fn looks_random(value: &str) -> bool {
+    let has = |is: fn(&char) -> bool| value.chars().any(|c| is(&c));
+    value.len() >= 12
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '='))
+        && has(char::is_ascii_digit)
+        && has(char::is_ascii_alphabetic)
+}
+
+/// Returns the words of a command line with references to variables in the place of secrets: `--api-key ${API_KEY}`.
+pub(super) fn without_secrets(words: &[String]) -> Vec<String> {
+    shown_words(words).into_iter().map(|word| word.text).collect()
+}
+
+/// Returns the secrets among the words and the variables of a command, and their words.
+pub(super) fn secret_values(words: &[String], env: &[(String, String)]) -> Vec<String> {
+    let variables = env.iter().filter(|(name, value)| is_secret(name, value)).map(|(_, value)| value.clone());
+    let mut secrets: Vec<String> =
+        shown_words(words).into_iter().flat_map(|word| word.secrets).chain(variables).collect();
+    let parts = secrets.iter().flat_map(|secret| secret.split_whitespace());
+    let parts: Vec<String> = parts.filter(|part| part.len() >= MIN_WORD_BYTES).map(str::to_owned).collect();
+    secrets.extend(parts);
+    secrets.retain(|secret| secret.len() >= MIN_BYTES);
+    // A secret may be a part of another one.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
+}
+
+/// Returns a text without these secrets.
+pub(super) fn hide(secrets: &[String], text: &str) -> String {
+    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
 }
 
 fn texts(pieces: &[Piece]) -> String {
@@ -122,11 +181,57 @@ fn piece(reference: &str, project: &Path) -> Piece {
     }
 }
 
+fn shown_words(words: &[String]) -> Vec<ShownWord> {
+    let rules = RedactionRules::default_secrets();
+    let is_hidden = |option: &str, value: &str| is_named_secret(option.trim_start_matches('-'), value);
+    let mut option = None;
+    let mut shown = Vec::with_capacity(words.len());
+    for word in words {
+        let (text, secrets) = match (word.split_once('='), option.take()) {
+            (Some((name, value)), _) if word.starts_with('-') && is_hidden(name, value) => {
+                (format!("{name}={}", reference_for(name)), vec![value.to_owned()])
+            }
+            (_, Some(name)) if is_hidden(name, word) => (reference_for(name), vec![word.clone()]),
+            _ => match rules.redact_text(word) {
+                Some((text, _)) => {
+                    let secrets = replaced_parts(word, &text);
+                    (text, secrets)
+                }
+                None => (word.clone(), Vec::new()),
+            },
+        };
+        shown.push(ShownWord { text, secrets });
+        option = (word.starts_with("--") && !word.contains('=')).then_some(word.as_str());
+    }
+    shown
+}
+
+/// Returns the parts of a word in whose places its redacted text has marks.
+fn replaced_parts(word: &str, redacted: &str) -> Vec<String> {
+    let mut between = redacted.split(REDACTED);
+    let Some(mut rest) = between.next().and_then(|start| word.strip_prefix(start)) else {
+        return vec![word.to_owned()];
+    };
+    let mut parts = Vec::new();
+    for text in between {
+        let at = if text.is_empty() { None } else { rest.find(text) };
+        let end = at.unwrap_or(rest.len());
+        parts.push(rest[..end].to_owned());
+        rest = at.map_or("", |at| &rest[at + text.len()..]);
+    }
+    parts
+}
+
+/// Returns a reference to a variable with the name of an option.
+fn reference_for(option: &str) -> String {
+    format!("${{{}}}", option.trim_start_matches('-').replace(['-', '.'], "_").to_ascii_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{resolve, to_shell};
+    use super::{hide, is_secret, replaced_parts, resolve, secret_values, to_shell, without_secrets};
 
     const PROJECT: &str = "/home/me/my notes";
 
@@ -159,5 +264,39 @@ mod tests {
         check("--key=${env:KEY} $1", "\"--key=${KEY} \\$1\"");
         check("${KEY}\nx", "\"${KEY}\"$'\\n'\"x\"");
         check("${KEY:-a\"b}", "\"${KEY:-a\\\"b}\"");
+    }
+
+    #[test]
+    fn secrets_of_a_command_line_are_not_shown() {
+        let words = ["node", "srv.js", "--api-key", "sk-ant-api03-abc", "--token=ghp_123", "--mode", "fast"];
+        let shown = without_secrets(&words.map(str::to_owned));
+        assert_eq!(shown.join(" "), "node srv.js --api-key ${API_KEY} --token=${TOKEN} --mode fast");
+        let more = ["--header", "Authorization: Bearer xyzabc123456", "postgres://u:hunter2@h/db"];
+        let shown = without_secrets(&more.map(str::to_owned)).join(" ");
+        assert!(!shown.contains("xyzabc") && !shown.contains("hunter2"), "{shown}");
+        assert!(is_secret("TOK", "supersecretvalue123") && !is_secret("MODE", "production"));
+        assert!(!is_secret("DIR", "/srv/data1/files"));
+    }
+
+    #[test]
+    fn texts_of_a_server_have_no_secrets() {
+        let words =
+            ["--api-key", "sk-ant-abc", "Authorization: Bearer xyzabc123456", "postgres://u:hunter2@h/db"];
+        let env = [("TOKEN", "s3cret"), ("MODE", "fast"), ("PASSWORD", "a")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let secrets = secret_values(&words.map(str::to_owned), &env);
+        let text = hide(&secrets, "node: s3cret sk-ant-abc, fast; xyzabc123456 hunter2");
+        assert_eq!(text, "node: [redacted] [redacted], fast; [redacted] [redacted]");
+    }
+
+    #[test]
+    fn replaced_parts_are_between_the_others() {
+        let check = |word: &str, redacted: &str, expect: &[&str]| {
+            assert_eq!(replaced_parts(word, redacted), expect, "{word}");
+        };
+        check("a=b c=d", "a=[redacted] c=[redacted]", &["b", "d"]);
+        check("u:p@h", "u:[redacted]@h", &["p"]);
+        check("p", "[redacted]", &["p"]);
+        check("a b", "x [redacted]", &["a b"]);
     }
 }

@@ -10,7 +10,7 @@ use portion_client::check::Tool;
 use portion_config::Config;
 use portion_config::config::Upstream;
 use portion_config::settings::{Origin, Settings};
-use portion_mcp::upstream::stderr::remedy;
+use portion_mcp::upstream::remedy;
 use portion_telemetry::show::grouped;
 use portion_text::display::{counted, printable_name};
 use portion_tokens::Tokenizer;

@@ -1,6 +1,4 @@
 //! `portion shape`: shows what a model would see of a file, and why.
-
-mod requests;
 mod show;
 
 use std::io::{IsTerminal as _, Read as _};
@@ -24,8 +22,7 @@ use portion_gateway::call::{Fault, SnapshotQuery};
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::rules::{EndpointRule, EndpointRules};
 use portion_json::scan::quote;
-use portion_policy::endpoint::Endpoint;
-use portion_policy::policy_source::EndpointTarget;
+use portion_policy::endpoint::{Endpoint, EndpointTarget};
 use portion_text::encoding::{Decoded, decode};
 use thiserror::Error;
 
@@ -34,7 +31,7 @@ use super::CommandResult;
 use crate::cli::failure::UsageError;
 use crate::cli::options::{ConfigOptions as Keys, PayloadKeys};
 use crate::cli::terminal::{print_stdout, reported};
-use crate::run::environment::limits_from_environment;
+use crate::run::setup::limits_from_environment;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -165,7 +162,7 @@ pub(crate) fn run(options: &Options) -> CommandResult {
         crate::cli::terminal::print_stderr!("portion: {warning}");
     }
     if options.requests {
-        return requests::answer_all(config);
+        return show::answer_all(config);
     }
     let limit = config.upstream_message_limit();
     let rules = EndpointRules::new(Arc::new(config), limits_from_environment());

@@ -1,16 +1,25 @@
-//! The output of `portion shape`: the reply as a model gets it, reasons for people, and all of it as JSON.
+//! The output of `portion shape`: the reply as a model gets it, reasons for people, and all of it as JSON; and the
+//! answers to a program: each line of stdin is a result or a follow-up, each line of stdout its reply.
 
-use std::io;
+use std::io::{self, BufRead as _};
+use std::process::ExitCode;
+use std::sync::Arc;
 
+use portion_config::Config;
 use portion_core::policy::Policy;
 use portion_core::render::{FirstReply, Portion};
 use portion_core::snapshot::{Layout, Snapshot, Structure};
+use portion_gateway::call::Fault;
 use portion_telemetry::show::grouped;
 use portion_text::display::counted;
 use portion_tokens::{TextSize, TokenCounter, Tokenizer, estimate_size};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
+use super::super::CommandResult;
+use crate::cli::failure::Failure;
 use crate::cli::terminal::print_stdout;
+use crate::run::shaper::{Shaped, Shaper, ToolName};
 
 /// Largest file, in bytes, that is counted whole: takes about a second.
 const MAX_COUNTED_BYTES: usize = 16 << 20;
@@ -119,6 +128,47 @@ impl ShapedFile<'_> {
     }
 }
 
+/// A line of stdin.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RequestLine {
+    Result(ResultLine),
+    FollowUp(FollowUpLine),
+}
+
+/// A result of a tool, with arguments of `portion_read` or `portion_query`.
+#[derive(Debug, Deserialize)]
+struct ResultLine {
+    text: String,
+    tool: Option<String>,
+    #[serde(flatten)]
+    arguments: Map<String, Value>,
+}
+
+/// Arguments of `portion_read` or `portion_query`.
+#[derive(Debug, Deserialize)]
+struct FollowUpLine {
+    cursor: String,
+    #[serde(flatten)]
+    arguments: Map<String, Value>,
+}
+
+/// Answers lines until stdin ends.
+pub(super) fn answer_all(config: Config) -> CommandResult {
+    let shaper = Shaper::new(&Arc::new(config), None)?;
+    for line in io::stdin().lock().lines() {
+        let answer = match serde_json::from_str(&line?) {
+            Ok(request) => answer(&shaper, request).unwrap_or_else(|fault| fault.to_json()),
+            Err(error) => {
+                let message = format!("a line of stdin is no request: {error}");
+                json!({ "error": Failure::from_message(message).to_json() }).to_string()
+            }
+        };
+        print_stdout(&format!("{answer}\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 fn shown_bytes(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
@@ -167,4 +217,36 @@ fn describe_form(snapshot: &Snapshot) -> String {
             format!("{} text of {}", text.chunker.name(), counted(text.line_count(), "line"))
         }
     }
+}
+
+/// Returns the reply as a line of JSON. A result that passes unchanged is not repeated.
+fn answer(shaper: &Shaper, request: RequestLine) -> Result<String, Fault> {
+    let reply = match request {
+        RequestLine::Result(ResultLine { text, tool, arguments }) => {
+            let tool = tool.as_deref().map(|name| ToolName { server: None, name });
+            let has_arguments = !arguments.is_empty();
+            let texts = [text];
+            let reply = shaper.shape(tool, &texts, false, &Value::Object(arguments).to_string())?;
+            // The notice of a result that fits the budget it was asked for has no news.
+            let has_news =
+                |reply: &Shaped| reply.next_cursor.is_some() || reply.texts.first() != texts.first();
+            reply.filter(|reply| !has_arguments || has_news(reply))
+        }
+        RequestLine::FollowUp(FollowUpLine { cursor, mut arguments }) => {
+            arguments.insert("cursor".to_owned(), cursor.as_str().into());
+            shaper.follow_up(&cursor, &Value::Object(arguments).to_string())?
+        }
+    };
+    let answer = match reply {
+        None => json!({ "shortened": false }),
+        Some(Shaped { texts, notice, cursor, next_cursor, tokens, .. }) => json!({
+            "shortened": true,
+            "text": texts.join("\n"),
+            "notice": notice,
+            "cursor": cursor,
+            "nextCursor": next_cursor,
+            "tokens": tokens,
+        }),
+    };
+    Ok(answer.to_string())
 }

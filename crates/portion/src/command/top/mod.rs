@@ -2,8 +2,6 @@
 //!
 //! `state` is the state of the user interface, `query` reads the file, `draw` renders both as a frame. Only this file uses
 //! the terminal and the clock.
-
-mod column;
 mod draw;
 mod state;
 
@@ -19,10 +17,9 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 
-use self::state::{Action, ViewState};
 use super::{CommandResult, stats};
 use crate::cli::options::FILE_HELP;
-use state::{TopData, query_data};
+use state::{Action, TopData, ViewState, query_data};
 
 /// Interval between reads of the file.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
@@ -104,7 +101,7 @@ impl TerminalGuard {
         #[cfg(unix)]
         {
             let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-            let mut signals = portion_mcp::front::signals::ShutdownSignals::listen()?;
+            let mut signals = portion_mcp::front::ShutdownSignals::listen()?;
             std::thread::spawn(move || {
                 runtime.block_on(signals.next());
                 restore_terminal();

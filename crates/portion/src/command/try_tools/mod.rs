@@ -14,14 +14,12 @@ use portion_config::{Config, find};
 use portion_mcp::upstream::stdio::Program;
 use serde_json::{Map, Value};
 
-use self::show::Uncalled;
-use super::known_paths::known_paths;
 use super::{CommandResult, parse_arguments, parse_seconds, unknown_tool};
-use crate::cli::launcher;
+use crate::cli::launcher::{self, known_paths};
 use crate::cli::options::FILE_HELP;
 use crate::cli::terminal::{reported, show_progress};
 use crate::run::stdio_client::{Client, NO_TELEMETRY_ARGS, ToolResponse};
-use show::{Comparison, Reply};
+use show::{Comparison, Reply, Uncalled};
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -11,8 +11,7 @@ use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use super::{Call, tool_options};
-use crate::cli::terminal::{columns, fold, print_stdout};
-use crate::command::excerpt::excerpt_lines;
+use crate::cli::terminal::{columns, excerpt_lines, fold, print_stdout};
 use crate::run::stdio_client::ToolResponse;
 
 /// Commands that are printed.

@@ -18,8 +18,8 @@ use portion_text::display::counted;
 use portion_tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use serde_json::{Map, Value, json};
 
+use super::super::observers::oversized_endpoints;
 use crate::run::setup::Setup;
-use crate::run::webhook::oversized_endpoints;
 
 /// Smallest number of samples for a share.
 const MIN_SAMPLES: u64 = 20;

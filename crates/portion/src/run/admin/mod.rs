@@ -1,7 +1,6 @@
 //! The HTTP listener of the operator: health, metrics and the dashboard.
 
 mod health;
-mod sign_in;
 
 use std::future::ready;
 use std::net::SocketAddr;
@@ -22,9 +21,8 @@ use portion_telemetry::meter::Family;
 use portion_telemetry::{names, prometheus};
 use tokio::net::TcpListener;
 
-use crate::run::dashboard::{DashboardBackend, response};
+use super::dashboard::{DashboardBackend, SignIn, response};
 use crate::run::setup::Setup;
-use sign_in::SignIn;
 
 /// Default address.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9465";

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::stream::{OutboundStream, ReplayBuffer, StreamEvent};
-use crate::mcp::error_code::json_rpc_error;
+use crate::mcp::envelope::json_rpc_error;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch, RequestIdMap};
 
 /// The stream for messages that belong to no post.

@@ -6,7 +6,7 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, StoreLimits};
 use portion_policy::client::Preset;
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::EndpointConfig;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 

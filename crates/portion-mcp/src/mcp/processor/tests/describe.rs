@@ -1,7 +1,7 @@
 //! Tests of one-line tool lists and of the describe tool.
 
 use portion_json::scan::{JsonReader, quote, unescape};
-use portion_policy::listing::ListingStyle;
+use portion_policy::endpoint::ListingStyle;
 
 use super::super::McpProcessor;
 use super::{LIST, check, client, processor_with_style, processor_with_tools, server};

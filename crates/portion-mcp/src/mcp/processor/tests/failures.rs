@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use portion_core::error_code::ErrorCode;
 use portion_core::event::{Event, Observer, Outcome, RequestServed, ServedError};
 use portion_core::policy::ClientLimits;
-use portion_policy::policy_source::{EndpointConfig, Experiment};
+use portion_policy::endpoint::{EndpointConfig, Experiment};
 
 use super::*;
 

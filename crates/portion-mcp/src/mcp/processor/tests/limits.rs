@@ -1,6 +1,6 @@
 //! Tests of the limits for a client within one session.
 
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::EndpointConfig;
 
 use super::*;
 use crate::mcp::processor::pending::MAX_PENDING;

@@ -1,7 +1,7 @@
 //! Tests of `portion_query`: it never reaches the server, unless the server has a tool of that name.
 
 use portion_json::scan::quote;
-use portion_policy::listing::{ListingOptions, ListingStyle};
+use portion_policy::endpoint::{ListingOptions, ListingStyle};
 
 use super::super::ClientMessage;
 use super::{

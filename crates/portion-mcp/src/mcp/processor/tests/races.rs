@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use portion_core::policy::ClientLimits;
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::EndpointConfig;
 
 use super::*;
 

@@ -4,7 +4,7 @@ use portion_core::policy::{
     ClientLimits, EnvelopeMode, LimitOverrides, MetadataMode, MetadataStyle, Policy, PolicyProfile,
     RenderOptions, RowStyle,
 };
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 
 use portion_core::policy::ClientLimits;
 use portion_gateway::rules::EndpointRules;
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::EndpointConfig;
 use portion_tokens::Tokenizer;
 use proptest::prelude::*;
 use serde_json::{Value, json};

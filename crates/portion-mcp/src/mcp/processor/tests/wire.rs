@@ -13,7 +13,7 @@ use portion_core::policy::{
 use portion_core::redact::RedactionRules;
 use portion_gateway::effective_policy::EffectivePolicy;
 use portion_json::scan::{JsonReader, quote};
-use portion_policy::listing::ListingOptions;
+use portion_policy::endpoint::ListingOptions;
 use serde_json::{Value, json};
 
 use super::*;

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{sleep, timeout};
 
-use super::super::LinkClosed;
-use super::server_handle::{PostOutcome, ServerHandle};
+use super::super::{LinkClosed, failure_message};
 use super::session::{Backoff, BackoffPolicy, OutboundMessage};
+use super::{PostOutcome, ServerHandle};
 use crate::frame::Frame;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, Result, ResumePoint, StreamItem};
-use crate::upstream::link::failure_message;
 
 /// First delay after a failure to resume a stream; it doubles.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);

@@ -3,34 +3,36 @@
 //! Each message is a POST. The response is JSON or a stream of events. Before 2026-07-28 there is one more stream, for
 //! unsolicited messages of the server, and there are sessions, which the client behind a link does not see.
 //!
-//! - `server_handle`: state shared by all tasks of a link; `session`: a message of the client with its
+//! - `session`: a message of the client with its
 //!   session headers, and a new session in place of one that the server has ended
 //! - `exchange`: posts a message and forwards the response
 //! - `session` also keeps the stream for unsolicited messages open
 
 mod exchange;
-mod server_handle;
 mod session;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use hyper::StatusCode;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{LinkEvent, to_single_line, with_response_id};
+use super::super::http::{EventStream, RequestError, ResponseContent, ResumePoint, ServerClient};
+use super::{InFlight, LinkClosed, LinkEvent, to_single_line, with_response_id};
 use crate::frame::{DroppedLine, Frame, response_ids};
+use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 use crate::once::OneShotFlag;
-use crate::upstream::http::{RequestError, ResponseContent, ServerClient};
-use crate::upstream::link::LinkClosed;
 use exchange::MessageExchange;
-use server_handle::{PostOutcome, ServerHandle};
-use session::{OutboundMessage, open_listening_stream};
+use session::{OutboundMessage, SESSION_ID_HEADER, UpstreamSession, open_listening_stream};
 
 /// Longest delay of the next message until a notification or a response has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Timeout for ending the session at the server.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -140,19 +142,95 @@ impl StreamableLink {
     }
 }
 
-/// Posts a message without a response. An error of the server is forwarded if it is a message.
-async fn post_one_way(exchange: MessageExchange) {
-    let MessageExchange { server, message: outbound } = &exchange;
-    match server.post(outbound).await {
-        Ok(PostOutcome::Content(ResponseContent::Json(json))) => drop(server.receive(json, None).await),
-        Ok(PostOutcome::Content(_)) => {}
-        Ok(PostOutcome::SessionLost(_, trouble)) | Err(trouble) => {
-            tracing::warn!(%trouble, "the server did not accept a message");
-        }
-    }
+/// State shared by the tasks of a link.
+struct ServerHandle {
+    client: ServerClient,
+    in_flight: InFlight,
+    /// Channel for messages of the server.
+    incoming: mpsc::Sender<LinkEvent>,
+    /// Set when the link has ended; all tasks end then.
+    is_closed: OneShotFlag,
+    /// Held while a new session is started.
+    renewal_lock: tokio::sync::Mutex<()>,
+    session: Mutex<UpstreamSession>,
+    request_headers: Mutex<RequestHeaders>,
+}
+
+/// Outcome of posting a message.
+pub(super) enum PostOutcome {
+    Content(ResponseContent),
+    /// The server does not know the session of this generation (any more), and has not processed the message.
+    SessionLost(u64, RequestError),
 }
 
 impl ServerHandle {
+    fn new(client: ServerClient, incoming: mpsc::Sender<LinkEvent>) -> Self {
+        Self {
+            client,
+            in_flight: InFlight::default(),
+            incoming,
+            is_closed: OneShotFlag::default(),
+            renewal_lock: tokio::sync::Mutex::default(),
+            session: Mutex::default(),
+            request_headers: Mutex::default(),
+        }
+    }
+
+    /// Runs a task until it ends or the link is closed.
+    fn spawn(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
+        let server = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = server.is_closed.wait() => {}
+                () = task => {}
+            }
+        });
+    }
+
+    /// Parses a message of the client.
+    fn parse_message(&self, message: &Bytes) -> OutboundMessage {
+        OutboundMessage::parse(message, &self.request_headers.lock(), &self.in_flight)
+    }
+
+    /// Posts a message.
+    async fn post(&self, outbound: &OutboundMessage) -> Result<PostOutcome, RequestError> {
+        let (headers, generation) = {
+            let mut session = self.session.lock();
+            (session.headers_for(outbound), session.generation)
+        };
+        let in_session = headers.contains_key(SESSION_ID_HEADER);
+        let response = self.client.post(None, headers, outbound.bytes.clone()).await?;
+        if response.status.is_success() {
+            if outbound.is_initialize {
+                self.session.lock().id = response.headers.get(SESSION_ID_HEADER).cloned();
+            }
+            return Ok(PostOutcome::Content(response.content));
+        }
+        let is_own = |id: &str| outbound.request_ids.iter().any(|own| own == id);
+        let is_own_response = is_response_to(&response.content, is_own);
+        let session_ended = in_session
+            && match response.status {
+                StatusCode::NOT_FOUND => !is_own_response,
+                StatusCode::BAD_REQUEST => reports_unknown_session(&response.content),
+                _ => false,
+            };
+        // The status matters more than the body, unless the body is certainly the response to this request.
+        let status_suffices = matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if !session_ended
+            && (is_own_response || (!status_suffices && is_response_to(&response.content, |_| true)))
+        {
+            return Ok(PostOutcome::Content(response.content));
+        }
+        let error = response.to_error_status().into();
+        if session_ended { Ok(PostOutcome::SessionLost(generation, error)) } else { Err(error) }
+    }
+
+    /// Opens the stream for unsolicited messages, or resumes a stream.
+    async fn open_stream(&self, resume: ResumePoint) -> Result<EventStream, RequestError> {
+        let fields = self.session.lock().headers();
+        self.client.get(fields, resume).await
+    }
+
     /// Forwards a message, or data that is none. `outbound` is the message that it responds to.
     ///
     /// # Errors
@@ -225,4 +303,36 @@ impl ServerHandle {
             self.request_headers.lock().learn_tools(response);
         }
     }
+}
+
+/// Posts a message without a response. An error of the server is forwarded if it is a message.
+async fn post_one_way(exchange: MessageExchange) {
+    let MessageExchange { server, message: outbound } = &exchange;
+    match server.post(outbound).await {
+        Ok(PostOutcome::Content(ResponseContent::Json(json))) => drop(server.receive(json, None).await),
+        Ok(PostOutcome::Content(_)) => {}
+        Ok(PostOutcome::SessionLost(_, trouble)) | Err(trouble) => {
+            tracing::warn!(%trouble, "the server did not accept a message");
+        }
+    }
+}
+
+/// Returns true if the body reports an unknown session. Servers based on older examples of the official SDKs answer 400
+/// where the specification requires 404.
+fn reports_unknown_session(content: &ResponseContent) -> bool {
+    const WORDS: [&str; 3] = ["no valid session", "invalid session", "session not found"];
+    let text = match content {
+        ResponseContent::Json(text) => String::from_utf8_lossy(text).to_lowercase(),
+        ResponseContent::Text(text) => text.to_lowercase(),
+        _ => return false,
+    };
+    WORDS.iter().any(|words| text.contains(words))
+}
+
+/// Returns true if the content is the response to a request whose id matches.
+fn is_response_to(content: &ResponseContent, matches_id: impl Fn(&str) -> bool) -> bool {
+    let ResponseContent::Json(json) = content else { return false };
+    let is_it =
+        |message: &MessageView<'_>| message.kind() == MessageKind::Response && matches_id(message.id());
+    ParsedBatch::read(json, |batch| batch.messages.iter().any(is_it)) == Some(true)
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{sleep, timeout};
 
-use super::server_handle::{PostOutcome, ServerHandle};
+use super::{PostOutcome, ServerHandle};
 use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 use crate::once::OneShotFlag;

@@ -1,16 +1,26 @@
 //! Draws a frame. Names come from servers, so each is drawn only after `shown` or `plain` has cleaned it.
 
-mod header;
-mod table;
+use std::time::Duration;
 
+use portion_core::event::AlertChanged;
+use portion_telemetry::alert::DEFAULT_SHARE as MARK;
+use portion_telemetry::read::{Record, TrafficStats};
+use portion_telemetry::show::printable;
 use portion_text::display::printable_name;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout};
-use ratatui::style::Stylize;
-use ratatui::text::Line;
-use ratatui::widgets::Paragraph;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style, Stylize};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Sparkline, Table, TableState};
 
-use super::state::{TopData, ViewState};
+use super::state::{
+    COLUMNS, TopData, ViewState, duration_text, fitting_columns, percent, short_number, time_of_day,
+};
+
+/// Upper end of the meter of oversized calls, in percent.
+const METER_CELLS: usize = 20;
+
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// Draws the whole frame.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
@@ -23,13 +33,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(Paragraph::new(header::header(state, found)), head);
-    frame.render_widget(header::warning(found).map_or(Line::default(), Line::from), alert);
-    header::sparkline(frame, state.range, found, line);
+    frame.render_widget(Paragraph::new(header(state, found)), head);
+    frame.render_widget(warning(found).map_or(Line::default(), Line::from), alert);
+    sparkline(frame, state.range, found, line);
     if state.detail_endpoint.is_some() {
-        table::draw_requests(frame, state, found, body);
+        draw_requests(frame, state, found, body);
     } else {
-        table::draw_endpoints(frame, state, found, body);
+        draw_endpoints(frame, state, found, body);
     }
     frame.render_widget(key_help(state), foot);
 }
@@ -44,6 +54,169 @@ fn key_help<'a>(state: &ViewState) -> Line<'a> {
         (None, false) => format!("/{} · Esc shows all · q quit", printable_name(&state.filter)),
     };
     Line::from(text).dim()
+}
+
+fn header<'a>(state: &ViewState, found: &TopData) -> Vec<Line<'a>> {
+    let TrafficStats { requests, errors, accuracy, .. } = &found.total;
+    let rate = *requests as f64 / state.range.as_secs_f64().max(1.0);
+    let oversized = found.total.oversized_share();
+    let above = oversized.is_some_and(|share| share > MARK);
+    let paused = if state.is_paused { " · paused" } else { "" };
+    let title = format!(" · last {} · {}{paused}", duration_text(state.range), time_of_day(found.queried_at));
+    let counted = |count: u64, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{} {noun}s", short_number(count)),
+    };
+    vec![
+        Line::from(vec!["portion top".bold(), Span::raw(title)]),
+        Line::from(format!(
+            "{} · {rate:.1}/s · {} · estimates near {}",
+            counted(*requests, "request"),
+            counted(*errors, "error"),
+            percent(accuracy.accurate_share()),
+        )),
+        Line::from(format!(
+            "tokens {} → {} · kept out {}",
+            short_number(found.total.original_tokens),
+            short_number(found.total.served_tokens),
+            percent(found.total.reduction()),
+        )),
+        Line::from(vec![
+            Span::raw("oversized "),
+            Span::styled(percent(oversized), if above { Style::new().red().bold() } else { Style::new() }),
+            Span::raw(format!(" {} ┊ 5 %", meter(oversized.unwrap_or_default()))),
+        ]),
+    ]
+}
+
+/// Draws a share up to 20 %, with a mark at 5 %.
+fn meter(share: f64) -> String {
+    let cell = |percent: usize| match percent {
+        full if share * 100.0 > full as f64 => '█',
+        mark if mark as f64 >= MARK * 100.0 && (mark as f64) < MARK * 100.0 + 1.0 => '┊',
+        _ => '·',
+    };
+    (0..METER_CELLS).map(cell).collect()
+}
+
+fn warning(found: &TopData) -> Option<Span<'_>> {
+    let style = Style::new().fg(Color::White).bg(Color::Red).bold();
+    if let Some(trouble) = &found.error {
+        return Some(Span::styled(format!(" {} ", printable_name(trouble)), style));
+    }
+    let AlertChanged { at, alert_name: alert, share: of, threshold, requests, window, .. } =
+        found.alert.as_ref()?;
+    let text = format!(
+        " ALERT {}: {} of {} requests in {}, limit {}; since {} ",
+        printable(alert),
+        percent(Some(*of)),
+        short_number(*requests),
+        duration_text(*window),
+        percent(Some(*threshold)),
+        time_of_day(*at),
+    );
+    Some(Span::styled(text, style))
+}
+
+/// Draws tokens over the time range. A column stands for a part of a slot, or for several slots, of which the highest is
+/// drawn.
+fn sparkline(frame: &mut Frame<'_>, range: Duration, found: &TopData, area: Rect) {
+    let step = found.token_series.step.max(MINUTE);
+    let (length, minutes) = (step.as_micros() as u64, (step.as_secs() / 60).max(1));
+    let [title, bars] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let width = u64::from(bars.width);
+    let span = range.as_micros() as u64;
+    let moment = |column: u64| found.queried_at.saturating_sub(span) + span / width.max(1) * column;
+    let point = |column: u64| {
+        let (from, to) = (moment(column), moment(column + 1));
+        let slots = found.token_series.slots.iter().filter(|slot| slot.at < to && slot.at + length > from);
+        slots.map(|slot| slot.stats.served_tokens / minutes).max().unwrap_or_default()
+    };
+    let points: Vec<u64> = (0..width).map(point).collect();
+    let max = points.iter().max().copied().unwrap_or_default();
+    let words = format!(
+        "tokens to the model a minute, up to {}; the last {}",
+        short_number(max),
+        duration_text(range)
+    );
+    frame.render_widget(Line::from(words).dim(), title);
+    frame.render_widget(Sparkline::default().data(&points).cyan(), bars);
+}
+
+fn draw_endpoints(frame: &mut Frame<'_>, state: &ViewState, found: &TopData, area: Rect) {
+    let rows = state.rows(found);
+    if rows.is_empty() {
+        let words = if found.traffic.is_empty() { "no requests in this time" } else { "no endpoint matches" };
+        return frame.render_widget(Line::from(words).dim(), area);
+    }
+    let columns = fitting_columns(area.width);
+    let widths = columns.iter().map(|place| match place {
+        0 => Constraint::Fill(1),
+        place => {
+            Constraint::Length(COLUMNS[*place].width.max(column_title(state, *place).chars().count() as u16))
+        }
+    });
+    let titles = columns.iter().map(|place| aligned_cell(*place, column_title(state, *place)));
+    let lines = rows.iter().map(|traffic| {
+        let oversized = traffic.stats.oversized_share().is_some_and(|share| share > MARK);
+        Row::new(columns.iter().map(|place| {
+            let cell = aligned_cell(*place, COLUMNS[*place].cell(traffic));
+            if oversized && COLUMNS[*place].title == "oversized" { cell.red() } else { cell }
+        }))
+    });
+    draw_rows(frame, state, Table::new(lines, widths).header(Row::new(titles).bold()), area);
+}
+
+/// Draws a table with its selected row.
+fn draw_rows(frame: &mut Frame<'_>, state: &ViewState, table: Table<'_>, area: Rect) {
+    let highlight = Style::new().add_modifier(Modifier::REVERSED);
+    let mut chosen = TableState::default().with_selected(Some(state.selected_row));
+    frame.render_stateful_widget(table.column_spacing(1).row_highlight_style(highlight), area, &mut chosen);
+}
+
+/// Returns the heading of a column, with an arrow if the table is sorted by it.
+fn column_title(state: &ViewState, place: usize) -> String {
+    let arrow = match (state.sort_column == place, state.is_reversed) {
+        (false, _) => "",
+        (true, false) => "▾",
+        (true, true) => "▴",
+    };
+    format!("{}{arrow}", COLUMNS[place].title)
+}
+
+/// Aligns names left and figures right.
+fn aligned_cell<'a>(place: usize, text: String) -> Cell<'a> {
+    let line = Line::from(text);
+    Cell::from(if place == 0 { line } else { line.right_aligned() })
+}
+
+fn draw_requests(frame: &mut Frame<'_>, state: &ViewState, found: &TopData, area: Rect) {
+    let widths = [9, 10, 6, 6, 9, 24].map(Constraint::Length);
+    let titles = ["time", "outcome", "came", "served", "latency", "error"];
+    let counted = |tokens: Option<u64>| tokens.map_or("–".to_owned(), short_number);
+    let row = |record: &Record| {
+        let latency = format!("{:.1} ms", record.latency.as_secs_f64() * 1e3);
+        let error = printable(record.error.as_deref().unwrap_or_default());
+        let error = if record.follow_up && error.is_empty() { "follow-up".to_owned() } else { error };
+        let cells = [
+            time_of_day(record.at),
+            printable(&record.outcome),
+            counted(record.payload_tokens()),
+            counted(record.served_tokens()),
+            latency,
+            error,
+        ];
+        Row::new(cells.into_iter().enumerate().map(|(place, text)| {
+            let line = Line::from(text);
+            Cell::from(if (2..5).contains(&place) { line.right_aligned() } else { line })
+        }))
+    };
+    let name =
+        state.detail_endpoint.as_ref().map_or(String::new(), |endpoint| printable(&endpoint.to_string()));
+    let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    frame.render_widget(Line::from(format!("the last requests of {name}")).bold(), head);
+    let table = Table::new(found.requests.iter().map(row), widths).header(Row::new(titles).bold());
+    draw_rows(frame, state, table, body);
 }
 
 #[cfg(test)]

@@ -12,8 +12,7 @@ use portion_gateway::gateway_parts::GatewayParts;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{MemoryStore, StoreLimits};
-use portion_policy::listing::ListingOptions;
-use portion_policy::policy_source::EndpointConfig;
+use portion_policy::endpoint::{EndpointConfig, ListingOptions};
 
 use super::{
     DORMANT_AFTER, MAX_SESSIONS, ProxySession, SWEEP_INTERVAL, SessionCache, SessionState,

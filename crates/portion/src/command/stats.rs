@@ -20,7 +20,7 @@ use portion_telemetry::timestamp::{self, readable};
 use super::CommandResult;
 use crate::cli::options::FILE_HELP;
 use crate::cli::terminal::{folded, for_stdout, reported, width};
-use crate::run::environment::EndpointRuleLookup;
+use crate::run::setup::EndpointRuleLookup;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -22,18 +22,15 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod items;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use items::Shared;
-
-pub use items::Items;
+use parking_lot::{Condvar, Mutex};
 
 /// Options of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,20 +67,6 @@ pub trait Handler<T>: Send + 'static {
 /// Handler that calls a function for each item.
 #[derive(Clone, Copy, Debug)]
 pub struct ForEach<F>(F);
-
-/// Returns a handler that calls `handle` for each item.
-pub fn for_each<T, F: FnMut(T) + Send + 'static>(handle: F) -> ForEach<F> {
-    ForEach(handle)
-}
-
-impl<T, F: FnMut(T) + Send + 'static> Handler<T> for ForEach<F> {
-    fn poll(&mut self, items: &Items<T>) {
-        while let Some(item) = items.take() {
-            (self.0)(item);
-            items.finish(1);
-        }
-    }
-}
 
 impl WorkerOptions {
     /// Returns options for rare items: 64 pending ones, each of which wakes the thread.
@@ -202,6 +185,119 @@ impl Deadline {
     #[must_use]
     pub fn at_most(self, duration: Duration) -> Self {
         self.min(Self::after(duration))
+    }
+}
+
+impl<T, F: FnMut(T) + Send + 'static> Handler<T> for ForEach<F> {
+    fn poll(&mut self, items: &Items<T>) {
+        while let Some(item) = items.take() {
+            (self.0)(item);
+            items.finish(1);
+        }
+    }
+}
+
+/// Returns a handler that calls `handle` for each item.
+pub fn for_each<T, F: FnMut(T) + Send + 'static>(handle: F) -> ForEach<F> {
+    ForEach(handle)
+}
+
+/// The items of a queue, as its handler sees them.
+#[derive(Debug)]
+pub struct Items<T> {
+    receiver: Receiver<T>,
+    shared: Arc<Shared>,
+}
+
+/// Counts and wake-ups that both sides of a queue share.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Items that are queued, or taken and not finished.
+    pending: AtomicUsize,
+    /// Items ever admitted to the queue, and ever finished.
+    submitted: AtomicU64,
+    finished: AtomicU64,
+    /// Times that a handler gave up for now.
+    failures: AtomicU64,
+    /// True while a handler waits before it tries again.
+    pausing: AtomicBool,
+    flush_requested: AtomicBool,
+    closing: AtomicBool,
+    /// Callers that wait for a change.
+    waiters: AtomicUsize,
+    ended: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl<T> Items<T> {
+    /// Returns the next queued item.
+    pub fn take(&self) -> Option<T> {
+        self.receiver.try_recv().ok()
+    }
+
+    /// Counts taken items as finished, which makes room for others.
+    pub fn finish(&self, items: usize) {
+        self.shared.finish(items);
+    }
+
+    /// Ends running flushes: what is pending fails for now and is tried again later.
+    pub fn fail(&self) {
+        self.shared.failures.fetch_add(1, SeqCst);
+        self.shared.notify();
+    }
+
+    /// Returns true if a flush was requested since the last call, or the queue is closed: nothing should be put off.
+    pub fn take_flush_request(&self) -> bool {
+        self.shared.flush_requested.swap(false, SeqCst) || self.is_closing()
+    }
+
+    /// Returns true once the queue is closed.
+    pub fn is_closing(&self) -> bool {
+        self.shared.closing.load(SeqCst)
+    }
+
+    /// Waits for `duration`, or until the queue is closed. Flushes end meanwhile.
+    ///
+    /// The queue is polled again at once afterwards: a wake-up during the pause, such as that of the end, is not lost.
+    pub fn pause(&self, duration: Duration) {
+        let until = Instant::now() + duration;
+        self.shared.pausing.store(true, SeqCst);
+        self.shared.notify();
+        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|_| !self.is_closing()) {
+            thread::park_timeout(left);
+        }
+        self.shared.pausing.store(false, SeqCst);
+        thread::current().unpark();
+    }
+}
+
+impl Shared {
+    fn finish(&self, items: usize) {
+        self.pending.fetch_sub(items, SeqCst);
+        self.finished.fetch_add(items as u64, SeqCst);
+        if self.waiters.load(SeqCst) > 0 {
+            self.notify();
+        }
+    }
+
+    fn notify(&self) {
+        drop(self.ended.lock());
+        self.changed.notify_all();
+    }
+
+    /// Marks the worker as ended.
+    fn end(&self) {
+        *self.ended.lock() = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits up to `within` while `waits` returns true; not for a worker that has ended. Returns true if it has.
+    fn wait_while(&self, within: Duration, waits: impl Fn() -> bool) -> bool {
+        self.waiters.fetch_add(1, SeqCst);
+        let mut ended = self.ended.lock();
+        self.changed.wait_while_for(&mut ended, |ended| !*ended && waits(), within);
+        self.waiters.fetch_sub(1, SeqCst);
+        *ended
     }
 }
 

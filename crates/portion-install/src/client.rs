@@ -1,4 +1,4 @@
-//! Clients, and the files in which they keep their servers.
+//! Clients, and the files in which they keep their servers, by operating system.
 //!
 //! ```
 //! use portion_install::client::Client;
@@ -6,13 +6,9 @@
 //! assert_eq!(Client::ALL.into_iter().find(|client| client.name() == "zed"), Some(Client::Zed));
 //! ```
 
-mod locations;
-
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-pub use locations::{Places, Platform};
 
 use crate::file::{Record, is_present};
 use crate::format::Format;
@@ -62,20 +58,6 @@ pub struct ConfigFile {
     pub is_project: bool,
     /// Place of the servers.
     pub format: Format,
-}
-
-impl ConfigFile {
-    /// Creates a file of a user, which is written as its client writes it.
-    pub fn new(client: Option<Client>, path: PathBuf) -> Self {
-        let format = client.map_or_else(|| Format::of_file(&path), Client::format);
-        Self { client, path, is_project: false, format }
-    }
-}
-
-impl From<&Record> for ConfigFile {
-    fn from(record: &Record) -> Self {
-        Self::new(record.client.as_deref().and_then(Client::from_name), record.file.clone())
-    }
 }
 
 impl Client {
@@ -135,7 +117,7 @@ impl Client {
 
     /// Returns the files in which the client may keep servers, whether they exist or not.
     pub fn candidates(self, places: &Places) -> Vec<ConfigFile> {
-        let user = locations::user_files(self, places).into_iter().map(|path| (path, false));
+        let user = user_files(self, places).into_iter().map(|path| (path, false));
         let project = self.facts().project_files.iter().map(|name| (places.project.join(name), true));
         let file =
             |(path, is_project)| ConfigFile { client: Some(self), path, is_project, format: self.format() };
@@ -160,6 +142,88 @@ impl Client {
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.title())
+    }
+}
+
+impl ConfigFile {
+    /// Creates a file of a user, which is written as its client writes it.
+    pub fn new(client: Option<Client>, path: PathBuf) -> Self {
+        let format = client.map_or_else(|| Format::of_file(&path), Client::format);
+        Self { client, path, is_project: false, format }
+    }
+}
+
+impl From<&Record> for ConfigFile {
+    fn from(record: &Record) -> Self {
+        Self::new(record.client.as_deref().and_then(Client::from_name), record.file.clone())
+    }
+}
+
+/// Operating system, as far as it determines paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// Linux and other Unix systems.
+    Linux,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+}
+
+/// Directories of the user, the directory of the project, and variables of clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Operating system.
+    pub platform: Platform,
+    /// Home directory.
+    pub home: PathBuf,
+    /// `XDG_CONFIG_HOME`, or `.config` in the home directory.
+    pub xdg_config: PathBuf,
+    /// `APPDATA` of Windows.
+    pub roaming: PathBuf,
+    /// `LOCALAPPDATA` of Windows.
+    pub local: PathBuf,
+    /// The working directory.
+    pub project: PathBuf,
+    /// `CLAUDE_CONFIG_DIR`.
+    pub claude_config_dir: Option<PathBuf>,
+    /// `CODEX_HOME`.
+    pub codex_home: Option<PathBuf>,
+}
+
+impl Places {
+    /// Returns the places of this process; `None` without a home directory.
+    pub fn from_environment() -> Option<Self> {
+        let variable =
+            |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let platform = if cfg!(windows) {
+            Platform::Windows
+        } else if cfg!(target_os = "macos") {
+            Platform::MacOs
+        } else {
+            Platform::Linux
+        };
+        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty())?;
+        let data = home.join("AppData");
+        Some(Self {
+            platform,
+            xdg_config: variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")),
+            roaming: variable("APPDATA").unwrap_or_else(|| data.join("Roaming")),
+            local: variable("LOCALAPPDATA").unwrap_or_else(|| data.join("Local")),
+            project: std::env::current_dir().unwrap_or_default(),
+            claude_config_dir: variable("CLAUDE_CONFIG_DIR"),
+            codex_home: variable("CODEX_HOME"),
+            home,
+        })
+    }
+
+    /// Returns the directory in which applications keep their data.
+    fn applications(&self) -> PathBuf {
+        match self.platform {
+            Platform::Linux => self.xdg_config.clone(),
+            Platform::MacOs => self.home.join("Library").join("Application Support"),
+            Platform::Windows => self.roaming.clone(),
+        }
     }
 }
 
@@ -192,4 +256,54 @@ fn existing(pattern: &Path) -> Vec<PathBuf> {
     }
     paths.retain(|path| is_present(path));
     paths
+}
+
+/// Returns the files of the user.
+fn user_files(client: Client, places: &Places) -> Vec<PathBuf> {
+    let home = |parts: &[&str]| vec![join(&places.home, parts)];
+    match client {
+        Client::ClaudeDesktop => {
+            let name = "claude_desktop_config.json";
+            let mut files = vec![join(&places.applications(), &["Claude", name])];
+            if places.platform == Platform::Windows {
+                // Installed from the store, it sees a directory of its own.
+                let package = ["Packages", "Claude_*", "LocalCache", "Roaming", "Claude", name];
+                files.push(join(&places.local, &package));
+            }
+            files
+        }
+        Client::ClaudeCode => {
+            vec![places.claude_config_dir.as_ref().unwrap_or(&places.home).join(".claude.json")]
+        }
+        Client::Cursor => home(&[".cursor", "mcp.json"]),
+        Client::VsCode => {
+            let editions = ["Code", "Code - Insiders", "VSCodium"];
+            let user = editions.map(|edition| join(&places.applications(), &[edition, "User"]));
+            let files = |user: PathBuf| [user.join("mcp.json"), join(&user, &["profiles", "*", "mcp.json"])];
+            user.into_iter().flat_map(files).collect()
+        }
+        Client::Codex => {
+            let folder = places.codex_home.clone().unwrap_or_else(|| places.home.join(".codex"));
+            vec![folder.join("config.toml")]
+        }
+        Client::GeminiCli => home(&[".gemini", "settings.json"]),
+        Client::Windsurf => home(&[".codeium", "windsurf", "mcp_config.json"]),
+        Client::Zed => match places.platform {
+            Platform::Linux => vec![join(&places.xdg_config, &["zed", "settings.json"])],
+            Platform::MacOs => home(&[".config", "zed", "settings.json"]),
+            Platform::Windows => vec![join(&places.roaming, &["Zed", "settings.json"])],
+        },
+        Client::CopilotCli => home(&[".copilot", "mcp-config.json"]),
+        Client::OpenCode => {
+            let folder = match places.platform {
+                Platform::Linux => places.xdg_config.join("opencode"),
+                Platform::MacOs | Platform::Windows => join(&places.home, &[".config", "opencode"]),
+            };
+            vec![folder.join("opencode.json"), folder.join("opencode.jsonc")]
+        }
+    }
+}
+
+fn join(base: &Path, parts: &[&str]) -> PathBuf {
+    parts.iter().fold(base.to_owned(), |path, part| path.join(part))
 }
