@@ -257,8 +257,6 @@ pub struct UpstreamPage {
     pub next_page: Option<u64>,
     /// Name of the member with the offset of this page, and the offset of the next page.
     pub next_offset: Option<(String, u64)>,
-    /// True if this page has all items, as it says itself.
-    pub is_whole: bool,
 }
 
 /// Values read from the members around a list.
@@ -546,9 +544,7 @@ impl PageFields {
                 || is_all && self.page_number.is_none()
                 || self.has_page_marker
                 || page.zip(pages).is_some_and(|(page, pages)| page >= pages);
-            let is_whole =
-                self.named_totals.contains(&items) && items_before == 0 && page.is_none_or(|page| page == 1);
-            return ends.then(|| UpstreamPage { has_more: Some(false), is_whole, ..UpstreamPage::default() });
+            return ends.then(|| UpstreamPage { has_more: Some(false), ..UpstreamPage::default() });
         }
         let more =
             next.is_some() || remaining.is_some() || self.has_more == Some(true) || by_page || by_offset;
@@ -567,7 +563,6 @@ impl PageFields {
                 .filter(|_| on && (by_page || pages.is_none()))
                 .map(|page| page.saturating_add(1)),
             next_offset: next_offset.filter(|_| on && by_offset),
-            is_whole: false,
         })
     }
 }

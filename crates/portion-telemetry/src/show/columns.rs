@@ -70,7 +70,7 @@ pub(super) const REQUESTS: &[Column<Record>] = &[
     Column::both("session", "session", |record| Cell::text(format!("{:016x}", record.session))),
     Column::machine("client", |record| Cell::maybe(record.client.clone(), Cell::Text)),
     Column::machine("configVersion", |record| Cell::Count(record.config)),
-    Column::machine("counter", |record| Cell::text(&record.counter)),
+    Column::both("counter", "counter", |record| Cell::text(&record.counter)),
     Column::machine("origin", |record| {
         Cell::maybe(record.origin, |origin| Cell::Text(format!("{origin:016x}")))
     }),

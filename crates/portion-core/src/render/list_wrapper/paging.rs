@@ -96,17 +96,21 @@ pub(in crate::render) fn rewritten_members(
             find_members(rows, member, (depth, at), 0, &mut found);
         }
     }
-    let mut levels = rows.list.enclosing_objects.iter().flat_map(|level| &level.members);
     let is_paged = found.iter().any(|member| member.role.is_certain())
         || found.iter().any(|member| member.role != found[0].role);
-    let has_fact = levels.any(|member| {
-        let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
-        member.kind == JsonKind::Number && is_total(&name)
-    });
+    let totals = totals_beside(rows);
+    // A page that says that it has all items is the whole list.
+    let is_whole = totals.iter().any(|(_, total)| *total == page.fetched)
+        && found.iter().all(|member| member.fits_only_page(rows));
+    let page = &ServedPage {
+        is_whole_list: page.is_whole_list || is_whole,
+        total: page.total.or(is_whole.then_some(page.fetched)),
+        ..*page
+    };
     let mut edits: HashMap<(usize, usize), Vec<(Span, String)>> = HashMap::new();
     let is_page = |member: &PagingMember| match member.role {
         PageRole::Page => page.is_whole_list,
-        PageRole::IsLast => has_fact,
+        PageRole::IsLast => totals.iter().any(|(is_certain, _)| *is_certain),
         _ => false,
     };
     for member in found.iter().filter(|member| is_paged || member.is_inside || is_page(member)) {
@@ -118,6 +122,18 @@ pub(in crate::render) fn rewritten_members(
         .into_iter()
         .map(|(place, edits)| (place, spliced(rows.slice(whole(place)), whole(place), edits)))
         .collect()
+}
+
+/// Returns the totals that the members of the enclosing objects state, each with true if its name has no other meaning.
+fn totals_beside(rows: OrderedList<'_>) -> Vec<(bool, u64)> {
+    let members = rows.list.enclosing_objects.iter().flat_map(|level| &level.members);
+    let total = |member: &Member| {
+        let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
+        let is_certain = is_total(&name);
+        let is_one = member.kind == JsonKind::Number && (is_certain || name == "total");
+        is_one.then(|| Some((is_certain, rows.slice(member.value).parse().ok()?)))?
+    };
+    members.filter_map(total).collect()
 }
 
 /// Returns true if a member beside the list leads to another page.
@@ -248,20 +264,17 @@ impl<'a> ServedPage<'a> {
         if target.is_answer || fetched.is_none() && !is_part {
             return None;
         }
-        let is_whole = || list.upstream_page(&target.subject.text, true).is_some_and(|page| page.is_whole);
-        let is_whole = fetched.is_none() && is_whole();
-        let total = fetched.and_then(UpstreamList::total_count).or(is_whole.then_some(len));
         Some(Self {
             target,
             item,
             first: (item + fetched.map_or(0, |fetched| fetched.skipped)) as u64,
             served: served as u64,
             size: size as u64,
-            total: total.map(|total| total as u64),
+            total: fetched.and_then(UpstreamList::total_count).map(|total| total as u64),
             fetched: len as u64,
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
-            is_whole_list: fetched.is_some() || is_whole,
+            is_whole_list: fetched.is_some(),
             is_draft: false,
         })
     }
@@ -465,6 +478,19 @@ impl<'a> ServedPage<'a> {
 }
 
 impl PagingMember {
+    /// Returns true if it may stand beside all items of a list.
+    fn fits_only_page(&self, rows: OrderedList<'_>) -> bool {
+        let value = rows.slice(self.value);
+        match self.role {
+            PageRole::Next => matches!(value, "null" | "\"\""),
+            PageRole::HasNext => value == "false",
+            PageRole::IsLast => value == "true",
+            PageRole::Offset => value == "0",
+            PageRole::Page | PageRole::PageCount => matches!(value, "0" | "1"),
+            _ => true,
+        }
+    }
+
     fn has_word(&self, words: &[&str]) -> bool {
         self.name.split(' ').any(|word| words.contains(&word))
     }
