@@ -82,7 +82,7 @@ impl QueryConnection {
         }
         let registry = Registry { connection: &self.connection, wanted: None };
         functions::register(registry, deadline, limits, &self.usage)?;
-        functions::written::register(&self.connection, &self.tables, deadline, &self.usage)
+        functions::text::register_as_written(&self.connection, &self.tables, deadline, &self.usage)
     }
 
     /// Limits the size of each value of a statement and returns the limit.

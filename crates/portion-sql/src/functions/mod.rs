@@ -12,9 +12,8 @@ mod formats;
 mod pattern;
 mod regexp;
 mod samples;
-mod text;
+pub(crate) mod text;
 mod values;
-pub(crate) mod written;
 
 pub(crate) use conversions::is_number;
 

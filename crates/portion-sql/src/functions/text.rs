@@ -1,15 +1,21 @@
 //! Text functions of other dialects, and linear ones in place of those of SQLite. Their results are limited in size.
 
+use std::sync::Arc;
+
 use memchr::memmem;
 use portion_json::containers;
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
-use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Result};
 
 use super::values::{Registry, add, compare_values, number_argument, owned_value, text_value, too_big_error};
 use crate::cell::Cell;
+use crate::limits::QueryDeadline;
+use crate::spellings::Spelling;
+use crate::table::VirtualTable;
+use crate::usage::StatementUsage;
 
 pub(super) fn register(registry: Registry<'_>, max: usize) -> Result<()> {
     register_builtins(registry, max)?;
@@ -243,4 +249,38 @@ fn trim(context: &Context<'_>, start: bool, end: bool) -> Option<String> {
     let text = if start { text.trim_start_matches(is_sign) } else { &text };
     let text = if end { text.trim_end_matches(is_sign) } else { text };
     Some(text.to_owned())
+}
+
+/// Registers `as_written(value, table, column)`, by which text functions read the numbers of a column as they are written.
+pub(crate) fn register_as_written(
+    connection: &Connection,
+    tables: &[Arc<VirtualTable>],
+    deadline: &Arc<QueryDeadline>,
+    usage: &Arc<StatementUsage>,
+) -> Result<()> {
+    let (tables, deadline, usage) = (tables.to_vec(), Arc::clone(deadline), Arc::clone(usage));
+    add(Registry { connection, wanted: None }, "as_written", 3, move |context| {
+        let number = match context.get_raw(0) {
+            ValueRef::Integer(n) => Cell::Integer(n),
+            ValueRef::Real(n) => Cell::Real(n),
+            other => return Ok(owned_value(other)),
+        };
+        let names = text_value(context.get_raw(1)).zip(text_value(context.get_raw(2)));
+        let text = names.and_then(|(table, name)| {
+            let table = tables.iter().find(|known| known.name == table)?.opened()?;
+            let at = table.columns().iter().position(|column| column.name == name)?;
+            if table.columns()[at].is_boolean() {
+                return Some(if number == Cell::Integer(0) { "false" } else { "true" }.to_owned());
+            }
+            match table.spellings(at, &deadline)?.get(&number)? {
+                Spelling::Text(text) => Some(text.to_string()),
+                Spelling::Number => None,
+                Spelling::Several => {
+                    usage.record_several_texts(&name);
+                    None
+                }
+            }
+        });
+        Ok(text.map_or_else(|| owned_value(context.get_raw(0)), Value::Text))
+    })
 }

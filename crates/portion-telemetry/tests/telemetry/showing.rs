@@ -24,9 +24,9 @@ fn records() {
     let found = place().reader().requests(&Filter::default()).expect("it can be read");
     let table = requests(&found, Format::Table);
     let expect = "\
-time                  endpoint          outcome    error  follow-up    came  served  items  latency  overhead  session
-2025-10-09 08:53:21Z  hotel/say \"x\", y  paginated  –                 10,000   1,000     50  21.0 ms   0.90 ms  0000000000000001
-2025-10-09 08:53:20Z  list_bookings     paginated  –                 10,000   1,000     50  20.0 ms   0.90 ms  0000000000000000
+time                  endpoint          outcome    error  follow-up    came  served  items  latency  overhead  session           counter
+2025-10-09 08:53:21Z  hotel/say \"x\", y  paginated  –                 10,000   1,000     50  21.0 ms   0.90 ms  0000000000000001  o200k
+2025-10-09 08:53:20Z  list_bookings     paginated  –                 10,000   1,000     50  20.0 ms   0.90 ms  0000000000000000  o200k
 ";
     assert_eq!(table, expect);
     let json: serde_json::Value = serde_json::from_str(&requests(&found, Format::Json)).expect("it is JSON");

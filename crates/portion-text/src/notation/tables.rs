@@ -79,6 +79,8 @@ impl<'a> TableBlock<'a> {
     }
 
     fn read_separated(text: &str) -> Option<Self> {
+        // A blank line in quotes ends no table.
+        (text.matches('"').count() % 2 == 0).then_some(())?;
         let format = delimited::detect(text, chunker_for(text))?;
         (format.has_header && format.is_quoted && format.start == 0).then_some(())?;
         let (columns, rows) = format.columns_and_rows(text);
@@ -153,6 +155,7 @@ mod tests {
         let rows = "name,city,state\nLee,Oslo,new\nBo,Rome,old\nAl,Bonn,new\n";
         check(&format!("{rows}\nCy,Bern,old\nDo,Graz,new\nEd,Lyon,old\n"), None);
         check(&format!("{orders}\n4,d,6\n5,e,7\n6,f,8\n"), None);
+        check("id,note,qty\n1,\"a\n\nb\",3\n2,\"c\n\nd\",4\n3,e,5\n", None);
         // Sentences between tables are more than a title.
         check(&format!("{orders}\n{}{prices}", "A line of words.\n".repeat(5)), None);
     }
