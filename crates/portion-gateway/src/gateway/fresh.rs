@@ -201,8 +201,8 @@ impl Gateway {
         ReplySource { payload, request, fetch, need, reuse }
     }
 
-    /// Returns the source of a reply with a page that is asked for by the caller's own arguments, if the list ended before it, as it
-    /// does where a page in between fails.
+    /// Returns the source of a reply with a page that is asked for by the caller's own arguments, if the list does not reach it, as where
+    /// a page in between fails.
     ///
     /// # Errors
     /// Returns the fault in place of a page that could not be asked for. A response over HTTP has a status of its own, so that it is
@@ -214,7 +214,7 @@ impl Gateway {
         request: Request,
     ) -> Result<(RequestContext, ReplySource), (RequestContext, Fault)> {
         let wanted = Need::wanted_items(&source.request, &context.caller.effective_policy.policy);
-        let is_beyond = |fetch: &Arc<Fetch>| wanted.is_some_and(|wanted| fetch.ends_before(wanted.start));
+        let is_beyond = |fetch: &Arc<Fetch>| wanted.is_some_and(|wanted| fetch.lacks(wanted.start));
         let call = context.caller.paged_call.clone();
         let Some(call) =
             call.filter(|call| !call.is_own_page() && source.fetch.as_ref().is_some_and(is_beyond))

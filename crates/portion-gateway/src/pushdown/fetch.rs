@@ -88,10 +88,10 @@ impl Fetch {
         list.is_complete() && list.productive_pages <= 1 && list.skipped == 0
     }
 
-    /// Returns true if the list ended before an item of the upstream's list, and is not known to be complete.
-    pub(crate) fn ends_before(&self, item: usize) -> bool {
+    /// Returns true if an item of the upstream's list was not fetched, and the list is not known to be complete.
+    pub(crate) fn lacks(&self, item: usize) -> bool {
         let list = self.list();
-        list.is_over() && !list.is_complete() && list.skipped + list.item_count <= item
+        !list.is_complete() && list.skipped + list.item_count <= item
     }
 
     /// Returns the number of items of the upstream's list before the first fetched one.
