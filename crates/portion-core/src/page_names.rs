@@ -9,9 +9,10 @@
 //! assert!(says_more("more records"));
 //! ```
 
-/// Words of which names of a total consist: those for a number, of which one is needed, those for what is counted, and others.
+/// Words for a number, of which the name of a total needs one.
 const NUMBER_WORDS: &[&str] =
     &["count", "estimated", "found", "matched", "matching", "nb", "num", "total", "totals"];
+/// Words for what is counted, and others that such a name may have.
 pub(crate) const ITEM_WORDS: &[&str] = &[
     "docs",
     "documents",
@@ -43,7 +44,7 @@ const TOTAL_NAMES: &[&str] = &["count", "found", "rows before limit at least"];
 /// Names of a total that may be a sum of money, or what was found: used only if something else shows that this is a page.
 pub(crate) const AMBIGUOUS_TOTAL_NAMES: &[&str] =
     &["hits", "matched", "matches", "total", "total number", "totals"];
-/// Words of which names of objects with paging information consist. The last ones end such a name.
+/// Words of names of objects with paging information, and those with which such a name ends.
 const PAGE_OBJECT_WORDS: &[&str] =
     &["list", "query", "request", "response", "result", "results", "search", "set"];
 const PAGE_OBJECT_ENDS: &[&str] = &[
@@ -80,6 +81,7 @@ const NEXT_NAMES: &[&str] = &[
     "more topics url",
     "page token",
 ];
+/// Words that such a name may have beside `next`.
 const PLACE_WORDS: &[&str] = &[
     "after",
     "batch",
@@ -105,6 +107,7 @@ const PLACE_WORDS: &[&str] = &[
     "uri",
     "url",
 ];
+
 /// Returns true for the name, as words, of an object that holds paging information.
 pub fn is_page_object(name: &str) -> bool {
     let words: Vec<&str> = name.split(' ').collect();

@@ -80,7 +80,7 @@ impl<'a> TableBlock<'a> {
 
     fn read_separated(text: &str) -> Option<Self> {
         // A blank line in quotes ends no table.
-        (text.matches('"').count() % 2 == 0).then_some(())?;
+        text.matches('"').count().is_multiple_of(2).then_some(())?;
         let format = delimited::detect(text, chunker_for(text))?;
         (format.has_header && format.is_quoted && format.start == 0).then_some(())?;
         let (columns, rows) = format.columns_and_rows(text);

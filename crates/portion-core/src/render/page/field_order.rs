@@ -77,13 +77,13 @@ fn with_names_of_values<'a>(main: &mut Vec<(Tier, &'a Field)>, others: &mut Vec<
     let mut at = 0;
     while let Some((tier, value)) = main.get(at).copied() {
         let object = step(&value.path).filter(|(_, last)| last == "value").map(|(object, _)| object);
-        let names = |(_, field): &(Tier, &Field)| {
+        let is_name = |(_, field): &(Tier, &Field)| {
             step(&field.path).is_some_and(|(own, last)| Some(own) == object && VALUE_NAMES.contains(&&*last))
         };
-        if object.is_some() && !main[..at].iter().any(names) {
-            let named = main.iter().position(names).map(|from| main.remove(from));
-            let named = named.or_else(|| others.iter().position(names).map(|from| others.remove(from)));
-            if let Some((_, name)) = named {
+        if object.is_some() && !main[..at].iter().any(is_name) {
+            let of_main = main.iter().position(is_name).map(|from| main.remove(from));
+            let found = of_main.or_else(|| others.iter().position(is_name).map(|from| others.remove(from)));
+            if let Some((_, name)) = found {
                 main.insert(at, (tier, name));
                 at += 1;
             }

@@ -61,11 +61,11 @@ impl FieldNameHints {
 
 /// Returns true for the id of an element that has the name of its list: `Instances.InstanceId`.
 pub(crate) fn is_id_of_element(path: &str) -> bool {
-    let Some((list, last)) = path.rsplit_once('.') else { return false };
-    let mut words = split_words(last);
+    let Some((above, name)) = path.rsplit_once('.') else { return false };
+    let mut words = split_words(name);
     let is_id = words.len() > 1 && words.pop().is_some_and(|word| word == "id");
-    let (own, list) = (words.concat(), split_words(last_step(list)).concat());
-    is_id && (list == own || list.strip_suffix('s') == Some(&own))
+    let (own, above) = (words.concat(), split_words(last_step(above)).concat());
+    is_id && (above == own || above.strip_suffix('s') == Some(&own))
 }
 
 /// Ranks identities: `id` before `uid` before `unitid` before `listingMapId` before `sku`.

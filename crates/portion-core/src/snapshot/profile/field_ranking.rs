@@ -106,11 +106,10 @@ impl<'a> FieldCandidate<'a> {
             FieldRank::Container
         } else if sample.max_bytes > LONG_TEXT_BYTES {
             FieldRank::LongText
-        } else if self.is_id_of_element {
-            FieldRank::Important
-        } else if !repeated
-            && self.name_hints.importance > 0
-            && (self.depth == 0 || self.importance() >= MIN_NESTED_IMPORTANCE)
+        } else if self.is_id_of_element
+            || !repeated
+                && self.name_hints.importance > 0
+                && (self.depth == 0 || self.importance() >= MIN_NESTED_IMPORTANCE)
         {
             FieldRank::Important
         } else if self.depth == 0 {
