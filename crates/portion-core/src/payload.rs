@@ -114,6 +114,8 @@ pub struct UpstreamList {
 impl UpstreamList {
     /// Reason in a list that is served while it is fetched.
     pub const STILL_FETCHING: &str = "still being fetched; the next call waits for more";
+    /// Reason where the upstream ignores what selects a page.
+    pub const SAME_PAGE: &str = "the upstream returns the same page again";
 
     /// Returns the number of items of the whole list, if it is known.
     pub fn total_count(&self) -> Option<usize> {

@@ -199,6 +199,12 @@ impl Fault {
         Self::new(ErrorCode::PageInvalid, message, advice)
     }
 
+    /// Page for which the upstream fails, whoever asks for it. `error`: what it says.
+    pub fn page_failed(error: &str) -> Self {
+        let advice = "ask for another page, or try again".into();
+        Self::new(ErrorCode::UpstreamInvalid, format!("the server failed for this page: {error}"), advice)
+    }
+
     /// Upstream response that cannot be parsed.
     pub fn upstream_invalid(what: &str) -> Self {
         let advice = "the call may have acted; check its outcome with a read-only tool".into();

@@ -12,7 +12,7 @@ use crate::call::{Caller, Fault, ReadCall, Reply, ReuseKey, SnapshotQuery};
 use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
 use crate::paged_call::FirstPage;
-use crate::pushdown::{Deposit, Fetch, Fetches, Need};
+use crate::pushdown::{Deposit, Fetch, Fetches, Need, error_text};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes, payload_texts};
 use crate::served_pages::ServedPage;
 use crate::store::StoredSnapshot;
@@ -226,16 +226,22 @@ impl Gateway {
         }
         let Some(own) = call.own.clone() else { return Ok((context, source)) };
         match own.source.fetch_page(&own.tool, &own.first_arguments()).await {
+            // The upstream ignores what selects a page.
+            Ok(page) if call.begins_like(&source.payload, &page) => Ok((context, source)),
+            Ok(page) if page.is_error => {
+                let said = error_text(&page);
+                let redacted =
+                    context.caller.rule.config().redact.as_deref().and_then(|rules| rules.redact(&said));
+                let said = redacted.map_or(said, |(redacted, _)| redacted);
+                Err((context, Fault::page_failed(&said)))
+            }
             Ok(page) => {
-                let context = RequestContext {
-                    is_upstream_error: page.is_error,
-                    caller: Caller { paged_call: Some(own), ..context.caller },
-                    ..context
-                };
+                let caller = Caller { paged_call: Some(own), ..context.caller };
+                let context = RequestContext { caller, ..context };
                 let source = self.reply_source(&context, page, request, None).await;
                 Ok((context, source))
             }
-            Err(error) => Err((context, Fault::upstream_invalid(&error.to_string()))),
+            Err(error) => Err((context, Fault::page_failed(&error.to_string()))),
         }
     }
 

@@ -192,7 +192,7 @@ pub(super) fn payload_of(snapshot: &Snapshot) -> Payload {
     }
 }
 
-pub(super) fn error_text(page: &Payload) -> String {
+pub(crate) fn error_text(page: &Payload) -> String {
     let texts = page.blocks.iter().filter_map(|block| match &block.content {
         Content::Text(text) | Content::Structured(text) => Some(text.as_str()),
         _ => None,

@@ -24,6 +24,7 @@ mod stated;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use carrier::error_text;
 pub(crate) use fetch::Fetch;
 pub(crate) use fetches::{Deposit, Fetches};
 pub(crate) use need::{Need, sized_as_opened};

@@ -1,5 +1,6 @@
 //! Decides what to request after a page, and where a list ends.
 
+use portion_core::payload::UpstreamList;
 use portion_json::scan::unescape;
 use portion_policy::pushdown::PagingStyle;
 
@@ -147,7 +148,7 @@ impl PagedList {
         self.end = Some(if self.productive_pages > 1 && is_all && is_same && !promises_more {
             ListEnd::Complete
         } else {
-            ListEnd::Stuck("the upstream returns the same page again".into())
+            ListEnd::Stuck(UpstreamList::SAME_PAGE.to_owned())
         });
     }
 }

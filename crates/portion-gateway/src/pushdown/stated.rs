@@ -98,6 +98,16 @@ impl PagedCall {
             .is_some_and(|second| items_of(first, &self.pushdown).as_ref() != Some(&second))
     }
 
+    /// Returns true if the list of a result begins with the item with which the list of another begins.
+    pub(crate) fn begins_like(&self, first: &Payload, other: &Payload) -> bool {
+        let first_item = |page: &Payload| {
+            let found = FoundPage::find_primary(page, &self.pushdown)?;
+            found.page.items.first().map(|item| item.slice(&found.text).to_owned())
+        };
+        let item = first_item(first);
+        item.is_some() && item == first_item(other)
+    }
+
     /// Returns the items of the list of a result, as written; `None` if there are none.
     pub fn list_items(result: &Payload) -> Option<String> {
         items_of(result, &Pushdown::default())

@@ -162,13 +162,15 @@ impl McpProcessor {
     }
 }
 
-/// Returns true if all arguments of a call stand for none, or there are none.
+/// Returns true if all arguments of a call stand for none, or there are none. An empty cursor alone is a mistake.
 fn has_no_arguments(call: CallText<'_>) -> bool {
     let is_none = |member: &Member| {
         let value = member.value.slice(call.text);
         is_absent(value) || value == "false"
     };
-    walk::members(call.text, call.arguments).iter().all(is_none)
+    let members = walk::members(call.text, call.arguments);
+    let is_cursor_alone = members.len() == 1 && members[0].value.slice(call.text).starts_with('"');
+    members.iter().all(is_none) && !is_cursor_alone
 }
 
 /// Parses the requested names without duplicates: a list, or a single name. Models write both, and lists as
