@@ -193,6 +193,8 @@ pub struct QueryAnswer {
     pub has_known_fields: bool,
     /// True for a statement that selects all columns or whole records: long strings may be shortened, so that more rows fit.
     pub selects_all_columns: bool,
+    /// True for a statement over other lists than the main one, whose total says nothing about them.
+    pub reads_other_lists: bool,
 }
 
 /// One part of a result.

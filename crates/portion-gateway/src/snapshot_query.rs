@@ -245,6 +245,7 @@ fn run_sql(
         match_count: answer.row_count,
         extra_meta,
         selects_all_columns: answer.selects_all_columns,
+        reads_other_lists: answer.reads_other_lists,
         ..QueryAnswer::default()
     };
     let payload = result_payload(&answer.redacted_fields, answer.json, found);

@@ -49,6 +49,8 @@ pub struct QueryResult {
     pub selects_all_columns: bool,
     /// Columns of `SELECT *` that are NULL in all rows, and were left out.
     pub null_columns: Vec<String>,
+    /// True if the statement reads lists, and not the main one.
+    pub reads_other_lists: bool,
 }
 
 /// The reason that a statement found nothing.
@@ -280,6 +282,7 @@ impl<'c> ResultWriter<'c> {
             type_hints: Vec::new(),
             selects_all_columns: self.is_bare_record,
             null_columns: Vec::new(),
+            reads_other_lists: false,
         }
     }
 }

@@ -216,6 +216,9 @@ fn unqueried_blocks(snapshot: &Snapshot) -> Option<Value> {
 /// meanwhile. `name`: that of another result of the query.
 fn note_extent(name: Option<&str>, snapshot: &Snapshot, answer: &mut Payload) {
     let Some(facts) = &mut answer.query_answer else { return };
+    if name.is_none() && facts.reads_other_lists {
+        return;
+    }
     let key = |fact: &str| name.map_or_else(|| fact.to_owned(), |name| format!("{fact} of {name}"));
     let rest = upstream_rest(snapshot);
     let said = rest.map(|rest| match rest {

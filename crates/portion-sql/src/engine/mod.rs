@@ -122,7 +122,15 @@ impl QueryRun<'_> {
                 }
                 let redacted_fields = opened.usage.columns.read_fields(redacted_fields);
                 let answer = answer.with_rounded(rounded);
-                Ok(QueryResult { empty_reason, missing, redacted_fields, type_hints, ..answer })
+                let reads_other_lists = self.reads_other_lists();
+                Ok(QueryResult {
+                    empty_reason,
+                    missing,
+                    redacted_fields,
+                    type_hints,
+                    reads_other_lists,
+                    ..answer
+                })
             }
         }
     }

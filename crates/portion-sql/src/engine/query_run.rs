@@ -60,6 +60,19 @@ impl<'a> QueryRun<'a> {
         self.parsed().map_or(&[], |parsed| &parsed.tables)
     }
 
+    /// Returns true if the statement reads lists, and not the main one. Other tables are of the whole result.
+    pub(super) fn reads_other_lists(&self) -> bool {
+        let is_other = |used: &TableUse| {
+            let main = self.catalogue.tables.first();
+            self.catalogue.table(&used.table).is_some_and(|table| {
+                // What is at a path may be inside the main list.
+                let is_beside = !table.name.contains(['/', '*']) && !WHOLE_TABLES.contains(&&*table.name);
+                is_beside && main.is_some_and(|main| !Arc::ptr_eq(main, table))
+            })
+        };
+        !self.table_uses().is_empty() && self.table_uses().iter().all(is_other)
+    }
+
     /// Calls `work` with the tree of the statement, which may have been repaired.
     pub(super) fn with_tree<T>(&self, sql: &str, work: impl FnOnce(&Tree) -> Option<T>) -> Option<T> {
         if sql == self.query.sql { self.tree().and_then(work) } else { work(&Tree::parse(sql)?) }
@@ -111,6 +124,8 @@ impl<'a> QueryRun<'a> {
 
 /// Most columns in which a text is looked for that is not in the one of a condition.
 const MAX_TEXT_COLUMNS: usize = 32;
+/// Tables of the whole result.
+const WHOLE_TABLES: [&str; 6] = ["entries", "fields", "leaves", "lines", "record", "sections"];
 /// Last words of names that say of what kind the value is.
 const KIND_WORDS: [&str; 5] = ["name", "at", "on", "date", "time"];
 /// Most attempts to read a statement in other dialects.

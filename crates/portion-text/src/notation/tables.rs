@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use portion_json::scan::quote;
 use portion_json::span::Span;
 
-use super::terminal::{Table, with_plain_rules};
+use super::terminal::{Table, may_begin, with_plain_rules};
 use crate::chunk::chunker_for;
 use crate::delimited;
 use crate::names::UniqueNames;
@@ -27,13 +27,15 @@ struct TableBlock<'a> {
 
 /// Reads a text of two or more tables and the words above them. Those of the same columns without words are one list.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
+    let is_blank = |line: &&str| line.trim().is_empty();
+    text.trim_end().lines().find(is_blank)?;
     let plain = with_plain_rules(text);
     let lines: Vec<&str> = plain.trim_end().lines().collect();
     let (mut words, mut tables, mut notes) = (Vec::new(), Vec::<TableBlock<'_>>::new(), Vec::new());
     let (mut start, mut end) = (None, 0);
-    let is_blank = |line: &&str| line.trim().is_empty();
     for block in lines.split(is_blank).filter(|block| !block.is_empty()) {
-        let mut starts = (0..block.len()).take(MAX_WORD_LINES + 1);
+        let starts = (0..block.len()).take(MAX_WORD_LINES + 1);
+        let mut starts = starts.filter(|at| may_begin_table(&block[*at..]));
         let found = starts.find_map(|at| Some((at, TableBlock::read(&block[at..])?)));
         words.extend(&block[..found.as_ref().map_or(block.len(), |(at, _)| *at)]);
         (words.len() <= MAX_WORD_LINES).then_some(())?;
@@ -69,6 +71,16 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     });
     let members: Vec<String> = notes.into_iter().chain(members).collect();
     Some((span, format!("{{{}}}", members.join(","))))
+}
+
+/// Returns true if the first line, or the one below it, looks like that of a table, or both have as many separators.
+fn may_begin_table(lines: &[&str]) -> bool {
+    let Some(below) = lines.get(1) else { return false };
+    let is_separated = |sign| {
+        let count = lines[0].matches(sign).count();
+        count > 0 && count == below.matches(sign).count()
+    };
+    may_begin(lines[0]) || may_begin(below) || [',', '\t', ';', '|'].into_iter().any(is_separated)
 }
 
 impl<'a> TableBlock<'a> {

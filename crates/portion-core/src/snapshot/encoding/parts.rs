@@ -87,6 +87,7 @@ pub(super) fn read_snapshot(
                     .map_err(|_| DecodeError::Invalid("facts about an answer"))?,
                 has_known_fields: input.flag()?,
                 selects_all_columns: input.flag()?,
+                reads_other_lists: false,
             })
         })?,
         redacted_fields: input.texts()?,

@@ -28,7 +28,7 @@ const MIN_ROWS: usize = 3;
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let plain = with_plain_rules(text);
     let mut first = plain.lines().take(MAX_LINES_BEFORE + 2);
-    if !first.any(|line| is_rule(line) || is_header(line) || names_in_rule(line).is_some()) {
+    if !first.any(may_begin) {
         return None;
     }
     let lines: Vec<&str> = plain.trim_end().lines().collect();
@@ -37,6 +37,11 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let (start, table) = starts.find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
     let offset = text.lines().nth(start)?.as_ptr().addr() - text.as_ptr().addr();
     Some((Span::new(offset, text.trim_end().len()), table.to_json()))
+}
+
+/// Returns true for a line that may be the first of a table, or the rule below it.
+pub(super) fn may_begin(line: &str) -> bool {
+    is_rule(line) || is_header(line) || names_in_rule(line).is_some()
 }
 
 /// Returns a text without colours, in which the rules of boxes are dashes, pluses and bars.
