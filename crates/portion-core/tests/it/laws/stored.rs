@@ -142,6 +142,7 @@ fn facts_about_answers_and_redaction_are_kept() {
         extra_meta,
         has_known_fields: true,
         selects_all_columns: true,
+        reads_other_lists: false,
     };
     let paging = |value, default| PagingArgument { value, default, ..PagingArgument::new("page") };
     let paging = [
