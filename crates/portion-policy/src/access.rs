@@ -1,4 +1,4 @@
-//! Who may call a listener: authentication of callers, and the hosts and origins of requests that an operator
+//! Decides who may call a listener: authentication of callers, and the hosts and origins of requests that an operator
 //! allows.
 //!
 //! ```

@@ -54,9 +54,9 @@ const MAX_WORDS_BYTES: usize = 200;
 /// Words that say that a result is not all there is.
 const CAVEATS: [&str; 4] = ["incomplete", "partial", "truncated", "warning"];
 
-/// Returns the words around the data of a result that have numbers, because they may say that it is a page: those around JSON, the
-/// first line above a table or a log, the line below it that stands for others, short texts beside other blocks, and sentences beside a list. So are members that say something
-/// against its completeness.
+/// Returns the words around the data of a result that have numbers, because they may say that it is a page: those
+/// around JSON, the first line above a table or a log, the line below it that stands for others, short texts beside
+/// other blocks, and sentences beside a list. It returns members that say something against completeness too.
 ///
 /// `[Showing rows 1-1000 of 2501 total]`
 pub fn words_beside(snapshot: &Snapshot) -> Option<String> {

@@ -536,7 +536,7 @@ fn measure_parts(text: &str) -> Option<Vec<i64>> {
 }
 
 /// Returns the call that reads dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another form.
-/// Where no date tells if the day or the month comes first, both formats are named.
+/// It names both formats if no date tells whether the day or the month comes first.
 fn numeric_date_call(name: &str, samples: &[String]) -> Option<String> {
     let parts = |text: &str| -> Option<(char, [u32; 2], String)> {
         let text = text.trim();
