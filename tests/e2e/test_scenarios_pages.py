@@ -63,6 +63,35 @@ def test_s6_a_call_has_the_same_columns_before_and_after_other_calls(name):
                 assert [columns(front, call) for call in CALLS] == first, other
 
 
+def value_at(booking, column):
+    for step in column.split("."):
+        booking = booking[step]
+    return booking
+
+
+QUESTIONS = [("id", "BK-0042"), ("property.id", "P-007"), ("checkIn", "2026-03-11"), ("nights", 4)]
+
+
+@pytest.mark.parametrize("column, value", QUESTIONS)
+def test_s5_one_question_has_one_answer_however_it_is_put(front, column, value):
+    expected = sum(value_at(booking, column) == value for booking in json.loads(corpus.bookings()))
+    name, literal = f'"{column}"', repr(value)
+    sources = {
+        "=": f"items WHERE {name} = {literal}",
+        "IN": f"items WHERE {name} IN ({literal}, 'another')",
+        "subquery": f"items WHERE {name} IN (SELECT {name} FROM items WHERE {name} = {literal})",
+        "JOIN": f"items a JOIN (SELECT DISTINCT {name} AS k FROM items) b ON a.{name} = b.k WHERE b.k = {literal}",
+        "ORDER BY": f"(SELECT {name} AS k FROM items ORDER BY {name}) WHERE k >= {literal} AND k <= {literal}",
+    }
+    queries = {form: f"SELECT count(*) AS n FROM {source}" for form, source in sources.items()}
+    queries["NOT IN"] = f"SELECT 500 - count(*) AS n FROM items WHERE {name} NOT IN ({literal})"
+    queries["GROUP BY"] = f"SELECT n FROM (SELECT {name} AS k, count(*) AS n FROM items GROUP BY {name}) WHERE k = {literal}"
+    answers = {form: records(front.call("list_bookings", query=query)) for form, query in queries.items()}
+    assert expected > 0 and answers == {form: [{"n": expected}] for form in queries}
+    if isinstance(value, str):
+        assert front.call("list_bookings", query=value).meta["matches"] == expected
+
+
 def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(front, tool):
     first = lawful(front.call(tool))
     assert ids(first, tool) == IDS[:50] and first.total == 500 and first.next

@@ -11,7 +11,6 @@
 //! | `endpoint` | tools, resources and prompts; one version of the configuration: limits and options of each; options for the list of tools: its style, the names of the tools that the gateway adds |
 //! | `client` | the table of known clients, identified by name; presets |
 //! | `pushdown` | how a tool pages its own results: argument names, places in results, presets |
-//! | `page_names` | names by which a page of a list says its total and its next page |
 //! | `tool_description` | tools for requests to a REST API that an operator describes, and their paths |
 //! | `upstream` | URL, headers and transport of a server over HTTP; the decoding of query strings |
 //! | `store_url` | parts of the URL of a store |
@@ -20,7 +19,6 @@
 pub mod access;
 pub mod client;
 pub mod endpoint;
-pub mod page_names;
 pub mod pushdown;
 pub mod store_url;
 pub mod tool_description;

@@ -1,16 +1,16 @@
 //! The result of a call, with its list if it has one, and facts about its page: the total, and what leads to the
 //! next page.
 
+use portion_core::page_names::{
+    LINK_NAMES, PageRole, is_called_total, is_page_object, is_total, leads_on, says_more, words,
+};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Structure, capture};
-use portion_policy::page_names::{
-    AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES, PAGE_OBJECTS,
-    TOTAL_NAMES,
-};
+use portion_json::scan::JsonKind;
 use serde_json::{Map, Value};
 
-/// Members beside an ambiguous total that show that it is one.
-const POSITION_NAMES: &[&str] = &["offset", "next", "previous", "page", "skip"];
+/// Levels of objects about the page that are read.
+const MAX_FACT_DEPTH: usize = 2;
 
 /// The result of a call.
 #[derive(Clone, Debug)]
@@ -121,19 +121,30 @@ impl PageFacts {
             return Self::default();
         };
         let items = observation.items().len() as u64;
-        let is_total = |level: &Map<String, Value>, name: &str, count: u64| {
-            name != AMBIGUOUS_TOTAL_NAME
-                || count > items
-                || POSITION_NAMES.iter().any(|own| level.contains_key(*own))
+        let facts = facts(root);
+        // A count may be that of the page, unless other numbers are about the page.
+        let is_of_page = |fact: &Fact<'_>| {
+            let role = PageRole::of(&fact.name, kind_of(fact.value));
+            role.is_some_and(|role| !matches!(role, PageRole::Served | PageRole::Limit))
         };
-        let total = named(root, TOTAL_NAMES, |level, name, value| {
-            count_of(value).filter(|count| is_total(level, name, *count))
-        });
-        let has_more = named(root, HAS_MORE_NAMES, |_, _, value| value.as_bool());
-        let next = named(root, NEXT_NAMES, |_, _, value| Next::of(value))
-            .or_else(|| nested_next(root))
-            .or_else(|| cursors_next(root));
-        Self { total, has_more, next }
+        let is_page = facts.iter().any(is_of_page);
+        let total = |fact: &Fact<'_>| {
+            let count =
+                count_of(fact.value).filter(|_| is_total(&fact.name) || is_called_total(&fact.name))?;
+            let is_certain = is_page || is_called_total(&fact.name) || count > items;
+            is_certain.then(|| (fact.place.clone(), count))
+        };
+        let more = |fact: &Fact<'_>| {
+            Some((fact.place.clone(), fact.value.as_bool().filter(|_| says_more(&fact.name))?))
+        };
+        let leads = |fact: &&Fact<'_>| leads_on(&fact.name) || fact.is_inside && fact.name == "after";
+        let has_next_word = |fact: &&Fact<'_>| fact.name.split(' ').any(|word| word == "next");
+        let next = facts.iter().filter(leads).filter_map(|fact| Some((!has_next_word(&fact), fact.next()?)));
+        Self {
+            total: facts.iter().find_map(total),
+            has_more: facts.iter().find_map(more),
+            next: next.min_by_key(|(rank, _)| *rank).map(|(_, next)| next),
+        }
     }
 
     /// Returns true if more items follow a page with this number of items.
@@ -197,40 +208,54 @@ fn find_list(text: &str, json: &Value) -> Option<String> {
     })
 }
 
-/// Returns the member of an object about the next page that leads to it.
-fn nested_next(root: &Map<String, Value>) -> Option<(String, Next)> {
-    let object = named(root, NEXT_NAMES, |_, _, value| value.as_object().cloned());
-    object.and_then(|(place, object)| {
-        NEXT_MEMBERS.iter().find_map(|name| Some((format!("{place}/{name}"), Next::of(object.get(*name)?)?)))
-    })
+/// A member that may state a fact about the page.
+struct Fact<'a> {
+    place: String,
+    /// Its name, as words.
+    name: String,
+    value: &'a Value,
+    /// True in an object about the page.
+    is_inside: bool,
 }
 
-/// Returns the cursor of the next page in an object of cursors.
-fn cursors_next(root: &Map<String, Value>) -> Option<(String, Next)> {
-    levels(root).find_map(|(place, level)| {
-        CURSOR_OBJECTS.iter().find_map(|name| {
-            let next = Next::of(level.get(*name)?.get(AFTER_NAME)?)?;
-            Some((format!("{place}/{name}/{AFTER_NAME}"), next))
-        })
-    })
+impl Fact<'_> {
+    /// Returns what leads to the next page: the value, or a member of it, with its place.
+    fn next(&self) -> Option<(String, Next)> {
+        let own = || Some((self.place.clone(), Next::of(self.value)?));
+        let inner = |name: &&str| Some((format!("{}/{name}", self.place), Next::of(self.value.get(*name)?)?));
+        own().or_else(|| LINK_NAMES.iter().find_map(inner))
+    }
 }
 
-/// Returns the first of these members that `read` accepts, at the root or in an object about the page.
-fn named<T>(
-    root: &Map<String, Value>,
-    names: &[&str],
-    read: impl Fn(&Map<String, Value>, &str, &Value) -> Option<T>,
-) -> Option<(String, T)> {
-    levels(root).find_map(|(place, level)| {
-        names.iter().find_map(|name| Some((format!("{place}/{name}"), read(level, name, level.get(*name)?)?)))
-    })
+/// Returns the members of the root, and those of the objects about the page in it.
+fn facts(root: &Map<String, Value>) -> Vec<Fact<'_>> {
+    let (mut facts, mut levels) = (Vec::new(), vec![(String::new(), root)]);
+    while let Some((place, level)) = levels.pop() {
+        for (key, value) in level {
+            let fact = Fact {
+                place: format!("{place}/{key}"),
+                name: words(key),
+                value,
+                is_inside: !place.is_empty(),
+            };
+            let is_near = fact.place.matches('/').count() <= MAX_FACT_DEPTH;
+            let inside = value.as_object().filter(|_| is_near && is_page_object(&fact.name));
+            levels.extend(inside.map(|inside| (fact.place.clone(), inside)));
+            facts.push(fact);
+        }
+    }
+    facts
 }
 
-/// Returns the root and the objects about the page in it, with their places.
-fn levels(root: &Map<String, Value>) -> impl Iterator<Item = (String, &Map<String, Value>)> {
-    let inner =
-        PAGE_OBJECTS.iter().filter_map(|name| Some((format!("/{name}"), root.get(*name)?.as_object()?)));
-    std::iter::once((String::new(), root)).chain(inner)
+fn kind_of(value: &Value) -> JsonKind {
+    match value {
+        Value::Null => JsonKind::Null,
+        Value::Bool(_) => JsonKind::Bool,
+        Value::Number(_) => JsonKind::Number,
+        Value::String(_) => JsonKind::String,
+        Value::Array(_) => JsonKind::Array,
+        Value::Object(_) => JsonKind::Object,
+    }
 }
 
 /// Reads a count: a number, or a string of digits.

@@ -8,12 +8,12 @@
 use portion_json::containers::members;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
-use portion_text::names;
 
 use super::list::List;
 use super::object::{Member, ObjectIndex};
 use crate::page_names::{
-    AMBIGUOUS_TOTAL_NAMES, ITEM_WORDS, is_page_object, is_total, is_total_of, leads_on, says_more,
+    AMBIGUOUS_TOTAL_NAMES, ITEM_WORDS, LINK_NAMES, MAYBE_NO_MORE_NAMES, PageRole, ZERO_BASED_NAMES,
+    is_number_name, is_page_object, is_total, is_total_of, leads_on, says_more, words,
 };
 use crate::paging::{links_to_next, related_links};
 
@@ -23,39 +23,16 @@ const SUM_WORDS: &[&str] = &[
     "minutes", "number", "paid", "points", "price", "qty", "quantity", "score", "seconds", "size",
     "subtotal", "sum", "tax", "total", "value", "votes",
 ];
-/// Names of booleans that are true if there is no more.
-const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
-/// Names of booleans that may say the same, or that something else is done, and of members that only a last page has.
-const MAYBE_NO_MORE_NAMES: &[&str] =
-    &["complete", "completed", "done", "finished", "is complete", "is done", "is end", "is finished"];
+/// Names of members that only a last page has.
 const END_NAMES: &[&str] = &["delta link", "next sync token", "odata delta link", "sync token"];
 /// Names of objects and lists with the links of a page, one of which leads to the next page.
 const LINK_OBJECT_NAMES: &[&str] = &["link", "links", "paging"];
-/// Names of the number of this page, of the number of pages, of the offset of this page, and of its
-/// maximum size.
-const PAGE_NUMBER_NAMES: &[&str] = &["current page", "page", "page index", "page no", "page number"];
-const PAGE_COUNT_NAMES: &[&str] =
-    &["last page", "max num pages", "nb pages", "num pages", "page count", "pages", "total pages"];
-const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start at", "start index"];
-const LIMIT_NAMES: &[&str] =
-    &["hits per page", "limit", "max results", "page limit", "page size", "per page", "rows", "top"];
-/// Names of the number of items after this page.
-const REMAINING_NAMES: &[&str] =
-    &["remaining count", "remaining item count", "remaining items", "remaining records", "remaining results"];
-/// Names of the number of items of this page, if they differ from the total.
-const SERVED_NAMES: &[&str] =
-    &["count", "current item count", "item count", "number of elements", "result count", "returned"];
-/// The one of them that says that there may be others.
-const RETURNED_NAME: &str = "returned";
 /// Words in the name of a boolean that is true if something is missing, and ends of names that are false then.
 const INCOMPLETE_WORDS: &[&str] = &["incomplete", "partial", "partially", "timed", "truncated"];
 const COMPLETE_ENDS: &[&str] = &["complete", "completed", "exact", "finished"];
 /// States of a result that is not there yet, and words of names for what went wrong.
 const UNFINISHED_STATES: &[&str] = &["in_progress", "partial", "pending", "processing", "queued", "running"];
 const TROUBLE_WORDS: &[&str] = &["error", "errors", "failures", "warning", "warnings"];
-/// Names of page numbers that count from 0.
-pub(crate) const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
-
 /// Start of the names of members about a result of `OData`, as JSON.
 const ODATA_START: &str = "\"@odata.";
 
@@ -68,90 +45,6 @@ const MIN_ROUND_PAGE: u64 = 20;
 const PAGE_SIZE_FACTORS: [u64; 2] = [10, 25];
 /// Maximum characters shown of the value that leads to the next page.
 const MAX_SHOWN_CHARS: usize = 200;
-
-/// Fact about a page that a member beside its list states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PageRole {
-    /// A link, a cursor or a number that leads to the next page.
-    Next,
-    /// The same for the previous page.
-    Previous,
-    /// The same for the first page.
-    First,
-    /// The same for the last page.
-    Last,
-    /// A boolean that is true if there is a next page.
-    HasNext,
-    /// A boolean that is true if there is none.
-    IsLast,
-    /// A boolean that is true if there is a previous page.
-    HasPrevious,
-    /// A boolean that is true if there is none.
-    IsFirst,
-    /// The number of the page.
-    Page,
-    /// The number of all pages.
-    PageCount,
-    /// The index of the first item.
-    Offset,
-    /// The index of the last item.
-    End,
-    /// The maximum number of items.
-    Limit,
-    /// The number of items, where another member states the total.
-    Served,
-    /// The number of items after the page.
-    Remaining,
-}
-
-impl PageRole {
-    /// Returns the role of a member by its name, as words, and the kind of its value.
-    pub(crate) fn of(name: &str, kind: JsonKind) -> Option<Self> {
-        let is = |names: &[&str]| names.binary_search(&name).is_ok();
-        // `previousPageUrl` leads to another page if `nextPageUrl` does.
-        let is_like_next = |words: &[&str]| {
-            let rest = words.iter().find_map(|word| name.strip_prefix(word));
-            rest.is_some_and(|rest| leads_on(&format!("next{rest}")))
-        };
-        Some(match kind {
-            JsonKind::Bool if says_more(name) => Self::HasNext,
-            JsonKind::Bool if is(NO_MORE_NAMES) || is(MAYBE_NO_MORE_NAMES) => Self::IsLast,
-            JsonKind::Bool if name == "first" || name.starts_with("is first") => Self::IsFirst,
-            JsonKind::Bool if name.starts_with("has prev") => Self::HasPrevious,
-            JsonKind::Number if is(PAGE_COUNT_NAMES) => Self::PageCount,
-            JsonKind::Number if is(PAGE_NUMBER_NAMES) || name == "number" => Self::Page,
-            JsonKind::Number if is(OFFSET_NAMES) => Self::Offset,
-            JsonKind::Number if name == "to" || name == "end index" => Self::End,
-            JsonKind::Number if is(LIMIT_NAMES) || name == "size" => Self::Limit,
-            JsonKind::Number if is(REMAINING_NAMES) => Self::Remaining,
-            JsonKind::Number if is(SERVED_NAMES) => Self::Served,
-            JsonKind::Bool | JsonKind::Array => return None,
-            // Airtable continues by an offset that is no number.
-            JsonKind::String if name == "offset" => Self::Next,
-            _ if leads_on(name) => Self::Next,
-            _ if is_like_next(&["previous", "prev"]) => Self::Previous,
-            _ if is_like_next(&["first"]) => Self::First,
-            _ if is_like_next(&["last"]) => Self::Last,
-            _ => return None,
-        })
-    }
-
-    /// Returns true for a member that leads to a page.
-    pub(crate) fn is_link(self) -> bool {
-        matches!(self, Self::Next | Self::Previous | Self::First | Self::Last)
-    }
-
-    /// Returns true if a member of this role stands beside no list that is not paged.
-    pub(crate) fn is_certain(self) -> bool {
-        matches!(self, Self::Next | Self::Previous | Self::HasNext | Self::PageCount | Self::Remaining)
-    }
-}
-
-/// Returns true for the name of a member that leads to a page by a number, as words.
-pub(crate) fn is_number_name(name: &str) -> bool {
-    let has = |words: &[&str]| name.split(' ').any(|word| words.contains(&word));
-    has(&["page", "offset"]) && !has(&["url", "link", "href", "token"])
-}
 
 /// Returns true for a member by which the upstream says that items are missing: `incomplete_results: true`, `jobComplete: false`,
 /// `status: "RUNNING"`, `errors`.
@@ -179,7 +72,7 @@ pub(crate) fn leads_inside(name: &str, object: &str) -> bool {
     let roles = || {
         let listed = members(object, Span::new(0, object.len())).take(MAX_MEMBERS);
         listed.filter_map(|member| {
-            let name = names::split_name(&unescape(member.key.slice(object))).join(" ");
+            let name = words(&unescape(member.key.slice(object)));
             PageRole::of(&name, JsonKind::of_value(member.value.slice(object)))
         })
     };
@@ -241,7 +134,7 @@ fn members_inside(text: &str, member: &Member) -> Vec<Member> {
 
 /// Returns the name of a member, as words.
 fn words_of(text: &str, member: &Member) -> String {
-    names::split_name(&unescape(member.key.slice(text))).join(" ")
+    words(&unescape(member.key.slice(text)))
 }
 
 /// Paging information of a payload.
@@ -369,7 +262,7 @@ impl List {
         let list_words = list_name.map(|list| words_of(text, list)).unwrap_or_default();
         let is_sum = |words: &str| words.split(' ').any(|word| SUM_WORDS.contains(&word));
         let may_be_sum = !ITEM_WORDS.contains(&&*list_words) && list_words != "data"
-            || self.profile.fields.iter().any(|field| is_sum(&names::split_name(&field.path).join(" ")));
+            || self.profile.fields.iter().any(|field| is_sum(&words(&field.path)));
         let list_words = list_words.split(' ').map(str::to_owned).collect();
         let mut fields =
             PageFields { is_called_by_page: is_page, list_words, may_be_sum, ..PageFields::default() };
@@ -393,8 +286,8 @@ impl PageFields {
     /// Reads a member; `in_page_object` is true inside an object that holds paging information.
     fn read_member(&mut self, text: &str, member: &Member, path: &mut Vec<String>, in_page_object: bool) {
         let key = unescape(member.key.slice(text));
-        let name = names::split_name(&key).join(" ");
-        let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
+        let name = words(&key);
+        let role = PageRole::of(&name, member.kind);
         let value = member.value.slice(text);
         match member.kind {
             JsonKind::Object if path.len() < MAX_DEPTH && leads_inside(&name, value) => {
@@ -407,30 +300,36 @@ impl PageFields {
             JsonKind::Number => {
                 let Ok(number) = value.parse::<u64>() else { return };
                 self.read_total(&name, number, path, in_page_object);
-                self.counts_returned |= name == RETURNED_NAME;
-                if is(PAGE_COUNT_NAMES) {
-                    self.page_count = Some(number);
-                } else if is(PAGE_NUMBER_NAMES) || in_page_object && name == "number" {
-                    self.page_number.get_or_insert(number);
-                    self.is_zero_based |= number == 0 || ZERO_BASED_NAMES.contains(&name.as_str());
-                } else if name == "number" {
-                    self.plain_number = Some(number);
-                } else if is(OFFSET_NAMES) {
-                    self.offset.get_or_insert((key, number));
-                } else if is(LIMIT_NAMES) {
-                    self.limit.get_or_insert(number);
-                } else if is(REMAINING_NAMES) {
-                    self.remaining = Some(number);
-                } else if leads_on(&name) && number > 0 {
-                    self.record_next(path, &key, value);
+                match role {
+                    Some(PageRole::PageCount) => self.page_count = Some(number),
+                    Some(PageRole::Page) if name == "number" && !in_page_object => {
+                        self.plain_number = Some(number);
+                    }
+                    Some(PageRole::Page) => {
+                        self.page_number.get_or_insert(number);
+                        self.is_zero_based |= number == 0 || ZERO_BASED_NAMES.contains(&name.as_str());
+                    }
+                    Some(PageRole::Offset) => {
+                        self.offset.get_or_insert((key, number));
+                    }
+                    Some(PageRole::Limit) if name != "size" => {
+                        self.limit.get_or_insert(number);
+                    }
+                    Some(PageRole::Remaining) => self.remaining = Some(number),
+                    // It says that there may be others.
+                    Some(PageRole::Served) => self.counts_returned |= name == "returned",
+                    Some(PageRole::Next) if number > 0 => self.record_next(path, &key, value),
+                    _ => {}
                 }
             }
             // XML has texts only.
             JsonKind::Bool | JsonKind::String if says_more(&name) && !leads_on(&name) => {
                 self.has_more = self.has_more.or_else(|| unescape(value).to_lowercase().parse().ok());
             }
-            JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
-            JsonKind::Bool if is(MAYBE_NO_MORE_NAMES) => self.is_done |= value == "true",
+            JsonKind::Bool if MAYBE_NO_MORE_NAMES.contains(&&*name) => self.is_done |= value == "true",
+            JsonKind::Bool if role == Some(PageRole::IsLast) => {
+                self.has_more = self.has_more.or(Some(value == "false"));
+            }
             JsonKind::Array => {
                 let next = related_links(value).into_iter().find(|link| link.relation == "next");
                 if let Some(next) = next {
@@ -444,7 +343,7 @@ impl PageFields {
                     self.read_total(&name, number, path, in_page_object);
                 }
                 let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
-                let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
+                let of_next = of_next && LINK_NAMES.contains(&&*name);
                 let of_next = of_next || name == "offset" && content.parse::<u64>().is_err();
                 if (leads_on(&name) || of_next) && !content.trim().is_empty() {
                     self.record_next(path, &key, &content);
@@ -564,26 +463,5 @@ impl PageFields {
                 .map(|page| page.saturating_add(1)),
             next_offset: next_offset.filter(|_| on && by_offset),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn names_are_sorted() {
-        let tables = [
-            super::NO_MORE_NAMES,
-            super::MAYBE_NO_MORE_NAMES,
-            super::END_NAMES,
-            super::REMAINING_NAMES,
-            super::PAGE_NUMBER_NAMES,
-            super::PAGE_COUNT_NAMES,
-            super::OFFSET_NAMES,
-            super::LIMIT_NAMES,
-            super::SERVED_NAMES,
-        ];
-        for names in tables {
-            assert!(names.is_sorted(), "{names:?}");
-        }
     }
 }

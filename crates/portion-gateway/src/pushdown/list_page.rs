@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use portion_core::page_names::{is_total, leads_on, says_more};
-use portion_core::paging::{PagingRole, links_to_next, related_links};
-use portion_core::snapshot::{IndexedText, Layout, Slice, Structure};
+use portion_core::page_names::{
+    LINK_NAMES, PageRole, is_called_total, is_page_object, is_total, leads_on, says_more, words,
+};
+use portion_core::paging::{links_to_next, related_links};
+use portion_core::snapshot::{IndexedText, Layout, Member, Slice, Structure};
 use portion_json::containers;
 use portion_json::path::{PathSteps, find_child};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::page_names::{
-    AFTER_NAME, AMBIGUOUS_TOTAL_NAME, CURSOR_OBJECTS, HAS_MORE_NAMES, NEXT_MEMBERS, NEXT_NAMES,
-    PAGE_COUNT_NAMES, PAGE_NUMBER_NAMES, PAGE_OBJECTS, TOTAL_NAMES,
-};
 use portion_policy::pushdown::{PagingStyle, Pushdown};
-use portion_text::names::split_name;
 
 /// Names of objects that hold the data of a result, with a list in them.
-const ENVELOPES: &[&str] = &["_embedded", "data", "result", "response", "body", "payload"];
+const ENVELOPES: &[&str] = &["embedded", "data", "result", "response", "body", "payload"];
+/// Levels of objects about the page that are read.
+const MAX_FACT_DEPTH: usize = 2;
 /// Names of lists, the most specific first.
 const LIST_NAMES: &[&str] =
     &["items", "results", "result", "records", "data", "entries", "rows", "list", "value", "content"];
@@ -63,27 +62,12 @@ impl PageFacts {
     fn read(root: &Root<'_>, pushdown: &Pushdown, items: usize, has_other_form: bool) -> Self {
         let text = root.text;
         let at = |path: &Option<Arc<str>>| path.as_deref().and_then(|path| root.value_at(path));
-        let total = at(&pushdown.total).and_then(|value| parse_count(value.slice(text))).or_else(|| {
-            let found = root.named(TOTAL_NAMES, |value| parse_count(value).is_some());
-            let total = found.and_then(|(name, value)| {
-                let total = parse_count(value.slice(text))?;
-                (name != AMBIGUOUS_TOTAL_NAME || total > items).then_some(total)
-            });
-            let count = |value: Span| parse_count(value.slice(text)).filter(|total| *total > items);
-            total.or_else(|| root.worded(is_total, count))
-        });
-        let has_more = at(&pushdown.has_more).or_else(|| {
-            let is_boolean = |value: &str| matches!(value, "true" | "false");
-            let named = root.named(HAS_MORE_NAMES, is_boolean).map(|found| found.1);
-            named.or_else(|| {
-                root.worded(says_more, |value| Some(value).filter(|value| is_boolean(value.slice(text))))
-            })
-        });
-        let has_more = has_more.and_then(|value| match value.slice(text) {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        });
+        let total = at(&pushdown.total).and_then(|value| parse_count(value.slice(text)));
+        let total = total.or_else(|| root.total(items));
+        let is_boolean = |value: &str| matches!(value, "true" | "false");
+        let has_more = at(&pushdown.has_more).or_else(|| Some(root.find(says_more, is_boolean)?.value));
+        let has_more = has_more.map(|value| value.slice(text)).filter(|value| is_boolean(value));
+        let has_more = has_more.map(|value| value == "true");
         let next = match (at(&pushdown.next), &pushdown.next) {
             (Some(value), _) => NextPage::from_member(text, value),
             // A member that is left out at the end is like null.
@@ -91,8 +75,9 @@ impl PageFacts {
             _ => root.next_page(&pushdown.style),
         };
         let next_argument = root.next_argument(&next);
-        let page_count = root.named(PAGE_COUNT_NAMES, |value| parse_count(value).is_some());
-        let page_count = page_count.and_then(|(_, value)| parse_count(value.slice(text)));
+        let page_count =
+            root.number(|name| PageRole::of(name, JsonKind::Number) == Some(PageRole::PageCount));
+        let page_count = page_count.map(|count| count as usize);
         Self { total, has_more, next, next_argument, position: root.position(&pushdown.style), page_count }
     }
 
@@ -123,8 +108,17 @@ struct Root<'a> {
     span: Span,
     /// Members of an object: decoded name and value; empty for other values.
     members: Vec<(String, Span)>,
-    /// Those of the objects about the page and around the list.
-    inner: Vec<Vec<(String, Span)>>,
+    /// Those that may state facts about the page, and those of the objects about the page and around the list.
+    facts: Vec<Fact>,
+}
+
+/// A member that may state a fact about the page.
+struct Fact {
+    /// Its name, as words.
+    name: String,
+    value: Span,
+    /// True in an object about the page.
+    is_inside: bool,
 }
 
 impl ListPage {
@@ -161,15 +155,15 @@ impl<'a> Root<'a> {
         }
         let span = Span::new(start, reader.at());
         reader.expect_end().ok()?;
-        let is_level = |name: &str| PAGE_OBJECTS.contains(&name) || ENVELOPES.contains(&name);
-        let levels_of = |members: &[(String, Span)]| {
-            let leads = |value: Span| counts_pages(text, value) || links_to_next(value.slice(text)).is_some();
-            let inner = members.iter().filter(|(name, value)| is_level(name) || leads(*value));
-            inner.map(|(_, value)| self::members(text, *value)).collect::<Vec<_>>()
-        };
-        let mut inner = levels_of(&members);
-        inner.extend(inner.iter().flat_map(|members| levels_of(members)).collect::<Vec<_>>());
-        Some(Self { text, span, members, inner })
+        let mut facts: Vec<Fact> = members.iter().map(|member| Fact::new(member, false)).collect();
+        let mut level = 0..facts.len();
+        for _ in 0..MAX_FACT_DEPTH {
+            let inner: Vec<Fact> =
+                facts[level.clone()].iter().flat_map(|object| object.members_inside(text)).collect();
+            level = facts.len()..facts.len() + inner.len();
+            facts.extend(inner);
+        }
+        Some(Self { text, span, members, facts })
     }
 
     /// Returns the value at a path. The most usual path is the name of a member.
@@ -209,7 +203,7 @@ impl<'a> Root<'a> {
 
     /// Finds the only list of the object that holds the data of the result, by its name or because it counts its pages.
     fn list_in_envelope(&self) -> Option<(Span, Arc<str>)> {
-        let named = self.members.iter().find(|(name, _)| ENVELOPES.contains(&name.as_str()));
+        let named = self.members.iter().find(|(name, _)| ENVELOPES.contains(&&*words(name)));
         let counted = || self.members.iter().find(|(_, value)| counts_pages(self.text, *value));
         let (envelope, inside) = named.or_else(counted)?;
         let inside = members(self.text, *inside);
@@ -227,45 +221,42 @@ impl<'a> Root<'a> {
         if list.layout != Layout::Array || list.enclosing_objects.len() < 2 || records.is_none() {
             return None;
         }
-        for object in &list.enclosing_objects[1..] {
-            let of_object = object.members.iter();
-            self.inner.push(
-                of_object.map(|member| (unescape(member.key.slice(self.text)), member.value)).collect(),
-            );
-        }
+        let around = list.enclosing_objects[1..].iter().flat_map(|object| &object.members);
+        let member = |member: &Member| (unescape(member.key.slice(self.text)), member.value);
+        self.facts.extend(around.map(|around| Fact::new(&member(around), false)));
         Some((list.span, list.pointer.as_str().into()))
     }
 
-    /// Yields the members of the root, and those of the objects about the page and around the list.
-    fn levels(&self) -> impl Iterator<Item = &Vec<(String, Span)>> {
-        std::iter::once(&self.members).chain(&self.inner)
+    /// Returns the first member whose name, as words, means a fact and whose value fits.
+    fn find(&self, means: impl Fn(&str) -> bool, fits: impl Fn(&str) -> bool) -> Option<&Fact> {
+        self.facts.iter().find(|fact| means(&fact.name) && fits(fact.value.slice(self.text)))
     }
 
-    /// Returns the first of these members of the root or of an object about the page whose value `fits`.
-    fn named(&self, names: &[&'static str], fits: impl Fn(&str) -> bool) -> Option<(&'static str, Span)> {
-        self.levels().find_map(|level| {
-            let found = |name: &&'static str| {
-                let (_, value) =
-                    level.iter().find(|(own, value)| own == name && fits(value.slice(self.text)))?;
-                Some((*name, *value))
-            };
-            names.iter().find_map(found)
-        })
+    /// Returns the first number of a member whose name, as words, means a fact.
+    fn number(&self, means: impl Fn(&str) -> bool) -> Option<u64> {
+        let mut found = self.facts.iter().filter(|fact| means(&fact.name));
+        found.find_map(|fact| parse_count(fact.value.slice(self.text))).map(|count| count as u64)
     }
 
-    /// Returns what is read of the first member of the root, or of an object about the page, whose words mean a fact.
-    fn worded<T>(&self, means: fn(&str) -> bool, read: impl Fn(Span) -> Option<T>) -> Option<T> {
-        let mut members = self.levels().flatten();
-        members.find_map(|(name, value)| if means(&split_name(name).join(" ")) { read(*value) } else { None })
+    /// Returns the number of items of the whole list. A count that is not called a total may be that of the page.
+    fn total(&self, items: usize) -> Option<usize> {
+        let counts = |means: fn(&str) -> bool| {
+            let named = self.facts.iter().filter(move |fact| means(&fact.name));
+            let count = |fact: &Fact| parse_count(fact.value.slice(self.text));
+            named.filter_map(move |fact| {
+                count(fact).filter(|count| is_called_total(&fact.name) || *count > items)
+            })
+        };
+        counts(is_total).next().or_else(|| counts(is_called_total).next())
     }
 
     /// Returns the usual name of the argument that takes the number in the member that leads to the next page.
     fn next_argument(&self, next: &NextPage) -> Option<&'static str> {
         let NextPage::Value(number) = next else { return None };
-        let leads = |json: &str| json == number && parse_count(json).is_some();
-        match self.named(NEXT_NAMES, leads)?.0 {
-            "nextPage" | "next_page" => Some("page"),
-            "nextOffset" | "next_offset" => Some("offset"),
+        parse_count(number)?;
+        match self.find(leads_on, |json| json == number)?.name.as_str() {
+            "next page" => Some("page"),
+            "next offset" => Some("offset"),
             _ => None,
         }
     }
@@ -273,48 +264,56 @@ impl<'a> Root<'a> {
     /// Returns the number of the page, or of the items before it, by the style of the paging.
     fn position(&self, style: &PagingStyle) -> Option<u64> {
         let role = match style {
-            PagingStyle::Page(..) => PagingRole::Page,
-            PagingStyle::Offset(_) => PagingRole::Offset,
+            PagingStyle::Page(..) => PageRole::Page,
+            PagingStyle::Offset(_) => PageRole::Offset,
             _ => return None,
         };
-        let is_it = |name: &str| {
-            PagingRole::of(name) == Some(role)
-                || role == PagingRole::Page && PAGE_NUMBER_NAMES.contains(&name)
-        };
-        let number = |(name, value): &(String, Span)| {
-            is_it(name).then(|| parse_count(value.slice(self.text)))?.map(|number| number as u64)
-        };
-        self.levels().flatten().find_map(number)
+        self.number(|name| PageRole::of(name, JsonKind::Number) == Some(role))
     }
-}
 
-impl Root<'_> {
-    /// Finds what leads to the next page: a member of the root, of an object about the page, or of the cursors in that.
+    /// Finds what leads to the next page: a member of the root, or of an object about the page.
     fn next_page(&self, style: &PagingStyle) -> NextPage {
         // Beside a link, other members may have the number or the cursor of the next page.
         let is_link = matches!(style, PagingStyle::Link(_));
-        let fits = |json: &str| NextPage::may_lead_to_next(json) && !(is_link && NextPage::is_no_link(json));
-        if let Some((_, value)) = self.named(NEXT_NAMES, fits) {
-            return NextPage::from_member(self.text, value);
-        }
-        if let Some(value) =
-            self.worded(leads_on, |value| Some(value).filter(|value| fits(value.slice(self.text))))
-        {
-            return NextPage::from_member(self.text, value);
+        let leads = |fact: &&Fact| {
+            let json = fact.value.slice(self.text);
+            (leads_on(&fact.name) || fact.is_inside && fact.name == "after")
+                && NextPage::may_lead_to_next(json)
+                && !(is_link && NextPage::is_no_link(json))
+        };
+        let rank = |fact: &&Fact| {
+            let json = fact.value.slice(self.text);
+            let is_named = fact.name.split(' ').any(|word| word == "next");
+            (
+                !is_named,
+                NextPage::from_member(self.text, fact.value) == NextPage::End,
+                !NextPage::is_no_link(json),
+            )
+        };
+        if let Some(fact) = self.facts.iter().filter(leads).min_by_key(rank) {
+            return NextPage::from_member(self.text, fact.value);
         }
         let lists = self.members.iter().map(|(_, value)| value.slice(self.text));
         let mut listed = lists.flat_map(|list| related_links(list).into_iter().map(move |link| (list, link)));
-        if let Some((list, link)) = listed.find(|(_, link)| link.relation == "next") {
-            return NextPage::Value(link.url.slice(list).to_owned());
+        let next = listed.find(|(_, link)| link.relation == "next");
+        next.map_or(NextPage::Unknown, |(list, link)| NextPage::Value(link.url.slice(list).to_owned()))
+    }
+}
+
+impl Fact {
+    fn new((name, value): &(String, Span), is_inside: bool) -> Self {
+        Self { name: words(name), value: *value, is_inside }
+    }
+
+    /// Returns the members of an object about the page, or around the list.
+    fn members_inside(&self, text: &str) -> Vec<Self> {
+        let is_about_page = is_page_object(&self.name)
+            || counts_pages(text, self.value)
+            || links_to_next(self.value.slice(text)).is_some();
+        if !is_about_page && !ENVELOPES.contains(&self.name.as_str()) {
+            return Vec::new();
         }
-        let is_in = |names: &[&str], name: &str| names.contains(&name);
-        let mut cursors = self.levels().flatten().filter(|(name, _)| is_in(CURSOR_OBJECTS, name));
-        let after = |object: Span| {
-            let found = members(self.text, object).into_iter();
-            found.rev().find(|(name, _)| name == AFTER_NAME || is_in(NEXT_NAMES, name))
-        };
-        let found = cursors.find_map(|(_, object)| after(*object));
-        found.map_or(NextPage::Unknown, |(_, value)| NextPage::from_member(self.text, value))
+        members(text, self.value).iter().map(|member| Self::new(member, is_about_page)).collect()
     }
 }
 
@@ -329,7 +328,7 @@ impl NextPage {
                 let members = members(text, value);
                 let named =
                     |name: &&str| members.iter().find(|(own, _)| own == name).map(|(_, value)| *value);
-                let inner = NEXT_MEMBERS.iter().find_map(named).map(|value| value.slice(text));
+                let inner = LINK_NAMES.iter().find_map(named).map(|value| value.slice(text));
                 match inner.map(|json| (JsonKind::of_value(json), json)) {
                     Some((JsonKind::Null, _) | (_, "\"\"")) => Self::End,
                     Some((JsonKind::String | JsonKind::Number, json)) => Self::Value(json.to_owned()),
@@ -359,7 +358,8 @@ impl NextPage {
 fn counts_pages(text: &str, object: Span) -> bool {
     JsonKind::of_value(object.slice(text)) == JsonKind::Object
         && members(text, object).iter().any(|(name, value)| {
-            PAGE_COUNT_NAMES.contains(&name.as_str()) && parse_count(value.slice(text)).is_some()
+            let role = PageRole::of(&words(name), JsonKind::Number);
+            role == Some(PageRole::PageCount) && parse_count(value.slice(text)).is_some()
         })
 }
 

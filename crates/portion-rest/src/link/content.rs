@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{CONTENT_TYPE, HeaderMap, SET_COOKIE};
+use portion_core::page_names::{is_called_total, is_total, leads_on, words};
 use portion_json::containers::{items, members};
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
-use portion_policy::page_names::{NEXT_NAMES, TOTAL_NAMES};
 
 use crate::media_type::decode_body;
 
@@ -163,13 +163,15 @@ impl<'a> Page<'a> {
         reader.expect_end().ok()?;
         let (mut lists, mut total, mut next) = (Vec::new(), None, None);
         for member in members(text, root) {
-            let name = unescape(member.key.slice(text));
-            let value = member.value.slice(text);
+            let key = unescape(member.key.slice(text));
+            let (name, value) = (words(&key), member.value.slice(text));
             if JsonKind::of_value(value) == JsonKind::Array {
-                lists.push((name, member.value));
-            } else if let Some(count) = value.parse().ok().filter(|_| TOTAL_NAMES.contains(&name.as_str())) {
+                lists.push((key, member.value));
+            } else if let Some(count) =
+                value.parse().ok().filter(|_| is_total(&name) || is_called_total(&name))
+            {
                 total = Some((member.value, count));
-            } else if NEXT_NAMES.contains(&name.as_str()) {
+            } else if leads_on(&name) {
                 next = Some((member.value, !matches!(value, "null" | "false" | "\"\"")));
             }
         }

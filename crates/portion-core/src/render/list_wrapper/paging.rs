@@ -8,17 +8,14 @@ use std::collections::HashMap;
 
 use portion_json::scan::{JsonKind, JsonReader, quote, unescape};
 use portion_json::span::Span;
-use portion_text::names;
 
 use crate::cursor::{CursorTarget, CursorToken, PartOffset, Position, SnapshotId, stand_in};
-use crate::page_names::is_total;
+use crate::page_names::{LINK_NAMES, PageRole, ZERO_BASED_NAMES, is_number_name, is_total, words};
 use crate::paging::{PagingRole, RELATIONS, related_links};
 use crate::payload::UpstreamList;
 use crate::render::context::{FollowUpCall, split_address};
 use crate::render::rendering::RenderTarget;
-use crate::snapshot::{
-    List, Member, ObjectIndex, OrderedList, PageRole, ZERO_BASED_NAMES, is_number_name, leads_inside,
-};
+use crate::snapshot::{List, Member, ObjectIndex, OrderedList, leads_inside};
 
 /// Largest object, in bytes, that is searched for such members.
 const MAX_OBJECT_BYTES: usize = 8 << 10;
@@ -26,8 +23,6 @@ const MAX_OBJECT_BYTES: usize = 8 << 10;
 const MAX_NUMBER_BYTES: usize = 24;
 /// Levels of objects with such members: `links.next.href`.
 const MAX_DEPTH: usize = 3;
-/// Members of an object that leads to a page, one of which has the link.
-const LINK_NAMES: [&str; 5] = ["href", "url", "link", "cursor", "after"];
 /// Words in names of members whose value is a cursor, and no URL.
 const CURSOR_WORDS: [&str; 6] = ["cursor", "token", "marker", "continuation", "after", "key"];
 
@@ -128,7 +123,7 @@ pub(in crate::render) fn rewritten_members(
 fn totals_beside(rows: OrderedList<'_>) -> Vec<(bool, u64)> {
     let members = rows.list.enclosing_objects.iter().flat_map(|level| &level.members);
     let total = |member: &Member| {
-        let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
+        let name = words(&unescape(rows.slice(member.key)));
         let is_certain = is_total(&name);
         let is_one = member.kind == JsonKind::Number && (is_certain || name == "total");
         is_one.then(|| Some((is_certain, rows.slice(member.value).parse().ok()?)))?
@@ -193,7 +188,7 @@ fn find_members(
     depth: usize,
     found: &mut Vec<PagingMember>,
 ) {
-    let name = names::split_name(&unescape(rows.slice(member.key))).join(" ");
+    let name = words(&unescape(rows.slice(member.key)));
     // Some APIs write numbers as strings.
     let is_number = member.kind == JsonKind::String
         && member.value.len() <= MAX_NUMBER_BYTES
