@@ -11,7 +11,7 @@ use portion_core::view::{Request, View};
 use crate::call::{Caller, Fault, ReadCall, Reply, ReuseKey, SnapshotQuery};
 use crate::effective_policy::EffectivePolicy;
 use crate::offload::offload;
-use crate::paged_call::FirstPage;
+use crate::paged_call::{FirstPage, PagedCall};
 use crate::pushdown::{Deposit, Fetch, Fetches, Need, error_text};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm, capture, payload_bytes, payload_texts};
 use crate::served_pages::ServedPage;
@@ -46,11 +46,15 @@ impl Gateway {
         let is_page = context.caller.paged_call.is_none() && !request.is_continuation();
         let page_key = reuse.filter(|_| is_page && !payload.paging_arguments.is_empty());
         let source = self.reply_source(&context, payload, request.clone(), reuse).await;
-        let (context, source) = match self.own_page_beyond(context, source, request).await {
-            Ok(found) => found,
-            Err((context, fault)) => {
-                return self.fault_reply(fault, &Request::default(), context.request_info());
+        let (context, source) = match self.own_page_beyond(&context, &source).await {
+            Ok(None) => (context, source),
+            Ok(Some((own, page))) => {
+                let caller = Caller { paged_call: Some(own), ..context.caller };
+                let context = RequestContext { caller, ..context };
+                let source = self.reply_source(&context, page, request, None).await;
+                (context, source)
             }
+            Err(fault) => return self.fault_reply(fault, &Request::default(), context.request_info()),
         };
         let ReplySource { payload, request, fetch, need, reuse } = source;
         let request = without_fields_past_end(request, &payload);
@@ -201,48 +205,40 @@ impl Gateway {
         ReplySource { payload, request, fetch, need, reuse }
     }
 
-    /// Returns the source of a reply with a page that is asked for by the caller's own arguments, if the list does not reach it, as where
-    /// a page in between fails.
+    /// Asks for the requested page by the caller's own arguments if the list does not reach it, as where a page in between fails.
+    /// Returns the own call and its page.
     ///
     /// # Errors
     /// Returns the fault in place of a page that could not be asked for. A response over HTTP has a status of its own, so that it is
     /// for the transport to ask.
     async fn own_page_beyond(
         &self,
-        context: RequestContext,
-        source: ReplySource,
-        request: Request,
-    ) -> Result<(RequestContext, ReplySource), (RequestContext, Fault)> {
-        let wanted = Need::wanted_items(&source.request, &context.caller.effective_policy.policy);
+        context: &RequestContext,
+        source: &ReplySource,
+    ) -> Result<Option<(Arc<PagedCall>, Payload)>, Fault> {
+        let RequestContext { caller, .. } = context;
+        let wanted = Need::wanted_items(&source.request, &caller.effective_policy.policy);
         let is_beyond = |fetch: &Arc<Fetch>| wanted.is_some_and(|wanted| fetch.lacks(wanted.start));
-        let call = context.caller.paged_call.clone();
-        let Some(call) =
-            call.filter(|call| !call.is_own_page() && source.fetch.as_ref().is_some_and(is_beyond))
-        else {
-            return Ok((context, source));
+        let call = caller.paged_call.as_ref().filter(|call| !call.is_own_page());
+        let Some(call) = call.filter(|_| source.fetch.as_ref().is_some_and(is_beyond)) else {
+            return Ok(None);
         };
-        if matches!(context.caller.read_call, ReadCall::Http(_)) {
-            return Err((context, Fault::page_not_reached()));
+        if matches!(caller.read_call, ReadCall::Http(_)) {
+            return Err(Fault::page_not_reached());
         }
-        let Some(own) = call.own.clone() else { return Ok((context, source)) };
-        match own.source.fetch_page(&own.tool, &own.first_arguments()).await {
+        let Some(own) = call.own.clone() else { return Ok(None) };
+        let page = own.source.fetch_page(&own.tool, &own.first_arguments()).await;
+        let page = page.map_err(|error| Fault::page_failed(&error.to_string()))?;
+        if call.begins_like(&source.payload, &page) {
             // The upstream ignores what selects a page.
-            Ok(page) if call.begins_like(&source.payload, &page) => Ok((context, source)),
-            Ok(page) if page.is_error => {
-                let said = error_text(&page);
-                let redacted =
-                    context.caller.rule.config().redact.as_deref().and_then(|rules| rules.redact(&said));
-                let said = redacted.map_or(said, |(redacted, _)| redacted);
-                Err((context, Fault::page_failed(&said)))
-            }
-            Ok(page) => {
-                let caller = Caller { paged_call: Some(own), ..context.caller };
-                let context = RequestContext { caller, ..context };
-                let source = self.reply_source(&context, page, request, None).await;
-                Ok((context, source))
-            }
-            Err(error) => Err((context, Fault::page_failed(&error.to_string()))),
+            return Ok(None);
         }
+        if page.is_error {
+            let said = error_text(&page);
+            let redacted = caller.rule.config().redact.as_deref().and_then(|rules| rules.redact(&said));
+            return Err(Fault::page_failed(&redacted.map_or(said, |(redacted, _)| redacted)));
+        }
+        Ok(Some((own, page)))
     }
 
     /// Returns true if a result in which the paging finds no list is a list beside words, which has pages by number.

@@ -4,6 +4,7 @@
 //! lines stand between them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use portion_json::scan::quote;
 use portion_json::span::Span;
@@ -16,6 +17,15 @@ use crate::names::UniqueNames;
 /// Lines of words above a table.
 const MAX_WORD_LINES: usize = 4;
 
+/// Tables of a text, below each other.
+struct Tables<'a> {
+    blocks: Vec<TableBlock<'a>>,
+    /// Other words above the tables.
+    notes: Vec<&'a str>,
+    /// Numbers of the lines of the tables and of the words above them.
+    lines: Range<usize>,
+}
+
 /// A table of several.
 struct TableBlock<'a> {
     title: Option<&'a str>,
@@ -27,50 +37,68 @@ struct TableBlock<'a> {
 
 /// Reads a text of two or more tables and the words above them. Those of the same columns without words are one list.
 pub(super) fn read(text: &str) -> Option<(Span, String)> {
-    let is_blank = |line: &&str| line.trim().is_empty();
-    text.trim_end().lines().find(is_blank)?;
+    text.trim_end().lines().find(|line| is_blank(line))?;
     let plain = with_plain_rules(text);
     let lines: Vec<&str> = plain.trim_end().lines().collect();
-    let (mut words, mut tables, mut notes) = (Vec::new(), Vec::<TableBlock<'_>>::new(), Vec::new());
-    let (mut start, mut end) = (None, 0);
-    for block in lines.split(is_blank).filter(|block| !block.is_empty()) {
-        let starts = (0..block.len()).take(MAX_WORD_LINES + 1);
-        let mut starts = starts.filter(|at| may_begin_table(&block[*at..]));
-        let found = starts.find_map(|at| Some((at, TableBlock::read(&block[at..])?)));
-        words.extend(&block[..found.as_ref().map_or(block.len(), |(at, _)| *at)]);
-        (words.len() <= MAX_WORD_LINES).then_some(())?;
-        let Some((_, mut table)) = found else { continue };
-        let first = words.first().or(block.first())?;
-        start = start.or_else(|| lines.iter().position(|line| std::ptr::eq(*line, *first)));
-        end = lines.iter().position(|line| std::ptr::eq(*line, block[block.len() - 1]))?;
-        let is_sign = |c: char| !c.is_alphanumeric() && c != ')';
-        table.title = words.pop().map(|title| title.trim_matches(is_sign)).filter(|title| !title.is_empty());
-        notes.append(&mut words);
-        // Rows below a blank line may go on with the table above.
-        let is_apart = |above: &TableBlock<'_>| {
-            table.title.is_some() || table.has_numbers || above.columns.len() != table.columns.len()
-        };
-        tables.last().is_none_or(is_apart).then_some(())?;
-        tables.push(table);
+    let tables = Tables::read(&lines)?;
+    let line = |number| text.lines().nth(number);
+    let (first, last) = (line(tables.lines.start)?, line(tables.lines.end - 1)?);
+    let place = |line: &str| line.as_ptr().addr() - text.as_ptr().addr();
+    Some((Span::new(place(first), place(last) + last.len()), tables.to_json()))
+}
+
+impl<'a> Tables<'a> {
+    fn read(lines: &[&'a str]) -> Option<Self> {
+        let mut tables = Self { blocks: Vec::new(), notes: Vec::new(), lines: 0..0 };
+        // Words above the next table, the number of the first of them, and that of the first line of a block.
+        let (mut words, mut words_start, mut next) = (Vec::<&str>::new(), 0, 0);
+        for block in lines.split(|line| is_blank(line)) {
+            let start = next;
+            next += block.len() + 1;
+            let mut table_starts = (0..block.len()).take(MAX_WORD_LINES + 1);
+            let found = table_starts.find_map(|at| Some((at, TableBlock::read(&block[at..])?)));
+            if words.is_empty() {
+                words_start = start;
+            }
+            words.extend(&block[..found.as_ref().map_or(block.len(), |(at, _)| *at)]);
+            (words.len() <= MAX_WORD_LINES).then_some(())?;
+            let Some((_, mut table)) = found else { continue };
+            let is_sign = |c: char| !c.is_alphanumeric() && c != ')';
+            let title = words.pop().map(|title| title.trim_matches(is_sign));
+            table.title = title.filter(|title| !title.is_empty());
+            tables.notes.append(&mut words);
+            // Rows below a blank line may go on with the table above.
+            let is_apart = |above: &TableBlock<'_>| {
+                table.title.is_some() || table.has_numbers || above.columns.len() != table.columns.len()
+            };
+            tables.blocks.last().is_none_or(is_apart).then_some(())?;
+            let start = if tables.blocks.is_empty() { words_start } else { tables.lines.start };
+            tables.lines = start..next - 1;
+            tables.blocks.push(table);
+        }
+        (tables.blocks.len() > 1).then_some(tables)
     }
-    let (first, others) = tables.split_first().filter(|(_, others)| !others.is_empty())?;
-    let line_start = |at: usize| text.lines().nth(at).map(|line| line.as_ptr().addr() - text.as_ptr().addr());
-    let span = Span::new(line_start(start?)?, line_start(end)? + text.lines().nth(end)?.len());
-    if tables.iter().all(|table| table.title.is_none())
-        && others.iter().all(|table| table.columns == first.columns)
-    {
-        let rows: Vec<&str> = tables.iter().map(|table| &table.json[1..table.json.len() - 1]).collect();
-        return Some((span, format!("[{}]", rows.join(","))));
+
+    fn to_json(&self) -> String {
+        let columns = self.blocks.first().map(|first| &first.columns);
+        if self.blocks.iter().all(|table| table.title.is_none() && Some(&table.columns) == columns) {
+            let rows: Vec<&str> =
+                self.blocks.iter().map(|table| &table.json[1..table.json.len() - 1]).collect();
+            return format!("[{}]", rows.join(","));
+        }
+        let mut names = UniqueNames::default();
+        let mut members: Vec<String> =
+            self.notes.iter().map(|note| format!("{}:null", quote(&names.unique(note)))).collect();
+        members.extend(self.blocks.iter().enumerate().map(|(at, table)| {
+            let title = table.title.map_or_else(|| format!("table_{}", at + 1), str::to_owned);
+            format!("{}:{}", quote(&names.unique(&title)), table.json)
+        }));
+        format!("{{{}}}", members.join(","))
     }
-    let mut names = UniqueNames::default();
-    let notes: Vec<String> =
-        notes.iter().map(|note| format!("{}:null", quote(&names.unique(note)))).collect();
-    let members = tables.iter().enumerate().map(|(at, table)| {
-        let title = table.title.map_or_else(|| format!("table_{}", at + 1), str::to_owned);
-        format!("{}:{}", quote(&names.unique(&title)), table.json)
-    });
-    let members: Vec<String> = notes.into_iter().chain(members).collect();
-    Some((span, format!("{{{}}}", members.join(","))))
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim().is_empty()
 }
 
 /// Returns true if the first line, or the one below it, looks like that of a table, or both have as many separators.
@@ -85,6 +113,7 @@ fn may_begin_table(lines: &[&str]) -> bool {
 
 impl<'a> TableBlock<'a> {
     fn read(lines: &[&'a str]) -> Option<Self> {
+        may_begin_table(lines).then_some(())?;
         Table::read_part(lines)
             .map(|table| Self::of(&table))
             .or_else(|| Self::read_separated(&lines.join("\n")))
