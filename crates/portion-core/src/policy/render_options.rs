@@ -36,6 +36,9 @@ pub struct RenderOptions {
     pub missing_codes: MissingCodes,
     /// Content of `structuredContent` in a shortened result.
     pub structured: StructuredMode,
+    /// Limit of the bytes of text and `structuredContent` together, if the policy's own limit is that of the form that a client
+    /// shows.
+    pub two_form_byte_limit: Option<usize>,
     /// True if an operator set the page size: then pages have exactly that size, instead of what first
     /// replies hold.
     pub has_fixed_page_size: bool,

@@ -141,12 +141,15 @@ impl ReplyLimits {
         fresh: bool,
     ) -> Self {
         let frame = if fresh { snapshot.frame() } else { 0 };
-        let bytes = policy.hard_byte_limit.saturating_sub(frame).max(MIN_BYTE_LIMIT) - ENVELOPE_BYTES;
+        let within = |limit: usize| limit.saturating_sub(frame).max(MIN_BYTE_LIMIT) - ENVELOPE_BYTES;
+        let bytes = within(policy.hard_byte_limit);
         if fresh && let Some(at) = snapshot.structured_part() {
             let tokens = request.token_budget.min(policy.hard_cap / 2);
             let shows_two = policy.render_options.structured == StructuredMode::InPlaceOfText
                 && snapshot.parts()[at].duplicate.is_none();
-            return Self { tokens: if shows_two { tokens / 2 } else { tokens }, bytes: bytes / 2 };
+            let both = policy.render_options.two_form_byte_limit.map_or(bytes, within);
+            let tokens = if shows_two { tokens / 2 } else { tokens };
+            return Self { tokens, bytes: bytes.min(both / 2) };
         }
         Self { tokens: request.token_budget.min(policy.hard_cap), bytes }
     }

@@ -338,6 +338,9 @@ fn client_policy(
         Some(ShownForm::Structured) => StructuredMode::AsText,
         Some(ShownForm::Both) => StructuredMode::InPlaceOfText,
     };
+    // The client's limit is that of the form that it shows.
+    policy.render_options.two_form_byte_limit = (policy.render_options.structured == StructuredMode::AsText)
+        .then(|| config.limits.resolve(ClientLimits::UNKNOWN).hard_byte_limit);
     policy
 }
 
