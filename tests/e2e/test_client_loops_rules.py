@@ -109,6 +109,54 @@ def test_an_error_of_a_page_stays_an_error(walk, status):
     assert raised.value.response.status_code == status
 
 
+@pytest.mark.parametrize("status", [500, 400])
+def test_an_error_behind_a_link_is_no_end(status):
+    api, seen = Things(broken=status), []
+    with api, through_portion(api) as front, pytest.raises(requests.HTTPError):
+        seen.extend(row["id"] for row in by_link(api, front.url.rstrip("/")))
+    assert seen == list(range(BROKEN.start))
+
+
+class Counted(RestStub):
+    """An API of pages of at most 10 items. `total`: what it tells as the total of items `at` on."""
+
+    def __init__(self, total):
+        super().__init__({"GET /things": self.things})
+        self.total = total
+
+    def things(self, request):
+        page = int(request.query.get("page", 1))
+        rows = ROWS[(page - 1) * 10 : page * 10]
+        return {"items": rows, "page": page, "total_pages": 10, "total": self.total(rows)}
+
+    def rows(self, body):
+        return body["items"]
+
+
+def by_count(api, base):
+    """The pages up to the number that the API tells."""
+    page, count = 1, 1
+    while page <= count:
+        body = ask(base + "/things", page=page, per_page=50)
+        yield from api.rows(body)
+        page, count = page + 1, body["total_pages"]
+
+
+@pytest.mark.parametrize("total", [len, lambda rows: COUNT], ids=["of the page", "of the list"])
+def test_the_number_of_pages_outweighs_a_total_of_the_page(total):
+    assert read(Counted(total), by_count) == list(range(COUNT))
+
+
+def test_the_pages_of_an_api_with_smaller_ones_are_counted(tmp_path):
+    (tmp_path / "portion.yaml").write_text("endpoints:\n  GET /things: {pushdown: {page: page, limit: per_page}}\n")
+    assert read(Counted(lambda rows: COUNT), by_count, "--config", str(tmp_path / "portion.yaml")) == list(range(COUNT))
+
+
+def test_a_parameter_that_the_api_ignores_ends_no_loop(tmp_path):
+    (tmp_path / "portion.yaml").write_text("endpoints:\n  GET /things: {pushdown: {offset: start, limit: limit}}\n")
+    assert sorted(set(read(Things(), by_link, "--config", str(tmp_path / "portion.yaml")))) == list(range(COUNT))
+
+
 SERVER = """
 from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations

@@ -32,6 +32,9 @@ def ranged(request):
     return Response(body[5:], 206, {"Content-Range": f"bytes 5-{len(body) - 1}/{len(body)}"})
 
 
+MALFORMED = ["", "json", ";charset=utf-8", "*/*", '"application/json"', "application/x-json"]
+
+
 class Api(RestStub):
     def __init__(self):
         super().__init__({
@@ -45,6 +48,8 @@ class Api(RestStub):
             "GET /joined": secret(media="text/html, application/json"),
             "GET /reset": secret(205),
             "GET /as-text": secret(media="text/plain"),
+            **{f"GET /malformed-{at}": secret(media=media) for at, media in enumerate(MALFORMED)},
+            "GET /report2024": secret(),
             "GET /log": lambda request: Response(LOG.encode(), media="text/plain; charset=utf-8"),
             "GET /other-log": lambda request: Response(LOG.encode(), media="text/plain; charset=utf-8"),
             "GET /page": lambda request: Response(LOG.encode(), media="text/html"),
@@ -96,7 +101,7 @@ def get(target, **headers):
     return requests.get(target, headers=ADA | headers, timeout=60)
 
 
-@pytest.mark.parametrize("path", ["plain", "range", "forced", "forced-untyped", "mark", "utf16", "twice", "joined", "reset", "as-text"])
+@pytest.mark.parametrize("path", ["plain", "range", "forced", "forced-untyped", "mark", "utf16", "twice", "joined", "reset", "as-text", *(f"malformed-{at}" for at in range(len(MALFORMED)))])
 def test_no_spelling_of_a_body_escapes_redaction(redacting, path):
     response = get(f"{redacting}/{path}", Range="bytes=5-")
     assert b"4711" not in response.content.replace(b"\0", b""), response.content
@@ -104,6 +109,13 @@ def test_no_spelling_of_a_body_escapes_redaction(redacting, path):
         assert response.status_code == 502 and response.json()["error"]["code"] == "upstream_invalid"
     else:
         assert response.status_code in (200, 205) and response.json()["id"] == 7
+
+
+def test_the_rule_of_a_path_with_digits_is_for_that_path(api, tmp_path):
+    (tmp_path / "portion.yaml").write_text("endpoints:\n  GET /report2024: {redact: [doorCode]}\n")
+    with proxied(api, "--config", str(tmp_path / "portion.yaml")) as url:
+        assert b"4711" not in get(f"{url}/report2024").content
+        assert b"4711" in get(f"{url}/plain").content
 
 
 def test_ranges_and_small_texts_pass_where_nothing_is_redacted(url):

@@ -128,6 +128,11 @@ impl UpstreamList {
         }
     }
 
+    /// Returns true if the upstream returned the same page again for another one.
+    pub fn is_stuck(&self) -> bool {
+        self.stop_reason.as_deref() == Some(Self::SAME_PAGE)
+    }
+
     /// Returns true if the list has, or may have, items that were not fetched.
     pub fn is_incomplete(&self) -> bool {
         self.is_partial || self.skipped > 0

@@ -109,6 +109,12 @@ pub trait PolicySource: Send + Sync {
 
     /// Returns the configuration of an endpoint, or the general one for `None`.
     fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig;
+
+    /// Returns true if a rule is written for a path of its own, and not for the general path by which others like it are known:
+    /// `GET /reports/2026` and `GET /reports/{id}`.
+    fn has_rule_of_path(&self, _own: EndpointTarget<'_>, _general: &str) -> bool {
+        false
+    }
 }
 
 /// An endpoint that a rule may be written for.

@@ -89,7 +89,7 @@ impl<'a> Exchange<'a> {
     /// Reads the head of a request.
     pub(crate) fn new(shared: &'a Shared, head: &http::request::Parts) -> Self {
         let (method, path) = (head.method.clone(), head.uri.path().to_owned());
-        let route = shared.options.routes.resolve(&method, &path);
+        let route = shared.route(&method, &path);
         let (mut caller, is_authenticated) = caller_of(shared, head, &route);
         let scope = caller.scope;
         let takes_controls = takes_controls(&caller, &method, &route);
@@ -253,7 +253,7 @@ impl<'a> Exchange<'a> {
     /// Returns true if a request with the method of an endpoint, for the path of this one, is for that endpoint.
     fn is_route_of(&self, endpoint: &Endpoint) -> bool {
         let method = endpoint.name.split(' ').next().and_then(|method| Method::try_from(method).ok());
-        let named = |method| self.shared.options.routes.resolve(&method, &self.target.path).endpoint_name;
+        let named = |method| self.shared.route(&method, &self.target.path).endpoint_name;
         method.is_some_and(|method| named(method) == endpoint.name)
     }
 

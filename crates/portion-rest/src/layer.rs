@@ -64,7 +64,7 @@ impl PortionLayer {
         origin: Option<&HeaderValue>,
         response: &mut HeaderMap,
     ) {
-        let route = self.shared.options.routes.resolve(method, path);
+        let route = self.shared.route(method, path);
         self.shared.cors.apply(&route.endpoint_name, origin, response);
     }
 }

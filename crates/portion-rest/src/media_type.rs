@@ -45,6 +45,15 @@ pub(crate) fn media_type(headers: &HeaderMap) -> &str {
         .unwrap_or_default()
 }
 
+/// Returns true if no header field names a media type, as a type and a subtype.
+pub(crate) fn is_undeclared(headers: &HeaderMap) -> bool {
+    let is_token = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&b))
+    };
+    let essence = media_type(headers).split(';').next().unwrap_or_default().trim();
+    !essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
 impl BodyForm {
     /// Returns the form of a body by its header fields.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
@@ -58,7 +67,7 @@ impl BodyForm {
             || parts.any(|parameter| parameter.starts_with("stream="));
         match essence.as_str() {
             _ if is_stream => Self::Other,
-            "application/json" | "text/json" => Self::Json,
+            "application/json" | "application/x-json" | "text/json" => Self::Json,
             json if json.ends_with("+json") => Self::Json,
             "text/plain" | "text/markdown" => Self::Text,
             log if log.starts_with("text/x-") => Self::Text,

@@ -14,6 +14,7 @@ use portion_gateway::call::ReuseKey;
 use portion_gateway::gateway::{Gateway, NestedPortion};
 use portion_gateway::gateway_parts::random_secret;
 use portion_gateway::principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
+use portion_policy::endpoint::{EndpointKind, EndpointTarget};
 
 use crate::body::{Body, BoxError};
 use crate::controls::SplitQuery;
@@ -114,6 +115,18 @@ impl EndpointSet {
 const MAX_ENDPOINTS: usize = 10_000;
 
 impl Shared {
+    /// Finds the endpoint of a request.
+    pub(crate) fn route(&self, method: &Method, path: &str) -> ResolvedRoute<'_> {
+        self.options.routes.resolve(method, path, |own, general| {
+            let target = EndpointTarget {
+                upstream: self.options.upstream.as_deref(),
+                kind: EndpointKind::Tool,
+                name: own,
+            };
+            self.gateway.rules().has_rule_of_path(target, general)
+        })
+    }
+
     /// Remembers the headers about the first page of the API. If there are too many, all others are forgotten.
     pub(crate) fn record_page_headers(&self, key: (Scope, ReuseKey), first: (usize, HeaderMap)) {
         let mut known = self.page_headers.lock();

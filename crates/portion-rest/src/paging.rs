@@ -264,7 +264,7 @@ mod tests {
             parameters: names.iter().map(|name| (*name).to_owned()).collect(),
         });
         let table = RouteTable::new(route.into_iter().collect(), Vec::new());
-        Paging::resolve(&Arc::new(pushdown), &table.resolve(&Method::GET, "/items"))
+        Paging::resolve(&Arc::new(pushdown), &table.resolve(&Method::GET, "/items", |_, _| false))
     }
 
     #[test]
@@ -323,7 +323,8 @@ mod tests {
                 settings.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
             let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
             let table = RouteTable::new(Vec::new(), Vec::new());
-            let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
+            let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items", |_, _| false))
+                .expect("paging");
             let (mut split, policy) =
                 (SplitQuery::new(query, (&ControlNames::default(), false), |_| false), Policy::default());
             let reduced = paging.translate(&mut split, &policy);
@@ -352,7 +353,8 @@ mod tests {
             let settings = settings.map(|(key, text)| (key.to_owned(), text.to_owned()));
             let pushdown = Arc::new(Pushdown::from_settings(&settings).expect("settings"));
             let table = RouteTable::new(Vec::new(), Vec::new());
-            let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items")).expect("paging");
+            let paging = Paging::resolve(&pushdown, &table.resolve(&Method::GET, "/items", |_, _| false))
+                .expect("paging");
             let mut split = SplitQuery::new(query, (&ControlNames::default(), false), |_| false);
             paging.translate(&mut split, &Policy::default());
             let request = split.parse(&Policy::default());

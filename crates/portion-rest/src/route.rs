@@ -43,14 +43,22 @@ impl RouteTable {
         Self { routes, parameters }
     }
 
-    /// Finds the endpoint of a request.
-    pub(crate) fn resolve(&self, method: &Method, path: &str) -> ResolvedRoute<'_> {
+    /// Finds the endpoint of a request. `has_own_rule` returns true for the name of a path that a rule is written for, other
+    /// than the general name.
+    pub(crate) fn resolve(
+        &self,
+        method: &Method,
+        path: &str,
+        has_own_rule: impl Fn(&str, &str) -> bool,
+    ) -> ResolvedRoute<'_> {
         let path = without_repeated_slashes(path);
         let route = self.find(method, &path);
-        let path = route.map_or_else(|| generalize(&path), |route| route.path.clone());
+        let general = route.map_or_else(|| generalize(&path), |route| route.path.clone());
         let own = route.map_or(&[][..], |route| &route.parameters);
+        let (general, literal) = (format!("{method} {general}"), format!("{method} {path}"));
+        let is_apart = general != literal && has_own_rule(&literal, &general);
         ResolvedRoute {
-            endpoint_name: format!("{method} {path}"),
+            endpoint_name: if is_apart { literal } else { general },
             parameters: [&self.parameters, own],
             is_known: route.is_some(),
         }
@@ -189,8 +197,9 @@ mod tests {
             ],
             vec!["key".to_owned()],
         );
+        let has_rule = |own: &str, general: &str| own == "GET /report2024" && general == "GET /{id}";
         let check = |method: Method, path: &str, expect: &str| {
-            assert_eq!(table.resolve(&method, path).endpoint_name, expect, "{method} {path}");
+            assert_eq!(table.resolve(&method, path, has_rule).endpoint_name, expect, "{method} {path}");
         };
         check(Method::GET, "/v1/bookings/BK1", "GET /v1/bookings/{booking}");
         check(Method::GET, "/v1/bookings/BK1/", "GET /v1/bookings/{booking}");
@@ -201,11 +210,14 @@ mod tests {
         check(Method::GET, "/v2/bookings/BK12345", "GET /v2/bookings/{id}");
         check(Method::GET, "/v2/x/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/y", "GET /v2/x/{id}/y");
         check(Method::GET, "/v2/facade/deadbeef", "GET /v2/facade/deadbeef");
+        check(Method::GET, "/report2024", "GET /report2024");
+        check(Method::GET, "/report2025", "GET /{id}");
         check(Method::GET, "/", "GET /");
         check(Method::GET, "//", "GET /");
         check(Method::GET, "//v2/bookings///BK12345", "GET /v2/bookings/{id}");
         check(Method::GET, "/v1//bookings/BK1", "GET /v1/bookings/{booking}");
-        let owns = |path: &str, name: &str| table.resolve(&Method::GET, path).owns_parameter(name);
+        let owns =
+            |path: &str, name: &str| table.resolve(&Method::GET, path, |_, _| false).owns_parameter(name);
         assert!(owns("/v1/bookings/new", "limit") && owns("/other", "key"));
         assert!(!owns("/other", "limit"));
     }

@@ -16,7 +16,7 @@ use portion_json::span::Span;
 
 use crate::chunk::{Chunker, TextKind, first_row_start};
 use crate::document_table::is_pipe_table;
-use crate::names::UniqueNames;
+use crate::names::{UniqueNames, are_years};
 
 /// Rows and bytes that are sampled for detection, and the minimum number of rows.
 const SAMPLE_ROWS: usize = 20;
@@ -111,7 +111,11 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
     let names: Vec<&str> = header.cells().collect();
     let width = names.len();
     let is_number = |name: &&str| name.trim().parse::<f64>().is_ok();
-    let has_header = !names.iter().any(is_number) && names.iter().any(|name| !name.trim().is_empty());
+    let years: Vec<usize> = (0..width).filter(|at| is_number(&names[*at])).collect();
+    let has_years_in = |row: &[&str]| are_years(years.iter().filter_map(|at| row.get(*at).copied()));
+    let mut has_years = has_years_in(&names);
+    let has_words = names.iter().any(|name| !name.trim().is_empty() && !is_number(name));
+    let has_header = (years.is_empty() || has_years) && has_words;
     let mut distinct: Vec<&str> = names.iter().map(|name| name.trim()).collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -135,8 +139,13 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
         if row.text == header.text {
             continue;
         }
-        for ((column, name), cell) in columns.iter_mut().zip(&names).zip(row.cells()) {
-            column.add(name, cell);
+        let cells: Vec<&str> = row.cells().collect();
+        has_years &= !has_years_in(&cells);
+        for (at, (column, cell)) in columns.iter_mut().zip(cells).enumerate() {
+            // A year is like all numbers.
+            if !has_years || !years.contains(&at) {
+                column.add(names[at], cell);
+            }
         }
     }
     let count =
@@ -161,7 +170,7 @@ fn detect_delimiter(sample: &str, format: DelimitedFormat) -> Option<DelimitedFo
         && names.iter().all(is_identifier)
         && (columns.iter().any(|column| column.numbers > 0) || width > 2);
     (is_single || alike >= MIN_ROWS && alike * 10 >= row_count * 9).then_some(DelimitedFormat {
-        has_header: has_header && !is_like_rows,
+        has_header: has_header && (years.is_empty() || has_years) && !is_like_rows,
         is_padded,
         ..format
     })
@@ -388,6 +397,14 @@ mod tests {
             n => format!("  {n} | n{n}"),
         };
         check(psql, None);
+    }
+
+    #[test]
+    fn years_name_columns() {
+        let row = |n: usize| format!("Country {n},C{n},{},{},{}", n * 3, n + 2000, n * 5);
+        check(|n| if n == 0 { "country,code,2019,2020,2021".to_owned() } else { row(n) }, Some(true));
+        check(|n| if n == 0 { "country,code,2019,2020,7".to_owned() } else { row(n) }, Some(false));
+        check(|n| format!("Name {n},{},{}", 1950 + n, 1951 + n), Some(false));
     }
 
     #[test]

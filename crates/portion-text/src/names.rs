@@ -10,8 +10,13 @@
 //! ```
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use strsim::generic_levenshtein;
+
+/// Years that are names of columns, and the numbers of years between two of them.
+const YEARS: RangeInclusive<i32> = 1800..=2200;
+const YEAR_STEPS: [i32; 3] = [1, 5, 10];
 
 /// Returns the name closest to `given` by edit distance, ignoring case, if it is close enough to be a
 /// typing error.
@@ -97,6 +102,23 @@ pub fn split_name(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Returns true for two or more years in steps of one size, which name columns though they are numbers.
+///
+/// ```
+/// use portion_text::names::are_years;
+///
+/// assert!(are_years(["2019", "2020", "2021"]) && are_years(["2020", "2010"]));
+/// assert!(!are_years(["2019", "2020", "2030"]) && !are_years(["2019"]) && !are_years(["3", "4"]));
+/// ```
+pub fn are_years<'a>(cells: impl IntoIterator<Item = &'a str>) -> bool {
+    let year = |cell: &str| cell.trim().parse().ok().filter(|year: &i32| YEARS.contains(year));
+    let years: Option<Vec<i32>> = cells.into_iter().map(year).collect();
+    years.is_some_and(|years| {
+        let mut steps = years.windows(2).map(|pair| pair[1] - pair[0]);
+        steps.next().is_some_and(|first| YEAR_STEPS.contains(&first.abs()) && steps.all(|step| step == first))
+    })
 }
 
 /// Names that are taken.

@@ -106,13 +106,16 @@ impl Config {
     /// Returns the settings in force for an endpoint, or for everything without a target.
     pub(crate) fn cascade(&self, target: Option<EndpointTarget<'_>>) -> Cascade<'_> {
         let Some(target) = target else { return self.base_cascade(None) };
-        let upstream = self.upstream(target.upstream);
         let mut cascade = self.base_cascade(target.upstream);
-        let rules = upstream.map_or(&self.rules, |upstream| &upstream.rules);
-        for rule in rules.iter().filter(|rule| rule.pattern.matches(target.name)) {
+        for rule in self.rules_for(target).iter().filter(|rule| rule.pattern.matches(target.name)) {
             cascade.apply_rule(rule);
         }
         cascade
+    }
+
+    /// Returns the rules among which are those of an endpoint.
+    pub(crate) fn rules_for(&self, target: EndpointTarget<'_>) -> &[PatternRule] {
+        self.upstream(target.upstream).map_or(&self.rules, |upstream| &upstream.rules)
     }
 
     /// Returns the settings in force for all endpoints of a server.

@@ -275,6 +275,11 @@ impl PolicySource for Config {
     fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig {
         self.cascade(target).endpoint_config()
     }
+
+    fn has_rule_of_path(&self, own: EndpointTarget<'_>, general: &str) -> bool {
+        let matches = |rule: &PatternRule| rule.pattern.matches(own.name) && !rule.pattern.matches(general);
+        self.rules_for(own).iter().any(matches)
+    }
 }
 
 /// Returns the salt of the settings for everything.

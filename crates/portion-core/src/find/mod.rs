@@ -169,8 +169,11 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     }
     let mut result = scope.find(&pattern, &mut fuel)?;
     if result.match_count == 0 {
-        // The text around JSON is in no subject.
-        let originals = original_texts(snapshot, &subjects);
+        // What is around data, and how they are written, is in no subject.
+        let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view }, ask.read_call);
+        // A quote is none of a value, or it is escaped there.
+        let is_of_json = hint.is_none() && ask.pattern.contains('"');
+        let originals = original_texts(snapshot, &subjects, is_of_json);
         let targets = originals
             .iter()
             .map(|(path, text)| SearchTarget::new(path, text, false, &show, ask.context_lines))
@@ -179,11 +182,10 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
         let mut fuel = Fuel::for_bytes(bytes).with_stop_flag(ask.stop_flag);
         let found = SearchScope { targets, ..scope }.find(&pattern, &mut fuel)?;
         if found.match_count > 0 {
-            let hint = "this is the original text around the JSON: raw=true returns it".into();
+            let hint = "these are lines of the original text: raw=true returns it".into();
             let extra_meta = found.extra_meta.into_iter().chain([("hint".to_owned(), hint)]).collect();
             return Ok(SearchResult { extra_meta, ..found });
         }
-        let hint = syntax_hint(pattern.text(), &SearchedNames { snapshot, view }, ask.read_call);
         let has_lines = subjects.iter().any(|(_, subject)| matches!(subject.structure, Structure::Text(_)));
         let crosses_lines = || {
             let is_regex = result.extra_meta.get("searched").is_some_and(|searched| searched == "regex");
@@ -202,14 +204,23 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     Ok(result)
 }
 
-/// Returns the texts in which the JSON of subjects was found, with the paths of the subjects.
-fn original_texts(snapshot: &Snapshot, subjects: &[(String, &IndexedText)]) -> Vec<(String, IndexedText)> {
+/// Returns the texts of subjects that are read as data, as they were received, with the paths of the subjects. `with_json`: true
+/// for those that are JSON, too.
+fn original_texts(
+    snapshot: &Snapshot,
+    subjects: &[(String, &IndexedText)],
+    with_json: bool,
+) -> Vec<(String, IndexedText)> {
     let parts = snapshot.parts_at(subjects.iter().map(|(path, _)| path.as_str()));
     let original = |((path, subject), part): (&(String, &IndexedText), Option<&Part>)| {
-        let origin = part?.json_origin.as_ref()?;
-        let is_whole = part?.indexed_text()?.text.len() == subject.text.len();
-        origin.original_text(subject.span()).filter(|_| is_whole)?;
-        Some((path.clone(), IndexedText::from_text(origin.text.clone())))
+        let part = part.filter(|part| {
+            // What is in a string has its escapes there.
+            let is_whole = part.indexed_text().is_some_and(|text| text.text.len() == subject.text.len());
+            is_whole
+                && part.enclosing_string().is_none()
+                && (part.json_origin.is_some() || with_json && subject.is_json())
+        })?;
+        Some((path.clone(), IndexedText::from_text(part.source().clone())))
     };
     subjects.iter().zip(parts).filter_map(original).collect()
 }

@@ -1,6 +1,8 @@
 //! Reports that a list is one page of the upstream's own paging, and writes the call of the upstream's next page.
 
+use portion_json::containers::members;
 use portion_json::scan::{JsonKind, unescape};
+use portion_json::span::Span;
 use portion_text::chunk::TextKind;
 use portion_text::delimited::rest_line;
 
@@ -10,7 +12,7 @@ use super::walk::{PartWalk, ReplyContent};
 use crate::cursor::{PartOffset, Position};
 use crate::paging::{ArgumentValue, PagingArgument, PagingRole, requested_count, selects_pages};
 use crate::payload::{NextPage, TransportPage, UpstreamList};
-use crate::snapshot::{IndexedText, List, Part, Snapshot, Structure, UpstreamPage};
+use crate::snapshot::{IndexedText, Layout, List, Part, Snapshot, Structure, UpstreamPage, is_round_page};
 use crate::view::Target;
 
 /// The extent of the upstream beyond the list of a snapshot.
@@ -41,7 +43,9 @@ pub fn upstream_rest(snapshot: &Snapshot) -> Option<UpstreamRest> {
         if has_more == Some(true) || transport.is_some_and(|page| page.next.is_some()) {
             return Some(UpstreamRest::More);
         }
-        let is_full = page.is_none() && requested_count(arguments) == Some(list.len() as u64);
+        let count = list.len() as u64;
+        let is_full = page.is_none()
+            && requested_count(arguments).map_or_else(|| is_round_page(count), |request| request == count);
         let pages = |role| matches!(role, PagingRole::Offset | PagingRole::Page);
         let may_go_on = || arguments.iter().filter_map(PagingArgument::role).any(pages);
         (is_full && may_go_on()).then_some(UpstreamRest::Unknown)
@@ -56,7 +60,8 @@ const CAVEATS: [&str; 4] = ["incomplete", "partial", "truncated", "warning"];
 
 /// Returns the words around the data of a result that have numbers, because they may say that it is a page: those
 /// around JSON, the first line above a table or a log, the line below it that stands for others, short texts beside
-/// other blocks, and sentences beside a list. It returns members that say something against completeness too.
+/// other blocks, sentences beside a list, and its last item if that is no record. It returns members that say something
+/// against completeness too.
 ///
 /// `[Showing rows 1-1000 of 2501 total]`
 pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
@@ -75,6 +80,7 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
                 let texts = texts.filter(|member| member.kind == JsonKind::String);
                 let texts = texts.map(|member| unescape(member.value.slice(&subject.text)));
                 found.extend(texts.filter(|text| text.matches(' ').count() > 1));
+                found.extend(last_words(&subject.text, list));
             }
             Structure::Text(_) if snapshot.parts().len() > 1 && subject.text.len() <= MAX_WORDS_BYTES => {
                 found.push(subject.text.to_string());
@@ -85,7 +91,8 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
                 found.extend(lines.next().is_some_and(str::is_empty).then_some(first));
                 found.extend(rest_line(&subject.text).map(str::to_owned));
             }
-            Structure::Text(_) | Structure::Object(_) => {}
+            Structure::Text(_) => found.extend(line_below_table(&subject.text).map(str::to_owned)),
+            Structure::Object(_) => {}
         }
     }
     let is_told = |words: &String| {
@@ -100,6 +107,32 @@ pub fn words_beside(snapshot: &Snapshot) -> Option<String> {
     found.append(&mut caveats);
     let words = found.join("; ");
     (!words.is_empty()).then(|| words[..words.floor_char_boundary(4 * MAX_WORDS_BYTES)].to_owned())
+}
+
+/// Returns the last item of a list of records if it is a text, or has none of the fields of the first one.
+fn last_words(text: &str, list: &List) -> Option<String> {
+    let mut items = list.iter_from(text, 0).take(1).chain(list.iter_from(text, list.len().checked_sub(1)?));
+    let (first, last) = (items.next()?.value.slice(text), items.next()?.value.slice(text));
+    let keys = |record: &str| -> Vec<String> {
+        let whole = Span::new(0, record.len());
+        members(record, whole).map(|member| member.key.slice(record).to_owned()).collect()
+    };
+    let known = keys(first);
+    let is_marker = match JsonKind::of_value(last) {
+        JsonKind::String => true,
+        JsonKind::Object => !keys(last).iter().any(|key| known.contains(key)),
+        _ => false,
+    };
+    (is_marker && !known.is_empty() && list.layout == Layout::Array)
+        .then(|| last.trim_matches('"').to_owned())
+}
+
+/// Returns the last line of a text below a table of Markdown.
+fn line_below_table(text: &str) -> Option<&str> {
+    let mut lines = text.trim_end().lines().rev().filter(|line| !line.trim().is_empty());
+    let (last, above) = (lines.next()?, lines.next()?);
+    let is_row = |line: &str| line.trim_start().starts_with('|');
+    (is_row(above) && !is_row(last)).then_some(last)
 }
 
 /// Returns the total of which a list is a page, as stated by the payload, or else by the transport.

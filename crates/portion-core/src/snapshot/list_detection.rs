@@ -30,8 +30,9 @@ const MAX_FIELDS: usize = 100;
 const MIN_TIMES: usize = 10;
 /// Maximum bytes of a page without items.
 const MAX_EMPTY_PAGE_BYTES: usize = 4096;
-/// Names of members that identify the object around them.
+/// Names of members that identify the object around them, and the largest object that does, in bytes.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
+const MAX_IDENTITY_BYTES: usize = 64;
 
 /// Detects the structure of a text that is one JSON value; `None` where it is not.
 pub(super) fn detect_json(text: &str) -> Option<Structure> {
@@ -246,10 +247,17 @@ fn empty_page(text: &str, members: &ObjectIndex) -> Option<usize> {
 
 /// Returns true if an object has an id.
 pub(crate) fn has_identity(text: &str, members: &ObjectIndex) -> bool {
-    members.listed.iter().any(|member| {
-        matches!(member.kind, JsonKind::String | JsonKind::Number)
-            && IDENTITY_KEYS.iter().any(|name| key_matches(text, member.key, name))
-    })
+    members.listed.iter().any(|member| is_identity(text, member))
+}
+
+/// Returns true for a member with an id: a text, a number, or a short object with one, such as `{"$oid": "…"}`.
+pub(super) fn is_identity(text: &str, member: &Member) -> bool {
+    let may_be = match member.kind {
+        JsonKind::String | JsonKind::Number => true,
+        JsonKind::Object => member.value.len() <= MAX_IDENTITY_BYTES,
+        _ => false,
+    };
+    may_be && IDENTITY_KEYS.iter().any(|name| key_matches(text, member.key, name))
 }
 
 /// Returns true if an object is a map: it has too many members for a record, more than a hundred that are all texts or all

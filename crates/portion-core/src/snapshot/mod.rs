@@ -52,7 +52,7 @@ pub(crate) use redacted::string_at;
 pub use slice::Slice;
 pub use table_layouts::{ColumnArrays, RecordBlock, list_blocks, record_blocks};
 pub use upstream_page::UpstreamPage;
-pub(crate) use upstream_page::leads_inside;
+pub(crate) use upstream_page::{is_round_page, leads_inside};
 
 use std::any::Any;
 use std::collections::HashMap;

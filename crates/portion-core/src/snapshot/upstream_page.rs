@@ -10,6 +10,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 
 use super::list::List;
+use super::list_detection::is_identity;
 use super::object::{Member, ObjectIndex};
 use crate::page_names::{
     AMBIGUOUS_TOTAL_NAMES, ITEM_WORDS, LINK_NAMES, MAYBE_NO_MORE_NAMES, PageRole, ZERO_BASED_NAMES,
@@ -28,7 +29,7 @@ const END_NAMES: &[&str] = &["delta link", "next sync token", "odata delta link"
 /// Names of objects and lists with the links of a page, one of which leads to the next page.
 const LINK_OBJECT_NAMES: &[&str] = &["link", "links", "paging"];
 /// Words in the name of a boolean that is true if something is missing, and ends of names that are false then.
-const INCOMPLETE_WORDS: &[&str] = &["incomplete", "partial", "partially", "timed", "truncated"];
+const INCOMPLETE_WORDS: &[&str] = &["incomplete", "limited", "partial", "partially", "timed", "truncated"];
 const COMPLETE_ENDS: &[&str] = &["complete", "completed", "exact", "finished"];
 /// States of a result that is not there yet, and words of names for what went wrong.
 const UNFINISHED_STATES: &[&str] = &["in_progress", "partial", "pending", "processing", "queued", "running"];
@@ -53,6 +54,8 @@ fn is_caveat(text: &str, member: &Member) -> bool {
     let has = |wanted: &[&str]| name.split(' ').any(|word| wanted.contains(&word));
     match (member.kind, member.value.slice(text)) {
         (JsonKind::Bool, "true") => has(INCOMPLETE_WORDS) && PageRole::of(&name, member.kind).is_none(),
+        // A number of rows that were cut.
+        (JsonKind::Number, value) => name.ends_with(" truncated") && value != "0",
         (JsonKind::Bool, _) => name.rsplit(' ').next().is_some_and(|end| COMPLETE_ENDS.contains(&end)),
         (JsonKind::String, value) if has(&["state", "status"]) => {
             UNFINISHED_STATES.contains(&unescape(value).to_lowercase().as_str())
@@ -123,6 +126,17 @@ pub(super) fn holds_page_facts(text: &str, member: &Member) -> bool {
     };
     let content: usize = inside.listed.iter().filter(is_content).map(|inner| inner.value.len()).sum();
     inside.len() <= MAX_MEMBERS && inside.listed.iter().any(says_if_more) && 2 * content < member.value.len()
+}
+
+/// Returns true for a number of items that pages usually have.
+pub(crate) fn is_round_page(items: u64) -> bool {
+    items >= MIN_ROUND_PAGE && PAGE_SIZE_FACTORS.iter().any(|factor| items.is_multiple_of(*factor))
+}
+
+/// Returns true for a text that begins with a date: `2026-02-01`.
+fn is_date(text: &str) -> bool {
+    let shape: String = text.chars().take(10).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape == "0000-00-00"
 }
 
 /// Returns the members of a small object.
@@ -270,8 +284,16 @@ impl List {
         for level in &self.enclosing_objects {
             let beside = level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member);
             let beside = beside.map(|(_, member)| member).filter(|member| !is_other_page(text, member));
+            let is_record = level.members.iter().any(|member| is_identity(text, member));
+            let (outer, has_more) = (std::mem::take(&mut fields.totals_of_pages), fields.has_more);
             for member in beside.take(4 * MAX_MEMBERS) {
                 fields.read_member(text, member, &mut path, false);
+            }
+            // A total of a record is one of its figures, and one beside the page of an object in it is none of that page.
+            if is_record && may_be_sum {
+                fields.totals_of_pages.clear();
+            } else if fields.has_more == has_more || fields.has_more == Some(true) {
+                fields.totals_of_pages.extend(outer);
             }
             fields.read_after(text, &level.members);
             if let Some(inner) = level.members.get(level.list_member) {
@@ -345,7 +367,9 @@ impl PageFields {
                 let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && LINK_NAMES.contains(&&*name);
                 let of_next = of_next || name == "offset" && content.parse::<u64>().is_err();
-                if (leads_on(&name) || of_next) && !content.trim().is_empty() {
+                // What is next may also be told in words, or be a date.
+                let is_told = name == "next" && (content.contains(' ') || is_date(&content));
+                if (leads_on(&name) || of_next) && !content.trim().is_empty() && !is_told {
                     self.record_next(path, &key, &content);
                 }
                 self.has_page_marker |= name == "previous";
@@ -422,8 +446,7 @@ impl PageFields {
             || self.remaining.is_some()
             || self.next_member.is_some()
             || !self.may_be_sum
-            || items >= MIN_ROUND_PAGE
-                && PAGE_SIZE_FACTORS.iter().any(|factor| items.is_multiple_of(*factor));
+            || is_round_page(items);
         let remaining = self.remaining.filter(|remaining| *remaining > 0);
         let computed = remaining.map(|remaining| items.saturating_add(remaining));
         let totals =

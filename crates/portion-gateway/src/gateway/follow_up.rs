@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use portion_core::cursor::{CursorTarget, Position};
+use portion_core::cursor::{CursorTarget, PartOffset, Position};
 use portion_core::view::{Request, View};
 use portion_tokens::Tokenizer;
 use serde_json::{Value, json};
 
-use crate::call::{Caller, Fault, Reply, SnapshotQuery};
+use crate::call::{Caller, Fault, ReadCall, Reply, SnapshotQuery};
 use crate::pushdown::{Need, sized_as_opened};
 use crate::renderer::{RenderJob, RenderOutcome, ReplyForm};
 use crate::store::{Extent, StoreLookupError, StoredSnapshot};
@@ -66,6 +66,9 @@ impl CursorCall<'_> {
             Ok(stored) => stored,
             Err(unresolved) => return gateway.unresolved_cursor_reply(unresolved, context, &request),
         };
+        if let Some(reason) = failure_at(&stored, position, &context.caller) {
+            return gateway.fault_reply(Fault::page_failed(reason), &request, context.request_info());
+        }
         Box::pin(gateway.answer_from_stored(context, (stored, position), request, form)).await
     }
 }
@@ -197,6 +200,15 @@ impl Gateway {
         })?;
         Ok(())
     }
+}
+
+/// Returns why the items from a position on could not be fetched. Programs read a page over HTTP without items as the end of the
+/// list, so a failure has the status of one; a model reads what a notice says of it.
+fn failure_at<'s>(stored: &'s StoredSnapshot, position: Position, caller: &Caller) -> Option<&'s str> {
+    let list = stored.snapshot.upstream_list().filter(|list| list.continuation.is_some())?;
+    let is_end = matches!(position.offset, PartOffset::Item(item) if item as usize >= list.fetched);
+    let is_read_by_programs = matches!(caller.read_call, ReadCall::Http(_));
+    list.stop_reason.as_deref().filter(|_| is_end && is_read_by_programs && list.fetched > 0)
 }
 
 /// Returns listed results, with the number of further ones.

@@ -104,6 +104,11 @@ impl Gateway {
     ) -> Reply {
         let context = self.within_limits(context, &payload);
         let plain = Request::default();
+        // The first record of a call whose list is fetched is that of the tool's own list.
+        let request = match context.caller.paged_call {
+            Some(_) => Request { limit: request.limit, ..request.without_paging() },
+            None => request,
+        };
         let ReplySource { payload, fetch, reuse, .. } =
             self.reply_source(&context, payload, plain.clone(), reuse).await;
         let snapshot = match self.capture_fresh(&context, payload).await {

@@ -295,8 +295,7 @@ impl Gateway {
         let wanted = Need::wanted_items(&request, &caller.effective_policy.policy);
         let is_before = |list: &UpstreamList| {
             let end = list.skipped + list.fetched;
-            let ignores_pages = list.stop_reason.as_deref() == Some(UpstreamList::SAME_PAGE);
-            list.is_partial && !ignores_pages && wanted.is_some_and(|wanted| end <= wanted.start)
+            list.is_partial && !list.is_stuck() && wanted.is_some_and(|wanted| end <= wanted.start)
         };
         if !self.fetches.is_in_progress(stored.id) && stored.snapshot.upstream_list().is_some_and(is_before) {
             return None;

@@ -115,7 +115,7 @@ impl Gateway {
                     note_extent(Some(name), snapshot, &mut payload);
                 }
                 let matches = log_answer(&context, &arguments, &about.snapshot, &payload);
-                let shown = shown_request(request, matches, handle);
+                let shown = shown_request(request, matches);
                 self.answer_fresh(context, payload, shown, None).await
             }
             Err(fault) => self.fault_reply(with_cursor(fault), request, context.request_info()),
@@ -189,16 +189,9 @@ fn log_answer(context: &RequestContext, arguments: &[&str], snapshot: &Snapshot,
 }
 
 /// Returns the request for the answer to a query.
-fn shown_request(request: &Request, matches: usize, handle: QueriedHandle) -> Request {
+fn shown_request(request: &Request, matches: usize) -> Request {
     if matches > 0 {
-        let request = Request { cursor: None, path: None, section: None, ..request.clone() };
-        // The first record of a call is that of the tool's own list.
-        let is_of_call = handle == QueriedHandle::New;
-        return if is_of_call {
-            Request { limit: request.limit, ..request.without_paging() }
-        } else {
-            request
-        };
+        return Request { cursor: None, path: None, section: None, ..request.clone() };
     }
     // An empty answer has no fields, and no order.
     let Request { limit, max_tokens, .. } = *request;

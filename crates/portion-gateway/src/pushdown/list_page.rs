@@ -78,6 +78,8 @@ impl PageFacts {
         let page_count =
             root.number(|name| PageRole::of(name, JsonKind::Number) == Some(PageRole::PageCount));
         let page_count = page_count.map(|count| count as usize);
+        // Of several pages, this one has not all items.
+        let total = total.filter(|total| *total > items || page_count.is_none_or(|count| count < 2));
         Self { total, has_more, next, next_argument, position: root.position(&pushdown.style), page_count }
     }
 

@@ -171,6 +171,11 @@ impl EndpointRules {
         rule
     }
 
+    /// Returns true if a rule is written for a path of its own, and not for the general one.
+    pub fn has_rule_of_path(&self, own: EndpointTarget<'_>, general: &str) -> bool {
+        self.policy_source.has_rule_of_path(own, general)
+    }
+
     fn compute_rule(&self, target: EndpointTarget<'_>) -> Arc<EndpointRule> {
         let config = self.policy_source.endpoint_config(Some(target));
         if config == self.default_rule.config {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{CACHE_CONTROL, HeaderValue};
 use http::{Method, Response, StatusCode};
 use http_body::Body as HttpBody;
 use portion_core::error_code::ErrorCode;
@@ -15,7 +15,7 @@ use super::Exchange;
 use crate::body::{
     self, Body, BoxError, ReadBodyError, ReadLimits, StreamStart, full, may_have_body, prefixed, streamed,
 };
-use crate::media_type::{BodyForm, payload_of};
+use crate::media_type::{BodyForm, is_undeclared, payload_of};
 use crate::response::{
     CURSOR_HEADER, NOT_CACHED, OwnError, fault_response, leads_on, remove_representation_headers,
     timeout_fault,
@@ -64,7 +64,7 @@ impl Exchange<'_> {
         let form = match BodyForm::of(&head.headers) {
             _ if !may_have_body(head.status) => BodyForm::Other,
             // Without a type, the first byte tells.
-            _ if !head.headers.contains_key(CONTENT_TYPE)
+            _ if is_undeclared(&head.headers)
                 && codings == Ok(Vec::new())
                 && (head.status == StatusCode::PARTIAL_CONTENT
                     || body::begins_like_json(&mut body, silence).await) =>

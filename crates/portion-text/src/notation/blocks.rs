@@ -3,7 +3,7 @@
 //!
 //! Records begin with the same name, behind a blank line or a rule such as `---`, `-[ RECORD 2 ]---` and `## Record 2`. Without those,
 //! all records have the same names. A value goes on in lines without a name, and the last value of a record of several names
-//! in paragraphs.
+//! in paragraphs. A heading of Markdown above each record is its first value.
 
 use std::borrow::Cow;
 
@@ -20,6 +20,8 @@ const MIN_RECORDS: usize = 3;
 const MIN_NAMES: usize = 3;
 /// Most names of records.
 const MAX_NAMES: usize = 200;
+/// Name of the heading above a record.
+const HEADING: &str = "heading";
 /// Longest name, in bytes, and in words.
 const MAX_NAME: (usize, usize) = (40, 5);
 
@@ -31,12 +33,18 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
         let rest = lines.clone();
         let line = lines.next()?;
         let has_value = Field::of(line).is_some_and(|field| !field.value.is_empty());
-        if (is_first && has_value || is_named_rule(line))
-            && let Some(table) = records(text, &rest.collect::<Vec<_>>())
+        let (level, lines) = (heading_level(line), rest.collect::<Vec<_>>());
+        // A heading of a higher level ends the records below headings.
+        let is_end = |line: &&&str| level > 0 && (1..level).contains(&heading_level(line));
+        let is_inside = |line: &&str| !is_end(&line);
+        let lines = &lines[..lines.iter().take_while(|line| is_inside(line)).count()];
+        if (is_first && has_value || level > 0 || is_named_rule(line))
+            && let Some(table) = records(text, lines)
         {
-            let start = line.as_ptr().addr() - text.as_ptr().addr();
+            let offset = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+            let end = lines.iter().rfind(|line| !line.trim().is_empty())?.trim_end();
             return Some((
-                Span::new(start, text.trim_end().len()),
+                Span::new(offset(line), offset(end) + end.len()),
                 events(&table).unwrap_or_else(|| table.to_json()),
             ));
         }
@@ -86,7 +94,11 @@ impl<'a> Field<'a> {
 /// Reads lines that are records, up to the end.
 fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
     let (lines, footer) = split_footer(lines);
-    let first = lines.iter().find(|line| !is_between(line)).and_then(|line| Field::of(line))?;
+    let level = lines.first().map_or(0, |line| heading_level(line));
+    let first = lines.iter().find(|line| !is_between(line) && heading_level(line) == 0);
+    let first = first.and_then(|line| Field::of(line))?;
+    let first_name = if level > 0 { HEADING } else { first.name };
+    let mut is_below_heading = level > 0;
     let mut names: Vec<&str> = Vec::new();
     let mut records: Vec<Vec<(usize, Span)>> = Vec::new();
     let (mut is_begin, mut has_rules, mut fields) = (true, true, 0);
@@ -96,28 +108,35 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
             is_begin = true;
             continue;
         }
-        let field = Field::of(line)
-            .filter(|Field { places, .. }| places.0 == first.places.0 || places.1 == first.places.1);
+        let field = if level > 0 && heading_level(line) == level {
+            Some(Field { name: HEADING, value: line[level..].trim(), places: first.places })
+        } else {
+            Field::of(line)
+        };
+        let field =
+            field.filter(|Field { places, .. }| places.0 == first.places.0 || places.1 == first.places.1);
         let start = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
         let is_whole =
             records.last().is_some_and(|record| names.len() >= MIN_NAMES && record.len() == names.len());
         is_paragraph = match &field {
-            Some(field) => is_paragraph && !(is_begin && field.name == first.name),
+            Some(field) => is_paragraph && !(is_begin && field.name == first_name),
             None => is_paragraph || is_begin && is_whole,
         };
         let Some(Field { name, value, .. }) = field.filter(|_| !is_paragraph) else {
             (is_paragraph || !is_begin && line.contains(char::is_alphanumeric)).then_some(())?;
             records.last_mut()?.last_mut()?.1.end = (start(line) + line.trim_end().len()) as u32;
-            is_begin = false;
+            (is_begin, is_below_heading) = (false, heading_level(line) > 0);
             continue;
         };
-        if name == first.name {
+        if name == first_name {
+            // A heading that only some records have is of the record below, or of both.
+            (!is_below_heading || level > 0).then_some(())?;
             has_rules &= is_begin;
             records.push(Vec::new());
-        } else if is_begin {
+        } else if is_begin && !is_below_heading {
             return None;
         }
-        is_begin = false;
+        (is_begin, is_below_heading) = (false, name == HEADING);
         let at = names.iter().position(|known| *known == name).unwrap_or_else(|| {
             names.push(name);
             names.len() - 1
@@ -132,6 +151,7 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
     }
     let is_regular = records.len() >= MIN_RECORDS && (names.len() > 1 || first.name == "data")
         || is_named_rule(lines.first()?);
+    let is_regular = is_regular && (level == 0 || names.len() >= MIN_NAMES);
     let is_told = has_rules || names.len() >= MIN_NAMES && fields == names.len() * records.len();
     let value = |record: &Vec<(usize, Span)>, at: usize| {
         let value = record.iter().find(|(name, _)| *name == at).map(|(_, value)| value.slice(text).trim());
@@ -144,6 +164,12 @@ fn records<'a>(text: &'a str, lines: &[&'a str]) -> Option<Table<'a>> {
 /// Returns true for a line between two records: it has no words but those that number records.
 fn is_between(line: &str) -> bool {
     line.chars().all(|c| c.is_whitespace() || "-=*_#".contains(c)) || is_named_rule(line)
+}
+
+/// Returns the level of a heading of Markdown that is no number of a record; 0 for other lines.
+fn heading_level(line: &str) -> usize {
+    let text = line.trim_start_matches('#');
+    if text.starts_with(' ') && !is_named_rule(line) { line.len() - text.len() } else { 0 }
 }
 
 /// Returns true for `-[ RECORD 2 ]---`, `**** 2. row ****` and `## Record 2`.
@@ -213,6 +239,25 @@ mod tests {
                 r#"[{"Id":1,"Name":"a","Owner":null},{"Id":2,"Name":"b","Owner":"ann"},{"Id":3,"Name":"c","Owner":null}]"#,
             ),
         );
+    }
+
+    #[test]
+    fn headings_are_of_the_record_below() {
+        let issue = |id: u8| {
+            format!(
+                "## ISSUE-{id}\n\n**Culprit**: a{id}\n**Events**: {id}\n**Status**: open\n**URL**: http://x\n\n"
+            )
+        };
+        let json = |id: u8| {
+            format!(
+                r#"{{"heading":"ISSUE-{id}","Culprit":"a{id}","Events":{id},"Status":"open","URL":"http://x"}}"#
+            )
+        };
+        let issues = [1, 2, 3].map(issue).concat();
+        let expect = format!("[{}]", [1, 2, 3].map(json).join(","));
+        check(&format!("# Issues\n\n{issues}# Using this\n\n- Name the issue\n"), Some(&expect));
+        check(&issues.replace("## ISSUE-1\n\n", ""), None);
+        check("## a\n\nNote: one\n\n## b\n\nNote: two\n\n## c\n\nNote: three\n", None);
     }
 
     #[test]

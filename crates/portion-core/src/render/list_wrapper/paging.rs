@@ -48,6 +48,8 @@ pub(in crate::render) struct ServedPage<'a> {
     has_next: bool,
     /// True if all pages of the upstream are served as one list. Otherwise, the list is a part of one of them.
     is_whole_list: bool,
+    /// True if the upstream returns no further items for what selects a page: its own next page may have some.
+    is_stuck: bool,
     /// True if links have the most expensive cursors, because the page is not settled.
     is_draft: bool,
 }
@@ -270,6 +272,7 @@ impl<'a> ServedPage<'a> {
             rest: rest as u64,
             has_next: rest > 0 || served > 0 && fetched.is_some_and(|fetched| fetched.is_partial),
             is_whole_list: fetched.is_some(),
+            is_stuck: fetched.is_some_and(UpstreamList::is_stuck),
             is_draft: false,
         })
     }
@@ -344,7 +347,10 @@ impl<'a> ServedPage<'a> {
             // Without a total, the pages of the upstream have at most as many items as were fetched.
             PageRole::PageCount => {
                 let most = || number.saturating_mul(self.fetched);
-                self.total.unwrap_or_else(most).div_ceil(self.size.max(1))
+                // An upstream may have smaller pages than were asked for.
+                let goes_on = self.total.is_some_and(|total| self.first + self.served < total);
+                let size = if goes_on && self.served > 0 { self.served.min(self.size) } else { self.size };
+                self.total.unwrap_or_else(most).div_ceil(size.max(1))
             }
             PageRole::End if self.total.is_some_and(|total| number <= total) => self.first + self.served,
             PageRole::Limit => self.size,
@@ -380,6 +386,7 @@ impl<'a> ServedPage<'a> {
                 unescape(own).parse::<u64>().ok()?.saturating_sub(self.rest)
             }
             (_, false) => return None,
+            _ if !is_there && is_next && self.is_stuck => return None,
             _ if !is_there => return Some("null".to_owned()),
             (false, true) if is_next => self.first + self.served,
             (false, true) => self.first.saturating_sub(self.size),
@@ -400,7 +407,9 @@ impl<'a> ServedPage<'a> {
         let leads_before = matches!(member.role, PageRole::Previous | PageRole::First)
             && self.first > self.item as u64
             && (self.item == 0 || member.role == PageRole::First);
-        if leads_before || !(self.is_whole_list || member.role == PageRole::Next && self.has_next) {
+        let leads_on = self.is_stuck && member.role == PageRole::Next && !self.has_next;
+        if leads_before || leads_on || !(self.is_whole_list || member.role == PageRole::Next && self.has_next)
+        {
             return Vec::new();
         }
         let spans = if member.links.is_empty() { vec![member.value] } else { member.links.clone() };

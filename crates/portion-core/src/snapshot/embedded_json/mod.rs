@@ -180,9 +180,13 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
 
 /// Returns the data of a text in another notation, such as Python literals or YAML, as JSON.
 fn find_in_notation(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
-    let FoundData { notation, span, json } = notation::read(text)?;
+    let FoundData { notation, span, json, comments } = notation::read(text)?;
     let (before, after) = (&text[..span.start as usize], &text[span.end as usize..]);
-    let description = describe_surroundings(notation, before, after, 0);
+    let found = match comments {
+        0 => notation.to_owned(),
+        comments => format!("{notation} without its {comments} comments"),
+    };
+    let description = describe_surroundings(&found, before, after, 0);
     let origin = JsonOrigin::rewritten(text, description, notation.to_owned());
     let subject = IndexedText::from_payload(Slice::new(json));
     subject.is_json().then_some((subject, origin))
@@ -206,11 +210,12 @@ fn describe_surroundings(found: &str, before: &str, after: &str, replaced: usize
 
 /// Returns the first words of a text, and how long it is if it has more.
 fn first_words(text: &str) -> String {
-    let shown: String = text.chars().take(MAX_SHOWN_CHARS).collect();
-    if shown.len() == text.len() {
-        return format!("`{}`", in_one_line(&shown));
+    let words = in_one_line(text);
+    let shown: String = words.chars().take(MAX_SHOWN_CHARS).collect();
+    if shown.len() == words.len() {
+        return format!("`{shown}`");
     }
-    format!("`{}…` ({} characters)", in_one_line(&shown), text.chars().count())
+    format!("`{shown}…` ({} characters)", text.chars().count())
 }
 
 /// Describes the text before the JSON by its first words.
@@ -229,7 +234,7 @@ fn trimmed(before: &str) -> &str {
 }
 
 fn in_one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Describes the non-finite numbers that were replaced.

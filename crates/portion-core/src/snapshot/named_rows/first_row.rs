@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use portion_json::path::key_matches;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
+use portion_text::names::are_years;
 
 use crate::snapshot::List;
 
@@ -34,10 +35,18 @@ pub(super) fn names_in_first_row(text: &str, list: &List) -> Option<(Vec<String>
     let mut numbers = vec![0; names.len()];
     let mut others = vec![0; names.len()];
     let shapes: Vec<String> = names.iter().map(|name| shape(name)).collect();
+    let year_columns: Vec<usize> = (0..names.len()).filter(|at| !is_word(&names[*at])).collect();
     for row in rows {
         let row = row.filter(|row| row.len() <= names.len())?;
+        let years = year_columns.iter().filter_map(|at| row.get(*at)).map(|cell| cell.trim_matches('"'));
+        if are_years(years) {
+            return None;
+        }
         for (at, cell) in row.into_iter().enumerate() {
-            if JsonKind::of_value(cell) == JsonKind::String && shape(&unescape(cell)) == shapes[at] {
+            if JsonKind::of_value(cell) == JsonKind::String
+                && shape(&unescape(cell)) == shapes[at]
+                && !year_columns.contains(&at)
+            {
                 return None;
             }
             match JsonKind::of_value(cell) {
@@ -96,14 +105,22 @@ fn is_word(name: &str) -> bool {
 /// Returns the names in a row; `None` if it has other values, or one of them twice. With `numbers_empty`, an empty cell has the name of
 /// its place.
 fn names(row: &[&str], numbers_empty: bool) -> Option<Vec<String>> {
-    let texts = row.iter().enumerate().filter(|(_, cell)| JsonKind::of_value(cell) == JsonKind::String);
+    let is_text = |kind| matches!(kind, JsonKind::String | JsonKind::Number);
+    let texts = row.iter().enumerate().filter(|(_, cell)| is_text(JsonKind::of_value(cell)));
     let name = |(at, cell): (usize, &&str)| match unescape(cell) {
         name if name.is_empty() && numbers_empty => format!("column_{}", at + 1),
         name => name,
     };
-    let names: Vec<String> = texts.map(name).filter(|name| is_word(name)).collect();
+    let names: Vec<String> = texts.map(name).collect();
+    let (words, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| is_word(name));
+    let are_names = others.is_empty() || are_years(others.into_iter().map(String::as_str));
     let distinct: HashSet<&String> = names.iter().collect();
-    (names.len() > 1 && names.len() == row.len() && distinct.len() == names.len()).then_some(names)
+    (are_names
+        && !words.is_empty()
+        && names.len() > 1
+        && names.len() == row.len()
+        && distinct.len() == names.len())
+    .then_some(names)
 }
 
 /// Returns true for a string with a number.
@@ -142,6 +159,11 @@ mod tests {
             (r#"[["open","high"],["closed",0],["open",1]]"#, None),
             (r#"[["N/A","level"],["a",0],["b",1]]"#, None),
             (r#"[["https://a.b/c","error"],["https://a.b/d",0],["x",1]]"#, None),
+            (r#"[["name",2023,2024],["Ann",31,4],["Bob",4,5]]"#, Some("name,2023,2024")),
+            (r#"[["name","2023","2024"],["Ann","31","4"],["Bob","4","5"]]"#, Some("name,2023,2024")),
+            (r#"[["Eve",2023,2025],["Ann",31,4],["Bob",4,5]]"#, None),
+            (r#"[["Eve",2023,2024],["Ann",2020,2021],["Bob",2010,2011]]"#, None),
+            (r#"[["Eve",2023],["Ann",31],["Bob",4]]"#, None),
             (r#"[["name","age"],["Ann",31]]"#, None),
         ] {
             assert_eq!(header(text).as_deref(), expect, "{text}");

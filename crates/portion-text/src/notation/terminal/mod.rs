@@ -1,8 +1,9 @@
 //! Reads tables as programs print them on a terminal: `psql` with its rule, `mysql`, `DuckDB`, rich and tabulate in a box, and columns
 //! such as those of `kubectl`, `docker` and `sqlcmd`.
 //!
-//! Rules and what is below the last one are no records. The number of rows, if it is stated there, must be that of the records. A value is a text as it is written, without the spaces around it; the values of a
-//! column of numbers are numbers, and nothing is null.
+//! Rules and what is below the last one are no records. The number of rows, if it is stated there, must be that of the records. A
+//! value is a text as it is written, without the spaces around it; the values of a column of numbers are numbers, and nothing is
+//! null.
 
 mod aligned;
 
@@ -34,9 +35,12 @@ pub(super) fn read(text: &str) -> Option<(Span, String)> {
     let lines: Vec<&str> = plain.trim_end().lines().collect();
     let is_before = |at: &usize| !lines.iter().take(*at).any(|line| is_rule(line));
     let mut starts = (0..=MAX_LINES_BEFORE).take_while(is_before);
-    let (start, table) = starts.find_map(|at| Some((at, Table::read(lines.get(at..)?)?)))?;
-    let offset = text.lines().nth(start)?.as_ptr().addr() - text.as_ptr().addr();
-    Some((Span::new(offset, text.trim_end().len()), table.to_json()))
+    let (start, (table, count)) =
+        starts.find_map(|at| Some((at, Table::of_rows(lines.get(at..)?, MIN_ROWS)?)))?;
+    let own = |line| text.lines().nth(line);
+    let (first, last) = (own(start)?, own(start + count - 1)?);
+    let offset = |line: &str| line.as_ptr().addr() - text.as_ptr().addr();
+    Some((Span::new(offset(first), offset(last) + last.trim_end().len()), table.to_json()))
 }
 
 /// Returns true for a line that may be the first of a table, or the rule below it.
@@ -94,23 +98,28 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn read(lines: &[&'a str]) -> Option<Self> {
-        Self::of_rows(lines, MIN_ROWS)
-    }
-
     /// Reads a table that stands beside others: names in capitals need one row to be told from words.
     pub(super) fn read_part(lines: &[&'a str]) -> Option<Self> {
-        Self::of_rows(lines, if is_in_capitals(lines.first()?) { 1 } else { MIN_ROWS })
+        let min_rows = if is_in_capitals(lines.first()?) { 1 } else { MIN_ROWS };
+        Self::of_rows(lines, min_rows).map(|(table, _)| table)
     }
 
-    fn of_rows(lines: &[&'a str], min_rows: usize) -> Option<Self> {
-        let table = Self::crossed(lines).or_else(|| Self::in_columns(lines, min_rows))?;
+    /// Reads a table of at least so many rows. Returns it with the number of its lines, those of rules and of the number of rows
+    /// below it included.
+    fn of_rows(lines: &[&'a str], min_rows: usize) -> Option<(Self, usize)> {
+        let (table, row_lines) = Self::crossed(lines).or_else(|| Self::in_columns(lines, min_rows))?;
+        let is_blank = |line: &str| line.trim().is_empty();
+        let is_of_table = |line: &&&str| {
+            is_blank(line) || is_rule(line) || row_count(line).is_some() || line.starts_with("Time:")
+        };
+        let count = row_lines + lines[row_lines..].iter().take_while(is_of_table).count();
+        let count = lines[..count].iter().rposition(|line| !is_blank(line))? + 1;
         let is_named = table.names.len() > 1 && table.names.iter().all(|name| !name.is_empty());
-        (is_named && !table.rows.is_empty()).then_some(table)
+        (is_named && !table.rows.is_empty()).then_some((table, count))
     }
 
     /// Reads a table with rules that are crossed where its columns end: a box, or one rule below the names.
-    fn crossed(lines: &[&'a str]) -> Option<Self> {
+    fn crossed(lines: &[&'a str]) -> Option<(Self, usize)> {
         let top = *lines.first()?;
         let (is_boxed, in_rule) = (is_crossed(top), names_in_rule(top));
         let is_closed = is_boxed || in_rule.is_some();
@@ -133,6 +142,7 @@ impl<'a> Table<'a> {
         let names = in_rule.or_else(|| inside(head[0]))?;
         let mut parts: Vec<&[&str]> = head[below + 1..].split(|line| is_crossed(line)).collect();
         let mut footer = parts.pop()?;
+        let mut row_lines = lines.len() - footer.len();
         if is_closed {
             (footer.len() <= MAX_LINES_BELOW).then_some(())?;
             // DuckDB says in the box how many rows there are.
@@ -143,19 +153,21 @@ impl<'a> Table<'a> {
             let rows;
             (rows, footer) = split_footer(footer);
             parts.push(rows);
+            row_lines += rows.len();
         }
         // Rules between the rows tell where each ends, if the one below the names is another.
         let is_grid = parts.len() > 1 && parts.iter().any(|part| part.len() > 1);
         if is_grid && !head[below].contains('=') {
             return None;
         }
-        Self::of(names, &parts, inside, is_grid)?.counted(footer)
+        Some((Self::of(names, &parts, inside, is_grid)?.counted(footer)?, row_lines))
     }
 
-    fn in_columns(lines: &[&'a str], min_rows: usize) -> Option<Self> {
+    fn in_columns(lines: &[&'a str], min_rows: usize) -> Option<(Self, usize)> {
         let is_end = |(at, line): (usize, &&str)| {
             line.trim().is_empty()
                 || row_count(line).is_some()
+                || line.starts_with('(') && line.trim_end().ends_with(')')
                 || at > 1 && is_rule(line) && !line.trim().contains(' ')
         };
         let end = lines.iter().enumerate().position(is_end).unwrap_or(lines.len());
@@ -167,7 +179,8 @@ impl<'a> Table<'a> {
         let (names, rows) = columns_of(&lines[..end])?;
         let rows: Vec<Vec<Cow<'_, str>>> =
             rows.into_iter().map(|row| row.into_iter().map(Cow::Borrowed).collect()).collect();
-        (rows.len() >= min_rows).then_some(Self { names, rows })?.counted(&lines[end..])
+        let table = (rows.len() >= min_rows).then_some(Self { names, rows })?;
+        Some((table.counted(&lines[end..])?, end))
     }
 
     /// Returns the table if lines below it state no other number of rows.
@@ -343,6 +356,21 @@ mod tests {
         // A bar in a value stands below no plus.
         check(&text.replace('!', "|"), Some(records));
         check(" a | b\n---+---\n 1 | 2 | 3\n 1 | 2\n| 1 | 2\n", None);
+    }
+
+    #[test]
+    fn what_is_below_a_table_is_none_of_it() {
+        let check = |below: &str, end: &str| {
+            let pods = "NAME   READY   AGE\na      1/1     3d\nb      0/1     12d\nc      1/1     2d";
+            let text = format!("{pods}{below}");
+            let rest = read(&text).map(|(span, _)| text[span.end as usize..].trim().to_owned());
+            assert_eq!(rest.as_deref(), Some(end), "{text}");
+        };
+        check("\n", "");
+        check("\n\n(3 rows)\n", "");
+        check("\n(3 of 90 rows shown)\n", "(3 of 90 rows shown)");
+        check("\n\nWarning: 2 nodes did not respond\n", "Warning: 2 nodes did not respond");
+        check("\n-------\nTOTAL   9\n\nFAIL of 80\n", "TOTAL   9\n\nFAIL of 80");
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod clients;
 mod configuration;
 mod finding;
 mod launch;
-mod reference;
+pub(crate) mod reference;
 mod start;
 
 use std::io::{self, Write as _};

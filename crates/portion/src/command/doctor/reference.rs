@@ -98,7 +98,7 @@ fn looks_random(value: &str) -> bool {
 }
 
 /// Returns the words of a command line with references to variables in the place of secrets: `--api-key ${API_KEY}`.
-pub(super) fn without_secrets(words: &[String]) -> Vec<String> {
+pub(crate) fn without_secrets(words: &[String]) -> Vec<String> {
     shown_words(words).into_iter().map(|word| word.text).collect()
 }
 
@@ -187,6 +187,14 @@ fn shown_words(words: &[String]) -> Vec<ShownWord> {
     let mut option = None;
     let mut shown = Vec::with_capacity(words.len());
     for word in words {
+        // Some files have a whole command in one text.
+        if word.contains(" -") {
+            let parts = shown_words(&word.split(' ').map(str::to_owned).collect::<Vec<_>>());
+            let text = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(" ");
+            let secrets = parts.into_iter().flat_map(|part| part.secrets).collect();
+            shown.push(ShownWord { text, secrets });
+            continue;
+        }
         let (text, secrets) = match (word.split_once('='), option.take()) {
             (Some((name, value)), _) if word.starts_with('-') && is_hidden(name, value) => {
                 (format!("{name}={}", reference_for(name)), vec![value.to_owned()])

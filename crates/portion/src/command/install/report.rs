@@ -12,6 +12,7 @@ use portion_text::display::{counted, printable_lines, printable_name};
 use serde_json::{Value, json};
 
 use crate::cli::terminal::{folded, print_stdout};
+use crate::command::doctor::reference::without_secrets;
 
 const BOLD: Style = Style::new().bold();
 const GREEN: Style = AnsiColor::Green.on_default();
@@ -180,8 +181,8 @@ impl Report<'_> {
             "status": status,
             "reason": reason,
             "offeredProfile": self.offered_profile(change).map(|profile| profile.name),
-            "before": change.before,
-            "after": change.after,
+            "before": without_secrets(&change.before),
+            "after": without_secrets(&change.after),
         })
     }
 }
