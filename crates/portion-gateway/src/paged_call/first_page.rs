@@ -92,16 +92,21 @@ impl OwnPage {
     }
 
     /// Returns the number of items before the page, and that of pages, if they are known and the page says how the list goes on.
-    /// `received`: the items of the page. `total` and `goes_on` are what it says: the items of the list, and if there are more.
+    /// `received`: the items of the page. `total`, `page_count` and `goes_on` are what it says: the items of the list, its pages, and
+    /// if there are more.
     pub(crate) fn place(
         &self,
         received: usize,
-        total: Option<usize>,
+        (total, page_count): (Option<usize>, Option<usize>),
         goes_on: Option<bool>,
     ) -> Option<(usize, u64)> {
         // A full page goes on, or the next one is empty.
         let is_told = total.is_some() || goes_on.is_some() || received > 0 && self.size == Some(received);
-        let goes_on = goes_on.unwrap_or_default();
+        let is_before_others = |pages: usize| page_count.is_some_and(|count| pages + 1 < count);
+        let goes_on = match self.position {
+            OwnPosition::Page(pages) => goes_on.unwrap_or_else(|| is_before_others(pages)),
+            _ => goes_on.unwrap_or_default(),
+        };
         let skipped = match self.position {
             OwnPosition::First | OwnPosition::Page(0) => Some(0),
             OwnPosition::Index(index) => Some(index),
@@ -144,7 +149,7 @@ mod tests {
     fn a_short_last_page_has_the_size_of_those_before_it() {
         let check = |pages, size, (received, total), expect| {
             let own = OwnPage { arguments: "{}".to_owned(), size, position: OwnPosition::Page(pages) };
-            let place = own.place(received, Some(total), Some(false)).map(|(skipped, _)| skipped);
+            let place = own.place(received, (Some(total), None), Some(false)).map(|(skipped, _)| skipped);
             let sized = place.map(|skipped| (skipped, own.page_size(skipped, received)));
             assert_eq!(sized, Some(expect), "{own:?}");
         };

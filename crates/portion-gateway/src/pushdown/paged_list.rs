@@ -107,7 +107,8 @@ impl PagedList {
                 list.opening_count = list.opening_count.filter(|_| !is_filled);
             }
             FirstPage::Own(own) => {
-                let (skipped, pages) = own.place(received, facts.total, facts.goes_on())?;
+                let (skipped, pages) =
+                    own.place(received, (facts.total, facts.page_count), facts.goes_on())?;
                 if let PageRequest::Number(number) = &mut first {
                     *number += pages;
                 }

@@ -343,14 +343,11 @@ impl<'a> ServedPage<'a> {
             PageRole::Remaining if !self.is_whole_list => number + self.rest,
             // A page of the upstream keeps its number while it is served in parts.
             _ if !self.is_whole_list => return None,
-            PageRole::Page => self.page_number(rows, all),
+            PageRole::Page => self.page_number(rows, all)?,
             // Without a total, the pages of the upstream have at most as many items as were fetched.
             PageRole::PageCount => {
                 let most = || number.saturating_mul(self.fetched);
-                // An upstream may have smaller pages than were asked for.
-                let goes_on = self.total.is_some_and(|total| self.first + self.served < total);
-                let size = if goes_on && self.served > 0 { self.served.min(self.size) } else { self.size };
-                self.total.unwrap_or_else(most).div_ceil(size.max(1))
+                self.total.unwrap_or_else(most).div_ceil(self.size_of_pages()?)
             }
             PageRole::End if self.total.is_some_and(|total| number <= total) => self.first + self.served,
             PageRole::Limit => self.size,
@@ -370,9 +367,17 @@ impl<'a> ServedPage<'a> {
             .or_else(|| [1, skipped + 1].contains(&number).then_some(1))
     }
 
-    fn page_number(&self, rows: OrderedList<'_>, all: &[PagingMember]) -> u64 {
+    fn page_number(&self, rows: OrderedList<'_>, all: &[PagingMember]) -> Option<u64> {
         let counts_from_zero = all.iter().any(|member| member.counts_from_zero(rows));
-        self.first / self.size.max(1) + u64::from(!counts_from_zero)
+        Some(self.first / self.size_of_pages()? + u64::from(!counts_from_zero))
+    }
+
+    /// Returns the number of items of each page, of which an upstream may have fewer than were asked for. `None`: the upstream's own
+    /// numbers stay, because pages of this size do not begin here.
+    fn size_of_pages(&self) -> Option<u64> {
+        let goes_on = self.total.is_none_or(|total| self.first + self.served < total);
+        let size = if goes_on && self.served > 0 { self.served.min(self.size) } else { self.size };
+        Some(size.max(1)).filter(|size| self.is_draft || self.first.is_multiple_of(*size))
     }
 
     /// Returns the number of another page, or of its first item, or `None` if it stays.

@@ -283,3 +283,26 @@ fn a_matching_heading_has_the_text_below() {
     );
     assert!(found.items_json.ends_with(r#"## Setup\n\nInstall it."}]"#), "{}", found.items_json);
 }
+
+/// Text that is read as data keeps what is around the data, its comments, and how the data are written.
+#[test]
+fn what_is_read_as_data_is_found_as_it_was_written() {
+    let check = |text: &str, pattern: &str, expect: usize| {
+        let found = ask(text, &SearchQuery::new(pattern)).expect("a pattern");
+        assert_eq!(found.match_count, expect, "{pattern} in {text}");
+    };
+    let pod = |n: u8| {
+        format!("- kind: Pod\n  # added by hand\n  phase: {}\n", ["Failed", "Running"][usize::from(n % 2)])
+    };
+    let yaml: String = (0..20).map(pod).collect();
+    check(&yaml, "/phase: Failed/", 10);
+    check(&yaml, "added by hand", 20);
+    let row = |n: u8| format!("pod-{n:02}   {}/1     Running\n", n % 2);
+    let rows: String = (10..30).map(row).collect();
+    let table = format!("NAME     READY   STATUS\n{rows}\nWarning: 3 nodes did not respond\n");
+    check(&table, "did not respond", 1);
+    check(&table, "/0\\/1\\s+Running/", 10);
+    let case = |n: u8| format!("<case name=\"t{n}\">{}</case>\n", if n % 5 == 0 { "<failure/>" } else { "" });
+    check(&format!("<suite>\n{}</suite>", (0..20).map(case).collect::<String>()), "<failure", 4);
+    check(r#"[{"state": "open"}, {"state": "closed"}]"#, "/\"state\":\\s*\"open\"/", 1);
+}
