@@ -135,7 +135,7 @@ fn outline_table(
     if table.len() == 0 {
         return (0, format!("{text}, which is empty"));
     }
-    let ranked = table.rows().ranked_columns();
+    let ranked = &table.found.ranked_columns;
     let rank = |column: &ColumnDef| {
         (column.is_hidden, ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX))
     };
@@ -163,7 +163,7 @@ fn outline_table(
             let _ = write!(text, " {kinds}");
         }
     }
-    if let unlisted @ 1.. = table.rows().unlisted_field_count() {
+    if let unlisted @ 1.. = table.found.unlisted_field_count {
         let _ = write!(text, ", {} in item ->> '$.name'", counted(unlisted, "more field"));
     }
     text.push(')');

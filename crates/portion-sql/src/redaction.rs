@@ -6,20 +6,20 @@ use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::limits::QueryDeadline;
 use crate::records::{LEAF_COLUMNS, LEAF_VALUE};
-use crate::table_rows::{ColumnSet, TableRows, should_stop_at};
+use crate::table_rows::{ColumnSet, FoundTable, TableRows, should_stop_at};
 
-/// Returns the columns of rows, marked where values were redacted, given the dotted paths of redacted fields. Returns `None`
-/// if the deadline was reached.
+/// Marks the columns of a table where values were redacted, given the dotted paths of redacted fields. Returns `None` if the
+/// deadline was reached.
 pub(crate) fn mark_redacted(
-    rows: &dyn TableRows,
+    table: &mut FoundTable,
     fields: &[String],
     deadline: &QueryDeadline,
-) -> Option<Vec<ColumnDef>> {
-    let mut columns = rows.columns().to_vec();
+) -> Option<()> {
     if fields.is_empty() {
-        return Some(columns);
+        return Some(());
     }
-    for (at, column) in columns.iter_mut().enumerate() {
+    let rows = (&*table.rows, table.row_count);
+    for (at, column) in table.columns.iter_mut().enumerate() {
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
         } else if fields.iter().any(|field| path_ends_with(field, &column.name))
@@ -36,27 +36,30 @@ pub(crate) fn mark_redacted(
             column.redaction = Redaction::Nested;
         }
     }
-    if let Some(column) = leaf_value_column(&mut columns) {
+    if let Some(column) = leaf_value_column(&mut table.columns) {
         column.redaction = Redaction::ByName;
     }
-    Some(columns)
+    Some(())
 }
 
+/// The rows of a table, and their number.
+type Rows<'a> = (&'a dyn TableRows, usize);
+
 /// Returns true if values inside a text of a column were redacted, as in a line of a log; `None` if the deadline was reached.
-fn has_placeholder_inside(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<bool> {
+fn has_placeholder_inside(rows: Rows<'_>, column: usize, deadline: &QueryDeadline) -> Option<bool> {
     any_cell(rows, column, deadline, |cell| matches!(cell, Cell::Text(text) if text.contains(REDACTED)))
 }
 
 /// Returns true if a condition holds for a cell of a column, up to which the cells are read; `None` if the deadline was
 /// reached.
 fn any_cell(
-    rows: &dyn TableRows,
+    (rows, row_count): Rows<'_>,
     column: usize,
     deadline: &QueryDeadline,
     mut is_wanted: impl FnMut(Cell<'_>) -> bool,
 ) -> Option<bool> {
     let mut row = rows.new_row(ColumnSet::of(column));
-    for at in 0..rows.len() {
+    for at in 0..row_count {
         if should_stop_at(at, deadline) {
             return None;
         }
@@ -101,7 +104,7 @@ struct RedactionSigns {
 
 impl RedactionSigns {
     /// Reads a column up to the first placeholder; `None` if the deadline was reached.
-    fn scan(rows: &dyn TableRows, column: usize, deadline: &QueryDeadline) -> Option<Self> {
+    fn scan(rows: Rows<'_>, column: usize, deadline: &QueryDeadline) -> Option<Self> {
         let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
         signs.has_placeholder = any_cell(rows, column, deadline, |cell| {
             match cell {

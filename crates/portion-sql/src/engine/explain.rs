@@ -222,7 +222,7 @@ fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumn
         let Some(rows) = table.open(&deadline) else {
             return TableColumns { name: table.name.clone(), columns: Vec::new() };
         };
-        let ranked_names = rows.rows().ranked_columns();
+        let ranked_names = &rows.found.ranked_columns;
         let mut columns: Vec<(usize, &crate::column::ColumnDef)> = rows
             .columns()
             .iter()

@@ -244,15 +244,15 @@ fn members_alike(row: &OpenTable) -> Option<usize> {
 pub(super) fn uneven_rows(run: &QueryRun<'_>) -> Option<String> {
     run.table_uses().iter().find_map(|used| {
         let table = run.catalogue.table(&used.table)?.opened()?;
-        let count = table.rows().overlong_row_count();
+        let count = table.found.overlong_row_count;
         if count > 0 {
             let rows = counted_rows(count);
             return Some(format!(
                 "{rows} more values than columns, so values may be in other columns: see lines"
             ));
         }
-        let (count, first) = table.rows().odd_rows()?;
-        let rows = counted_rows(count);
+        let (count, first) = table.found.odd_rows.as_ref()?;
+        let rows = counted_rows(*count);
         Some(format!("{rows} fewer values than columns, and may be none of the table ('{first}')"))
     })
 }

@@ -14,7 +14,7 @@ use super::tree::learn_value;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
-use crate::table_rows::{RowBuffer, RowSource, TableRows, should_stop_at};
+use crate::table_rows::{FoundTable, RowBuffer, RowSource, TableRows, should_stop_at};
 
 /// Maximum patterns of paths whose texts are told apart.
 const MAX_PATTERNS: usize = 4_096;
@@ -62,7 +62,6 @@ struct LeafRows {
     leaves: Vec<(Node, Span)>,
     /// Forms of the texts of each pattern.
     forms: Vec<ColumnForm>,
-    columns: Vec<ColumnDef>,
 }
 
 impl LeafDocument {
@@ -81,7 +80,7 @@ impl LeavesSource {
 }
 
 impl RowSource for LeavesSource {
-    fn open(&self, deadline: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+    fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let mut scan = LeafScan::default();
         let mut documents = Vec::with_capacity(self.0.len());
         for document in &self.0 {
@@ -90,25 +89,27 @@ impl RowSource for LeavesSource {
         }
         let (count, text) = (scan.leaves.len(), ValueKinds::TEXT);
         // A text is found by `value = 'true'` only as a text: other values of the column are none.
-        let form = |pattern: &Pattern| match pattern.learner.form_among(true) {
+        let form = |pattern: &FormLearner| match pattern.form_among(true) {
             ColumnForm::Boolean => ColumnForm::Text,
             form => form,
         };
         let forms: Vec<ColumnForm> = scan.patterns.iter().map(form).collect();
         let kinds = |name: &str| if name == LEAF_VALUE { scan.kinds } else { text };
         let mut columns = LEAF_COLUMNS.map(|name| ColumnDef::new(name, kinds(name), count)).to_vec();
-        let has_codes = scan.patterns.iter().any(|pattern| pattern.learner.has_number_codes());
+        let has_codes = scan.patterns.iter().any(FormLearner::has_number_codes);
         let has_numbers = has_codes || forms.iter().any(|form| form.is_numeric());
         for column in &mut columns {
             column.is_computed = matches!(column.name.as_str(), "path" | "key");
             column.is_written = column.name == LEAF_VALUE && has_numbers;
         }
-        let (containers, leaves) = (scan.containers, scan.leaves);
-        let mut rows = LeafRows { documents, containers, leaves, forms, columns };
+        let LeafScan { containers, leaves, .. } = scan;
+        let heap_bytes = size_of_val(containers.as_slice()) + size_of_val(leaves.as_slice());
+        let text = self.0.first().map_or_else(|| Slice::new(String::new()), |first| first.text.clone());
+        let rows = LeafRows { documents, containers, leaves, forms };
         // `1.10` would be 1.1 in a column of numbers.
         let has_versions = has_numbers && (0..count).any(|leaf| rows.is_version(leaf));
-        rows.columns.iter_mut().for_each(|column| column.has_codes = has_versions);
-        Some(Arc::new(rows))
+        columns.iter_mut().for_each(|column| column.has_codes = has_versions);
+        Some(FoundTable { heap_bytes, ..FoundTable::new(&text, columns, count, rows) })
     }
 }
 
@@ -118,15 +119,10 @@ struct LeafScan {
     containers: Vec<Node>,
     leaves: Vec<(Node, Span)>,
     kinds: ValueKinds,
-    patterns: Vec<Pattern>,
+    /// Texts of each pattern: the names on the way to values that are alike.
+    patterns: Vec<FormLearner>,
     /// Patterns by the one around them and the name.
     pattern_by_step: HashMap<(u32, Box<str>), u32>,
-}
-
-/// The names on the way to values that are alike.
-#[derive(Default)]
-struct Pattern {
-    learner: FormLearner,
 }
 
 /// A container that is being read.
@@ -141,7 +137,7 @@ impl LeafScan {
     /// Adds the leaves of a document.
     fn add_document(&mut self, document: &LeafDocument, deadline: &QueryDeadline) -> Option<()> {
         let text = &document.text;
-        self.patterns.push(Pattern::default());
+        self.patterns.push(FormLearner::default());
         let pattern = self.patterns.len() as u32 - 1;
         let root = Node { parent: self.containers.len() as u32, step: Step::Root, pattern };
         self.containers.push(root);
@@ -200,7 +196,7 @@ impl LeafScan {
             }
             let Ok(value) = reader.skip() else { return Some(()) };
             if let Some(pattern) = self.patterns.get_mut(node.pattern as usize) {
-                learn_value(value.slice(text), &mut self.kinds, &mut pattern.learner);
+                learn_value(value.slice(text), &mut self.kinds, pattern);
             }
             self.leaves.push((node, value));
             if should_stop_at(self.leaves.len(), deadline) {
@@ -208,9 +204,7 @@ impl LeafScan {
             }
         }
     }
-}
 
-impl LeafScan {
     /// Returns the pattern of a step from the container with a pattern.
     fn pattern(&mut self, text: &str, above: u32, step: Step) -> u32 {
         let name = if let Step::Key(key) = step { key.slice(text) } else { "" };
@@ -222,7 +216,7 @@ impl LeafScan {
             return above;
         }
         let pattern = self.patterns.len() as u32;
-        self.patterns.push(Pattern::default());
+        self.patterns.push(FormLearner::default());
         self.pattern_by_step.insert((above, name.into()), pattern);
         pattern
     }
@@ -284,29 +278,11 @@ fn step_name(text: &str, step: Step) -> String {
 }
 
 impl TableRows for LeafRows {
-    fn columns(&self) -> &[ColumnDef] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.leaves.len()
-    }
-
-    fn source_text(&self) -> Slice {
-        self.documents
-            .first()
-            .map_or_else(|| Slice::new(String::new()), |(_, document)| document.text.clone())
-    }
-
     fn written_cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match (self.leaves.get(row.index), self.document(row.index)) {
             (Some((_, value)), Some(document)) if column == 2 => Cell::from_json(value.slice(&document.text)),
             _ => Cell::Null,
         }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        size_of_val(self.containers.as_slice()) + size_of_val(self.leaves.as_slice())
     }
 
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
