@@ -17,6 +17,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("nvl isnull", "coalesce"),
     ("mid", "substr"),
     ("chr", "char"),
+    ("ascii", "unicode"),
     ("to_json parse_json", "json"),
     ("array_agg list group_array json_agg jsonb_agg json_arrayagg", "json_group_array"),
     ("json_objectagg json_object_agg", "json_group_object"),

@@ -36,8 +36,6 @@ pub(crate) enum ColumnUse {
     Condition,
     /// Read as a date by a function.
     Date,
-    /// Read as a point in time by a function of SQLite.
-    Instant,
 }
 
 /// Functions that add up numbers.
@@ -45,8 +43,7 @@ const SUMS: &str = "sum avg total abs stddev variance";
 /// Functions of numbers that return one of their arguments, or a number like it.
 const SAME: &str = "coalesce ifnull nvl nullif abs round";
 const EXTREMES: &str = "min max median";
-const INSTANTS: &str = "julianday unixepoch";
-const DATES: &str = "date datetime time year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
+const DATES: &str = "julianday unixepoch date datetime time year quarter month week day hour minute second date_trunc datetrunc date_part datepart dayname monthname \
     last_day date_add date_sub dateadd";
 
 /// Returns the names of columns with their uses, in the order of the statement.
@@ -169,7 +166,6 @@ impl Visitor for Uses {
                         0 if is_of(SUMS) => self.add(argument, ColumnUse::Sum),
                         0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
                         _ if is_modified => {}
-                        0 if is_of(INSTANTS) => self.add(argument, ColumnUse::Instant),
                         1 if name == "strftime" => self.add(argument, ColumnUse::Date),
                         _ if is_of(DATES) => self.add(argument, ColumnUse::Date),
                         _ => {}

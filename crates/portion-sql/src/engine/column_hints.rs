@@ -1,9 +1,11 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number};
 use portion_text::timestamp::month_number;
+use regex::Regex;
 
 use super::hints;
 use super::query_run::QueryRun;
@@ -11,6 +13,7 @@ use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::ColumnUse;
 use crate::error::{quote_identifier, written_name};
+use crate::functions::pattern;
 use crate::table::OpenTable;
 use crate::table_rows::HINT_ROWS;
 use crate::{dialect, functions};
@@ -29,6 +32,20 @@ const MAX_MEMBERS: usize = 3;
 const MAX_UNITS: usize = 4;
 const MAX_UNIT_CHARS: usize = 12;
 
+/// A version: `1.10`, `v1.2.3-beta.1`.
+static VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^v*(\d+)\.(\d+)(?:\.(\d+))?(?:[-+]|$)"));
+/// A time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`.
+static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:(\d+):)?(\d+):(\d+)(?: ([ap])m)?$"));
+/// A duration with units: `5h 52m`, `PT1H2M3S`; and a part of it.
+static DURATION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:pt)?(?:\d+[dhms][a-z]*\s*)+$"));
+static DURATION_PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+)([dhmsDHMS])"));
+/// A number and what is around it: `10 kg`, `$1,400`.
+static MEASURE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?s)^([^0-9.-]*?)([-+]?)([0-9][0-9.,]*)([^0-9]*)$"));
+/// A date such as `15.01.2024` or `01/15/2024 10:00:00`.
+static NUMERIC_DATE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(\d{1,2})([./-])(\d{1,2})([./-])\d{4}(?: \d{1,2}:\d\d(:\d\d)?( [AP]M)?)?$"));
+
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
 /// that were read as others.
 pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
@@ -42,44 +59,29 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
             if column.redaction != Redaction::Unredacted || column.is_written {
                 return None;
             }
+            let is_container = column.kinds.intersects(ValueKinds::CONTAINER);
             match column_use {
-                ColumnUse::Date | ColumnUse::Instant | ColumnUse::DateRange
-                    if has_mixed_times(&table, at) =>
-                {
+                ColumnUse::Date | ColumnUse::DateRange if has_mixed_times(&table, at) => {
                     Some(mixed_times_hint(&column.name))
                 }
-                ColumnUse::Date | ColumnUse::Instant => date_hint(&table, at, column_use),
-                ColumnUse::Condition if column.kinds.intersects(ValueKinds::CONTAINER) => {
-                    Some(untrue_hint(column))
-                }
+                ColumnUse::Date => date_hint(&table, at),
+                ColumnUse::Condition if is_container => Some(untrue_hint(column)),
                 ColumnUse::Condition => condition_hint(&table, at),
                 ColumnUse::Missing => missing_hint(&table, at),
                 // No array is equal to a text: that is told where it finds nothing.
                 ColumnUse::Like if !column.kinds.intersects(ValueKinds::TEXT) => None,
-                _ if column.kinds.intersects(ValueKinds::CONTAINER) && !column.is_record => {
-                    Some(container_hint(run, &table, at))
-                }
-                ColumnUse::Like => text_above_hint(&table, at),
-                ColumnUse::Unlike => None,
-                ColumnUse::DateRange if let Some(hint) = offset_hint(&table, at) => Some(hint),
-                ColumnUse::Equal => number_hint(&table, at, column_use),
+                _ if is_container && !column.is_record => Some(container_hint(run, &table, at)),
+                ColumnUse::Like | ColumnUse::Unlike | ColumnUse::Equal => None,
                 ColumnUse::Sum => total_hint(&table, at).or_else(|| number_hint(&table, at, column_use)),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
-                    let numbers = || number_hint(&table, at, column_use);
-                    let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
                     if let Some(hint) = total_hint(&table, at).filter(|_| column_use == ColumnUse::Order) {
                         return Some(hint);
                     }
+                    let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
                     match order_hint(&table, at) {
                         Order::Told(hint) => Some(hint),
-                        Order::Known => None,
-                        Order::Unknown => {
-                            if is_number {
-                                numbers()
-                            } else {
-                                None
-                            }
-                        }
+                        Order::Unknown if is_number => number_hint(&table, at, column_use),
+                        Order::Known | Order::Unknown => None,
                     }
                 }
             }
@@ -87,9 +89,9 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
     })
 }
 
-/// Counts of the values of a column by what they are.
+/// The numbers in the values of a column.
 #[derive(Default)]
-struct ValueCounts {
+struct ValueNumbers {
     numbers: usize,
     texts: usize,
     /// Numbers that SQLite reads too.
@@ -98,33 +100,77 @@ struct ValueCounts {
     digits: Option<(usize, usize)>,
     /// The first text that is no number.
     example: Option<String>,
+    /// Units around numbers, each with the first text that has it.
+    units: Vec<(String, String)>,
+    /// True if a text has digits and is not read as a number with a unit.
+    is_unclear: bool,
+    has_units: bool,
+    has_commas: bool,
+    thousands: FormLearner,
 }
 
-impl ValueCounts {
+impl ValueNumbers {
     fn of(table: &OpenTable, at: usize) -> Self {
-        let mut counts = Self::default();
+        let mut found = Self::default();
         let _ = table.find_in_column(at, HINT_ROWS, |cell| {
             match cell {
-                Cell::Integer(_) | Cell::Real(_) => {
-                    (counts.numbers, counts.plain) = (counts.numbers + 1, counts.plain + 1);
-                }
+                Cell::Integer(n) => found.add_number(&n.to_string()),
+                Cell::Real(n) => found.add_number(&n.to_string()),
                 Cell::Text(text) if functions::is_number(&text) => {
-                    counts.numbers += 1;
-                    counts.plain += usize::from(text.trim().parse::<f64>().is_ok());
+                    found.add_number(&text);
                     let is_digits = text.bytes().all(|b| b.is_ascii_digit());
-                    let (min, max) = counts.digits.unwrap_or((usize::MAX, 0));
+                    let (min, max) = found.digits.unwrap_or((usize::MAX, 0));
                     let min = min.min(if is_digits { text.len() } else { 0 });
-                    counts.digits = Some((min, max.max(text.len())));
+                    found.digits = Some((min, max.max(text.len())));
                 }
                 Cell::Text(text) => {
-                    counts.texts += 1;
-                    counts.example.get_or_insert_with(|| shortened(&text));
+                    found.texts += 1;
+                    found.add_measure(&text, false);
+                    found.example.get_or_insert_with(|| shortened(&text));
                 }
                 Cell::Null => {}
             }
             None::<()>
         });
-        counts
+        found
+    }
+
+    fn add_number(&mut self, text: &str) {
+        self.numbers += 1;
+        self.plain += usize::from(text.trim().parse::<f64>().is_ok());
+        self.add_measure(text, true);
+    }
+
+    fn add_measure(&mut self, text: &str, is_number: bool) {
+        let Some((number, unit)) = number_and_unit(text) else {
+            self.is_unclear |= text.contains(|c: char| c.is_ascii_digit());
+            return;
+        };
+        self.has_units |= !is_number;
+        self.has_commas |= number.contains(',');
+        self.is_unclear |= !number.contains(',') && number.parse::<f64>().is_err();
+        self.thousands.insert(number);
+        if self.units.len() < 2 && self.units.iter().all(|(known, _)| *known != unit) {
+            self.units.push((unit, shortened(text)));
+        }
+    }
+
+    /// Returns a fact about the column, with what to write to compute with the numbers, if that is right for all of them.
+    fn advice(&self, name: &str, fact: &str) -> String {
+        match &self.units[..] {
+            _ if self.is_unclear => fact.to_owned(),
+            [(_, a), (_, b), ..] => {
+                format!(
+                    "{name} has values of several units ('{a}', '{b}'): GROUP BY regexp_extract({name}, '[^-0-9., ]+')"
+                )
+            }
+            [_] if !self.has_units => format!("{fact}: use {name}::numeric"),
+            [_] if !self.has_commas => format!("{fact}: use regexp_extract({name}, '-?[0-9.]+')::numeric"),
+            [_] if self.thousands.form() == ColumnForm::Amount => {
+                format!("{fact}: use regexp_extract(replace({name}, ',', ''), '-?[0-9.]+')::numeric")
+            }
+            _ => fact.to_owned(),
+        }
     }
 }
 
@@ -183,30 +229,22 @@ fn number_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<St
     let column = &table.columns()[at];
     let name = quote_identifier(&column.name);
     let is_computed = column_use != ColumnUse::Order;
-    // A number equals the texts that are written for it.
-    if column_use == ColumnUse::Equal
-        || !column.kinds.intersects(ValueKinds::TEXT)
+    if !column.kinds.intersects(ValueKinds::TEXT)
         || !matches!(column.form, ColumnForm::Text | ColumnForm::Number)
     {
         return None;
     }
-    let counts = ValueCounts::of(table, at);
-    let example = counts.example;
-    if counts.numbers == 0 {
-        let example = example.filter(|_| is_computed)?;
-        return Some(advice(table, at, &format!("{name} is text that is no number ('{example}')")));
+    let found = ValueNumbers::of(table, at);
+    if found.numbers == 0 {
+        let example = found.example.as_deref().filter(|_| is_computed)?;
+        return Some(found.advice(&name, &format!("{name} is text that is no number ('{example}')")));
     }
     // Digits of one length are sorted alike as texts and as numbers.
-    if !is_computed && counts.digits.is_some_and(|(min, max)| min == max) {
-        return None;
-    }
-    // Sums read them as numbers.
-    if column_use == ColumnUse::Sum && counts.texts == 0 && counts.plain == counts.numbers {
-        return None;
-    }
-    // Texts of one form are numbers.
-    if counts.texts == 0 && column.form == ColumnForm::Number || !is_computed && counts.texts > counts.numbers
-    {
+    let is_sorted = !is_computed && found.digits.is_some_and(|(min, max)| min == max);
+    // Sums read them as numbers, and texts of one form are numbers.
+    let is_read =
+        column_use == ColumnUse::Sum && found.plain == found.numbers || column.form == ColumnForm::Number;
+    if is_sorted || is_read && found.texts == 0 || !is_computed && found.texts > found.numbers {
         return None;
     }
     let kind = if column.form == ColumnForm::Number || column.kinds.intersects(ValueKinds::NUMERIC) {
@@ -214,66 +252,20 @@ fn number_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<St
     } else {
         "text"
     };
-    let others = example.map_or_else(String::new, |example| {
-        let noun = if counts.texts == 1 { "value is" } else { "values are" };
-        format!("; {} {noun} no number ('{example}')", counts.texts)
+    let others = found.example.as_ref().map_or_else(String::new, |example| {
+        let noun = if found.texts == 1 { "value is" } else { "values are" };
+        format!("; {} {noun} no number ('{example}')", found.texts)
     });
-    Some(advice(table, at, &format!("{name} is {kind}{others}")))
-}
-
-/// Returns a fact about a column of texts, with what to write to compute with the numbers in them, if that is right for all of them.
-fn advice(table: &OpenTable, at: usize, fact: &str) -> String {
-    let name = quote_identifier(&table.columns()[at].name);
-    // Units, each with the first text that has it.
-    let mut units: Vec<(String, String)> = Vec::new();
-    let (mut is_clear, mut are_numbers, mut has_commas) = (true, true, false);
-    let mut thousands = FormLearner::default();
-    let _ = table.find_in_column(at, HINT_ROWS, |cell| {
-        let text = match cell {
-            Cell::Text(text) => text.into_owned(),
-            Cell::Integer(n) => n.to_string(),
-            Cell::Real(n) => n.to_string(),
-            Cell::Null => return None,
-        };
-        let Some((number, unit)) = number_and_unit(&text) else {
-            is_clear &= !text.contains(|c: char| c.is_ascii_digit());
-            return None;
-        };
-        are_numbers &= functions::is_number(&text);
-        has_commas |= number.contains(',');
-        is_clear &= number.contains(',') || number.parse::<f64>().is_ok();
-        thousands.insert(number);
-        if units.len() < 2 && units.iter().all(|(known, _)| *known != unit) {
-            units.push((unit, shortened(&text)));
-        }
-        None::<()>
-    });
-    match &units[..] {
-        _ if !is_clear => fact.to_owned(),
-        [(_, a), (_, b), ..] => {
-            format!(
-                "{name} has values of several units ('{a}', '{b}'): GROUP BY regexp_extract({name}, '[^-0-9., ]+')"
-            )
-        }
-        [_] if are_numbers => format!("{fact}: use {name}::numeric"),
-        [_] if !has_commas => format!("{fact}: use regexp_extract({name}, '-?[0-9.]+')::numeric"),
-        [_] if thousands.form() == ColumnForm::Amount => {
-            format!("{fact}: use regexp_extract(replace({name}, ',', ''), '-?[0-9.]+')::numeric")
-        }
-        _ => fact.to_owned(),
-    }
+    Some(found.advice(&name, &format!("{name} is {kind}{others}")))
 }
 
 /// Returns the number in a text and what is around it: `10` and `kg`, `1,400` and `$`; `None` if it has no number, or several.
 fn number_and_unit(text: &str) -> Option<(&str, String)> {
-    let first = text.find(|c: char| c.is_ascii_digit())?;
-    let start = if text[..first].ends_with(['-', '+']) { first - 1 } else { first };
-    let end =
-        text[first..].find(|c: char| !matches!(c, '0'..='9' | '.' | ',')).map_or(text.len(), |at| first + at);
-    let (before, after) = (&text[..start], &text[end..]);
-    let is_code = start < first && before.ends_with(|c: char| c.is_alphanumeric());
-    let is_unit = !is_code && !before.contains(['.', '-']) && !after.contains(|c: char| c.is_ascii_digit());
-    is_unit.then(|| (&text[start..end], format!("{}{}", before.trim(), after.trim())))
+    let (_, [before, sign, number, after]) = MEASURE.captures(text)?.extract();
+    let is_code = !sign.is_empty() && before.ends_with(char::is_alphanumeric);
+    let start = before.len();
+    let number = &text[start..start + sign.len() + number.len()];
+    (!is_code).then(|| (number, format!("{}{}", before.trim(), after.trim())))
 }
 
 /// Returns a hint that says how the texts of a column which is used as a number are read.
@@ -341,14 +333,6 @@ fn untrue_hint(column: &ColumnDef) -> String {
     format!("{name} has {others}, too, which are not true here: add OR {name} LIKE '{begin}%'")
 }
 
-/// Returns a hint for a member of objects that are texts in other rows: `license.type` beside `license`.
-fn text_above_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let (above, _) = table.columns()[at].name.rsplit_once('.')?;
-    let is_above = |column: &&ColumnDef| column.name == above && column.kinds.intersects(ValueKinds::TEXT);
-    let above = quote_identifier(&table.columns().iter().find(is_above)?.name);
-    Some(format!("{above} is a text in other rows: add OR {above} = …"))
-}
-
 /// Returns true for a column of numbers and of times, which are compared as two kinds.
 fn has_mixed_times(table: &OpenTable, at: usize) -> bool {
     let is_time =
@@ -363,41 +347,20 @@ fn mixed_times_hint(name: &str) -> String {
     )
 }
 
-/// Returns a hint for a column that is read as a date, although its values are none, or are none for SQLite.
-fn date_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
+/// Returns a hint for a column that is read as a date, although its values are none.
+fn date_hint(table: &OpenTable, at: usize) -> Option<String> {
     let column = &table.columns()[at];
     let name = quote_identifier(&column.name);
-    if column.is_numeric() || column.form.is_numeric() {
-        return None;
-    }
     let samples = first_texts(table, at, MAX_SAMPLES);
     let example = shortened(samples.first()?);
-    let is_time = matches!(column.form, ColumnForm::Time(_));
-    if is_time || samples.iter().any(|text| functions::is_date(text.trim())) {
-        // A point in time is the same in all zones.
-        return if column_use == ColumnUse::Instant { None } else { offset_hint(table, at) };
+    if column.form != ColumnForm::Text || samples.iter().any(|text| functions::is_date(text.trim())) {
+        return None;
     }
     let advice = match numeric_date_call(&name, &samples) {
         Some(call) => format!("is not read as a date: write {call}"),
         None => format!("is no full date: use substr({name}, 1, 6) or REGEXP_EXTRACT"),
     };
     Some(format!("{name} has texts; '{example}' {advice}"))
-}
-
-/// Returns a hint for a column of times that are not in UTC, in which they are compared and taken apart.
-fn offset_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let column = &table.columns()[at];
-    let first = first_texts(table, at, 1).pop()?;
-    let offset = offset_of(first.trim()).filter(|_| matches!(column.form, ColumnForm::Time(_)))?;
-    let name = quote_identifier(&column.name);
-    Some(format!("days and hours of {name} are those of UTC; as written: datetime({name}, '{offset}')"))
-}
-
-/// Returns the offset of a time that is not in UTC: `-05:00`.
-fn offset_of(time: &str) -> Option<&str> {
-    let (clock, offset) = time.split_at_checked(time.len().checked_sub(6)?)?;
-    let is_offset = offset.starts_with(['+', '-']) && offset.as_bytes().get(3) == Some(&b':');
-    (is_offset && clock.contains(':') && offset.contains(|c: char| matches!(c, '1'..='9'))).then_some(offset)
 }
 
 /// Returns the first texts of a column, at most `max`.
@@ -468,12 +431,12 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
     let are_released = !samples.iter().any(|text| text.contains(['-', '+']));
     let parts = if are_released { format!(": use {parts}") } else { String::new() };
     let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'){parts}");
-    let use_numbers =
-        |a: &str, b: &str| advice(table, at, &format!("{name} sorts as text ('{a}' before '{b}')"));
+    let advice = |fact: &str| ValueNumbers::of(table, at).advice(&name, fact);
+    let use_numbers = |a: &str, b: &str| advice(&format!("{name} sorts as text ('{a}' before '{b}')"));
     let units: HashSet<String> = samples.iter().filter_map(|text| Some(number_and_unit(text)?.1)).collect();
     let measures = || match by_parts(measure_parts, &use_numbers) {
         Some(Order::Known) if (2..=MAX_UNITS).contains(&units.len()) => {
-            Some(Order::Told(advice(table, at, &format!("{name} is text"))))
+            Some(Order::Told(advice(&format!("{name} is text"))))
         }
         order => order.filter(|_| units.len() <= MAX_UNITS),
     };
@@ -485,44 +448,34 @@ fn order_hint(table: &OpenTable, at: usize) -> Order {
 
 /// Returns the parts of a version: `1.10` has two, `v1.2.3-beta.1` three.
 fn version_parts(text: &str) -> Option<Vec<i64>> {
-    let released = text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default();
-    let parts: Option<Vec<i64>> = released.split('.').map(|part| part.parse().ok()).collect();
-    parts.filter(|parts| (2..=3).contains(&parts.len()))
+    let version = VERSION.captures(text)?;
+    version.iter().skip(1).flatten().map(|part| part.as_str().parse().ok()).collect()
 }
 
 /// Returns the seconds of a time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`, `5h 52m`, `PT1H2M3S`.
 fn duration_parts(text: &str) -> Option<Vec<i64>> {
-    let text = text.trim().to_ascii_lowercase();
-    if text.contains(':') {
-        let (clock, half) = match text.split_once(' ') {
-            Some((clock, half @ ("am" | "pm"))) => (clock, half),
-            Some(_) => return None,
-            None => (text.as_str(), ""),
-        };
-        let parts: Vec<i64> = clock.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-        let seconds = parts.iter().fold(0, |sum: i64, part| sum.saturating_mul(60).saturating_add(*part));
-        let is_half = !half.is_empty();
-        let noon = if is_half { 12 * 60_i64.pow(parts.len() as u32 - 1) } else { i64::MAX };
-        return (2..=3)
-            .contains(&parts.len())
-            .then(|| vec![seconds % noon + if half == "pm" { noon } else { 0 }]);
+    let text = text.trim();
+    if let Some(clock) = CLOCK.captures(text) {
+        let parts = (1..=3).filter_map(|at| clock.get(at)).map(|part| part.as_str().parse().ok());
+        let parts: Vec<i64> = parts.collect::<Option<_>>()?;
+        let seconds = parts.iter().fold(0_i64, |sum, part| sum.saturating_mul(60).saturating_add(*part));
+        let noon = if parts.len() == 3 { 43_200 } else { 720 };
+        return Some(vec![match clock.get(4).map(|half| half.as_str()) {
+            None => seconds,
+            Some("a" | "A") => seconds % noon,
+            Some(_) => seconds % noon + noon,
+        }]);
     }
-    let mut rest = text.strip_prefix("pt").unwrap_or(&text);
-    let mut seconds: i64 = 0;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit())?;
-        let (number, unit) = rest.split_at(end);
-        let scale = match unit.chars().next()? {
-            'd' => 86_400,
-            'h' => 3_600,
-            'm' => 60,
-            's' => 1,
-            _ => return None,
+    let parts = DURATION_PART.captures_iter(text).filter_map(|part| {
+        let scale = match &part[2] {
+            "d" | "D" => 86_400,
+            "h" | "H" => 3_600,
+            "m" | "M" => 60,
+            _ => 1,
         };
-        seconds = seconds.saturating_add(number.parse::<i64>().ok()?.saturating_mul(scale));
-        rest = unit.trim_start_matches(|c: char| c.is_ascii_alphabetic()).trim_start();
-    }
-    Some(vec![seconds])
+        Some(part[1].parse::<i64>().ok()?.saturating_mul(scale))
+    });
+    DURATION.is_match(text).then(|| vec![parts.fold(0, i64::saturating_add)])
 }
 
 /// Returns the number of a text such as `10 kg`, `50%` or `USD 1,400`, in thousandths.
@@ -538,36 +491,32 @@ fn measure_parts(text: &str) -> Option<Vec<i64>> {
 /// Returns the call that reads dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another form.
 /// It names both formats if no date tells whether the day or the month comes first.
 fn numeric_date_call(name: &str, samples: &[String]) -> Option<String> {
-    let parts = |text: &str| -> Option<(char, [u32; 2], String)> {
-        let text = text.trim();
-        let (date, time) = text.split_once(' ').unwrap_or((text, ""));
-        let separator = date.chars().find(|c| matches!(c, '.' | '/' | '-'))?;
-        let fields: Vec<&str> = date.split(separator).collect();
-        let [first, second, year] = fields[..] else { return None };
-        let are_short = (1..=2).contains(&first.len()) && (1..=2).contains(&second.len());
-        let is_date = are_short && year.len() == 4 && year.parse::<u32>().is_ok();
-        let time = match (time.len(), time.replace(|c: char| c.is_ascii_digit(), "").as_str()) {
-            (0, _) => "",
-            (5, ":") => " HH24:MI",
-            (8, "::") => " HH24:MI:SS",
-            (_, ": AM" | ": PM") => " HH12:MI AM",
-            (_, ":: AM" | ":: PM") => " HH12:MI:SS AM",
-            _ => return None,
-        };
-        is_date.then(|| Some((separator, [first.parse().ok()?, second.parse().ok()?], time.to_owned())))?
+    let (mut is_month_first, mut is_day_first, mut first) = (false, false, None);
+    for text in samples {
+        let date = NUMERIC_DATE.captures(text.trim()).filter(|date| date[2] == date[4])?;
+        let is_over_12 = |at: usize| date[at].parse::<u32>().is_ok_and(|number| number > 12);
+        is_month_first |= is_over_12(3);
+        is_day_first |= is_over_12(1) || &date[2] == ".";
+        first.get_or_insert(date);
+    }
+    let date = first?;
+    let has = |at: usize| date.get(at).is_some();
+    let time = match (date[0].contains(':'), has(6)) {
+        (false, _) => String::new(),
+        (true, is_half) => {
+            let (hour, half) = if is_half { ("HH12", " AM") } else { ("HH24", "") };
+            format!(" {hour}:MI{}{half}", if has(5) { ":SS" } else { "" })
+        }
     };
-    let dates: Vec<_> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
-    let (separator, _, time) = dates.first()?;
     let function = if time.is_empty() { "to_date" } else { "to_timestamp" };
-    let format = |first: &str, second: &str| format!("'{first}{separator}{second}{separator}YYYY{time}'");
-    let is_month_first = dates.iter().any(|(_, [_, second], _)| *second > 12);
-    let is_day_first = *separator == '.' || dates.iter().any(|(_, [first, _], _)| *first > 12);
-    let (shown, other) = if is_month_first {
-        (format("MM", "DD"), String::new())
-    } else if is_day_first {
-        (format("DD", "MM"), String::new())
-    } else {
-        (format("DD", "MM"), format!(", or {}: no value tells which", format("MM", "DD")))
-    };
-    Some(format!("{function}({name}, {shown}){other}"))
+    let format = |first: &str, second: &str| format!("'{first}{0}{second}{0}YYYY{time}'", &date[2]);
+    Some(match (is_month_first, is_day_first) {
+        (true, _) => format!("{function}({name}, {})", format("MM", "DD")),
+        (false, true) => format!("{function}({name}, {})", format("DD", "MM")),
+        (false, false) => format!(
+            "{function}({name}, {}), or {}: no value tells which",
+            format("DD", "MM"),
+            format("MM", "DD")
+        ),
+    })
 }

@@ -12,41 +12,17 @@ use crate::error::quote_identifier;
 use crate::table::OpenTable;
 
 /// Forms of other dialects, as words with one space between them and bars between forms, and what to write instead.
-const FORMS: [(&str, &str); 17] = [
+const FORMS: [(&str, &str); 5] = [
     (" :: ", "cast to int, float, numeric(10,2), text, date, timestamp, boolean or json"),
-    (" order by all ", "name the columns of ORDER BY, or their numbers: ORDER BY 1, 2"),
-    (" rollup ", "SQLite has no ROLLUP: add the total with UNION ALL SELECT 'total', count(*) FROM items"),
-    (" cube | grouping sets ", "SQLite has no CUBE and no GROUPING SETS: join the groupings with UNION ALL"),
+    (" like any ( | ilike any ( ", "use x REGEXP '(?i)a|b', or several LIKE with OR"),
     (
-        " * exclude | * except ( | * replace ( ",
-        "name the columns: SQLite has no EXCLUDE, EXCEPT or REPLACE of *",
+        " > all ( select | >= all ( select | < all ( select | <= all ( select | > any ( select | < any ( select ",
+        "compare with one value: x > (SELECT max(y) FROM …) for > ALL, min(y) for > ANY",
     ),
-    (" similar to ", "SQLite has no SIMILAR TO: use REGEXP 'pattern' or LIKE"),
-    (
-        " generate_series ( ",
-        "write a series as WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n",
-    ),
-    (
-        " pivot ( ",
-        "SQLite has no PIVOT: write sum(CASE WHEN status = 'open' THEN 1 END) AS open for each column",
-    ),
-    (" ilike any ( ", "use x REGEXP '(?i)a|b', or several ILIKE with OR"),
-    (" like any ( ", "use x REGEXP 'a|b', or several LIKE with OR"),
-    (
-        " > all ( select | >= all ( select | > any ( select | >= any ( select | > some ( select ",
-        "compare with one value: x > (SELECT max(y) FROM …) for ALL, min(y) for ANY",
-    ),
-    (
-        " < all ( select | <= all ( select | < any ( select | <= any ( select | < some ( select ",
-        "compare with one value: x < (SELECT min(y) FROM …) for ALL, max(y) for ANY",
-    ),
-    (" datename ( ", "use dayname(d) or monthname(d)"),
-    (" tablesample ", "use LIMIT, or WHERE _index % 10 = 0"),
     (
         " random ( ",
         "random() is not available: the same query gives the same answer; use ORDER BY _index or WHERE _index % 10 = 0",
     ),
-    (" interval ", "write an interval as date(d, '+7 days') or d + INTERVAL '7 days'"),
     (
         " information_schema . | sqlite_master | sqlite_schema | pragma ",
         "the columns of all tables are in fields(table_name, name, kind, present); DESCRIBE items and SHOW TABLES work too",
@@ -62,7 +38,7 @@ const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_
     jsonb_array_elements_text any";
 
 /// Functions of other dialects without an equal here, and what to write instead.
-const FUNCTIONS: [(&str, &str); 21] = [
+const FUNCTIONS: [(&str, &str); 8] = [
     ("array_subscript", "write tags ->> '$[0]' for the first element of an array, '$[#-1]' for the last"),
     ("split_subscript", "write split_part(x, ',', 1) for the first part, 2 for the second, -1 for the last"),
     (
@@ -71,30 +47,11 @@ const FUNCTIONS: [(&str, &str); 21] = [
     ),
     ("make_date datefromparts", "write dates as texts: d >= '2024-03-01'"),
     ("weekday dayofweek day_of_week", "use EXTRACT(dow FROM d), 0 is Sunday, or dayname(d)"),
-    ("dayofyear", "use date_part('doy', d)"),
-    ("approx_quantiles", "use quantile(x, 0.25) for each share"),
-    ("width_bucket", "use floor(x / 100) * 100, or CASE"),
     ("split string_split string_to_array regexp_split_to_array", "use split_part(x, ',', 2)"),
     ("substring_index", "use split_part(x, '.', 1), or split_part(x, '.', -1) for the last part"),
-    ("histogram value_counts", "use SELECT value, count(*) AS n FROM … GROUP BY value"),
-    ("regr_slope", "use covar_pop(y, x) / var_pop(x)"),
-    ("age", "use datediff('day', earlier, later)"),
     (
         "uuid gen_random_uuid newid rand",
         "random values are not available: the same query gives the same answer",
-    ),
-    ("ascii", "use unicode(x)"),
-    ("decode", "use CASE WHEN a = b THEN c ELSE d END"),
-    ("md5 sha1 sha256 hash", "hashes are not available; use substr(x, 1, 20)"),
-    ("try_to_number try_to_date", "use TRY_CAST(x AS FLOAT), TRY_CAST(x AS DATE)"),
-    (
-        "object_keys json_object_keys jsonb_object_keys json_keys",
-        "use SELECT key FROM items, json_each(item)",
-    ),
-    ("rownum row_num", "use row_number() OVER (ORDER BY a), or _index"),
-    (
-        "levenshtein soundex similarity jaro_winkler_similarity",
-        "use LIKE or REGEXP, or portion_query with find",
     ),
 ];
 
@@ -119,14 +76,6 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
         );
     }
     let words = dialect::normalized(sql);
-    if words.contains(" offset ") && !words.contains(" limit ") {
-        return Some("OFFSET needs LIMIT: write LIMIT -1 OFFSET 10".to_owned());
-    }
-    if message.contains("DISTINCT aggregates")
-        || message.contains("function COUNT()") && words.contains(" distinct ")
-    {
-        return Some("count distinct pairs as count(DISTINCT a || '/' || b)".to_owned());
-    }
     if message.starts_with("near \"LIMIT\"")
         && (words.contains("_agg ( ") || words.contains("group_concat ( "))
     {

@@ -2,7 +2,7 @@
 //! backtracks: at worst a search takes the product of both lengths, and that product is limited.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use regex::{Regex, RegexBuilder};
 use rusqlite::Result;
@@ -130,8 +130,12 @@ fn replace(context: &Context<'_>, deadline: &QueryDeadline, max: usize) -> Resul
 }
 
 /// A group as Postgres and others write it in a replacement.
-static GROUP: std::sync::LazyLock<Regex> =
-    std::sync::LazyLock::new(|| Regex::new(r"\\(\d)").unwrap_or_else(|_| unreachable!()));
+static GROUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\(\d)"));
+
+/// Compiles a pattern that is part of the program.
+pub(crate) fn pattern(written: &str) -> Regex {
+    Regex::new(written).unwrap_or_else(|error| unreachable!("{error}"))
+}
 
 fn check_deadline(count: usize, deadline: &QueryDeadline) -> Result<()> {
     if count.is_multiple_of(256) && deadline.is_over() { Err(interrupted_error()) } else { Ok(()) }
