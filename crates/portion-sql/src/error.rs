@@ -111,7 +111,12 @@ pub(crate) fn quote_identifier(name: &str) -> String {
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
         && !RESERVED.split(' ').any(|word| word.eq_ignore_ascii_case(name));
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    if plain { name.to_owned() } else { quoted_name(name) }
+}
+
+/// Quotes a name for SQL.
+pub(crate) fn quoted_name(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Returns the name of a column as a statement may write it: `status.phase` needs no quotes.

@@ -379,7 +379,7 @@ impl CatalogueBuilder {
         }
         let kind = match value.as_bytes().first() {
             Some(b'[') => RowKind::Array,
-            Some(b'{') if is_object_of_objects(reader()) => RowKind::Map,
+            Some(b'{') if is_object_of_objects(&text, span) => RowKind::Map,
             Some(b'{') if holds_records(&text, span) => {
                 if let Some(joined) = joined_records(&text, span, "") {
                     self.add_table(path, ValueSource::joined(joined));
@@ -461,7 +461,7 @@ impl CatalogueBuilder {
     /// Adds the arrays of an object, or the object as one row if it has none.
     fn add_object(&mut self, path: &str, text: &Slice, span: Span) {
         let mut arrays = Vec::new();
-        collect_arrays(text, &mut JsonReader::resume(text, span.start as usize), "", MAX_DEPTH, &mut arrays);
+        collect_arrays(text, span, "", MAX_DEPTH, &mut arrays);
         let records = |array: &&ArrayLocation| array.first_kind == Some(JsonKind::Object);
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<ArrayLocation> = arrays.iter().filter(records).cloned().collect();

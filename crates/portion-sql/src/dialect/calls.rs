@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use sqlparser::ast::{
-    CastKind, DataType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Interval, OrderByExpr, OrderBySort, Value,
+    CastKind, DataType, DuplicateTreatment, Expr, Function, FunctionArgumentClause, FunctionArguments,
+    Interval, OrderByExpr, OrderBySort, Value,
 };
 
-use super::{arguments, is_number, literal, quoted_text, raw};
+use super::{arguments, arguments_mut, is_call_of, is_number, literal, quoted_text, raw};
 
 /// Functions under other names.
 const RENAMED: &[(&str, &str)] = &[
@@ -118,16 +118,8 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
 /// Returns true for a call that SQLite reads as another: `format('{} of {}', a, b)`, `format(day, 'yyyy-MM')`,
 /// `strftime(day, '%Y')`, `strftime('%B', day)`.
 pub(super) fn is_misread_call(call: &Function) -> bool {
-    let arguments = arguments(call);
-    match (call.name.to_string().to_ascii_lowercase().as_str(), &arguments[..]) {
-        ("format", [value, _]) if literal(value).is_none() => true,
-        ("format" | "printf", [format, ..]) => braces_format(format).is_some(),
-        ("round", [_, digits]) => negative_power(digits).is_some(),
-        ("strftime", [first, second]) => {
-            has_format_last(call) || [first, second].iter().any(|of| literal(of).is_some_and(has_names))
-        }
-        _ => false,
-    }
+    is_call_of(call, "format printf round strftime")
+        && rewritten(call).is_some_and(|other| !other.to_string().eq_ignore_ascii_case(&call.to_string()))
 }
 
 /// Returns the power of ten of negative digits, to which SQLite does not round: 100 for -2.
@@ -188,33 +180,27 @@ fn renamed(name: &str, call: &Function) -> Option<Expr> {
     if let Some(other) = other {
         changed.name = sqlparser::ast::Ident::new(other).into();
     }
-    if let FunctionArguments::List(list) = &mut changed.args {
-        // Of several words, one may be the name of a column: `DATE_TRUNC(day, MONTH)`.
-        let is_upper = |argument: &FunctionArg| {
-            let text = argument.to_string();
-            is_of(UNITS, &text.to_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_uppercase())
-        };
-        let has_upper = list.args.iter().any(is_upper);
-        for argument in &mut list.args {
-            let is_column = has_upper && !is_upper(argument);
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { continue };
-            let text = match &*expr {
-                Expr::Interval(interval) => Some(raw(interval_text(interval))),
-                Expr::Identifier(word)
-                    if takes_units
-                        && !is_column
-                        && word.quote_style.is_none()
-                        && is_of(UNITS, &word.value.to_ascii_lowercase()) =>
-                {
-                    Some(Expr::value(Value::SingleQuotedString(word.value.clone())))
-                }
-                _ => None,
-            };
-            if let Some(text) = text {
-                *expr = text;
-                is_changed = true;
+    // Of several words, one may be the name of a column: `DATE_TRUNC(day, MONTH)`.
+    let is_upper = |argument: &Expr| {
+        let text = argument.to_string();
+        is_of(UNITS, &text.to_ascii_lowercase()) && text.bytes().all(|b| b.is_ascii_uppercase())
+    };
+    let has_upper = arguments(call).into_iter().any(is_upper);
+    for expr in arguments_mut(&mut changed) {
+        let text = match &*expr {
+            Expr::Interval(interval) => raw(interval_text(interval)),
+            Expr::Identifier(word)
+                if takes_units
+                    && (!has_upper || is_upper(expr))
+                    && word.quote_style.is_none()
+                    && is_of(UNITS, &word.value.to_ascii_lowercase()) =>
+            {
+                Expr::value(Value::SingleQuotedString(word.value.clone()))
             }
-        }
+            _ => continue,
+        };
+        *expr = text;
+        is_changed = true;
     }
     is_changed.then_some(Expr::Function(changed))
 }

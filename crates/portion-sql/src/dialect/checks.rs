@@ -8,12 +8,14 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, InTarget, OrderBy, OrderByKind,
-    Query, Select, SelectItem, Visit, VisitMut, Visitor, VisitorMut,
+    BinaryOperator, Expr, InTarget, OrderBy, OrderByKind, Query, Select, SelectItem, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 
 use super::edits::as_given;
-use super::{Tree, column_name, is_comparison, literal, quoted_text, raw};
+use super::{
+    Tree, arguments, arguments_mut, column_name, is_call_of, is_comparison, literal, quoted_text, raw,
+};
 
 /// Functions of numbers, and aggregates of them.
 const NUMBERS: &str = "to_number to_integer to_real count sum avg total length len abs round date_part datediff year month day \
@@ -87,13 +89,7 @@ impl Checks<'_> {
 
     /// Writes a call around an expression whose order matters.
     fn check_order(&mut self, expr: &mut Expr) {
-        let is_known = match &*expr {
-            Expr::Function(call) => {
-                let name = call.name.to_string().to_ascii_lowercase();
-                ORDERED.split(' ').any(|known| known == name)
-            }
-            _ => false,
-        };
+        let is_known = matches!(&*expr, Expr::Function(call) if is_call_of(call, ORDERED));
         if is_known || self.is_typed(expr, true) || is_numeric(expr) || literal(expr).is_some() {
             return;
         }
@@ -110,10 +106,7 @@ fn may_be_number(text: &str) -> bool {
 /// Returns true for an expression that is a number by its form.
 pub(super) fn is_numeric(expr: &Expr) -> bool {
     match expr {
-        Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            NUMBERS.split(' ').any(|known| known == name)
-        }
+        Expr::Function(call) => is_call_of(call, NUMBERS),
         Expr::BinaryOp { op, .. } => matches!(
             op,
             BinaryOperator::Plus
@@ -158,11 +151,10 @@ impl VisitorMut for Checks<'_> {
             *expr = call;
         }
         if let Expr::Function(call) = expr
-            && ["min", "max"].contains(&&*call.name.to_string().to_ascii_lowercase())
-            && let FunctionArguments::List(list) = &mut call.args
-            && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_mut_slice()
+            && is_call_of(call, "min max")
+            && arguments(call).len() == 1
         {
-            self.check_order(value);
+            arguments_mut(call).for_each(|value| self.check_order(value));
         }
         ControlFlow::Continue(())
     }

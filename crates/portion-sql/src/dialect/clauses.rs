@@ -6,6 +6,7 @@ use sqlparser::ast::{
 };
 
 use super::{column_name, for_each_expr, parse};
+use crate::error::quoted_name;
 
 /// Functions that make a column of SELECT an aggregate.
 const AGGREGATES: &str = "count sum avg min max total group_concat string_agg json_group_array json_group_object \
@@ -102,11 +103,11 @@ fn qualify(query: &mut Query, condition: &Expr) {
             SelectItem::ExprWithAlias { alias, .. } => names.push(alias.to_string()),
             SelectItem::UnnamedExpr(expr) => {
                 if let Some(name) = column_name(expr).filter(|name| !name.contains('(')) {
-                    names.push(quoted(name.rsplit('.').next().unwrap_or(&name)));
+                    names.push(quoted_name(name.rsplit('.').next().unwrap_or(&name)));
                     continue;
                 }
                 let name = expr.to_string();
-                names.push(quoted(&name));
+                names.push(quoted_name(&name));
                 let alias = sqlparser::ast::Ident::with_quote('"', name);
                 *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
             }
@@ -129,8 +130,10 @@ fn qualify(query: &mut Query, condition: &Expr) {
     }
     // Outside, only the columns of the result can be sorted by.
     let is_shown = |expr: &Expr| {
-        let last = column_name(expr).map(|name| quoted(name.rsplit('.').next().unwrap_or(&name)));
-        last.is_none_or(|last| names.iter().any(|name| *name == last || *name == "*" || quoted(name) == last))
+        let last = column_name(expr).map(|name| quoted_name(name.rsplit('.').next().unwrap_or(&name)));
+        last.is_none_or(|last| {
+            names.iter().any(|name| *name == last || *name == "*" || quoted_name(name) == last)
+        })
     };
     if let Some(OrderBy { kind: OrderByKind::Expressions(terms), .. }) = &mut query.order_by {
         terms.retain(|term| is_shown(&term.expr));
@@ -144,10 +147,6 @@ fn qualify(query: &mut Query, condition: &Expr) {
         return;
     };
     query.body = outer.body;
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn first_item(sql: &str) -> Option<SelectItem> {

@@ -9,8 +9,7 @@ use sqlparser::ast::{
     Visitor,
 };
 
-use super::scopes::is_call_of;
-use super::{Tree, arguments, calls, column_name, for_each_expr, is_number, literal};
+use super::{Tree, arguments, calls, column_name, for_each_expr, is_call_of, is_number, literal};
 
 /// A use of a column for which its type matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,8 +155,7 @@ impl Visitor for Uses {
             }
             Expr::Function(call) => {
                 call.filter.iter().for_each(|filter| self.add_conditions(filter));
-                let name = call.name.to_string().to_ascii_lowercase();
-                let is_of = |names: &str| names.split_ascii_whitespace().any(|known| known == name);
+                let is_of = |names: &str| is_call_of(call, names);
                 // A modifier says how SQLite reads numbers.
                 let is_modified =
                     arguments(call).iter().any(|of| matches!(literal(of), Some("unixepoch" | "auto")));
@@ -166,7 +164,7 @@ impl Visitor for Uses {
                         0 if is_of(SUMS) => self.add(argument, ColumnUse::Sum),
                         0 if is_of(EXTREMES) => self.add(argument, ColumnUse::Order),
                         _ if is_modified => {}
-                        1 if name == "strftime" => self.add(argument, ColumnUse::Date),
+                        1 if is_of("strftime") => self.add(argument, ColumnUse::Date),
                         _ if is_of(DATES) => self.add(argument, ColumnUse::Date),
                         _ => {}
                     }

@@ -4,8 +4,7 @@ use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
 };
 
-use super::scopes::is_call_of;
-use super::{Tree, arguments, column_name, for_each_expr, is_comparison, literal, parse};
+use super::{Tree, arguments, column_name, for_each_expr, is_call_of, is_comparison, literal, parse};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;

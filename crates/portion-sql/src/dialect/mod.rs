@@ -269,6 +269,24 @@ fn arguments(call: &Function) -> Vec<&Expr> {
     unnamed.collect()
 }
 
+/// Yields the arguments of a call that are expressions.
+fn arguments_mut(call: &mut Function) -> impl Iterator<Item = &mut Expr> {
+    let arguments = match &mut call.args {
+        FunctionArguments::List(list) => list.args.as_mut_slice(),
+        _ => &mut [],
+    };
+    arguments.iter_mut().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    })
+}
+
+/// Returns true for a call of one of some functions, separated by spaces.
+fn is_call_of(call: &Function, names: &str) -> bool {
+    let name = call.name.to_string();
+    names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(&name))
+}
+
 /// Calls `visit` with every expression of a tree.
 fn for_each_expr(node: &impl Visit, visit: impl FnMut(&Expr)) {
     struct Each<F>(F);

@@ -8,7 +8,7 @@ use sqlparser::ast::{
 
 use super::checks::is_numeric;
 use super::compared_type::{ComparedType, Find};
-use super::{arguments, column_name};
+use super::{arguments, column_name, is_call_of};
 
 /// A column of a table of the catalogue: the names of both. That of the table is empty for any.
 pub(super) type Origin = (String, String);
@@ -359,12 +359,6 @@ pub(super) fn alias_of(table: &TableFactor) -> Option<String> {
         TableFactor::Table { name, .. } => Some(unquoted(name)),
         _ => None,
     }
-}
-
-/// Returns true for a call of one of some functions, separated by spaces.
-pub(super) fn is_call_of(call: &Function, names: &str) -> bool {
-    let name = call.name.to_string();
-    names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(&name))
 }
 
 /// Returns the places of the arguments one of which a function returns, or compares with the first; `None` for another function.

@@ -2,11 +2,15 @@
 //! `b.items('/a/b')` the list at a path of it.
 
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use sqlparser::ast::{TableFactor, Visit, Visitor};
 
 use super::edits::{Edits, TokenKind};
 use super::{Tree, scopes};
+use crate::error::quoted_name;
+use crate::functions::pattern;
 
 /// A statement whose tables have names of their own.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -47,7 +51,7 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
                 String::new()
             };
             edits.remove(at, last);
-            edits.replace(at, format!("{}{alias}", quoted(&path)));
+            edits.replace(at, format!("{}{alias}", quoted_name(&path)));
             named.paths.push(PathTable { result: None, path });
         } else if let Some(name) = joined_name(&edits, at, joined).filter(|_| edits.is_sign(at + 1, ".")) {
             let table = unquoted(edits.text(at + 2));
@@ -69,10 +73,10 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
                 == 1;
             edits.remove(at, last);
             if is_unique && !has_alias(&edits, last) {
-                edits.replace(at, format!("{} AS {}", quoted(&full), quoted(&table)));
+                edits.replace(at, format!("{} AS {}", quoted_name(&full), quoted_name(&table)));
                 qualifiers.push((written, table));
             } else {
-                edits.replace(at, quoted(&full));
+                edits.replace(at, quoted_name(&full));
                 qualifiers.push((written, full));
             }
         }
@@ -84,7 +88,7 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
         let written = format!("{name}.{}", unquoted(edits.text(at + 2)));
         let qualifier = qualifiers.iter().find(|(table, _)| table.eq_ignore_ascii_case(&written));
         if let Some((_, qualifier)) = qualifier {
-            let replacement = quoted(qualifier);
+            let replacement = quoted_name(qualifier);
             edits.remove(at, at + 2);
             edits.replace(at, replacement);
         }
@@ -229,10 +233,6 @@ fn unquoted(name: &str) -> String {
     }
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 /// A statement about tables and columns.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CatalogStatement {
@@ -242,48 +242,25 @@ pub(crate) enum CatalogStatement {
     Columns(String),
 }
 
+/// A statement about all tables, and one about the columns of a table.
+static TABLES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:show\s+(?:(?:all|full)\s+)?tables|(?:describe|desc|summarize)(?:\s+tables)?)$")
+});
+static COLUMNS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?ix)^(?: show\s+(?:(?:all|full)\s+)?(?:columns|fields)\s+(?:from|in)\s+ | pragma\s+table_x?info\s*\(\s*
+        | (?:describe|desc|summarize)\s+(?:table\s+)? ) (?: ([\w$]+) | "(.*)" | '(.*)' | `(.*)` ) \s*\)?$"#,
+    )
+});
+
 /// Reads a statement about tables and columns; `None` if it is another statement.
 pub(crate) fn parse_catalog_statement(sql: &str) -> Option<CatalogStatement> {
     let sql = sql.trim().trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-    let (first, rest) = next_word(sql);
-    match first.as_str() {
-        "show" => {
-            let (word, after) = next_word(rest);
-            let (word, rest) =
-                if ["all", "full"].contains(&&*word) { next_word(after) } else { (word, after) };
-            let (from, name) = next_word(rest);
-            match (word.as_str(), from.as_str()) {
-                ("tables", "") => Some(CatalogStatement::Tables),
-                ("columns" | "fields", "from" | "in") => columns(name),
-                _ => None,
-            }
-        }
-        "pragma" => {
-            let (function, name) = rest.strip_suffix(')')?.split_once('(')?;
-            let is_columns = ["table_info", "table_xinfo"].contains(&&*function.trim().to_ascii_lowercase());
-            if is_columns { columns(name) } else { None }
-        }
-        "describe" | "desc" | "summarize" => match next_word(rest) {
-            (word, "") if word.is_empty() || word == "tables" => Some(CatalogStatement::Tables),
-            (word, name) if word == "table" && !name.is_empty() => columns(name),
-            _ => columns(rest),
-        },
-        _ => None,
+    if TABLES.is_match(sql) {
+        return Some(CatalogStatement::Tables);
     }
-}
-
-/// Returns the first word of a text in lower case, and the rest.
-fn next_word(text: &str) -> (String, &str) {
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    (text[..end].to_ascii_lowercase(), text[end..].trim_start())
-}
-
-/// Returns the statement for the columns of a table; `None` if the text is no name.
-fn columns(name: &str) -> Option<CatalogStatement> {
-    let name = name.trim();
-    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'));
-    let quoted = ['"', '\'', '`'].iter().find_map(|quote| name.strip_prefix(*quote)?.strip_suffix(*quote));
-    quoted.or(is_word.then_some(name)).map(|name| CatalogStatement::Columns(name.to_owned()))
+    let name = COLUMNS.captures(sql)?.iter().skip(1).flatten().next()?;
+    Some(CatalogStatement::Columns(name.as_str().to_owned()))
 }
 
 impl CatalogStatement {

@@ -6,14 +6,12 @@ use std::ops::ControlFlow;
 use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderByKind, Query,
-    SelectItem, SetExpr, Value, visit_expressions,
+    BinaryOperator, Expr, Function, OrderByKind, Query, SelectItem, SetExpr, Value, visit_expressions,
 };
 
 use super::{Operands, call_of, read_as};
 use crate::dialect::compared_type::{ComparedType, TimeUnit};
-use crate::dialect::scopes::is_call_of;
-use crate::dialect::{arguments, literal};
+use crate::dialect::{arguments, arguments_mut, is_call_of, literal};
 
 /// Functions that compare all of their arguments, and those that compare the second one.
 const COMPARING: &str = "greatest least min max";
@@ -41,8 +39,7 @@ impl Operands<'_> {
                 .is_none_or(|(table, name)| (self.types.unread_times)(&table, &name).is_some()),
         };
         let Some(read) = read_as(expr, of).filter(|_| is_unread) else { return false };
-        *expr = read;
-        self.is_changed = true;
+        self.replace(expr, read);
         true
     }
 
@@ -57,11 +54,9 @@ impl Operands<'_> {
         let is_aggregate = compared == (0..1);
         let mut times = arguments(call).into_iter().filter_map(|argument| self.scopes.type_of(argument));
         let time = times.find(|of| matches!(of, ComparedType::Form(ColumnForm::Time(_))));
-        let (Some(of), FunctionArguments::List(list)) = (time, &mut call.args) else { return };
-        for argument in list.args.iter_mut().take(compared.end).skip(compared.start) {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = argument {
-                let _ = if is_aggregate { self.read_computed_time(value) } else { self.read_time(value, of) };
-            }
+        let Some(of) = time else { return };
+        for value in arguments_mut(call).take(compared.end).skip(compared.start) {
+            let _ = if is_aggregate { self.read_computed_time(value) } else { self.read_time(value, of) };
         }
     }
 
@@ -94,8 +89,7 @@ impl Operands<'_> {
             Some(ComparedType::TimeNumbers(TimeUnit::TimeDigits)) => "to_timestamp",
             _ => return,
         };
-        *expr = call_of(function, [expr.clone()]);
-        self.is_changed = true;
+        self.replace(expr, call_of(function, [expr.clone()]));
     }
 
     /// Divides as numbers with fractions what has some in other rows.
@@ -116,8 +110,7 @@ impl Operands<'_> {
                 op: BinaryOperator::Multiply,
                 right: Box::new(Expr::Nested(Box::new(left.clone()))),
             };
-            *left = Expr::Nested(Box::new(product));
-            self.is_changed = true;
+            self.replace(left, Expr::Nested(Box::new(product)));
         }
     }
 }
