@@ -81,6 +81,11 @@ impl QueryError {
         }
     }
 
+    /// Creates the error of a statement that SQLite rejects.
+    pub(crate) fn invalid(message: String, hint: Option<String>) -> Self {
+        Self::Invalid { message, token: None, nearest: None, hint, tables: String::new() }
+    }
+
     /// Creates the error of a statement that computes with redacted fields.
     pub(crate) fn redacted(fields: &[impl AsRef<str>]) -> Self {
         let fields: Vec<String> = fields.iter().map(|field| quote_identifier(field.as_ref())).collect();

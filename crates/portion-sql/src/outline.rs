@@ -121,6 +121,16 @@ fn add_lists(json: &str, list: Span, (name, depth): (&str, usize), lists: &mut V
     deeper.for_each(|(name, value)| add_lists(json, *value, (name, depth - 1), lists));
 }
 
+/// Returns the columns of a table that are listed, the most informative first.
+pub(crate) fn listed_columns(table: &OpenTable) -> Vec<&ColumnDef> {
+    let ranked = &table.found.ranked_columns;
+    let rank = |column: &ColumnDef| ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX);
+    let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
+    let mut columns: Vec<&ColumnDef> = table.columns().iter().filter(is_listed).collect();
+    columns.sort_by_cached_key(|column| (column.is_hidden, rank(column)));
+    columns
+}
+
 /// Returns a table with its columns, within about `max` bytes, and the distance of its nearest column. `words`: those of the
 /// statement, in which other names may be missing, too.
 fn outline_table(
@@ -135,18 +145,13 @@ fn outline_table(
     if table.len() == 0 {
         return (0, format!("{text}, which is empty"));
     }
-    let ranked = &table.found.ranked_columns;
-    let rank = |column: &ColumnDef| {
-        (column.is_hidden, ranked.iter().position(|name| *name == column.name).unwrap_or(usize::MAX))
-    };
-    let is_listed = |column: &&ColumnDef| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT);
-    let mut columns: Vec<&ColumnDef> = table.columns().iter().filter(is_listed).collect();
+    let mut columns = listed_columns(&table);
     let nearest = closest_name(faulty, columns.iter().map(|column| column.name.as_str()));
     let distance = |column: &ColumnDef| {
         if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, faulty) }
     };
     let is_named = |column: &ColumnDef| words.iter().any(|word| is_within(&column.name, word));
-    columns.sort_by_cached_key(|column| (distance(column), !is_named(column), rank(column)));
+    columns.sort_by_cached_key(|column| (distance(column), !is_named(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
         if at > 0 && text.len() > max {

@@ -88,11 +88,6 @@ impl Catalogue {
         let mut named = self.aliases.iter().filter(|(alias, _)| alias.eq_ignore_ascii_case(name));
         is_table || named.any(|(_, table)| !is_other(table))
     }
-
-    /// Returns the name of the table of all columns.
-    pub(crate) fn fields_name(&self) -> &str {
-        self.tables.last().map_or("fields", |table| &table.name)
-    }
 }
 
 /// The tables of one result in a catalogue.

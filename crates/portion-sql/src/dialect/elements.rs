@@ -4,8 +4,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, Ident, Query, Subscript, TableAlias,
-    TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, Ident, Query, SetExpr, Subscript, TableAlias,
+    TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use super::{arguments, literal, parse, quoted_text, raw};
@@ -131,10 +131,6 @@ fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
 
 /// Returns the function, the array and the alias of a table of elements.
 fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAlias>)> {
-    let argument = |args: &'_ [FunctionArg]| match args {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(_))] => Some(()),
-        _ => None,
-    };
     let (name, args, alias) = match table {
         TableFactor::UNNEST { array_exprs, alias, .. } => {
             return Some(("unnest".to_owned(), array_exprs.first()?, alias.as_ref()));
@@ -144,11 +140,8 @@ fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAl
         _ => return None,
     };
     let name = name.to_string().to_ascii_lowercase();
-    argument(args).filter(|()| name == "json_each" || FUNCTIONS.contains(&name.as_str()))?;
-    match args.first() {
-        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))) => Some((name, array, alias.as_ref())),
-        _ => None,
-    }
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] = args.as_slice() else { return None };
+    (name == "json_each" || FUNCTIONS.contains(&name.as_str())).then_some((name, array, alias.as_ref()))
 }
 
 /// Writes `json_each` in place of functions of other dialects, and `(WITH v(a) AS (…) SELECT * FROM v) AS v` for `(…) AS v(a)`.
@@ -164,21 +157,13 @@ pub(super) fn rewrite_table(table: &mut TableFactor) {
         }
     }
     let Some((_, array, alias)) = element_source(table) else { return };
-    let alias = alias.map(|alias| TableAlias { columns: Vec::new(), ..alias.clone() });
-    let argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(array.clone()));
-    *table = TableFactor::Table {
-        name: Ident::new("json_each").into(),
-        alias,
-        args: Some(TableFunctionArgs { args: vec![argument], settings: None }),
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_directives: Vec::new(),
-        inheritance: None,
-    };
+    let alias = alias.map_or_else(String::new, |alias| format!(" AS {}", alias.name));
+    if let Some(SetExpr::Select(select)) =
+        parse(&format!("SELECT * FROM json_each({array}){alias}")).map(|query| *query.body)
+        && let Some(from) = select.from.into_iter().next()
+    {
+        *table = from.relation;
+    }
 }
 
 /// Returns what to write instead of subscripts. An index that counts from 0 in some dialects and from 1 in others, and a slice, are

@@ -18,7 +18,8 @@ use sqlparser::ast::{
 use super::compared_type::ComparedType;
 use super::scopes::{Scopes, kept_values};
 use super::{
-    ColumnTypes, arguments, arguments_mut, column_name, is_call_of, is_comparison, is_number, literal, raw,
+    ColumnFacts, ColumnTypes, arguments, arguments_mut, column_name, is_call_of, is_comparison, is_number,
+    literal, raw,
 };
 
 /// Functions that read dates.
@@ -98,6 +99,12 @@ impl Operands<'_> {
     fn replace(&mut self, expr: &mut Expr, by: Expr) {
         *expr = by;
         self.is_changed = true;
+    }
+
+    /// Returns what is known of the column of which an expression is a value.
+    fn facts(&self, expr: &Expr) -> ColumnFacts {
+        let column = self.scopes.origin(expr);
+        column.and_then(|(table, name)| (self.types.facts)(&table, &name)).unwrap_or_default()
     }
 
     /// Writes values in the type of what they are compared with.
@@ -263,9 +270,8 @@ impl Operands<'_> {
             self.read_member(expr);
             let is_unread = |text: &&str| !Timestamp::is_plain_iso(text) && Timestamp::parse(text).is_some();
             let in_words = literal(expr).filter(is_unread).map(|_| ColumnForm::Time(DateOrder::Unknown));
-            let column = self.scopes.origin(expr);
-            let is_column = column.is_some();
-            let form = column.and_then(|(table, name)| (self.types.unread_times)(&table, &name)).or(in_words);
+            let is_column = self.scopes.origin(expr).is_some();
+            let form = self.facts(expr).unread_times.or(in_words);
             let read = match (form, self.scopes.type_of(expr)) {
                 (Some(form), _) => read_as(expr, ComparedType::Form(form)),
                 (None, Some(ComparedType::TimeNumbers(_))) if !has_unit => {

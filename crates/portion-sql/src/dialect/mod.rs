@@ -25,7 +25,7 @@ pub(crate) use edits::{
     argument_of, as_given, is_compared_value, is_used_alias, normalized, select_columns, string_literals,
     word_offsets,
 };
-pub(crate) use rewriting::{ColumnTypes, rewrite, rewrite_misread};
+pub(crate) use rewriting::{ColumnFacts, ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
     CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
 };

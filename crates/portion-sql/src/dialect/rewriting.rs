@@ -21,12 +21,18 @@ pub(crate) struct ColumnTypes<'a> {
     pub(crate) is_time: &'a dyn Fn(&str) -> bool,
     /// Returns the type of a column with which values are compared.
     pub(crate) compared: &'a Find<'a, ComparedType>,
-    /// Returns the table and the name of a column whose numbers are written as other texts.
-    pub(crate) written: &'a Find<'a, (String, String)>,
-    /// Returns the form of a column of times that SQLite does not read.
-    pub(crate) unread_times: &'a Find<'a, ColumnForm>,
-    /// Finds a column with integers and fractions.
-    pub(crate) mixed: &'a Find<'a, ()>,
+    pub(crate) facts: &'a Find<'a, ColumnFacts>,
+}
+
+/// What is known of a column beside its type.
+#[derive(Default)]
+pub(crate) struct ColumnFacts {
+    /// The names of the table and the column, if its numbers are written as other texts.
+    pub(crate) written: Option<[String; 2]>,
+    /// The form of its times, if SQLite does not read that.
+    pub(crate) unread_times: Option<ColumnForm>,
+    /// True if some of its numbers are integers, and some have fractions.
+    pub(crate) has_some_fractions: bool,
 }
 
 /// Rewrites a statement that SQLite rejects.

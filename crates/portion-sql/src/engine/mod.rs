@@ -94,16 +94,18 @@ impl QueryRun<'_> {
         })?;
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
         match self.collect_rows(&mut statement, &opened.usage) {
-            Err(RowsError::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
                 Err(explain::value_too_large_error(value))
             }
-            Err(RowsError::Sqlite(error)) => Err(self.explain(error)),
-            Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
-            Ok(answer) => {
+            Err(error) => Err(self.explain(error)),
+            Ok(None) => Err(explain::row_too_large_error(self.limits)),
+            Ok(Some(answer)) => {
                 if let Some(fields) = opened.usage.columns.computed_redacted(shown, &self.catalogue.tables) {
                     return Err(QueryError::redacted(&fields));
                 }
-                let rounded = opened.usage.columns.computed_rounded(as_they_are, sql);
+                let mut rounded_columns = answer.rounded_columns.clone();
+                let computed = opened.usage.columns.computed_rounded(as_they_are, sql).into_iter();
+                rounded_columns.extend(computed.filter(|column| !answer.rounded_columns.contains(column)));
                 drop(statement);
                 let is_empty =
                     (answer.row_count == 0 || answer.is_blank) && !opened.usage.columns.has_redacted();
@@ -111,24 +113,20 @@ impl QueryRun<'_> {
                     let texts = self.text_columns();
                     empty::explain_empty(&opened.connection, &prepared, self.query.params, &texts)
                 };
-                let empty_reason = is_empty.then(explain).flatten();
+                let mut empty_reason = is_empty.then(explain).flatten();
                 let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
                 let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
-                let mut empty_reason = empty_reason;
-                let type_hints: Vec<String> =
-                    self.hint(&opened, (&prepared, &renamed), shown_records).into_iter().collect();
+                let type_hints = Vec::from_iter(self.hint(&opened, (&prepared, &renamed), shown_records));
                 if let Some(reason) = &mut empty_reason {
                     reason.hints.truncate(usize::from(type_hints.is_empty()));
                 }
-                let redacted_fields = opened.usage.columns.read_fields(redacted_fields);
-                let answer = answer.with_rounded(rounded);
-                let reads_other_lists = self.reads_other_lists();
                 Ok(QueryResult {
                     empty_reason,
                     missing,
-                    redacted_fields,
+                    redacted_fields: opened.usage.columns.read_fields(redacted_fields),
                     type_hints,
-                    reads_other_lists,
+                    reads_other_lists: self.reads_other_lists(),
+                    rounded_columns,
                     ..answer
                 })
             }
@@ -181,27 +179,24 @@ impl QueryRun<'_> {
 
     /// Returns the SELECT for a statement about tables and columns, or the statement itself.
     fn translate<'s>(&self, sql: &'s str) -> Result<Cow<'s, str>, QueryError> {
-        match dialect::parse_catalog_statement(sql) {
-            Some(statement) => self.describe(statement).map(Cow::Owned),
-            None => Ok(Cow::Borrowed(sql)),
-        }
+        let fields = self.catalogue.tables.last().map_or("fields", |table| &table.name);
+        let statement = match dialect::parse_catalog_statement(sql) {
+            None => return Ok(Cow::Borrowed(sql)),
+            Some(CatalogStatement::Columns(name)) => match self.catalogue.table(&name) {
+                Some(table) => CatalogStatement::Columns(table.name.clone()),
+                None => return Err(self.invalid_error(format!("no such table: {name}"))),
+            },
+            Some(statement) => statement,
+        };
+        Ok(Cow::Owned(statement.to_select(fields)))
     }
 
-    /// Returns the SELECT for a statement about tables and columns.
-    fn describe(&self, statement: CatalogStatement) -> Result<String, QueryError> {
-        let fields = self.catalogue.fields_name();
-        let CatalogStatement::Columns(name) = statement else { return Ok(statement.to_select(fields)) };
-        match self.catalogue.table(&name) {
-            Some(table) => Ok(CatalogStatement::Columns(table.name.clone()).to_select(fields)),
-            None => Err(self.invalid_error(format!("no such table: {name}"))),
-        }
-    }
-
+    /// Returns the answer; `None` if its first row exceeds the limits.
     fn collect_rows(
         &self,
         statement: &mut Statement<'_>,
         usage: &StatementUsage,
-    ) -> Result<QueryResult, RowsError> {
+    ) -> rusqlite::Result<Option<QueryResult>> {
         let is_scan = self.tree().is_some_and(dialect::is_scan);
         let mut writing =
             ResultWriter::for_statement(statement, self.given_sql, self.catalogue, (usage, is_scan));
@@ -211,10 +206,8 @@ impl QueryRun<'_> {
                 break;
             }
         }
-        if writing.is_too_wide() && self.limits.max_rows > 0 {
-            return Err(RowsError::RowTooLarge);
-        }
-        Ok(writing.finish())
+        let is_too_large = writing.is_too_wide() && self.limits.max_rows > 0;
+        Ok((!is_too_large).then(|| writing.finish()))
     }
 
     fn invalid_error(&self, message: String) -> QueryError {
@@ -243,16 +236,4 @@ fn shown_leaf_values(statement: &Statement<'_>, sql: &str) -> usize {
             && (is_plain || column.name().eq_ignore_ascii_case(LEAF_VALUE) && !numbers.contains(&(index + 1)))
     };
     statement.columns().enumerate().filter(is_value).count()
-}
-
-/// The reason for reading no more rows.
-enum RowsError {
-    Sqlite(Error),
-    RowTooLarge,
-}
-
-impl From<Error> for RowsError {
-    fn from(error: Error) -> Self {
-        Self::Sqlite(error)
-    }
 }

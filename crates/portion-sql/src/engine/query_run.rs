@@ -13,7 +13,7 @@ use crate::catalogue::Catalogue;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{
-    ComparedType, TableUse, TimeUnit, Tree, is_compared_value, is_used_alias, word_offsets,
+    ColumnFacts, ComparedType, TableUse, TimeUnit, Tree, is_compared_value, is_used_alias, word_offsets,
 };
 use crate::error::quote_identifier;
 use crate::limits::{QueryDeadline, QueryLimits};
@@ -30,13 +30,8 @@ pub(super) struct QueryRun<'a> {
     pub(super) given_sql: &'a str,
     pub(super) limits: &'a QueryLimits,
     pub(super) deadline: Arc<QueryDeadline>,
-    parsed: OnceCell<Option<Parsed>>,
-}
-
-/// A statement that was parsed, and the tables that it reads.
-struct Parsed {
-    tree: Tree,
-    tables: Vec<TableUse>,
+    /// The statement as a tree, and the tables that it reads.
+    parsed: OnceCell<Option<(Tree, Vec<TableUse>)>>,
 }
 
 impl<'a> QueryRun<'a> {
@@ -52,12 +47,18 @@ impl<'a> QueryRun<'a> {
 
     /// Returns the tree of the statement; `None` if it cannot be parsed.
     pub(super) fn tree(&self) -> Option<&Tree> {
-        self.parsed().map(|parsed| &parsed.tree)
+        self.parsed().map(|(tree, _)| tree)
     }
 
     /// Returns the tables that the statement reads.
     pub(super) fn table_uses(&self) -> &[TableUse] {
-        self.parsed().map_or(&[], |parsed| &parsed.tables)
+        self.parsed().map_or(&[], |(_, tables)| tables)
+    }
+
+    /// Yields the tables of the catalogue that the statement reads.
+    fn read_tables(&self) -> impl Iterator<Item = Arc<OpenTable>> {
+        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
+        tables.filter_map(|table| table.open(&self.deadline))
     }
 
     /// Returns true if the statement reads lists, and not the main one. Other tables are of the whole result.
@@ -78,13 +79,12 @@ impl<'a> QueryRun<'a> {
         if sql == self.query.sql { self.tree().and_then(work) } else { work(&Tree::parse(sql)?) }
     }
 
-    fn parsed(&self) -> Option<&Parsed> {
-        let parse = || {
-            let tree = Tree::parse(self.query.sql)?;
+    fn parsed(&self) -> Option<&(Tree, Vec<TableUse>)> {
+        let with_tables = |tree| {
             let tables = dialect::table_uses(&tree);
-            Some(Parsed { tree, tables })
+            (tree, tables)
         };
-        self.parsed.get_or_init(parse).as_ref()
+        self.parsed.get_or_init(|| Tree::parse(self.query.sql).map(with_tables)).as_ref()
     }
 
     /// Returns true for the name of a column that is compared in its type: all of its values have one.
@@ -155,18 +155,7 @@ impl QueryRun<'_> {
         let types = dialect::ColumnTypes {
             is_time: &|name| self.may_be_time(name),
             compared: &|table, name| self.compared_type(table, name),
-            written: &|table, name| self.written_column(table, name),
-            unread_times: &|table, name| {
-                let (table, at) = self.column_at(table, name)?;
-                let column = &table.columns()[at];
-                let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
-                is_unread.then_some(column.form)
-            },
-            mixed: &|table, name| {
-                let (table, at) = self.column_at(table, name)?;
-                let kinds = table.columns()[at].kinds;
-                (kinds.intersects(ValueKinds::INTEGER) && kinds.intersects(ValueKinds::REAL)).then_some(())
-            },
+            facts: &|table, name| self.column_facts(table, name),
         };
         'attempts: for attempt in 0.. {
             opened.usage.columns.reset();
@@ -187,9 +176,13 @@ impl QueryRun<'_> {
                     }
                     continue;
                 }
-                Ok(statement) => {
-                    return Ok(PreparedQuery { statement: self.ensure_read_only(statement)?, sql, renamed });
+                Ok(statement) if statement.column_count() == 0 && statement.readonly() => {
+                    return Err(self.invalid_error("the statement is empty".into()));
                 }
+                Ok(statement) if !statement.readonly() || statement.is_explain() != 0 => {
+                    return Err(self.invalid_error("only SELECT is allowed".into()));
+                }
+                Ok(statement) => return Ok(PreparedQuery { statement, sql, renamed }),
                 Err(error) => error,
             };
             if attempt >= MAX_REPAIRS {
@@ -228,14 +221,10 @@ impl QueryRun<'_> {
     fn may_be_time(&self, name: &str) -> bool {
         let is_time = |column: &ColumnDef| matches!(column.form, ColumnForm::Time(_));
         let named = self.columns_named(name, &[]);
-        let mut read =
-            self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table)?.opened());
-        let is_digits = |(table, at): &(Arc<OpenTable>, usize)| {
-            matches!(time_unit(table, *at), Some(TimeUnit::DateDigits | TimeUnit::TimeDigits))
-        };
-        named.iter().any(|(table, at)| is_time(&table.columns()[*at]))
-            || named.iter().any(is_digits)
-            || named.is_empty() && read.any(|table| table.columns().iter().any(is_time))
+        named.iter().any(|(table, at)| {
+            is_time(&table.columns()[*at])
+                || matches!(time_unit(table, *at), Some(TimeUnit::DateDigits | TimeUnit::TimeDigits))
+        }) || named.is_empty() && self.read_tables().any(|table| table.columns().iter().any(is_time))
     }
 
     /// Returns a column by its table and its name. Without a table, it is the column that is meant by the name.
@@ -251,13 +240,19 @@ impl QueryRun<'_> {
         Some((table, at))
     }
 
-    /// Returns the names of a table and its column whose numbers are written as other texts.
-    fn written_column(&self, table: &str, name: &str) -> Option<(String, String)> {
+    /// Returns what is known of a column beside its type.
+    fn column_facts(&self, table: &str, name: &str) -> Option<ColumnFacts> {
         let (table, at) = self.column_at(table, name)?;
         let column = &table.columns()[at];
         let is_own = |own: &&Arc<VirtualTable>| own.opened().is_some_and(|own| Arc::ptr_eq(own, &table));
-        let own = self.catalogue.tables.iter().find(is_own)?;
-        column.has_other_texts().then(|| (own.name.clone(), column.name.clone()))
+        let own = self.catalogue.tables.iter().find(is_own).filter(|_| column.has_other_texts());
+        let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
+        let has = |kinds| column.kinds.intersects(kinds);
+        Some(ColumnFacts {
+            written: own.map(|own| [own.name.clone(), column.name.clone()]),
+            unread_times: is_unread.then_some(column.form),
+            has_some_fractions: has(ValueKinds::INTEGER) && has(ValueKinds::REAL),
+        })
     }
 
     /// Returns the type of a column.
@@ -324,8 +319,6 @@ impl QueryRun<'_> {
 
     /// Returns the names of the columns with texts that the caller may see, of the tables which the statement reads.
     pub(super) fn text_columns(&self) -> Vec<String> {
-        let tables = self.table_uses().iter().filter_map(|used| self.catalogue.table(&used.table));
-        let rows = tables.filter_map(|table| table.open(&self.deadline));
         let is_text = |column: &&ColumnDef| {
             !column.is_hidden && column.kinds.are_texts() && column.redaction == Redaction::Unredacted
         };
@@ -333,27 +326,19 @@ impl QueryRun<'_> {
             let columns = rows.columns().iter().filter(is_text).map(|column| quote_identifier(&column.name));
             columns.collect::<Vec<_>>()
         };
-        rows.flat_map(names).take(MAX_TEXT_COLUMNS).collect()
-    }
-
-    fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
-        if statement.column_count() == 0 || !statement.readonly() || statement.is_explain() != 0 {
-            let empty = statement.column_count() == 0 && statement.readonly();
-            let message = if empty { "the statement is empty" } else { "only SELECT is allowed" };
-            return Err(self.invalid_error(message.into()));
-        }
-        Ok(statement)
+        self.read_tables().flat_map(names).take(MAX_TEXT_COLUMNS).collect()
     }
 
     /// Returns true for a column of a table that the statement reads; of any table if it cannot be parsed.
     fn has_column(&self, name: &str) -> bool {
-        let uses = self.table_uses();
-        let read: Vec<_> = match uses {
-            [] => self.catalogue.tables.iter().collect(),
-            _ => uses.iter().filter_map(|used| self.catalogue.table(&used.table)).collect(),
+        let is_named = |table: Arc<OpenTable>| {
+            table.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name))
         };
-        let mut rows = read.into_iter().filter_map(|table| table.open(&self.deadline));
-        rows.any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
+        if self.table_uses().is_empty() {
+            let mut all = self.catalogue.tables.iter().filter_map(|table| table.open(&self.deadline));
+            return all.any(is_named);
+        }
+        self.read_tables().any(is_named)
     }
 }
 

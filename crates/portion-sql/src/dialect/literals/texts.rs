@@ -50,9 +50,8 @@ impl Operands<'_> {
 
     /// Writes a value of a column so that a number is the text as which it is written.
     fn read_text(&mut self, expr: &mut Expr) {
-        let written = self.scopes.origin(expr).and_then(|(table, name)| (self.types.written)(&table, &name));
-        if let Some((table, column)) = written {
-            let names = [table, column].map(|name| Expr::value(Value::SingleQuotedString(name)));
+        if let Some(names) = self.facts(expr).written {
+            let names = names.map(|name| Expr::value(Value::SingleQuotedString(name)));
             self.replace(expr, call_of("as_written", std::iter::once(expr.clone()).chain(names)));
         }
     }

@@ -33,10 +33,7 @@ impl Operands<'_> {
     pub(super) fn read_time(&mut self, expr: &mut Expr, of: ComparedType) -> bool {
         let is_unread = match literal(expr) {
             Some(text) => !Timestamp::is_plain_iso(text),
-            None => self
-                .scopes
-                .origin(expr)
-                .is_none_or(|(table, name)| (self.types.unread_times)(&table, &name).is_some()),
+            None => self.scopes.origin(expr).is_none() || self.facts(expr).unread_times.is_some(),
         };
         let Some(read) = read_as(expr, of).filter(|_| is_unread) else { return false };
         self.replace(expr, read);
@@ -97,9 +94,7 @@ impl Operands<'_> {
         let mut has_fractions = false;
         for side in [&*left, right] {
             let _ = visit_expressions(side, |expr| {
-                let origin = self.scopes.origin(expr);
-                has_fractions |=
-                    origin.is_some_and(|(table, name)| (self.types.mixed)(&table, &name) == Some(()));
+                has_fractions |= self.facts(expr).has_some_fractions;
                 ControlFlow::<()>::Continue(())
             });
         }
