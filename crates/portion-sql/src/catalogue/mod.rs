@@ -333,15 +333,12 @@ impl CatalogueBuilder {
             return Ok(());
         }
         // The main list is `items` with its own layout.
-        if let Some((_, IndexedText { structure: Structure::List(list), .. })) = found.first()
-            && list.pointer.trim_matches('/') == path.trim_start_matches('$').trim_matches(['/', '.'])
-            && let Some(items) = self.catalogue.tables.first().filter(|table| is_items(&table.name)).cloned()
-        {
-            let name = self.unique_name(path);
-            self.catalogue.aliases.push((name, items));
-            return Ok(());
-        }
-        if let Some((_, table)) = self.block_tables.iter().find(|(address, _)| address == path).cloned() {
+        let is_main = matches!(&main.structure, Structure::List(list)
+            if list.pointer.trim_matches('/') == path.trim_start_matches('$').trim_matches(['/', '.']));
+        let items = self.catalogue.tables.first();
+        let items = items.filter(|table| is_main && table.name.rsplit('.').next() == Some("items"));
+        let block = || self.block_tables.iter().find(|(address, _)| address == path);
+        if let Some(table) = items.or_else(|| block().map(|(_, table)| table)).cloned() {
             let name = self.unique_name(path);
             self.catalogue.aliases.push((name, table));
             return Ok(());
@@ -461,10 +458,12 @@ impl CatalogueBuilder {
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<ArrayLocation> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
-        let of_columns = largest_columns(text, span);
+        let bytes = |arrays: &ColumnArrays| arrays.columns.iter().map(|column| column.value.len()).sum();
+        let of_columns: usize =
+            column_arrays(text, span).iter().map(|(_, arrays)| bytes(arrays)).max().unwrap_or_default();
         let largest = largest.filter(|at| of_records[*at].span.len() >= of_columns);
         let maps = maps_of_objects(text, span);
-        if let Some(table) = main_table(text, span) {
+        let main = if let Some(table) = main_table(text, span) {
             let name = last_step(&table.pointer);
             of_records.retain(|array| !table.rows.schemas.contains(&array.span));
             let tables = tables_alike(text, span, &table);
@@ -473,23 +472,25 @@ impl CatalogueBuilder {
                 Some(joined) => self.add_table("items", ValueSource::joined(joined)),
                 None => self.add_table("items", NamedRowsSource::new(text, table)),
             };
-            self.add_alias(name, items);
-            of_records.iter().for_each(|array| self.add_array(text, array));
+            Some((name, items))
         } else if let Some((name, records)) = joined_main(text, span, &of_records) {
-            let items = self.add_table("items", ValueSource::joined(records));
-            self.add_alias(name, items);
-            of_records.iter().for_each(|array| self.add_array(text, array));
+            Some((name, self.add_table("items", ValueSource::joined(records))))
         } else if let Some(main) = named.or(largest) {
             let main = of_records.remove(main);
             let items = self.add_array_table("items", text, &main);
             self.name_lists(&main.name, main.span, &of_records);
-            self.add_alias(Some(main.name), items);
+            Some((Some(main.name), items))
+        } else {
+            None
+        };
+        if let Some((name, items)) = main {
+            self.add_alias(name, items);
             of_records.iter().for_each(|array| self.add_array(text, array));
         } else if let Some(empty) = empty_list(text, span, &arrays) {
             let items = self.add_array_table("items", text, &empty);
             self.add_alias(Some(empty.name), items);
         } else {
-            let name = if self.add_column_arrays(text, span, None) { "record" } else { "items" };
+            let name = if self.add_column_arrays(text, span) { "record" } else { "items" };
             let items = self.add_table(name, ValueSource { text: text.clone(), span, kind: RowKind::Object });
             self.add_alias(last_step(path), items);
             let some = arrays.iter().filter(|array| array.first_kind.is_some());
@@ -507,20 +508,15 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Adds the objects of columns in an object, other than the one at `main`, which is `items`. Without that, the largest
-    /// is. Returns true if there are some.
-    fn add_column_arrays(&mut self, text: &Slice, span: Span, main: Option<&str>) -> bool {
-        let Ok(object) = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize)) else {
-            return false;
-        };
-        let mut found = ColumnArrays::find_in(text, "", &object);
+    /// Adds the objects of columns in an object; the largest is `items`. Returns true if there are some.
+    fn add_column_arrays(&mut self, text: &Slice, span: Span) -> bool {
+        let mut found = column_arrays(text, span);
         found.sort_by_key(|(_, arrays)| std::cmp::Reverse(arrays.row_count * arrays.columns.len()));
-        found.retain(|(pointer, _)| main != Some(pointer));
         let is_any = !found.is_empty();
         for (at, (pointer, arrays)) in found.into_iter().enumerate() {
             let name = last_step(&pointer);
             let source = ColumnArraysSource { text: text.clone(), arrays };
-            if at == 0 && main.is_none() {
+            if at == 0 {
                 let items = self.add_table("items", source);
                 self.add_alias(name, items);
             } else if let Some(name) = name {
@@ -612,11 +608,6 @@ impl CatalogueBuilder {
     }
 }
 
-/// Returns true for the name of the main list, after the name of a result or not.
-fn is_items(name: &str) -> bool {
-    name.rsplit('.').next() == Some("items")
-}
-
 /// Returns a table name that SQLite accepts.
 fn table_name(name: &str) -> String {
     // Reserved prefix: <https://www.sqlite.org/fileformat2.html#internal_schema_objects>
@@ -629,10 +620,8 @@ fn last_step(pointer: &str) -> Option<String> {
     let name = unescape_step(last);
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
 }
-/// Returns the bytes of the largest table of columns in an object.
-fn largest_columns(text: &Slice, span: Span) -> usize {
+/// Returns the objects of columns in an object, with their pointers.
+fn column_arrays(text: &Slice, span: Span) -> Vec<(String, ColumnArrays)> {
     let object = ObjectIndex::parse(&mut JsonReader::resume(text, span.start as usize));
-    let found = object.map(|object| ColumnArrays::find_in(text, "", &object)).unwrap_or_default();
-    let bytes = |arrays: &ColumnArrays| arrays.columns.iter().map(|column| column.value.len()).sum();
-    found.iter().map(|(_, arrays)| bytes(arrays)).max().unwrap_or_default()
+    object.map(|object| ColumnArrays::find_in(text, "", &object)).unwrap_or_default()
 }

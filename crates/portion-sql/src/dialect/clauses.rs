@@ -5,7 +5,7 @@ use sqlparser::ast::{
     SetExpr, TableFactor, Top, TopQuantity, UnaryOperator, Value,
 };
 
-use super::{column_name, for_each_expr, parse};
+use super::{column_name, for_each_expr, is_call_of, is_one_of, parse};
 use crate::error::quoted_name;
 
 /// Functions that make a column of SELECT an aggregate.
@@ -28,14 +28,13 @@ fn has_aggregate(item: &SelectItem) -> bool {
     let mut found = false;
     for_each_expr(item, |expr| {
         if let Expr::Function(call) = expr {
-            let name = call.name.to_string().to_ascii_lowercase();
-            found |= call.over.is_none() && AGGREGATES.split_ascii_whitespace().any(|known| known == name);
+            found |= call.over.is_none() && is_call_of(call, AGGREGATES);
         }
         // A call that was rewritten is a text.
         if let Some(text) = column_name(expr).filter(|text| text.contains('(')) {
             let name =
                 text.trim_start_matches("nullif(array_to_string(").split('(').next().unwrap_or_default();
-            found |= AGGREGATES.split_ascii_whitespace().any(|known| known == name.to_ascii_lowercase());
+            found |= is_one_of(AGGREGATES, name);
         }
     });
     found

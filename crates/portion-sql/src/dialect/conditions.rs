@@ -15,7 +15,7 @@ pub(crate) struct WhereClause {
     with: String,
     from: String,
     /// The whole condition.
-    selection: String,
+    pub(crate) selection: String,
     pub(crate) conditions: Vec<Condition>,
 }
 
@@ -51,21 +51,16 @@ impl WhereClause {
             (None, None) => return None,
         };
         let selection = select.selection.as_ref()?;
-        let mut clause =
-            Self { with, from: from_text(select), selection: selection.to_string(), conditions: Vec::new() };
+        let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
+        let from = format!("FROM {}", tables.join(", "));
+        let mut clause = Self { with, from, selection: selection.to_string(), conditions: Vec::new() };
         split(selection, &mut clause.conditions);
         Some(clause)
     }
 
     /// Returns a statement that counts the rows that satisfy a condition.
-    pub(crate) fn count(&self, condition: &Condition) -> String {
-        format!("{}SELECT count(*) {} WHERE {}", self.with, self.from, condition.text)
-    }
-
-    /// Returns a statement that counts the rows that are found and have a text in a column.
-    pub(crate) fn count_texts(&self, column: &str) -> String {
-        let Self { with, from, selection, .. } = self;
-        format!("{with}SELECT count(*) {from} WHERE ({selection}) AND typeof({column}) = 'text'")
+    pub(crate) fn count(&self, condition: &str) -> String {
+        format!("{}SELECT count(*) {} WHERE {condition}", self.with, self.from)
     }
 
     /// Returns a statement for the least and the greatest value of a column.
@@ -92,11 +87,6 @@ fn select_with(query: &Query, is_wanted: fn(&Select) -> bool) -> Option<&Select>
         },
         _ => None,
     }
-}
-
-fn from_text(select: &Select) -> String {
-    let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
-    format!("FROM {}", tables.join(", "))
 }
 
 fn split(expr: &Expr, conditions: &mut Vec<Condition>) {

@@ -8,21 +8,15 @@ use sqlparser::ast::{
     TableFactor, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::{arguments, literal, parse, quoted_text, raw};
+use super::{arguments, is_call_of, is_one_of, literal, parse, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
-const FUNCTIONS: [&str; 6] = [
-    "unnest",
-    "explode",
-    "json_array_elements",
-    "jsonb_array_elements",
-    "json_array_elements_text",
-    "jsonb_array_elements_text",
-];
+const FUNCTIONS: &str = "unnest explode json_each json_array_elements jsonb_array_elements json_array_elements_text \
+    jsonb_array_elements_text";
 /// Columns of `json_each`.
 const COLUMNS: &str = "key value type atom id parent fullkey path json root rowid";
 /// Functions that split a text.
-const SPLIT_FUNCTIONS: [&str; 4] = ["split", "string_split", "str_split", "string_to_array"];
+const SPLIT_FUNCTIONS: &str = "split string_split str_split string_to_array";
 
 /// A table of elements.
 struct ElementTable {
@@ -103,7 +97,7 @@ fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
     {
         rest = &rest[1..];
     }
-    let is_column = |step: &Ident| COLUMNS.split(' ').any(|column| is(step, column));
+    let is_column = |step: &Ident| is_one_of(COLUMNS, &step.value);
     let keeps = is_alias
         && match (rest.first(), table.kind) {
             (Some(step), ElementKind::JsonEach) => is_column(step),
@@ -141,7 +135,7 @@ fn element_source(table: &TableFactor) -> Option<(String, &Expr, Option<&TableAl
     };
     let name = name.to_string().to_ascii_lowercase();
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] = args.as_slice() else { return None };
-    (name == "json_each" || FUNCTIONS.contains(&name.as_str())).then_some((name, array, alias.as_ref()))
+    is_one_of(FUNCTIONS, &name).then_some((name, array, alias.as_ref()))
 }
 
 /// Writes `json_each` in place of functions of other dialects, and `(WITH v(a) AS (…) SELECT * FROM v) AS v` for `(…) AS v(a)`.
@@ -207,8 +201,7 @@ fn split_call(expr: &Expr) -> Option<(String, &Function)> {
     match expr {
         Expr::Nested(inner) => split_call(inner),
         Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            SPLIT_FUNCTIONS.contains(&name.as_str()).then_some((name, call))
+            is_call_of(call, SPLIT_FUNCTIONS).then(|| (call.name.to_string().to_ascii_lowercase(), call))
         }
         _ => None,
     }

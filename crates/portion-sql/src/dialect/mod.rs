@@ -30,9 +30,11 @@ pub(crate) use tables::{
     CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
 };
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    Query, SetExpr, Statement, Value, Visit, Visitor,
+    Query, SetExpr, Statement, Value, Visit, visit_expressions,
 };
 use sqlparser::dialect::{
     BigQueryDialect, Dialect, DuckDbDialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect,
@@ -49,6 +51,9 @@ const MAX_DEPTH: usize = 100;
 const MAX_NESTING: usize = 13;
 /// Most signs and operators of a statement: the depth of its tree grows with them.
 const MAX_OPERATORS: usize = 600;
+const OPERATORS: &str = "and or not union except intersect is like between in collate";
+/// Words after IS that the parser reads.
+const AFTER_IS: &str = "null true false unknown distinct json nfc nfd nfkc nfkd normalized";
 
 /// A statement that was parsed.
 #[derive(Debug)]
@@ -76,20 +81,7 @@ fn parse(sql: &str) -> Option<Query> {
     dialects.into_iter().find_map(|dialect| {
         let tokens = Tokenizer::new(dialect, sql).tokenize_with_location().ok()?;
         let is_operator = |token: &Token| match token {
-            Token::Word(word) => matches!(
-                word.value.to_ascii_uppercase().as_str(),
-                "AND"
-                    | "OR"
-                    | "NOT"
-                    | "UNION"
-                    | "EXCEPT"
-                    | "INTERSECT"
-                    | "IS"
-                    | "LIKE"
-                    | "BETWEEN"
-                    | "IN"
-                    | "COLLATE"
-            ),
+            Token::Word(word) => is_one_of(OPERATORS, &word.value),
             Token::Comma
             | Token::Period
             | Token::Whitespace(_)
@@ -111,7 +103,7 @@ fn parse(sql: &str) -> Option<Query> {
 /// parentheses a name.
 fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
     let tokens: Vec<Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
-    let is_word = |token: Option<&Token>, words: &[&str]| matches!(token, Some(Token::Word(word)) if words.iter().any(|of| word.value.eq_ignore_ascii_case(of)));
+    let is_word = |token: Option<&Token>, words: &str| matches!(token, Some(Token::Word(word)) if is_one_of(words, &word.value));
     let mut written = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -122,22 +114,9 @@ fn with_distinct(tokens: impl Iterator<Item = Token>) -> Vec<Token> {
             }
             token => token.clone(),
         });
-        let is_negated = is_word(tokens.get(at), &["not"]);
+        let is_negated = is_word(tokens.get(at), "not");
         let value = tokens.get(at + usize::from(is_negated));
-        let others = [
-            "null",
-            "true",
-            "false",
-            "unknown",
-            "distinct",
-            "json",
-            "nfc",
-            "nfd",
-            "nfkc",
-            "nfkd",
-            "normalized",
-        ];
-        if is_word(Some(token), &["is"]) && value.is_some() && !is_word(value, &others) {
+        if is_word(Some(token), "is") && value.is_some() && !is_word(value, AFTER_IS) {
             let words = if is_negated { &["distinct", "from"][..] } else { &["not", "distinct", "from"] };
             written.extend(words.iter().map(|word| Token::make_keyword(word)));
             at += usize::from(is_negated);
@@ -250,10 +229,7 @@ fn column_name(expr: &Expr) -> Option<String> {
         // A name that is a call in other dialects: `user`. In SQLite, the current time alone has such names.
         Expr::Function(call) if matches!(call.args, FunctionArguments::None) => {
             let name = call.name.to_string();
-            let is_time = ["current_date", "current_time", "current_timestamp"]
-                .iter()
-                .any(|time| time.eq_ignore_ascii_case(&name));
-            (!is_time).then_some(name)
+            (!is_one_of("current_date current_time current_timestamp", &name)).then_some(name)
         }
         _ => None,
     }
@@ -281,23 +257,22 @@ fn arguments_mut(call: &mut Function) -> impl Iterator<Item = &mut Expr> {
     })
 }
 
+/// Returns true for a word that is one of several, separated by spaces.
+fn is_one_of(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(word))
+}
+
 /// Returns true for a call of one of some functions, separated by spaces.
 fn is_call_of(call: &Function, names: &str) -> bool {
-    let name = call.name.to_string();
-    names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(&name))
+    is_one_of(names, &call.name.to_string())
 }
 
 /// Calls `visit` with every expression of a tree.
-fn for_each_expr(node: &impl Visit, visit: impl FnMut(&Expr)) {
-    struct Each<F>(F);
-    impl<F: FnMut(&Expr)> Visitor for Each<F> {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
-            (self.0)(expr);
-            std::ops::ControlFlow::Continue(())
-        }
-    }
-    let _ = node.visit(&mut Each(visit));
+fn for_each_expr(node: &impl Visit, mut visit: impl FnMut(&Expr)) {
+    let _ = visit_expressions(node, |expr| {
+        visit(expr);
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use sqlparser::ast::{
 use super::compared_type::{ComparedType, Find};
 use super::scopes::kept_values;
 use super::{
-    Tree, arguments, calls, clauses, column_name, elements, is_number, literal, literals, quoted_text, raw,
+    Tree, arguments, calls, clauses, column_name, elements, is_number, is_one_of, literal, literals,
+    quoted_text, raw,
 };
 
 /// The types of columns by their names.
@@ -98,13 +99,9 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
             may_be_time(left, is_time) || may_be_time(right, is_time)
         }
         Expr::Function(call) => {
-            let name = call.name.to_string().to_ascii_lowercase();
-            let kept = kept_values(call).unwrap_or_default();
-            is_date_call(&name)
-                || kept
-                    .iter()
-                    .take(1)
-                    .any(|at| arguments(call).get(*at).is_some_and(|value| may_be_time(value, is_time)))
+            let kept = kept_values(call).and_then(|kept| arguments(call).get(*kept.first()?).copied());
+            is_date_call(&call.name.to_string().to_ascii_lowercase())
+                || kept.is_some_and(|value| may_be_time(value, is_time))
         }
         Expr::Subquery(query) => match &*query.body {
             sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {
@@ -120,19 +117,13 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
+/// Functions that return a date or a time.
+const DATE_CALLS: &str = "date datetime now read_as to_date to_timestamp current_date current_timestamp";
+
 /// Returns true for a function that returns a date or a time.
 fn is_date_call(name: &str) -> bool {
-    matches!(
-        name,
-        "date"
-            | "datetime"
-            | "now"
-            | "read_as"
-            | "to_date"
-            | "to_timestamp"
-            | "current_date"
-            | "current_timestamp"
-    ) || name.starts_with("date_") && !matches!(name, "date_part" | "date_diff" | "date_format")
+    is_one_of(DATE_CALLS, name)
+        || name.starts_with("date_") && !is_one_of("date_part date_diff date_format", name)
 }
 
 /// Rewrites the nodes of a tree, the inner ones first.

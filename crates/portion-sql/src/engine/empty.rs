@@ -46,7 +46,7 @@ fn explain_conditions(
     reason: &mut EmptyReason,
 ) {
     for condition in &clause.conditions {
-        let Some(count) = count(connection, &clause.count(condition), given) else { continue };
+        let Some(count) = count(connection, &clause.count(&condition.text), given) else { continue };
         if count == 0
             && let Some(hint) = elsewhere_hint(connection, clause, condition, texts)
                 .or_else(|| value_hint(connection, clause, condition))
@@ -100,11 +100,7 @@ fn elsewhere_hint(
         .filter(|comparison| !is_negated && comparison.text.len() >= MIN_TEXT_BYTES)?;
     let found = texts.iter().filter(|other| *other != column).find_map(|other| {
         let text = condition.text.replacen(column.as_str(), other, 1);
-        let count = count(
-            connection,
-            &clause.count(&Condition { text: text.clone(), comparison: None, range: None }),
-            &[],
-        );
+        let count = count(connection, &clause.count(&text), &[]);
         count.filter(|count| *count > 0).map(|count| (text, count))
     });
     found.map(|(text, count)| format!("{} with {text}", counted(count as usize, "row")))
@@ -117,27 +113,22 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
     let mut rows = statement.raw_query();
     let (mut values, mut more) = (Vec::new(), false);
     while let Some(row) = rows.next().ok()? {
-        let shown = match row.get_ref(0).ok()? {
-            ValueRef::Integer(n) => n.to_string(),
-            ValueRef::Real(n) => n.to_string(),
-            ValueRef::Text(text) => {
-                let text = std::str::from_utf8(text).ok()?;
-                if *is_equality && text.starts_with('[') && text.ends_with(']') {
-                    return Some(format!(
-                        "{column} is an array: WHERE EXISTS (SELECT 1 FROM json_each({column}) WHERE value = '{}')",
-                        wanted.replace('\'', "''")
-                    ));
-                }
-                if *is_equality && text.to_lowercase() == wanted.to_lowercase() {
-                    return Some(format!("{column} has '{text}': = compares case, LIKE ignores it"));
-                }
-                if *is_equality && text.trim() == wanted.trim() {
-                    return Some(format!("{column} has '{text}', with white space: use trim({column})"));
-                }
-                format!("'{}'", shorten(text, MAX_VALUE_CHARS))
+        let value = row.get_ref(0).ok()?;
+        if let Some(text) = value.as_str().ok().filter(|_| *is_equality) {
+            if text.starts_with('[') && text.ends_with(']') {
+                return Some(format!(
+                    "{column} is an array: WHERE EXISTS (SELECT 1 FROM json_each({column}) WHERE value = '{}')",
+                    wanted.replace('\'', "''")
+                ));
             }
-            ValueRef::Null | ValueRef::Blob(_) => continue,
-        };
+            if text.to_lowercase() == wanted.to_lowercase() {
+                return Some(format!("{column} has '{text}': = compares case, LIKE ignores it"));
+            }
+            if text.trim() == wanted.trim() {
+                return Some(format!("{column} has '{text}', with white space: use trim({column})"));
+            }
+        }
+        let Some(shown) = shown(value) else { continue };
         more |= values.len() >= MAX_VALUES;
         if values.len() < MAX_VALUES {
             values.push(shown);
@@ -173,15 +164,17 @@ fn extent(connection: &Connection, sql: &str, given: &[(String, String)]) -> Opt
     let mut statement = prepare(connection, sql, given)?;
     let mut rows = statement.raw_query();
     let row = rows.next().ok()??;
-    let shown = |at: usize| match row.get_ref(at).ok()? {
+    Some((shown(row.get_ref(0).ok()?)?, shown(row.get_ref(1).ok()?)?))
+}
+
+/// Returns a value as it is shown; `None` for NULL.
+fn shown(value: ValueRef<'_>) -> Option<String> {
+    match value {
         ValueRef::Integer(n) => Some(n.to_string()),
         ValueRef::Real(n) => Some(n.to_string()),
-        ValueRef::Text(text) => {
-            Some(format!("'{}'", shorten(std::str::from_utf8(text).ok()?, MAX_VALUE_CHARS)))
-        }
+        ValueRef::Text(_) => Some(format!("'{}'", shorten(value.as_str().ok()?, MAX_VALUE_CHARS))),
         ValueRef::Null | ValueRef::Blob(_) => None,
-    };
-    Some((shown(0)?, shown(1)?))
+    }
 }
 
 fn shorten(text: &str, max: usize) -> String {

@@ -101,18 +101,19 @@ pub(super) fn unlisted_tables(catalogue: &Catalogue) -> String {
 
 /// Returns what else there is beside `items`, if a statement reads that by its name.
 pub(super) fn other_tables(run: &QueryRun<'_>) -> Option<String> {
-    let (sql, catalogue) = (run.query.sql, run.catalogue);
+    let (words, catalogue) = (dialect::normalized(run.query.sql), run.catalogue);
     let is_items = |used: &dialect::TableUse| used.table.eq_ignore_ascii_case("items");
     if run.tree().is_some() && !run.table_uses().iter().any(is_items) {
         return None;
     }
-    other_blocks(sql, catalogue).or_else(|| other_lists(sql, catalogue)).or_else(|| only_row(sql, catalogue))
+    other_blocks(run.query.sql, &words, catalogue)
+        .or_else(|| other_lists(&words, catalogue))
+        .or_else(|| only_row(&words, catalogue))
 }
 
 /// Returns how to read the other lists of an object with several, where a statement reads `items` alone.
-fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn other_lists(words: &str, catalogue: &Catalogue) -> Option<String> {
     let (main, others) = catalogue.lists.split_first()?;
-    let words = dialect::normalized(sql);
     let is_named = |name: &String| words.contains(&name.to_lowercase());
     let is_of_items = words.contains(" items ") && !is_named(main) && !others.iter().any(is_named);
     let listed = others.iter().take(MAX_LISTS).cloned().collect::<Vec<_>>().join(", ");
@@ -120,8 +121,7 @@ fn other_lists(sql: &str, catalogue: &Catalogue) -> Option<String> {
 }
 
 /// Returns how to read the other blocks of a result with several lists.
-fn other_blocks(sql: &str, catalogue: &Catalogue) -> Option<String> {
-    let words = dialect::normalized(sql);
+fn other_blocks(sql: &str, words: &str, catalogue: &Catalogue) -> Option<String> {
     let is_named = |name: &str| words.contains(&format!(" {name} "));
     let is_other = |name: &&str| name.strip_prefix("items_").is_some_and(|n| n.parse::<usize>().is_ok());
     let others: Vec<&str> =
@@ -152,16 +152,16 @@ pub(super) fn compared_leaves(
         |name: &str| run.columns_named(name, &[]).iter().any(|(table, at)| table.columns()[*at].is_written);
     let mut uses = dialect::column_uses(run.tree()?).into_iter();
     let (name, _) = uses.find(|(name, of)| *of == ColumnUse::Number && is_leaf(name))?;
-    let counted = WhereClause::parse(prepared)?.count_texts(&name);
+    let clause = WhereClause::parse(prepared)?;
+    let counted = clause.count(&format!("({}) AND typeof({name}) = 'text'", clause.selection));
     let texts = empty::count(&opened.connection, &counted, run.query.params).filter(|count| *count > 0)?;
     let rows = counted_rows(texts as usize);
     Some(format!("{rows} texts, which are greater than all numbers: add AND typeof({name}) <> 'text'"))
 }
 
 /// Returns what else a statement may count that counts the only row of `items`.
-fn only_row(sql: &str, catalogue: &Catalogue) -> Option<String> {
+fn only_row(words: &str, catalogue: &Catalogue) -> Option<String> {
     let items = catalogue.table("items")?;
-    let words = dialect::normalized(sql);
     let counts_rows =
         words.contains(" count ( * ) ") && words.contains(" items ") && !words.contains(" where ");
     let rows = items.opened().filter(|rows| counts_rows && rows.len() == 1)?;
@@ -266,23 +266,17 @@ pub(super) fn malformed_json(run: &QueryRun<'_>) -> Option<(String, String)> {
         })
         .collect();
     calls.extend(dialect::json_arguments(run.tree()?));
-    for (call, argument) in &calls {
-        let name = argument.rsplit('.').next().unwrap_or(argument).trim_matches('"');
-        let full = argument.trim_matches('"');
-        for table in &run.catalogue.tables {
-            let Some(rows) = table.opened() else { continue };
-            let is_named =
-                |column: &str| column.eq_ignore_ascii_case(name) || column.eq_ignore_ascii_case(full);
-            let Some(at) = rows.columns().iter().position(|column| is_named(&column.name)) else { continue };
-            if !rows.columns()[at].kinds.intersects(ValueKinds::TEXT) {
-                continue;
-            }
-            let column = quote_identifier(&rows.columns()[at].name);
-            return Some((
-                format!("malformed JSON in {call}: {column} has texts that are not JSON"),
-                format!("add WHERE json_valid({column}), or use {column} as text: LIKE, instr, split_part"),
-            ));
-        }
+    let text = calls.iter().find_map(|(call, argument)| {
+        let mut named = run.columns_named(&argument.replace('"', ""), &[]).into_iter();
+        let (table, at) =
+            named.find(|(table, at)| table.columns()[*at].kinds.intersects(ValueKinds::TEXT))?;
+        Some((call, quote_identifier(&table.columns()[at].name)))
+    });
+    if let Some((call, column)) = text {
+        return Some((
+            format!("malformed JSON in {call}: {column} has texts that are not JSON"),
+            format!("add WHERE json_valid({column}), or use {column} as text: LIKE, instr, split_part"),
+        ));
     }
     let (call, argument) = calls.first()?;
     Some((format!("malformed JSON in {call}"), format!("add WHERE json_valid({argument})")))

@@ -22,9 +22,12 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         dates.add(part, 1, move |call| Ok(part_of(part, call.moment(0))))?;
     }
     dates.add("date_trunc datetrunc timestamp_trunc datetime_trunc", 2, truncate)?;
-    dates.add("time_bucket date_bin", -1, bucket)?;
+    for arguments in [2, 3] {
+        dates.add("time_bucket date_bin", arguments, bucket)?;
+        dates
+            .add("datediff date_diff datetime_diff", arguments, |call| difference(call, count_boundaries))?;
+    }
     dates.add("date_part datepart", 2, date_part)?;
-    dates.add("datediff date_diff datetime_diff", -1, |call| difference(call, count_boundaries))?;
     dates.add("timestampdiff timestamp_diff", 3, |call| difference(call, count_units))?;
     dates.add("date_minus", 2, |call| date_sum(call, -1))?;
     dates.add("date_plus", 2, |call| date_sum(call, 1))?;
@@ -141,33 +144,23 @@ const MIN_EPOCH_DIGITS: u64 = 1_000_000_000;
 
 /// A date plus or minus another one, a number of days or an interval; of numbers, their sum or difference.
 fn date_sum(call: &DateCall<'_>, sign: i64) -> Result<Value> {
-    let number = |at: usize| match call.get_raw(at) {
-        ValueRef::Integer(n) => Some(Value::Integer(n)),
-        ValueRef::Real(n) => Some(Value::Real(n)),
-        ValueRef::Text(text) => {
-            let text = std::str::from_utf8(text).ok()?.trim();
-            text.parse().map(Value::Integer).or_else(|_| text.parse().map(Value::Real)).ok()
-        }
-        ValueRef::Null | ValueRef::Blob(_) => None,
-    };
-    let real = |value: &Value| match value {
-        Value::Integer(n) => *n as f64,
-        Value::Real(n) => *n,
-        _ => 0.0,
+    let integer = |at: usize| match call.get_raw(at) {
+        ValueRef::Integer(n) => Some(n),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        _ => None,
     };
     let text_of = |at: usize| text_value(call.get_raw(at)).unwrap_or_default();
-    match (number(0), number(1)) {
-        (Some(Value::Integer(a)), Some(Value::Integer(b))) => {
-            let sum = if sign < 0 { a.checked_sub(b) } else { a.checked_add(b) };
-            Ok(sum.map_or_else(|| Value::Real(a as f64 + sign as f64 * b as f64), Value::Integer))
+    match (number_argument(call, 0), number_argument(call, 1)) {
+        (Some(a), Some(b)) => {
+            let sum = integer(0).zip(integer(1)).map(|(a, b)| a.checked_add(b.checked_mul(sign)?));
+            Ok(sum.flatten().map_or_else(|| Value::Real(a + sign as f64 * b), Value::Integer))
         }
-        (Some(a), Some(b)) => Ok(Value::Real(real(&a) + sign as f64 * real(&b))),
         // A number of more days than dates have is a time itself.
-        (None, Some(days)) if real(&days).abs() < MAX_DAYS => {
-            Ok(call.moment(0).and_then(|date| shift_days(date, sign as f64 * real(&days))).into())
+        (None, Some(days)) if days.abs() < MAX_DAYS => {
+            Ok(call.moment(0).and_then(|date| shift_days(date, sign as f64 * days)).into())
         }
-        (Some(days), None) if sign > 0 && real(&days).abs() < MAX_DAYS => {
-            Ok(call.moment(1).and_then(|date| shift_days(date, real(&days))).into())
+        (Some(days), None) if sign > 0 && days.abs() < MAX_DAYS => {
+            Ok(call.moment(1).and_then(|date| shift_days(date, days)).into())
         }
         _ => match (call.moment(0), call.moment(1)) {
             (Some(a), Some(b)) if sign < 0 => Ok(days_between(a, b)),
@@ -234,9 +227,6 @@ const BUCKET_ORIGIN: i64 = 946_857_600;
 
 /// `time_bucket('15 minutes', time)`, or with a third argument at which an interval begins.
 fn bucket(call: &DateCall<'_>) -> Result<Option<String>> {
-    if !(2..=3).contains(&call.len()) {
-        return Err(function_error("time_bucket takes an interval and a time: time_bucket('15 minutes', t)"));
-    }
     let Some(interval) = text_value(call.get_raw(0)) else { return Ok(None) };
     let words: Vec<&str> = interval.split_ascii_whitespace().collect();
     let (count, unit) = match words[..] {
@@ -336,17 +326,12 @@ fn difference(call: &DateCall<'_>, count: CountUnits) -> Result<Option<i64>> {
     };
     let (unit, from, to) = match call.len() {
         2 => ("day".to_owned(), 1, 0),
-        3 => match (unit_at(0), unit_at(2)) {
+        _ => match (unit_at(0), unit_at(2)) {
             (Some(unit), _) if is_unit(&unit) => (unit, 1, 2),
             (_, Some(unit)) if is_unit(&unit) => (unit, 1, 0),
             (Some(unit), _) => return Err(unknown_unit(&unit)),
             _ => return Ok(None),
         },
-        _ => {
-            return Err(function_error(
-                "datediff takes a unit and two dates: datediff('day', earlier, later)",
-            ));
-        }
     };
     let both = call.moment(from).zip(call.moment(to));
     Ok(both.and_then(|(from, to)| count(&unit, from, to)))

@@ -213,25 +213,15 @@ impl CsvRows {
 
     /// Returns a row as a JSON object. Cells beyond the columns are named by their number.
     fn row_as_object(&self, row: &RowBuffer) -> String {
-        let mut object = String::from("{");
-        for (at, column) in self.fields.iter().enumerate() {
-            if at > 0 {
-                object.push(',');
-            }
-            object.push_str(&quote(&column.name));
-            object.push(':');
-            object.push_str(&json_cell(self.cell_text(row, at).unwrap_or_default(), column));
-        }
-        for at in self.fields.len()..row.spans.len() {
+        let member = |name: &str, value: &str| format!("{}:{value}", quote(name));
+        let fields = self.fields.iter().enumerate().map(|(at, column)| {
+            member(&column.name, &json_cell(self.cell_text(row, at).unwrap_or_default(), column))
+        });
+        let more = (self.fields.len()..row.spans.len()).filter_map(|at| {
             let text = self.cell_text(row, at).unwrap_or_default();
-            if at + 1 < row.spans.len() || !text.is_empty() {
-                object.push(',');
-                object.push_str(&quote(&format!("column_{}", at + 1)));
-                object.push(':');
-                object.push_str(&quote(text));
-            }
-        }
-        object.push('}');
-        object
+            let is_shown = at + 1 < row.spans.len() || !text.is_empty();
+            is_shown.then(|| member(&format!("column_{}", at + 1), &quote(text)))
+        });
+        format!("{{{}}}", fields.chain(more).collect::<Vec<_>>().join(","))
     }
 }
