@@ -6,7 +6,7 @@ use portion_text::names::UniqueNames;
 use crate::cell::{Cell, ValueKinds};
 
 /// One column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ColumnDef {
     /// Name, unique within the table regardless of case.
     pub(crate) name: String,
@@ -112,24 +112,7 @@ impl Comparison {
 
 impl ColumnDef {
     pub(crate) fn new(name: impl Into<String>, kinds: ValueKinds, present: usize) -> Self {
-        Self {
-            name: name.into(),
-            kinds,
-            form: ColumnForm::Text,
-            has_codes: true,
-            has_number_codes: false,
-            present_count: present,
-            is_hidden: false,
-            is_record: false,
-            is_cell: false,
-            has_fractions: false,
-            has_other_times: false,
-            has_padded_fractions: false,
-            is_written: false,
-            is_computed: false,
-            ignores_case: false,
-            redaction: Redaction::Unredacted,
-        }
+        Self { name: name.into(), kinds, present_count: present, has_codes: true, ..Self::default() }
     }
 
     /// Sets the form that its texts have.

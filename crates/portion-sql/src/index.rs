@@ -8,7 +8,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_text::column_form::{DateOrder, code_number, plain_number, read_time};
-use portion_text::timestamp::Timestamp;
 use rusqlite::types::ValueRef;
 
 use crate::cell::Cell;
@@ -211,39 +210,23 @@ pub(crate) fn sorted_rows<'a>(
     comparison: Comparison,
     value: impl Fn(usize) -> Cell<'a>,
 ) -> Vec<u32> {
-    let mut keyed: Vec<(SortKey<'a>, u32)> =
-        (0..count).map(|at| (SortKey::new(value(at), comparison), at as u32)).collect();
-    keyed.sort_by(|(a, at), (b, bt)| {
-        let order = a.compare(b, comparison);
+    let time = |cell: &Cell<'a>| match (cell, comparison) {
+        (Cell::Text(text), Comparison::Time(order)) => moment(text, order),
+        _ => None,
+    };
+    let keyed = (0..count).map(|at| {
+        let cell = value(at);
+        (time(&cell), cell, at as u32)
+    });
+    let mut keyed: Vec<(Moment, Cell<'a>, u32)> = keyed.collect();
+    keyed.sort_by(|(a_time, a, at), (b_time, b, bt)| {
+        let order = match (a_time, b_time) {
+            (Some(a), Some(b)) => a.cmp(b),
+            _ => compare_cells(a, b, comparison),
+        };
         if is_descending { order.reverse() } else { order }.then(at.cmp(bt))
     });
-    keyed.into_iter().map(|(_, row)| row).collect()
-}
-
-enum SortKey<'a> {
-    Value(Cell<'a>),
-    Time(Cell<'a>, Timestamp),
-}
-
-impl<'a> SortKey<'a> {
-    fn new(cell: Cell<'a>, comparison: Comparison) -> Self {
-        match (&cell, comparison) {
-            (Cell::Text(text), Comparison::Time(order)) => match read_time(text, order) {
-                Some(time) => Self::Time(cell, time),
-                None => Self::Value(cell),
-            },
-            _ => Self::Value(cell),
-        }
-    }
-
-    fn compare(&self, other: &Self, comparison: Comparison) -> Ordering {
-        match (self, other) {
-            (Self::Time(_, a), Self::Time(_, b)) => (a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)),
-            (Self::Value(a) | Self::Time(a, _), Self::Value(b) | Self::Time(b, _)) => {
-                compare_cells(a, b, comparison)
-            }
-        }
-    }
+    keyed.into_iter().map(|(.., row)| row).collect()
 }
 
 /// Compares two values as SQLite sorts them: NULL, numbers, texts.

@@ -23,12 +23,12 @@ pub(crate) fn mark_redacted(
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
         } else if fields.iter().any(|field| path_ends_with(field, &column.name))
-            && RedactionSigns::scan(rows, at, deadline)?.is_field_redacted()
+            && is_redacted(rows, at, true, deadline)?
         {
             column.redaction = Redaction::Whole;
         } else if column.name == "value"
             && column.present_count > 0
-            && RedactionSigns::scan(rows, at, deadline)?.is_element_redacted()
+            && is_redacted(rows, at, false, deadline)?
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
@@ -95,37 +95,18 @@ fn path_ends_with(field: &str, column: &str) -> bool {
     field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
 }
 
-/// Signs of redaction in the values of a column.
-struct RedactionSigns {
-    has_placeholder: bool,
-    lacks_values: bool,
-    has_values: bool,
-}
-
-impl RedactionSigns {
-    /// Reads a column up to the first placeholder; `None` if the deadline was reached.
-    fn scan(rows: Rows<'_>, column: usize, deadline: &QueryDeadline) -> Option<Self> {
-        let mut signs = Self { has_placeholder: false, lacks_values: false, has_values: false };
-        signs.has_placeholder = any_cell(rows, column, deadline, |cell| {
-            match cell {
-                Cell::Text(text) if text == REDACTED => return true,
-                Cell::Null => signs.lacks_values = true,
-                Cell::Text(text) if text.is_empty() => {}
-                _ => signs.has_values = true,
-            }
-            false
-        })?;
-        Some(signs)
-    }
-
-    /// Returns true for a column with the name of a redacted field: values other than strings were removed, from all rows
-    /// or, where a name beside the value decides, from some.
-    fn is_field_redacted(&self) -> bool {
-        self.has_placeholder || self.lacks_values || !self.has_values
-    }
-
-    /// Returns true for elements of an array.
-    fn is_element_redacted(&self) -> bool {
-        self.has_placeholder || !self.has_values
-    }
+/// Returns true if the values of a column were redacted; `None` if the deadline was reached. Those other than strings of a field
+/// with a redacted name were removed, from all rows or, where a name beside the value decides, from some.
+fn is_redacted(rows: Rows<'_>, column: usize, is_field: bool, deadline: &QueryDeadline) -> Option<bool> {
+    let (mut lacks_values, mut has_values) = (false, false);
+    let has_placeholder = any_cell(rows, column, deadline, |cell| {
+        match cell {
+            Cell::Text(text) if text == REDACTED => return true,
+            Cell::Null => lacks_values = true,
+            Cell::Text(text) if text.is_empty() => {}
+            _ => has_values = true,
+        }
+        false
+    })?;
+    Some(has_placeholder || !has_values || is_field && lacks_values)
 }

@@ -25,11 +25,12 @@ pub(crate) struct StatementUsage {
     pub(crate) unread: UnreadTexts,
     pub(crate) unread_dates: UnreadTexts,
     /// Orders of the numeric dates in columns of the tables, one bit each.
-    date_orders: AtomicU8,
-    met_missing: AtomicBool,
+    pub(crate) date_orders: AtomicU8,
+    /// True if a number was met that stands for a missing value.
+    pub(crate) met_missing: AtomicBool,
     /// Cursors that were opened, and the row of which a value was read last, from 1.
-    cursor_count: AtomicUsize,
-    row: AtomicUsize,
+    pub(crate) cursor_count: AtomicUsize,
+    pub(crate) row: AtomicUsize,
     /// Advice for a text that was compared with a number.
     mismatch: OnceLock<String>,
 }
@@ -42,11 +43,6 @@ impl StatementUsage {
         }
     }
 
-    /// Records the order of the numeric dates in a column.
-    pub(crate) fn record_date_order(&self, order: DateOrder) {
-        self.date_orders.fetch_or(order as u8, Ordering::Relaxed);
-    }
-
     /// Returns the order of numeric dates, if it is the same in all columns.
     pub(crate) fn date_order(&self) -> DateOrder {
         match self.date_orders.load(Ordering::Relaxed) {
@@ -54,16 +50,6 @@ impl StatementUsage {
             order if order == DateOrder::MonthFirst as u8 => DateOrder::MonthFirst,
             _ => DateOrder::Unknown,
         }
-    }
-
-    /// Records a cursor.
-    pub(crate) fn record_cursor(&self) {
-        self.cursor_count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Records the row of which a value was read.
-    pub(crate) fn record_row(&self, row: usize) {
-        self.row.store(row + 1, Ordering::Relaxed);
     }
 
     /// Returns the row of which a value was read last, if the statement has one cursor.
@@ -87,11 +73,6 @@ impl StatementUsage {
     /// Returns the advice for a text that was compared with a number.
     pub(crate) fn mismatch(&self) -> Option<String> {
         self.mismatch.get().cloned()
-    }
-
-    /// Returns true if a number was met that stands for a missing value.
-    pub(crate) fn has_met_missing(&self) -> bool {
-        self.met_missing.load(Ordering::Relaxed)
     }
 }
 
@@ -133,8 +114,8 @@ impl UnreadTexts {
 pub(crate) struct ColumnUsage {
     referenced: Mutex<Referenced>,
     /// True if a redacted value was read, and true if two were compared.
-    was_read: AtomicBool,
-    was_compared: AtomicBool,
+    pub(crate) was_read: AtomicBool,
+    pub(crate) was_compared: AtomicBool,
 }
 
 /// What a statement names.
@@ -201,16 +182,6 @@ impl ColumnUsage {
             referenced.redacted.iter().any(|name| is_redacted_field(std::slice::from_ref(*field), name))
         };
         fields.iter().filter(is_read).cloned().collect()
-    }
-
-    /// Records that a redacted value was read.
-    pub(crate) fn mark_read(&self) {
-        self.was_read.store(true, Ordering::Relaxed);
-    }
-
-    /// Records that a redacted value was compared with another value.
-    pub(crate) fn mark_compared(&self) {
-        self.was_compared.store(true, Ordering::Relaxed);
     }
 
     /// Clears the records of an attempt to prepare the statement.

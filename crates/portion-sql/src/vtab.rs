@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use portion_text::column_form::ColumnForm;
@@ -126,7 +127,7 @@ unsafe impl VTab<'_> for TableHandle {
             let mut declared = Vec::with_capacity(opened.columns().len());
             for (at, column) in opened.columns().iter().enumerate() {
                 if let ColumnForm::Time(order) = column.form {
-                    usage.record_date_order(order);
+                    usage.date_orders.fetch_or(order as u8, Ordering::Relaxed);
                 }
                 if let Some(collation) = column.code_collation(&name, at) {
                     // SAFETY: the connection is open during this call, and a borrowed one does not close it.
@@ -183,7 +184,7 @@ unsafe impl VTab<'_> for TableHandle {
     }
 
     fn open(&mut self) -> Result<RowCursor> {
-        self.usage.record_cursor();
+        self.usage.cursor_count.fetch_add(1, Ordering::Relaxed);
         Ok(RowCursor {
             base: sqlite3_vtab_cursor::default(),
             table: Arc::clone(&self.table),
@@ -321,10 +322,10 @@ unsafe impl VTabCursor for RowCursor {
             let column = usize::try_from(column).unwrap_or(usize::MAX);
             let Some(def) = self.table.columns().get(column) else { return context.set_result(Null) };
             if def.redaction == Redaction::Whole {
-                self.usage.columns.mark_read();
+                self.usage.columns.was_read.store(true, Ordering::Relaxed);
             }
             let at = self.row_index().unwrap_or(usize::MAX);
-            self.usage.record_row(at);
+            self.usage.row.store(at.saturating_add(1), Ordering::Relaxed);
             if let Some(Some(decoded)) = state.decoded.get(column) {
                 return set_cell(context, &decoded.value(at));
             }

@@ -6,7 +6,7 @@ use portion_core::path::UnresolvedPath;
 use portion_core::snapshot::{Slice, Snapshot};
 use portion_core::view::View;
 
-use super::{CatalogueBuilder, CataloguePart};
+use super::{Catalogue, CatalogueBuilder};
 
 /// Maximum parts that are kept with a snapshot.
 const MAX_PARTS: usize = 8;
@@ -42,7 +42,7 @@ pub(super) fn part(
     view: &View,
     prefix: Option<&str>,
     paths: &[&str],
-) -> Result<CataloguePart, UnresolvedPath> {
+) -> Result<Catalogue, UnresolvedPath> {
     let build = || CatalogueBuilder::of_view(snapshot, view, prefix);
     // What is computed from a snapshot with gaps may be computed again.
     if snapshot.is_partial() {

@@ -62,16 +62,13 @@ pub(crate) struct Catalogue {
 const MAX_DOCUMENT_TABLES: usize = 90;
 
 impl Catalogue {
-    fn add_part(&mut self, part: &CataloguePart, snapshot: &Snapshot) {
-        if self.tables.is_empty() {
-            self.blocks.clone_from(&part.blocks);
-            self.lists.clone_from(&part.lists);
-        }
-        self.unlisted_table_count += part.unlisted_table_count;
-        self.tables.extend(part.tables.iter().cloned());
-        self.aliases.extend(part.aliases.iter().cloned());
-        self.missing.push(part.missing.clone());
-        self.redacted_fields = self.redacted_fields.iter().chain(snapshot.redacted()).cloned().collect();
+    /// Adds the tables of another result.
+    fn extend(&mut self, other: Self) {
+        self.unlisted_table_count += other.unlisted_table_count;
+        self.tables.extend(other.tables);
+        self.aliases.extend(other.aliases);
+        self.missing.extend(other.missing);
+        self.redacted_fields = self.redacted_fields.iter().chain(&*other.redacted_fields).cloned().collect();
     }
 
     /// Returns the table of a name or an alias.
@@ -90,17 +87,6 @@ impl Catalogue {
     }
 }
 
-/// The tables of one result in a catalogue.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CataloguePart {
-    tables: Vec<Arc<VirtualTable>>,
-    aliases: Vec<(String, Arc<VirtualTable>)>,
-    missing: MissingCodes,
-    unlisted_table_count: usize,
-    blocks: Vec<String>,
-    lists: Vec<String>,
-}
-
 /// Builds the catalogue of a view, with the tables at `paths` and those of other results.
 ///
 /// # Errors
@@ -111,21 +97,18 @@ pub(crate) fn build(
     paths: &[PathTable],
     joined: &[JoinedResult<'_>],
 ) -> Result<Catalogue, UnresolvedPath> {
-    let mut catalogue = Catalogue::default();
     let paths_of = |result: Option<&str>| {
         let of_result = paths.iter().filter(move |table| table.result.as_deref() == result);
         of_result.map(|table| table.path.as_str()).collect::<Vec<_>>()
     };
-    catalogue.add_part(&kept_parts::part(snapshot, view, None, &paths_of(None))?, snapshot);
+    let mut catalogue = kept_parts::part(snapshot, view, None, &paths_of(None))?;
     for other in joined {
         let part =
             kept_parts::part(other.snapshot, other.view, Some(other.name), &paths_of(Some(other.name)))?;
-        catalogue.add_part(&part, other.snapshot);
-        if let Some(main) = part.tables.first()
-            && catalogue.table(other.name).is_none()
-        {
-            catalogue.aliases.push((other.name.to_owned(), Arc::clone(main)));
-        }
+        let main = part.tables.first().cloned();
+        catalogue.extend(part);
+        let alias = main.filter(|_| catalogue.table(other.name).is_none());
+        catalogue.aliases.extend(alias.map(|main| (other.name.to_owned(), main)));
     }
     // A text has no items but its entries, or its lines.
     if catalogue.table("items").is_none() {
@@ -167,11 +150,9 @@ fn subjects<'a>(snapshot: &'a Snapshot, view: &'a View) -> Vec<(String, &'a Inde
 #[derive(Default)]
 struct CatalogueBuilder {
     names: UniqueNames,
-    catalogue: CataloguePart,
+    catalogue: Catalogue,
     /// JSON documents of the view whose tables are added.
     leaf_documents: Vec<LeafDocument>,
-    /// Redacted fields of the snapshot.
-    redacted: Arc<[String]>,
     /// Name of the result, if it is another one than the main one.
     prefix: Option<String>,
     /// The main table of each block, by its address.
@@ -187,8 +168,8 @@ impl CatalogueBuilder {
         for reserved in ["json_each", "json_tree"] {
             builder.names.unique(reserved);
         }
-        builder.redacted = snapshot.redacted().into();
-        builder.catalogue.missing = snapshot.missing_codes().clone();
+        builder.catalogue.redacted_fields = snapshot.redacted().into();
+        builder.catalogue.missing = vec![snapshot.missing_codes().clone()];
         builder.add_view(snapshot, view);
         builder.own_counts = (builder.catalogue.tables.len(), builder.catalogue.aliases.len());
         builder
@@ -200,7 +181,7 @@ impl CatalogueBuilder {
         snapshot: &Snapshot,
         view: &View,
         paths: &[&str],
-    ) -> Result<CataloguePart, UnresolvedPath> {
+    ) -> Result<Catalogue, UnresolvedPath> {
         paths.iter().try_for_each(|path| self.add_path(snapshot, view, path))?;
         let names: Vec<String> = paths.iter().map(|path| self.full_name(path)).collect();
         let (tables, aliases) = self.own_counts;
@@ -591,8 +572,8 @@ impl CatalogueBuilder {
         let table = Arc::new(VirtualTable::new(
             name,
             source,
-            Arc::clone(&self.redacted),
-            self.catalogue.missing.clone(),
+            Arc::clone(&self.catalogue.redacted_fields),
+            self.catalogue.missing.first().cloned().unwrap_or_default(),
         ));
         self.catalogue.tables.push(Arc::clone(&table));
         table

@@ -5,7 +5,7 @@ use sqlparser::ast::{
     SetExpr, TableFactor, Top, TopQuantity, UnaryOperator, Value,
 };
 
-use super::{column_name, for_each_expr, is_call_of, is_one_of, parse};
+use super::{column_name, for_each_expr, is_call_of, is_one_of, parse, raw};
 use crate::error::quoted_name;
 
 /// Functions that make a column of SELECT an aggregate.
@@ -63,12 +63,15 @@ pub(super) fn rewrite_query(query: &mut Query) {
     if let Some(Distinct::On(columns)) = &select.distinct {
         let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
         let order = query.order_by.as_ref().map_or_else(String::new, |order| format!(" {order}"));
-        let first = format!("SELECT row_number() OVER (PARTITION BY {}{order}) = 1", columns.join(", "));
+        let first = format!("row_number() OVER (PARTITION BY {}{order}) = 1", columns.join(", "));
         select.distinct = None;
-        select.qualify = first_expr(&first);
-    }
-    if let Some(condition) = select.qualify.take() {
-        qualify(query, &condition);
+        qualify(query, &first, true);
+    } else if let Some(condition) = select.qualify.take() {
+        let mut has_window = false;
+        for_each_expr(&condition, |expr| {
+            has_window |= matches!(expr, Expr::Function(call) if call.over.is_some());
+        });
+        qualify(query, &condition.to_string(), has_window);
     }
 }
 
@@ -94,7 +97,7 @@ fn set_limit(query: &mut Query, count: Expr) {
 }
 
 /// Puts the SELECT of a query into another one, of which the rows satisfy a condition over windows.
-fn qualify(query: &mut Query, condition: &Expr) {
+fn qualify(query: &mut Query, condition: &str, has_window: bool) {
     let SetExpr::Select(select) = &mut *query.body else { return };
     let mut names = Vec::new();
     for item in &mut select.projection {
@@ -118,14 +121,10 @@ fn qualify(query: &mut Query, condition: &Expr) {
         Some(TableFactor::Table { name, .. }) => name.to_string(),
         _ => "qualified_rows".to_owned(),
     };
-    let mut has_window = false;
-    for_each_expr(condition, |expr| {
-        has_window |= matches!(expr, Expr::Function(call) if call.over.is_some());
-    });
-    let outer_condition = if has_window { "qualified".to_owned() } else { condition.to_string() };
+    let outer_condition = if has_window { "qualified" } else { condition };
     let mut inner = select.clone();
-    if has_window && let Some(condition) = first_item(&format!("SELECT {condition} AS qualified")) {
-        inner.projection.push(condition);
+    if has_window {
+        inner.projection.push(SelectItem::UnnamedExpr(raw(format!("{condition} AS qualified"))));
     }
     // Outside, only the columns of the result can be sorted by.
     let is_shown = |expr: &Expr| {
@@ -146,20 +145,6 @@ fn qualify(query: &mut Query, condition: &Expr) {
         return;
     };
     query.body = outer.body;
-}
-
-fn first_item(sql: &str) -> Option<SelectItem> {
-    match *parse(sql)?.body {
-        SetExpr::Select(select) => select.projection.into_iter().next(),
-        _ => None,
-    }
-}
-
-fn first_expr(sql: &str) -> Option<Expr> {
-    match first_item(sql)? {
-        SelectItem::UnnamedExpr(expr) => Some(expr),
-        _ => None,
-    }
 }
 
 fn number(n: usize) -> Expr {

@@ -1,10 +1,11 @@
 //! Reads the conditions of a statement, to say why it found nothing.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, InTarget, Query, Select, SetExpr, TableFactor, UnaryOperator, Value, With,
+    BinaryOperator, Expr, InTarget, Query, Select, SelectItem, SetExpr, TableFactor, UnaryOperator, Value,
+    With,
 };
 
-use super::{Tree, arguments, column_name, for_each_expr, is_call_of, is_comparison, literal, parse};
+use super::{Tree, arguments, column_name, for_each_expr, is_call_of, is_comparison, literal, parse, raw};
 
 /// Maximum characters of an operand that are shown.
 const MAX_OPERAND_CHARS: usize = 40;
@@ -173,22 +174,20 @@ impl HavingClause {
         Some(Self { with, compared: compared.to_string(), select: select.clone() })
     }
 
-    /// Returns statements for the least and the greatest value of the compared expression. The first is valid if that is a
-    /// column of the result.
-    pub(crate) fn extents(&self) -> [String; 2] {
+    /// Returns a statement for the least and the greatest value of the compared expression in the groups.
+    pub(crate) fn extent(&self) -> String {
         let Self { with, select, compared } = self;
-        let mut groups = select.clone();
-        groups.having = None;
-        let mut of_groups = groups.clone();
-        if let Some(SetExpr::Select(other)) =
-            parse(&format!("SELECT {compared} AS compared")).map(|query| *query.body)
-        {
-            of_groups.projection = other.projection;
-        }
-        [
-            format!("{with}SELECT min({compared}), max({compared}) FROM ({groups})"),
-            format!("{with}SELECT min(compared), max(compared) FROM ({of_groups})"),
-        ]
+        let meant = select.projection.iter().find_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } if alias.value == *compared => Some(expr.to_string()),
+            _ => None,
+        });
+        let value = format!("{} AS compared", meant.as_ref().unwrap_or(compared));
+        let groups = Select {
+            having: None,
+            projection: vec![SelectItem::UnnamedExpr(raw(value))],
+            ..(**select).clone()
+        };
+        format!("{with}SELECT min(compared), max(compared) FROM ({groups})")
     }
 }
 

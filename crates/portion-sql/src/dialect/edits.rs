@@ -311,6 +311,11 @@ fn tokens(sql: &str) -> impl Iterator<Item = Token> {
     })
 }
 
+/// Returns the token at the beginning of a text.
+pub(crate) fn first_token(sql: &str) -> Option<&str> {
+    TOKEN.find(sql).map(|found| found.as_str())
+}
+
 /// Returns the texts in single quotes of a statement, without the outer quotes.
 pub(crate) fn string_literals(sql: &str) -> Vec<&str> {
     let texts = tokens(sql).filter(|token| token.kind == TokenKind::Text);

@@ -6,7 +6,7 @@ use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, InTarget, Query, Select, SelectFlavor, TableFactor, TypedString, Value,
-    Visit, VisitMut, Visitor, VisitorMut,
+    VisitMut, VisitorMut, visit_expressions,
 };
 
 use super::compared_type::{ComparedType, Find};
@@ -46,11 +46,12 @@ pub(crate) fn rewrite(tree: &Tree, types: &ColumnTypes<'_>) -> String {
 /// Rewrites a statement that SQLite accepts but reads as something else: sums and differences of dates, casts to types that
 /// it does not have, subscripts, formats after the time, and literals of another type. Returns `None` if there are none.
 pub(crate) fn rewrite_misread(tree: &Tree, types: &ColumnTypes<'_>) -> Option<String> {
-    let mut finder = Misread { is_time: types.is_time, is_found: false };
-    let _ = Visit::visit(&tree.0, &mut finder);
+    let is_found = visit_expressions(&tree.0, |expr| {
+        if is_misread(expr, types.is_time) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     let mut query = tree.0.clone();
     let has_literals = literals::rewrite(&mut query, types);
-    if finder.is_found {
+    if is_found.is_break() {
         return Some(rewrite_tree(query, types.is_time));
     }
     has_literals.then(|| query.to_string())
@@ -62,29 +63,19 @@ fn rewrite_tree(mut query: Query, is_time: &dyn Fn(&str) -> bool) -> String {
     query.to_string()
 }
 
-/// Searches for what SQLite reads as something else.
-struct Misread<'a> {
-    is_time: &'a dyn Fn(&str) -> bool,
-    is_found: bool,
-}
-
-impl Visitor for Misread<'_> {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        self.is_found |= match expr {
-            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
-                may_be_time(left, self.is_time) || may_be_time(right, self.is_time)
-            }
-            Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
-            // SQLite reads `tags[0]` as `tags AS "0"`.
-            Expr::CompoundFieldAccess { .. } => true,
-            Expr::Function(call) => calls::is_misread_call(call),
-            // The second argument may be a regular expression.
-            Expr::Substring { substring_from: Some(from), .. } => literal(from).is_some(),
-            _ => false,
-        };
-        if self.is_found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// Returns true for what SQLite reads as something else.
+fn is_misread(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
+    match expr {
+        Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } => {
+            may_be_time(left, is_time) || may_be_time(right, is_time)
+        }
+        Expr::Cast { kind: CastKind::Cast, data_type, .. } => calls::is_misread(data_type),
+        // SQLite reads `tags[0]` as `tags AS "0"`.
+        Expr::CompoundFieldAccess { .. } => true,
+        Expr::Function(call) => calls::is_misread_call(call),
+        // The second argument may be a regular expression.
+        Expr::Substring { substring_from: Some(from), .. } => literal(from).is_some(),
+        _ => false,
     }
 }
 

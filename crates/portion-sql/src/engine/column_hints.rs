@@ -1,19 +1,18 @@
 //! Says which columns a statement uses as something that their values are not, and what to write instead.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use portion_text::column_form::{ColumnForm, FormLearner, is_missing, plain_number};
 use portion_text::timestamp::month_number;
-use regex::Regex;
 
 use super::hints;
 use super::query_run::QueryRun;
+use super::text_forms::{duration_parts, measure_parts, number_and_unit, numeric_date_call, version_parts};
+use crate::catalogue::Catalogue;
 use crate::cell::{Cell, ValueKinds};
 use crate::column::{ColumnDef, Redaction};
 use crate::dialect::ColumnUse;
 use crate::error::{quote_identifier, written_name};
-use crate::functions::pattern;
 use crate::table::OpenTable;
 use crate::table_rows::HINT_ROWS;
 use crate::{dialect, functions};
@@ -28,23 +27,8 @@ const TOTAL_TOLERANCE: f64 = 1e-6;
 const MAX_SHOWN_VALUES: usize = 3;
 /// Most members of objects that are named.
 const MAX_MEMBERS: usize = 3;
-/// Most units of the numbers of a column, and characters of one.
+/// Most units of the numbers of a column.
 const MAX_UNITS: usize = 4;
-const MAX_UNIT_CHARS: usize = 12;
-
-/// A version: `1.10`, `v1.2.3-beta.1`.
-static VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^v*(\d+)\.(\d+)(?:\.(\d+))?(?:[-+]|$)"));
-/// A time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`.
-static CLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:(\d+):)?(\d+):(\d+)(?: ([ap])m)?$"));
-/// A duration with units: `5h 52m`, `PT1H2M3S`; and a part of it.
-static DURATION: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(?:pt)?(?:\d+[dhms][a-z]*\s*)+$"));
-static DURATION_PART: LazyLock<Regex> = LazyLock::new(|| pattern(r"(\d+)([dhmsDHMS])"));
-/// A number and what is around it: `10 kg`, `$1,400`.
-static MEASURE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?s)^([^0-9.-]*?)([-+]?)([0-9][0-9.,]*)([^0-9]*)$"));
-/// A date such as `15.01.2024` or `01/15/2024 10:00:00`.
-static NUMERIC_DATE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^(\d{1,2})([./-])(\d{1,2})([./-])\d{4}(?: \d{1,2}:\d\d(:\d\d)?( [AP]M)?)?$"));
 
 /// Returns a hint for the first column that is used as a number, a date or a boolean, but has other values. `renamed`: names
 /// that were read as others.
@@ -55,38 +39,280 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
         }
         run.columns_named(&name, renamed).into_iter().find_map(|(table, at)| {
             let column = &table.columns()[at];
+            let used = UsedColumn { table: &table, at, def: column, name: quote_identifier(&column.name) };
             // The values of leaves have types of their own, and statements select those of one kind.
             if column.redaction != Redaction::Unredacted || column.is_written {
                 return None;
             }
             let is_container = column.kinds.intersects(ValueKinds::CONTAINER);
             match column_use {
-                ColumnUse::Date | ColumnUse::DateRange if has_mixed_times(&table, at) => {
-                    Some(mixed_times_hint(&column.name))
+                ColumnUse::Date | ColumnUse::DateRange if used.has_mixed_times() => {
+                    Some(used.mixed_times_hint())
                 }
-                ColumnUse::Date => date_hint(&table, at),
-                ColumnUse::Condition if is_container => Some(untrue_hint(column)),
-                ColumnUse::Condition => condition_hint(&table, at),
-                ColumnUse::Missing => missing_hint(&table, at),
+                ColumnUse::Date => used.date_hint(),
+                ColumnUse::Condition if is_container => Some(used.untrue_hint()),
+                ColumnUse::Condition => used.condition_hint(),
+                ColumnUse::Missing => used.missing_hint(),
                 // No array is equal to a text: that is told where it finds nothing.
                 ColumnUse::Like if !column.kinds.intersects(ValueKinds::TEXT) => None,
-                _ if is_container && !column.is_record => Some(container_hint(run, &table, at)),
+                _ if is_container && !column.is_record => Some(used.container_hint(run.catalogue)),
                 ColumnUse::Like | ColumnUse::Unlike | ColumnUse::Equal => None,
-                ColumnUse::Sum => total_hint(&table, at).or_else(|| number_hint(&table, at, column_use)),
+                ColumnUse::Sum => used.total_hint().or_else(|| used.number_hint(column_use)),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
-                    if let Some(hint) = total_hint(&table, at).filter(|_| column_use == ColumnUse::Order) {
+                    if let Some(hint) = used.total_hint().filter(|_| column_use == ColumnUse::Order) {
                         return Some(hint);
                     }
                     let is_number = matches!(column_use, ColumnUse::Number | ColumnUse::Order);
-                    match order_hint(&table, at) {
+                    match used.order_hint() {
                         Order::Told(hint) => Some(hint),
-                        Order::Unknown if is_number => number_hint(&table, at, column_use),
+                        Order::Unknown if is_number => used.number_hint(column_use),
                         Order::Known | Order::Unknown => None,
                     }
                 }
             }
         })
     })
+}
+
+/// A column that a statement uses.
+struct UsedColumn<'t> {
+    table: &'t OpenTable,
+    at: usize,
+    def: &'t ColumnDef,
+    /// Its name, in quotes where it needs them.
+    name: String,
+}
+
+impl UsedColumn<'_> {
+    /// Returns a hint for a column with arrays or objects, which are compared as JSON texts.
+    fn container_hint(&self, catalogue: &Catalogue) -> String {
+        let (column, name) = (self.def, &self.name);
+        let has_arrays = column.kinds.intersects(ValueKinds::ARRAY);
+        if column.kinds.intersects(ValueKinds::NUMERIC) {
+            let others = if has_arrays { "arrays" } else { "objects" };
+            return format!(
+                "{name} has {others}, too, which are greater than all numbers: add WHERE typeof({name}) IN ('integer', 'real')"
+            );
+        }
+        if has_arrays {
+            return format!("{name} has arrays; {}", hints::array_hint(catalogue, Some(&column.name)));
+        }
+        let is_member = |other: &&ColumnDef| {
+            let inner = other.name.strip_prefix(&*column.name).and_then(|rest| rest.strip_prefix('.'));
+            inner.is_some_and(|inner| !inner.contains('.')) && !other.kinds.intersects(ValueKinds::CONTAINER)
+        };
+        let members = self.table.columns().iter().filter(is_member).map(|member| written_name(&member.name));
+        let members: Vec<String> = members.take(MAX_MEMBERS).collect();
+        let members = if members.is_empty() { "a member of them".to_owned() } else { members.join(", ") };
+        format!("{name} has objects: use {members}")
+    }
+
+    /// Returns a hint for a column of numbers the last of which is the sum of the others: the row of totals of a report.
+    fn total_hint(&self) -> Option<String> {
+        let (mut sum, mut last, mut count) = (0.0, 0.0, 0);
+        let _ = self.table.find_in_column(self.at, HINT_ROWS, |cell| {
+            let number = match cell {
+                Cell::Integer(n) => n as f64,
+                Cell::Real(n) => n,
+                Cell::Text(_) | Cell::Null => return None,
+            };
+            (sum, last, count) = (sum + number, number, count + 1);
+            None::<()>
+        });
+        let is_total = self.table.len() <= HINT_ROWS
+            && count >= MIN_TOTAL_ROWS
+            && last != 0.0
+            && (sum - 2.0 * last).abs() <= TOTAL_TOLERANCE * last.abs();
+        let (name, last) = (&self.name, self.table.len().saturating_sub(1));
+        is_total
+            .then(|| format!("{name} of the last row is the sum of the others: add WHERE _index < {last}"))
+    }
+
+    /// Returns a hint for a column that is used as a number.
+    fn number_hint(&self, column_use: ColumnUse) -> Option<String> {
+        let (column, name) = (self.def, &self.name);
+        let is_computed = column_use != ColumnUse::Order;
+        if !column.kinds.intersects(ValueKinds::TEXT)
+            || !matches!(column.form, ColumnForm::Text | ColumnForm::Number)
+        {
+            return None;
+        }
+        let found = ValueNumbers::of(self.table, self.at);
+        if found.numbers == 0 {
+            let example = found.example.as_deref().filter(|_| is_computed)?;
+            return Some(found.advice(name, &format!("{name} is text that is no number ('{example}')")));
+        }
+        // Digits of one length are sorted alike as texts and as numbers.
+        let is_sorted = !is_computed && found.digits.is_some_and(|(min, max)| min == max);
+        // Sums read them as numbers, and texts of one form are numbers.
+        let is_read =
+            column_use == ColumnUse::Sum && found.plain == found.numbers || column.form == ColumnForm::Number;
+        if is_sorted || is_read && found.texts == 0 || !is_computed && found.texts > found.numbers {
+            return None;
+        }
+        let kind = if column.form == ColumnForm::Number || column.kinds.intersects(ValueKinds::NUMERIC) {
+            "numbers and text"
+        } else {
+            "text"
+        };
+        let others = found.example.as_ref().map_or_else(String::new, |example| {
+            let noun = if found.texts == 1 { "value is" } else { "values are" };
+            format!("; {} {noun} no number ('{example}')", found.texts)
+        });
+        Some(found.advice(name, &format!("{name} is {kind}{others}")))
+    }
+
+    /// Returns a hint for a column that is compared with a text for a missing value, which is NULL among numbers and times.
+    fn missing_hint(&self) -> Option<String> {
+        let mark = self.table.find_written(self.at, HINT_ROWS, is_missing);
+        let (mark, name) = (mark.filter(|_| self.def.form != ColumnForm::Text)?, &self.name);
+        Some(format!("'{mark}' is NULL in {name}: write {name} IS NULL"))
+    }
+
+    /// Returns a hint for a column of texts that is used as a condition: no text is true.
+    fn condition_hint(&self) -> Option<String> {
+        let (column, name) = (self.def, &self.name);
+        let mut values: Vec<String> = Vec::new();
+        for text in self.first_texts(MAX_SAMPLES) {
+            let value = format!("'{}'", shortened(&text));
+            if values.len() < MAX_SHOWN_VALUES && !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let is_text = column.form == ColumnForm::Text && column.kinds.are_texts() && !values.is_empty();
+        let values = values.join(", ");
+        is_text.then(|| {
+            format!(
+                "{name} is text, which is neither true nor false: compare it with a value such as {values}"
+            )
+        })
+    }
+
+    /// Returns a hint for a column that is used as a condition and has objects or arrays, which are not true.
+    fn untrue_hint(&self) -> String {
+        let (column, name) = (self.def, &self.name);
+        let (others, begin) =
+            if column.kinds.intersects(ValueKinds::OBJECT) { ("objects", '{') } else { ("arrays", '[') };
+        format!("{name} has {others}, too, which are not true here: add OR {name} LIKE '{begin}%'")
+    }
+
+    /// Returns true for a column of numbers and of times, which are compared as two kinds.
+    fn has_mixed_times(&self) -> bool {
+        let is_time = |texts: Vec<String>| {
+            !texts.is_empty() && texts.iter().all(|text| functions::is_date(text.trim()))
+        };
+        self.def.kinds.intersects(ValueKinds::NUMERIC) && is_time(self.first_texts(MAX_SAMPLES))
+    }
+
+    fn mixed_times_hint(&self) -> String {
+        let name = &self.name;
+        format!(
+            "{name} has numbers beside times: compare CASE typeof({name}) WHEN 'text' THEN {name} ELSE datetime({name}, 'auto') END"
+        )
+    }
+
+    /// Returns a hint for a column that is read as a date, although its values are none.
+    fn date_hint(&self) -> Option<String> {
+        let (column, name) = (self.def, &self.name);
+        let samples = self.first_texts(MAX_SAMPLES);
+        let example = shortened(samples.first()?);
+        if column.form != ColumnForm::Text || samples.iter().any(|text| functions::is_date(text.trim())) {
+            return None;
+        }
+        let advice = match numeric_date_call(name, &samples) {
+            Some(call) => format!("is not read as a date: write {call}"),
+            None => format!("is no full date: use substr({name}, 1, 6) or REGEXP_EXTRACT"),
+        };
+        Some(format!("{name} has texts; '{example}' {advice}"))
+    }
+
+    /// Returns the first texts of a column, at most `max`.
+    fn first_texts(&self, max: usize) -> Vec<String> {
+        let mut texts = Vec::new();
+        let _ = self.table.find_in_column(self.at, HINT_ROWS, |cell| {
+            if let Cell::Text(text) = cell {
+                texts.push(text.into_owned());
+            }
+            (texts.len() == max).then_some(())
+        });
+        texts
+    }
+
+    /// Finds texts whose order is not that of what they mean: dates, versions, and numbers with units.
+    fn order_hint(&self) -> Order {
+        let (column, name) = (self.def, &self.name);
+        if column.form != ColumnForm::Text || !column.kinds.are_texts() {
+            return Order::Unknown;
+        }
+        // The order of few texts may be right by chance.
+        let mut samples = self.first_texts(HINT_ROWS);
+        let Some(first) = samples.first().map(|first| first.trim().to_owned()) else { return Order::Unknown };
+        let by_time = |call: String| {
+            Order::Told(format!(
+                "{name} sorts as text, not in the order of time ('{}'): use {call}",
+                shortened(&first)
+            ))
+        };
+        if let Some(call) = numeric_date_call(name, &samples) {
+            return by_time(call);
+        }
+        if first.get(..3).is_some_and(|month| month_number(month).is_some()) && first.get(3..4) == Some(" ") {
+            let is_start = |column: &ColumnDef| column.name == "start_line";
+            return by_time(
+                if self.table.columns().iter().any(is_start) { "start_line" } else { "_index" }.to_owned(),
+            );
+        }
+        let (dates, others): (Vec<&String>, Vec<&String>) =
+            samples.iter().partition(|text| functions::is_date(text.trim()));
+        if let Some(other) = others.first().filter(|_| dates.len() > others.len()) {
+            return Order::Told(format!(
+                "{name} has dates and text ('{}'): use {name}::date",
+                shortened(other)
+            ));
+        }
+        samples.sort();
+        let by_parts = |parts: fn(&str) -> Option<Vec<i64>>, hint: &dyn Fn(&str, &str) -> String| {
+            let meant: Vec<Vec<i64>> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
+            let wrong = meant.windows(2).position(|pair| pair[0] > pair[1]);
+            Some(wrong.map_or(Order::Known, |at| {
+                let (a, b) = (shortened(&samples[at]), shortened(&samples[at + 1]));
+                Order::Told(hint(&a, &b))
+            }))
+        };
+        let count = samples.iter().map(|text| text.split('.').count()).max().unwrap_or(2);
+        let is_marked = samples.iter().any(|text| text.starts_with('v'));
+        let version = if is_marked { format!("ltrim({name}, 'v')") } else { name.clone() };
+        let part = |part| format!("CAST(split_part({version}, '.', {part}) AS INTEGER)");
+        let parts = (1..=count).map(part).collect::<Vec<_>>().join(", ");
+        let are_released = !samples.iter().any(|text| text.contains(['-', '+']));
+        let parts = if are_released { format!(": use {parts}") } else { String::new() };
+        let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'){parts}");
+        let advice = |fact: &str| ValueNumbers::of(self.table, self.at).advice(name, fact);
+        let use_numbers = |a: &str, b: &str| advice(&format!("{name} sorts as text ('{a}' before '{b}')"));
+        let units: HashSet<String> =
+            samples.iter().filter_map(|text| Some(number_and_unit(text)?.1)).collect();
+        let measures = || match by_parts(measure_parts, &use_numbers) {
+            Some(Order::Known) if (2..=MAX_UNITS).contains(&units.len()) => {
+                Some(Order::Told(advice(&format!("{name} is text"))))
+            }
+            order => order.filter(|_| units.len() <= MAX_UNITS),
+        };
+        by_parts(version_parts, &use_parts)
+            .or_else(measures)
+            .or_else(|| {
+                by_parts(duration_parts, &|a, b| format!("{name} sorts as text ('{a}' before '{b}')"))
+            })
+            .unwrap_or(Order::Unknown)
+    }
+}
+
+/// Facts about the order of the texts of a column.
+enum Order {
+    /// It is another one than that of what they mean.
+    Told(String),
+    /// It is that of what they mean.
+    Known,
+    Unknown,
 }
 
 /// The numbers in the values of a column.
@@ -174,100 +400,6 @@ impl ValueNumbers {
     }
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(MAX_EXAMPLE_CHARS).collect::<String>().replace('\'', "''")
-}
-
-/// Returns a hint for a column with arrays or objects, which are compared as JSON texts.
-fn container_hint(run: &QueryRun<'_>, table: &OpenTable, at: usize) -> String {
-    let column = &table.columns()[at];
-    let name = quote_identifier(&column.name);
-    let has_arrays = column.kinds.intersects(ValueKinds::ARRAY);
-    if column.kinds.intersects(ValueKinds::NUMERIC) {
-        let others = if has_arrays { "arrays" } else { "objects" };
-        return format!(
-            "{name} has {others}, too, which are greater than all numbers: add WHERE typeof({name}) IN ('integer', 'real')"
-        );
-    }
-    if has_arrays {
-        return format!("{name} has arrays; {}", hints::array_hint(run.catalogue, Some(&column.name)));
-    }
-    let is_member = |other: &&ColumnDef| {
-        let inner = other.name.strip_prefix(&*column.name).and_then(|rest| rest.strip_prefix('.'));
-        inner.is_some_and(|inner| !inner.contains('.')) && !other.kinds.intersects(ValueKinds::CONTAINER)
-    };
-    let members = table.columns().iter().filter(is_member).map(|member| written_name(&member.name));
-    let members: Vec<String> = members.take(MAX_MEMBERS).collect();
-    let members = if members.is_empty() { "a member of them".to_owned() } else { members.join(", ") };
-    format!("{name} has objects: use {members}")
-}
-
-/// Returns a hint for a column of numbers the last of which is the sum of the others: the row of totals of a report.
-fn total_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let (mut sum, mut last, mut count) = (0.0, 0.0, 0);
-    let _ = table.find_in_column(at, HINT_ROWS, |cell| {
-        let number = match cell {
-            Cell::Integer(n) => n as f64,
-            Cell::Real(n) => n,
-            Cell::Text(_) | Cell::Null => return None,
-        };
-        (sum, last, count) = (sum + number, number, count + 1);
-        None::<()>
-    });
-    let is_total = table.len() <= HINT_ROWS
-        && count >= MIN_TOTAL_ROWS
-        && last != 0.0
-        && (sum - 2.0 * last).abs() <= TOTAL_TOLERANCE * last.abs();
-    let name = quote_identifier(&table.columns()[at].name);
-    is_total.then(|| {
-        format!("{name} of the last row is the sum of the others: add WHERE _index < {}", table.len() - 1)
-    })
-}
-
-/// Returns a hint for a column that is used as a number.
-fn number_hint(table: &OpenTable, at: usize, column_use: ColumnUse) -> Option<String> {
-    let column = &table.columns()[at];
-    let name = quote_identifier(&column.name);
-    let is_computed = column_use != ColumnUse::Order;
-    if !column.kinds.intersects(ValueKinds::TEXT)
-        || !matches!(column.form, ColumnForm::Text | ColumnForm::Number)
-    {
-        return None;
-    }
-    let found = ValueNumbers::of(table, at);
-    if found.numbers == 0 {
-        let example = found.example.as_deref().filter(|_| is_computed)?;
-        return Some(found.advice(&name, &format!("{name} is text that is no number ('{example}')")));
-    }
-    // Digits of one length are sorted alike as texts and as numbers.
-    let is_sorted = !is_computed && found.digits.is_some_and(|(min, max)| min == max);
-    // Sums read them as numbers, and texts of one form are numbers.
-    let is_read =
-        column_use == ColumnUse::Sum && found.plain == found.numbers || column.form == ColumnForm::Number;
-    if is_sorted || is_read && found.texts == 0 || !is_computed && found.texts > found.numbers {
-        return None;
-    }
-    let kind = if column.form == ColumnForm::Number || column.kinds.intersects(ValueKinds::NUMERIC) {
-        "numbers and text"
-    } else {
-        "text"
-    };
-    let others = found.example.as_ref().map_or_else(String::new, |example| {
-        let noun = if found.texts == 1 { "value is" } else { "values are" };
-        format!("; {} {noun} no number ('{example}')", found.texts)
-    });
-    Some(found.advice(&name, &format!("{name} is {kind}{others}")))
-}
-
-/// Returns the number in a text and what is around it: `10` and `kg`, `1,400` and `$`; `None` if it has no number, or several.
-fn number_and_unit(text: &str) -> Option<(&str, String)> {
-    let (_, [before, sign, number, after]) = MEASURE.captures(text)?.extract();
-    let is_code = !sign.is_empty() && before.ends_with(char::is_alphanumeric);
-    let start = before.len();
-    let number = &text[start..start + sign.len() + number.len()];
-    (!is_code).then(|| (number, format!("{}{}", before.trim(), after.trim())))
-}
-
 /// Returns a hint that says how the texts of a column which is used as a number are read.
 pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
     let uses = dialect::column_uses(run.tree()?).into_iter();
@@ -281,12 +413,7 @@ pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> 
                 has_separators(text, column.form) && plain_number(text) != column.form.number(text)
             };
             let example = table.find_written(at, HINT_ROWS, is_written).filter(|_| is_wanted)?;
-            let number = match Cell::from(column.form.number(&example)?) {
-                Cell::Integer(n) => n.to_string(),
-                Cell::Real(n) => n.to_string(),
-                Cell::Null | Cell::Text(_) => return None,
-            };
-            let name = quote_identifier(&column.name);
+            let (name, number) = (quote_identifier(&column.name), column.form.number(&example)?);
             Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
         })
     })
@@ -300,223 +427,6 @@ fn has_separators(text: &str, form: ColumnForm) -> bool {
     form == ColumnForm::DecimalComma || between.any(|of| !of[1].is_ascii_digit() && of[1] != '.')
 }
 
-/// Returns a hint for a column that is compared with a text for a missing value, which is NULL among numbers and times.
-fn missing_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let column = &table.columns()[at];
-    let mark = table.find_written(at, HINT_ROWS, is_missing).filter(|_| column.form != ColumnForm::Text)?;
-    let name = quote_identifier(&column.name);
-    Some(format!("'{mark}' is NULL in {name}: write {name} IS NULL"))
-}
-
-/// Returns a hint for a column of texts that is used as a condition: no text is true.
-fn condition_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let column = &table.columns()[at];
-    let mut values: Vec<String> = Vec::new();
-    for text in first_texts(table, at, MAX_SAMPLES) {
-        let value = format!("'{}'", shortened(&text));
-        if values.len() < MAX_SHOWN_VALUES && !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    let is_text = column.form == ColumnForm::Text && column.kinds.are_texts() && !values.is_empty();
-    let (name, values) = (quote_identifier(&column.name), values.join(", "));
-    is_text.then(|| {
-        format!("{name} is text, which is neither true nor false: compare it with a value such as {values}")
-    })
-}
-
-/// Returns a hint for a column that is used as a condition and has objects or arrays, which are not true.
-fn untrue_hint(column: &ColumnDef) -> String {
-    let name = quote_identifier(&column.name);
-    let (others, begin) =
-        if column.kinds.intersects(ValueKinds::OBJECT) { ("objects", '{') } else { ("arrays", '[') };
-    format!("{name} has {others}, too, which are not true here: add OR {name} LIKE '{begin}%'")
-}
-
-/// Returns true for a column of numbers and of times, which are compared as two kinds.
-fn has_mixed_times(table: &OpenTable, at: usize) -> bool {
-    let is_time =
-        |texts: Vec<String>| !texts.is_empty() && texts.iter().all(|text| functions::is_date(text.trim()));
-    table.columns()[at].kinds.intersects(ValueKinds::NUMERIC) && is_time(first_texts(table, at, MAX_SAMPLES))
-}
-
-fn mixed_times_hint(name: &str) -> String {
-    let name = quote_identifier(name);
-    format!(
-        "{name} has numbers beside times: compare CASE typeof({name}) WHEN 'text' THEN {name} ELSE datetime({name}, 'auto') END"
-    )
-}
-
-/// Returns a hint for a column that is read as a date, although its values are none.
-fn date_hint(table: &OpenTable, at: usize) -> Option<String> {
-    let column = &table.columns()[at];
-    let name = quote_identifier(&column.name);
-    let samples = first_texts(table, at, MAX_SAMPLES);
-    let example = shortened(samples.first()?);
-    if column.form != ColumnForm::Text || samples.iter().any(|text| functions::is_date(text.trim())) {
-        return None;
-    }
-    let advice = match numeric_date_call(&name, &samples) {
-        Some(call) => format!("is not read as a date: write {call}"),
-        None => format!("is no full date: use substr({name}, 1, 6) or REGEXP_EXTRACT"),
-    };
-    Some(format!("{name} has texts; '{example}' {advice}"))
-}
-
-/// Returns the first texts of a column, at most `max`.
-fn first_texts(table: &OpenTable, at: usize, max: usize) -> Vec<String> {
-    let mut texts = Vec::new();
-    let _ = table.find_in_column(at, HINT_ROWS, |cell| {
-        if let Cell::Text(text) = cell {
-            texts.push(text.into_owned());
-        }
-        (texts.len() == max).then_some(())
-    });
-    texts
-}
-
-/// Facts about the order of the texts of a column.
-enum Order {
-    /// It is another one than that of what they mean.
-    Told(String),
-    /// It is that of what they mean.
-    Known,
-    Unknown,
-}
-
-/// Finds texts whose order is not that of what they mean: dates, versions, and numbers with units.
-fn order_hint(table: &OpenTable, at: usize) -> Order {
-    let column = &table.columns()[at];
-    if column.form != ColumnForm::Text || !column.kinds.are_texts() {
-        return Order::Unknown;
-    }
-    // The order of few texts may be right by chance.
-    let mut samples = first_texts(table, at, HINT_ROWS);
-    let Some(first) = samples.first().map(|first| first.trim().to_owned()) else { return Order::Unknown };
-    let name = quote_identifier(&column.name);
-    let by_time = |call: String| {
-        Order::Told(format!(
-            "{name} sorts as text, not in the order of time ('{}'): use {call}",
-            shortened(&first)
-        ))
-    };
-    if let Some(call) = numeric_date_call(&name, &samples) {
-        return by_time(call);
-    }
-    if first.get(..3).is_some_and(|month| month_number(month).is_some()) && first.get(3..4) == Some(" ") {
-        let is_start = |column: &ColumnDef| column.name == "start_line";
-        return by_time(
-            if table.columns().iter().any(is_start) { "start_line" } else { "_index" }.to_owned(),
-        );
-    }
-    let (dates, others): (Vec<&String>, Vec<&String>) =
-        samples.iter().partition(|text| functions::is_date(text.trim()));
-    if let Some(other) = others.first().filter(|_| dates.len() > others.len()) {
-        return Order::Told(format!("{name} has dates and text ('{}'): use {name}::date", shortened(other)));
-    }
-    samples.sort();
-    let by_parts = |parts: fn(&str) -> Option<Vec<i64>>, hint: &dyn Fn(&str, &str) -> String| {
-        let meant: Vec<Vec<i64>> = samples.iter().map(|text| parts(text)).collect::<Option<_>>()?;
-        let wrong = meant.windows(2).position(|pair| pair[0] > pair[1]);
-        Some(wrong.map_or(Order::Known, |at| {
-            let (a, b) = (shortened(&samples[at]), shortened(&samples[at + 1]));
-            Order::Told(hint(&a, &b))
-        }))
-    };
-    let count = samples.iter().map(|text| text.split('.').count()).max().unwrap_or(2);
-    let is_marked = samples.iter().any(|text| text.starts_with('v'));
-    let version = if is_marked { format!("ltrim({name}, 'v')") } else { name.clone() };
-    let part = |part| format!("CAST(split_part({version}, '.', {part}) AS INTEGER)");
-    let parts = (1..=count).map(part).collect::<Vec<_>>().join(", ");
-    let are_released = !samples.iter().any(|text| text.contains(['-', '+']));
-    let parts = if are_released { format!(": use {parts}") } else { String::new() };
-    let use_parts = |a: &str, b: &str| format!("{name} sorts as text ('{a}' before '{b}'){parts}");
-    let advice = |fact: &str| ValueNumbers::of(table, at).advice(&name, fact);
-    let use_numbers = |a: &str, b: &str| advice(&format!("{name} sorts as text ('{a}' before '{b}')"));
-    let units: HashSet<String> = samples.iter().filter_map(|text| Some(number_and_unit(text)?.1)).collect();
-    let measures = || match by_parts(measure_parts, &use_numbers) {
-        Some(Order::Known) if (2..=MAX_UNITS).contains(&units.len()) => {
-            Some(Order::Told(advice(&format!("{name} is text"))))
-        }
-        order => order.filter(|_| units.len() <= MAX_UNITS),
-    };
-    by_parts(version_parts, &use_parts)
-        .or_else(measures)
-        .or_else(|| by_parts(duration_parts, &|a, b| format!("{name} sorts as text ('{a}' before '{b}')")))
-        .unwrap_or(Order::Unknown)
-}
-
-/// Returns the parts of a version: `1.10` has two, `v1.2.3-beta.1` three.
-fn version_parts(text: &str) -> Option<Vec<i64>> {
-    let version = VERSION.captures(text)?;
-    version.iter().skip(1).flatten().map(|part| part.as_str().parse().ok()).collect()
-}
-
-/// Returns the seconds of a time of day or a duration: `58:45`, `1:02:11`, `07:28 PM`, `5h 52m`, `PT1H2M3S`.
-fn duration_parts(text: &str) -> Option<Vec<i64>> {
-    let text = text.trim();
-    if let Some(clock) = CLOCK.captures(text) {
-        let parts = (1..=3).filter_map(|at| clock.get(at)).map(|part| part.as_str().parse().ok());
-        let parts: Vec<i64> = parts.collect::<Option<_>>()?;
-        let seconds = parts.iter().fold(0_i64, |sum, part| sum.saturating_mul(60).saturating_add(*part));
-        let noon = if parts.len() == 3 { 43_200 } else { 720 };
-        return Some(vec![match clock.get(4).map(|half| half.as_str()) {
-            None => seconds,
-            Some("a" | "A") => seconds % noon,
-            Some(_) => seconds % noon + noon,
-        }]);
-    }
-    let parts = DURATION_PART.captures_iter(text).filter_map(|part| {
-        let scale = match &part[2] {
-            "d" | "D" => 86_400,
-            "h" | "H" => 3_600,
-            "m" | "M" => 60,
-            _ => 1,
-        };
-        Some(part[1].parse::<i64>().ok()?.saturating_mul(scale))
-    });
-    DURATION.is_match(text).then(|| vec![parts.fold(0, i64::saturating_add)])
-}
-
-/// Returns the number of a text such as `10 kg`, `50%` or `USD 1,400`, in thousandths.
-fn measure_parts(text: &str) -> Option<Vec<i64>> {
-    let (number, unit) = number_and_unit(text)?;
-    let number: f64 = number.replace(',', "").parse().ok()?;
-    let before = text[..text.find(|c: char| c.is_ascii_digit())?].trim_end_matches(['-', '+']);
-    let is_unit = unit.chars().count() <= MAX_UNIT_CHARS && !unit.contains([':', '/']);
-    let is_before = before.is_empty() || before.ends_with(' ') && before.len() == 4;
-    (is_unit && is_before).then(|| vec![(number * 1e3) as i64])
-}
-
-/// Returns the call that reads dates such as `15.01.2024`, `15/01/2024` or `01/15/2024 10:00:00`; `None` if a text has another form.
-/// It names both formats if no date tells whether the day or the month comes first.
-fn numeric_date_call(name: &str, samples: &[String]) -> Option<String> {
-    let (mut is_month_first, mut is_day_first, mut first) = (false, false, None);
-    for text in samples {
-        let date = NUMERIC_DATE.captures(text.trim()).filter(|date| date[2] == date[4])?;
-        let is_over_12 = |at: usize| date[at].parse::<u32>().is_ok_and(|number| number > 12);
-        is_month_first |= is_over_12(3);
-        is_day_first |= is_over_12(1) || &date[2] == ".";
-        first.get_or_insert(date);
-    }
-    let date = first?;
-    let has = |at: usize| date.get(at).is_some();
-    let time = match (date[0].contains(':'), has(6)) {
-        (false, _) => String::new(),
-        (true, is_half) => {
-            let (hour, half) = if is_half { ("HH12", " AM") } else { ("HH24", "") };
-            format!(" {hour}:MI{}{half}", if has(5) { ":SS" } else { "" })
-        }
-    };
-    let function = if time.is_empty() { "to_date" } else { "to_timestamp" };
-    let format = |first: &str, second: &str| format!("'{first}{0}{second}{0}YYYY{time}'", &date[2]);
-    Some(match (is_month_first, is_day_first) {
-        (true, _) => format!("{function}({name}, {})", format("MM", "DD")),
-        (false, true) => format!("{function}({name}, {})", format("DD", "MM")),
-        (false, false) => format!(
-            "{function}({name}, {}), or {}: no value tells which",
-            format("DD", "MM"),
-            format("MM", "DD")
-        ),
-    })
+fn shortened(text: &str) -> String {
+    text.chars().take(MAX_EXAMPLE_CHARS).collect::<String>().replace('\'', "''")
 }

@@ -119,7 +119,7 @@ pub(super) fn open(
     functions::register(registry, deadline, limits, &usage)?;
     let compared = Arc::clone(&usage);
     connection.create_collation(REDACTED_COLLATION, move |a, b| {
-        compared.columns.mark_compared();
+        compared.columns.was_compared.store(true, Ordering::Relaxed);
         a.cmp(b)
     })?;
     for (name, order) in TIME_COLLATIONS {

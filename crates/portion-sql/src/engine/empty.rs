@@ -31,8 +31,7 @@ pub(super) fn explain_empty(
     }
     let having = HavingClause::parse(sql).filter(|_| reason.hints.is_empty());
     reason.hints.extend(having.and_then(|having| {
-        let [of_result, of_groups] = having.extents().map(|sql| extent(connection, &sql, given));
-        Some(extent_hint(&having.compared, &of_result.or(of_groups)?))
+        Some(extent_hint(&having.compared, &extent(connection, &having.extent(), given)?))
     }));
     (!reason.counts.is_empty() || !reason.hints.is_empty()).then_some(reason)
 }

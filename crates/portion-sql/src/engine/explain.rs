@@ -9,6 +9,7 @@ use super::hints;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::cell::ValueKinds;
+use crate::dialect;
 use crate::error::{QueryError, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 use crate::outline::{listed_columns, missing_name, nested_lists, outline_tables};
@@ -30,8 +31,8 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     }
     let (message, token) = match error {
         Error::SqlInputError { msg, sql, offset, .. } => {
-            let token = usize::try_from(offset).ok().and_then(|at| sql.get(at..)).map(leading_token);
-            (msg, token.filter(|token| !token.is_empty()))
+            let token = usize::try_from(offset).ok().and_then(|at| dialect::first_token(sql.get(at..)?));
+            (msg, token.map(|token| token.chars().take(MAX_TOKEN_CHARS).collect::<String>()))
         }
         Error::MultipleStatement => ("only one statement is allowed".into(), None),
         Error::SqliteFailure(_, Some(message)) => (message, None),
@@ -108,21 +109,9 @@ fn is_redacted(name: &str, fields: &[String]) -> bool {
         || name.split_once('.').is_some_and(|(_, column)| is_redacted_field(fields, column))
 }
 
-/// Returns the first token of a text.
-fn leading_token(text: &str) -> String {
-    let end = match text.chars().next() {
-        Some(quote @ ('"' | '\'' | '`')) => text[1..].find(quote).map_or(text.len(), |at| at + 2),
-        Some(c) if c.is_alphanumeric() || c == '_' => {
-            text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.' | '$')).unwrap_or(text.len())
-        }
-        Some(c) => c.len_utf8(),
-        None => 0,
-    };
-    text[..end].chars().take(60).collect()
-}
-
-/// Longest message of an error, which repeats names of the statement.
+/// Longest message of an error, which repeats names of the statement, and longest token.
 const MAX_MESSAGE_CHARS: usize = 300;
+const MAX_TOKEN_CHARS: usize = 60;
 
 /// Suggests an existing name for a missing one, quoted for SQL.
 fn suggest_name(message: &str, run: &QueryRun<'_>) -> Option<String> {

@@ -7,10 +7,12 @@ mod empty;
 mod explain;
 mod hints;
 mod query_run;
+mod text_forms;
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rusqlite::{Column, Error, ErrorCode, Statement};
 
@@ -115,7 +117,9 @@ impl QueryRun<'_> {
                 };
                 let mut empty_reason = is_empty.then(explain).flatten();
                 let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
-                let missing = codes.filter(|_| opened.usage.has_met_missing()).map(ToString::to_string);
+                let missing = codes
+                    .filter(|_| opened.usage.met_missing.load(Ordering::Relaxed))
+                    .map(ToString::to_string);
                 let type_hints = Vec::from_iter(self.hint(&opened, (&prepared, &renamed), shown_records));
                 if let Some(reason) = &mut empty_reason {
                     reason.hints.truncate(usize::from(type_hints.is_empty()));
