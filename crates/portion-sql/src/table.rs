@@ -156,9 +156,7 @@ impl OpenTable {
                     if !builder.push(&cell) {
                         return None;
                     }
-                    if is_missing {
-                        builder.mark_missing();
-                    }
+                    builder.has_missing |= is_missing;
                 }
             }
         }

@@ -24,6 +24,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
+use crate::functions::interrupted_error;
 use crate::index::{IndexLookup, NumberCodes};
 use crate::limits::QueryDeadline;
 use crate::table::{OpenTable, VirtualTable};
@@ -97,11 +98,13 @@ struct ReadState {
     is_current: bool,
 }
 
-/// A plan of SQLite as its number: the column that equals a value, with the comparison, or the column to sort by.
+/// A plan of SQLite as its number.
 #[derive(Clone, Copy)]
 enum Plan {
     Scan,
-    Equals(usize, Comparison),
+    /// The column that equals a value, and true for the comparison of the column rather than the plain one.
+    Equals(usize, bool),
+    /// The column to sort by, and true for the descending order.
     Order(usize, bool),
 }
 
@@ -161,7 +164,7 @@ unsafe impl VTab<'_> for TableHandle {
             let found = kept.map_or(rows.sqrt(), |index| index.rows_per_value()).max(1.0);
             info.set_estimated_rows(found as i64);
             info.set_estimated_cost(found * 10.0 + 10.0);
-            plan = Plan::Equals(column, comparison);
+            plan = Plan::Equals(column, comparison != Comparison::Binary);
         } else {
             info.set_estimated_rows(rows as i64);
             info.set_estimated_cost(rows * 10.0 + 10.0);
@@ -178,7 +181,7 @@ unsafe impl VTab<'_> for TableHandle {
             }
             info.set_order_by_consumed(matches!(plan, Plan::Order(..)));
         }
-        info.set_idx_num(plan.number(self.table.columns()));
+        info.set_idx_num(plan.number());
         info.set_idx_str(&format!("{:x}", info.col_used()));
         Ok(true)
     }
@@ -230,28 +233,20 @@ impl TableHandle {
 }
 
 impl Plan {
-    fn number(self, columns: &[ColumnDef]) -> c_int {
+    fn number(self) -> c_int {
         let code = match self {
             Self::Scan => 0,
-            Self::Equals(column, comparison) => {
-                let is_own = columns.get(column).is_some_and(|def| def.comparison() == comparison);
-                1 + 4 * column + usize::from(is_own)
-            }
+            Self::Equals(column, is_own) => 1 + 4 * column + usize::from(is_own),
             Self::Order(column, is_descending) => 3 + 4 * column + usize::from(is_descending),
         };
         c_int::try_from(code).unwrap_or(0)
     }
 
-    fn of_number(code: c_int, columns: &[ColumnDef]) -> Self {
-        let Some(code) = usize::try_from(code).ok().and_then(|code| code.checked_sub(1)) else {
-            return Self::Scan;
-        };
-        let column = code / 4;
-        match (code % 4, columns.get(column)) {
-            (0, Some(_)) => Self::Equals(column, Comparison::Binary),
-            (1, Some(def)) => Self::Equals(column, def.comparison()),
-            (kind, Some(_)) => Self::Order(column, kind == 3),
-            (_, None) => Self::Scan,
+    fn of_number(code: c_int) -> Self {
+        match usize::try_from(code).ok().and_then(|code| code.checked_sub(1)) {
+            None => Self::Scan,
+            Some(code) if code % 4 < 2 => Self::Equals(code / 4, code % 4 == 1),
+            Some(code) => Self::Order(code / 4, code % 4 == 3),
         }
     }
 }
@@ -282,8 +277,10 @@ unsafe impl VTabCursor for RowCursor {
                     .flatten()
                     .for_each(|column| self.usage.record_missing(column.has_missing));
             }
-            self.visited = match (Plan::of_number(plan, self.table.columns()), values.iter().next()) {
-                (Plan::Equals(column, comparison), Some(value)) => {
+            self.visited = match (Plan::of_number(plan), values.iter().next()) {
+                (Plan::Equals(column, is_own), Some(value)) => {
+                    let own = self.table.columns().get(column).filter(|_| is_own);
+                    let comparison = own.map_or(Comparison::Binary, ColumnDef::comparison);
                     let index = self.table.index(column, comparison, &self.deadline);
                     match index.ok_or_else(interrupted_error)?.lookup(value) {
                         IndexLookup::Rows(found) => Visited::Found(found),
@@ -392,11 +389,6 @@ fn unread_error(table: &str, deadline: &QueryDeadline) -> Error {
     }
     let problem = "its cells span too many columns and rows; use lines, or find";
     Error::ModuleError(format!("{table} cannot be read: {problem}"))
-}
-
-/// Returns the error that stops the statement.
-fn interrupted_error() -> Error {
-    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
 /// Runs a callback and converts a panic into an error of the statement.

@@ -172,16 +172,10 @@ impl<'a> Scopes<'a> {
                 let (left, right) = (self.returned(left), self.returned(right));
                 let mut others = right.into_iter();
                 let both = left.into_iter().map(|column| match (column, others.next()) {
-                    (Column::Named(name, a), Some(Column::Named(_, b))) => {
-                        let of = common(a.of.computed(), b.of.computed());
-                        Column::Named(
-                            name,
-                            Meaning {
-                                of,
-                                origin: a.origin.filter(|_| of != ComparedType::Other),
-                                is_computed: true,
-                            },
-                        )
+                    (Column::Named(name, a), Some(Column::Named(_, b)))
+                        if a.of != ComparedType::Other && a.of.computed() == b.of.computed() =>
+                    {
+                        Column::Named(name, Meaning { of: a.of.computed(), is_computed: true, ..a })
                     }
                     (Column::Named(name, _), _) => Column::Named(name, Meaning::other()),
                     (column, _) => column,
@@ -269,7 +263,10 @@ impl<'a> Scopes<'a> {
 
     /// Returns the type of a value that is one of several.
     fn common_type<'e>(&mut self, values: impl Iterator<Item = &'e Expr>) -> Option<ComparedType> {
-        values.filter_map(|value| self.type_of(value)).map(ComparedType::computed).reduce(common)
+        values
+            .filter_map(|value| self.type_of(value))
+            .map(ComparedType::computed)
+            .reduce(|a, b| if a == b { a } else { ComparedType::Other })
     }
 
     /// Returns the type of the column that a name means; `None` if it means none.
@@ -323,11 +320,6 @@ impl Meaning {
     fn other() -> Self {
         Self { of: ComparedType::Other, origin: None, is_computed: true }
     }
-}
-
-/// Returns the type of a value that is of one or another type.
-fn common(a: ComparedType, b: ComparedType) -> ComparedType {
-    if a == b { a } else { ComparedType::Other }
 }
 
 /// Returns columns with the names in an alias: `d(day, n)`.

@@ -1,6 +1,5 @@
 //! Says why a statement found nothing: how many rows each condition matches alone, and what values there are.
 
-use portion_text::display::counted;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
@@ -11,23 +10,19 @@ use crate::sql_query;
 /// Maximum conditions that are counted, and characters of each that are shown.
 const MAX_CONDITIONS: usize = 6;
 const MAX_CONDITION_CHARS: usize = 60;
-/// Shortest text that is looked for in other columns, in bytes.
-const MIN_TEXT_BYTES: usize = 4;
 /// Maximum values of a column that are listed, and characters of each.
 const MAX_VALUES: usize = 12;
 const MAX_VALUE_CHARS: usize = 30;
 
-/// Returns why a statement without rows found nothing. Errors and the deadline only make the answer shorter. `texts`: columns of
-/// texts, in one of which a text may be that is not in the one of the statement.
+/// Returns why a statement without rows found nothing. Errors and the deadline only make the answer shorter.
 pub(super) fn explain_empty(
     connection: &Connection,
     sql: &str,
     given: &[(String, String)],
-    texts: &[String],
 ) -> Option<EmptyReason> {
     let mut reason = EmptyReason::default();
     if let Some(clause) = WhereClause::parse(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
-        explain_conditions(connection, &clause, given, texts, &mut reason);
+        explain_conditions(connection, &clause, given, &mut reason);
     }
     let having = HavingClause::parse(sql).filter(|_| reason.hints.is_empty());
     reason.hints.extend(having.and_then(|having| {
@@ -41,14 +36,12 @@ fn explain_conditions(
     connection: &Connection,
     clause: &WhereClause,
     given: &[(String, String)],
-    texts: &[String],
     reason: &mut EmptyReason,
 ) {
     for condition in &clause.conditions {
         let Some(count) = count(connection, &clause.count(&condition.text), given) else { continue };
         if count == 0
-            && let Some(hint) = elsewhere_hint(connection, clause, condition, texts)
-                .or_else(|| value_hint(connection, clause, condition))
+            && let Some(hint) = value_hint(connection, clause, condition)
                 .or_else(|| range_hint(connection, clause, condition, given))
         {
             reason.hints.push(hint);
@@ -82,27 +75,6 @@ pub(super) fn prepare<'c>(
         given.iter().filter(|(name, _)| is_used(name.trim_start_matches([':', '@', '$']))).cloned().collect();
     sql_query::bind(&mut statement, &used).ok()?;
     Some(statement)
-}
-
-/// Returns the other column that has the text of `column = 'text'` or `column LIKE 'text'`.
-fn elsewhere_hint(
-    connection: &Connection,
-    clause: &WhereClause,
-    condition: &Condition,
-    texts: &[String],
-) -> Option<String> {
-    // Short words, such as yes and no, are in many columns. Most rows do not have a text.
-    let is_negated = ["NOT ", "<>", "!="].iter().any(|sign| condition.text.contains(sign));
-    let TextComparison { column, .. } = condition
-        .comparison
-        .as_ref()
-        .filter(|comparison| !is_negated && comparison.text.len() >= MIN_TEXT_BYTES)?;
-    let found = texts.iter().filter(|other| *other != column).find_map(|other| {
-        let text = condition.text.replacen(column.as_str(), other, 1);
-        let count = count(connection, &clause.count(&text), &[]);
-        count.filter(|count| *count > 0).map(|count| (text, count))
-    });
-    found.map(|(text, count)| format!("{} with {text}", counted(count as usize, "row")))
 }
 
 /// Returns what values the column of `column = 'text'` or `column LIKE 'text'` has instead.

@@ -245,15 +245,9 @@ pub(super) fn array_hint(catalogue: &Catalogue, column: Option<&str>) -> String 
     )
 }
 
-/// Returns the names that were read as others: those of columns, and `items` where that is the entries or lines of a text.
-pub(super) fn read_as(run: &QueryRun<'_>, renamed: &[(String, String)]) -> Option<String> {
-    let is_items =
-        |used: &&dialect::TableUse| used.table.eq_ignore_ascii_case("items") && used.argument.is_none();
-    let of_text = run.table_uses().iter().find(is_items).and_then(|_| run.catalogue.table("items"));
-    let of_text = of_text.filter(|table| matches!(table.name.as_str(), "entries" | "lines"));
-    let of_text = of_text.map(|table| format!("items is read as {}", table.name));
-    let columns = renamed.iter().map(|(given, column)| format!("{given} is read as {column}"));
-    let read: Vec<String> = of_text.into_iter().chain(columns).collect();
+/// Returns the names of columns that were read as others.
+pub(super) fn read_as(renamed: &[(String, String)]) -> Option<String> {
+    let read: Vec<_> = renamed.iter().map(|(given, column)| format!("{given} is read as {column}")).collect();
     (!read.is_empty()).then(|| read.join(", "))
 }
 

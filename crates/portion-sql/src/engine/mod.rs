@@ -111,10 +111,7 @@ impl QueryRun<'_> {
                 drop(statement);
                 let is_empty =
                     (answer.row_count == 0 || answer.is_blank) && !opened.usage.columns.has_redacted();
-                let explain = || {
-                    let texts = self.text_columns();
-                    empty::explain_empty(&opened.connection, &prepared, self.query.params, &texts)
-                };
+                let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
                 let mut empty_reason = is_empty.then(explain).flatten();
                 let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
                 let missing = codes
@@ -167,7 +164,7 @@ impl QueryRun<'_> {
             .or_else(|| hints::quoted_items(self, shown_records))
             .or_else(|| hints::other_tables(self))
             .or_else(unlisted)
-            .or_else(|| hints::read_as(self, renamed))
+            .or_else(|| hints::read_as(renamed))
     }
 
     /// Returns what to write if the statement compared a text with a number, as which people would read the text.

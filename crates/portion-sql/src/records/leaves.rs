@@ -6,6 +6,7 @@ use std::sync::Arc;
 use portion_core::redact::REDACTED;
 use portion_core::render::MAX_LEAVES_BYTES;
 use portion_core::snapshot::{Layout, List, Slice};
+use portion_json::path::escape_step;
 use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, plain_number};
@@ -254,15 +255,10 @@ impl LeafRows {
     fn path(&self, document: &LeafDocument, leaf: Node) -> String {
         let (mut steps, mut node) = (Vec::new(), leaf);
         // A document begins with its root, and each container comes after the one around it.
-        loop {
-            if matches!(node.step, Step::Root) {
-                break;
-            }
-            steps.push(step_name(&document.text, node.step).replace('~', "~0").replace('/', "~1"));
-            match self.containers.get(node.parent as usize) {
-                Some(parent) => node = *parent,
-                None => break,
-            }
+        while !matches!(node.step, Step::Root) {
+            steps.push(escape_step(&step_name(&document.text, node.step)));
+            let Some(parent) = self.containers.get(node.parent as usize) else { break };
+            node = *parent;
         }
         let pointer: String = steps.iter().rev().flat_map(|step| ["/", step.as_str()]).collect();
         format!("{}{pointer}", document.pointer)
