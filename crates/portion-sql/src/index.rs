@@ -25,15 +25,6 @@ pub(crate) struct ColumnIndex {
     distinct_count: usize,
 }
 
-/// The rows that may have a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum IndexLookup {
-    /// Rows in order.
-    Rows(Vec<u32>),
-    /// The index cannot decide: every row must be checked.
-    Unknown,
-}
-
 impl ColumnIndex {
     /// Builds the index of values in the order of their rows; `None` if the query must stop.
     pub(crate) fn build<'a>(
@@ -57,24 +48,22 @@ impl ColumnIndex {
         Some(Self { comparison, rows, distinct_count })
     }
 
-    pub(crate) fn lookup(&self, value: ValueRef<'_>) -> IndexLookup {
+    /// Returns the rows that may have a value, in order; `None` if the index cannot decide.
+    pub(crate) fn lookup(&self, value: ValueRef<'_>) -> Option<Vec<u32>> {
         let hashes = match value {
-            ValueRef::Null => return IndexLookup::Rows(Vec::new()),
+            ValueRef::Null => return Some(Vec::new()),
             ValueRef::Integer(n) => [number_hash(n as f64); 2],
             // SQLite compares a number with a text by its text, which has fewer digits.
             ValueRef::Real(n) => [number_hash(n), number_hash(format!("{n:.14e}").parse().unwrap_or(n))],
-            ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => [text_hash(text, self.comparison); 2],
-                Err(_) => return IndexLookup::Unknown,
-            },
-            ValueRef::Blob(_) => return IndexLookup::Unknown,
+            ValueRef::Text(_) => [text_hash(value.as_str().ok()?, self.comparison); 2],
+            ValueRef::Blob(_) => return None,
         };
         let mut rows: Vec<u32> = self.rows_of(hashes[0]).collect();
         if hashes[0] != hashes[1] {
             rows.extend(self.rows_of(hashes[1]));
             rows.sort_unstable();
         }
-        IndexLookup::Rows(rows)
+        Some(rows)
     }
 
     /// Returns the rows whose key has a hash.

@@ -30,14 +30,6 @@ pub(crate) fn missing_name<'m>(message: &'m str, begin: &str) -> Option<&'m str>
     Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
 }
 
-/// Returns the name at which a message of SQLite finds fault: one that does not exist, or a keyword; empty if there is none.
-fn faulty_name(message: &str) -> &str {
-    let missing =
-        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin));
-    let keyword = || message.strip_prefix("near \"")?.split('"').next();
-    missing.or_else(keyword).unwrap_or_default()
-}
-
 /// Returns the tables of a result with their columns and their types, unless they are texts, the nearest to the faulty name of a
 /// message first: `items(state, id integer, 12 more columns); leaves(path, key, value, type)`. `nearest`: the table or column
 /// that is suggested instead.
@@ -50,7 +42,11 @@ pub(crate) fn outline_tables(
     let deadline = QueryDeadline::new(&QueryLimits::default());
     // The last table lists the columns of the others.
     let Some((_, tables)) = catalogue.tables.split_last() else { return String::new() };
-    let faulty = faulty_name(message);
+    // The name at which SQLite finds fault does not exist, or is a keyword.
+    let missing =
+        ["no such column: ", "no such table: "].iter().find_map(|begin| missing_name(message, begin));
+    let keyword = || message.strip_prefix("near \"")?.split('"').next();
+    let faulty = missing.or_else(keyword).unwrap_or_default();
     let faulty = faulty.rsplit('.').next().unwrap_or(faulty).to_lowercase();
     let words: Vec<&str> = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
     let is_meant = |table: &VirtualTable| {

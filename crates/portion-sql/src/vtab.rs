@@ -25,7 +25,7 @@ use rusqlite::{Connection, Error, Result, ffi};
 use crate::cell::Cell;
 use crate::column::{ColumnDef, Comparison, Redaction};
 use crate::functions::interrupted_error;
-use crate::index::{IndexLookup, NumberCodes};
+use crate::index::NumberCodes;
 use crate::limits::QueryDeadline;
 use crate::table::{OpenTable, VirtualTable};
 use crate::table_rows::{ColumnSet, RowBuffer};
@@ -282,10 +282,7 @@ unsafe impl VTabCursor for RowCursor {
                     let own = self.table.columns().get(column).filter(|_| is_own);
                     let comparison = own.map_or(Comparison::Binary, ColumnDef::comparison);
                     let index = self.table.index(column, comparison, &self.deadline);
-                    match index.ok_or_else(interrupted_error)?.lookup(value) {
-                        IndexLookup::Rows(found) => Visited::Found(found),
-                        IndexLookup::Unknown => Visited::All,
-                    }
+                    index.ok_or_else(interrupted_error)?.lookup(value).map_or(Visited::All, Visited::Found)
                 }
                 (Plan::Order(column, is_descending), _) => {
                     let order = self.table.order(column, is_descending, &self.deadline);

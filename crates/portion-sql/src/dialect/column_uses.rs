@@ -206,17 +206,6 @@ impl Visitor for Uses {
                 values.iter().take(1).for_each(|value| self.add_comparison(expr, value, false));
             }
             Expr::Extract { expr, .. } => self.add(expr, ColumnUse::Date),
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
-                let mut inner = &**expr;
-                while let Expr::Nested(nested) = inner {
-                    inner = nested;
-                }
-                if let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = inner
-                    && literal(right).is_some()
-                {
-                    self.add(left, ColumnUse::Unlike);
-                }
-            }
             _ => {}
         }
         ControlFlow::Continue(())

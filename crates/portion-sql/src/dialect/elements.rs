@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, Ident, Query, SetExpr, Subscript, TableAlias,
-    TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    TableFactor, VisitMut, VisitorMut,
 };
 
+use super::tables::{TableUse, table_uses};
 use super::{arguments, is_call_of, is_one_of, literal, parse, quoted_text, raw};
 
 /// Functions in FROM whose rows are the elements of an array.
@@ -17,14 +18,6 @@ const FUNCTIONS: &str = "unnest explode json_each json_array_elements jsonb_arra
 const COLUMNS: &str = "key value type atom id parent fullkey path json root rowid";
 /// Functions that split a text.
 const SPLIT_FUNCTIONS: &str = "split string_split str_split string_to_array";
-
-/// A table of elements.
-struct ElementTable {
-    alias: String,
-    /// Name of the element itself: `e` of `UNNEST(tags) AS t(e)`.
-    element: Option<String>,
-    kind: ElementKind,
-}
 
 /// The columns that a table of elements has in the statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,31 +31,12 @@ enum ElementKind {
 
 /// Rewrites the names that stand for elements of arrays.
 pub(super) fn rewrite(query: &mut Query) {
-    let mut tables = ElementTables(Vec::new());
-    let _ = Visit::visit(query, &mut tables);
-    if !tables.0.is_empty() {
-        let _ = VisitMut::visit(query, &mut tables);
-    }
+    let mut tables = ElementTables(table_uses(query));
+    tables.0.retain(|table| table.argument.is_some() && is_one_of(FUNCTIONS, &table.table));
+    let _ = VisitMut::visit(query, &mut tables);
 }
 
-struct ElementTables(Vec<ElementTable>);
-
-impl Visitor for ElementTables {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
-        if let Some((name, _, Some(alias))) = element_source(table) {
-            let kind = match name.as_str() {
-                "json_each" => ElementKind::JsonEach,
-                "unnest" | "explode" => ElementKind::Unnest,
-                _ => ElementKind::JsonElements,
-            };
-            let element = alias.columns.first().map(|column| column.name.value.clone());
-            self.0.push(ElementTable { alias: alias.name.value.clone(), element, kind });
-        }
-        ControlFlow::Continue(())
-    }
-}
+struct ElementTables(Vec<TableUse>);
 
 impl VisitorMut for ElementTables {
     type Break = ();
@@ -82,7 +56,7 @@ impl VisitorMut for ElementTables {
 }
 
 /// Returns what a name stands for, if it is that of an element or of a member of it.
-fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
+fn element(table: &TableUse, steps: &[&Ident]) -> Option<String> {
     let (first, mut rest) = steps.split_first()?;
     let is = |step: &Ident, name: &str| step.value.eq_ignore_ascii_case(name);
     let is_alias = is(first, &table.alias);
@@ -97,9 +71,14 @@ fn element(table: &ElementTable, steps: &[&Ident]) -> Option<String> {
     {
         rest = &rest[1..];
     }
+    let kind = match table.table.to_ascii_lowercase().as_str() {
+        "json_each" => ElementKind::JsonEach,
+        "unnest" | "explode" => ElementKind::Unnest,
+        _ => ElementKind::JsonElements,
+    };
     let is_column = |step: &Ident| is_one_of(COLUMNS, &step.value);
     let keeps = is_alias
-        && match (rest.first(), table.kind) {
+        && match (rest.first(), kind) {
             (Some(step), ElementKind::JsonEach) => is_column(step),
             (Some(step), ElementKind::JsonElements) => is(step, "value"),
             (Some(_), ElementKind::Unnest) => false,

@@ -27,7 +27,7 @@ pub(crate) use edits::{
 };
 pub(crate) use rewriting::{ColumnFacts, ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
-    CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement, table_uses,
+    CatalogStatement, NamedTables, PathTable, TableUse, name_tables, parse_catalog_statement,
 };
 
 use std::ops::ControlFlow;
@@ -64,6 +64,11 @@ impl Tree {
     pub(crate) fn parse(sql: &str) -> Option<Self> {
         parse(sql).map(Self)
     }
+
+    /// Returns the tables that the statement reads.
+    pub(crate) fn table_uses(&self) -> Vec<TableUse> {
+        tables::table_uses(&self.0)
+    }
 }
 
 /// Parses a query in the first dialect that accepts it; `None` if none does, or if it is too large.
@@ -94,8 +99,12 @@ fn parse(sql: &str) -> Option<Query> {
             return None;
         }
         let tokens = with_distinct(tokens.into_iter().map(|token| token.token));
-        let parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
-        query_of(parser)
+        let mut parser = Parser::new(dialect).with_recursion_limit(MAX_DEPTH).with_tokens(tokens);
+        let mut statements = parser.parse_statements().ok()?.into_iter();
+        match (statements.next(), statements.next()) {
+            (Some(Statement::Query(query)), None) => Some(*query),
+            _ => None,
+        }
     })
 }
 
@@ -145,15 +154,6 @@ fn nesting<'t>(tokens: impl Iterator<Item = &'t Token>) -> usize {
         deepest = deepest.max(depth + prefixes);
     }
     deepest
-}
-
-fn query_of(mut parser: Parser<'_>) -> Option<Query> {
-    let statements = parser.parse_statements().ok()?;
-    let mut statements = statements.into_iter();
-    match (statements.next(), statements.next()) {
-        (Some(Statement::Query(query)), None) => Some(*query),
-        _ => None,
-    }
 }
 
 /// Returns true for a statement whose rows are those of one table in their order, each as it is read.

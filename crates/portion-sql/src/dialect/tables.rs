@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use sqlparser::ast::{TableFactor, Visit, Visitor};
+use sqlparser::ast::{Query, TableFactor, Visit, Visitor};
 
 use super::edits::{Edits, TokenKind};
-use super::{Tree, scopes};
+use super::scopes;
 use crate::error::quoted_name;
 use crate::functions::pattern;
 
@@ -102,14 +102,16 @@ pub(crate) struct TableUse {
     pub(crate) table: String,
     /// Its alias, or its name.
     pub(crate) alias: String,
+    /// The name that it gives to its first column: `e` of `UNNEST(tags) AS t(e)`.
+    pub(crate) element: Option<String>,
     /// The first argument of a function: `tags` of `json_each(tags)`; empty without one.
     pub(crate) argument: Option<String>,
 }
 
 /// Returns the tables in the FROM clauses of a statement whose tables have names of their own, functions included.
-pub(crate) fn table_uses(tree: &Tree) -> Vec<TableUse> {
+pub(super) fn table_uses(query: &Query) -> Vec<TableUse> {
     let mut uses = Uses(Vec::new());
-    let _ = tree.0.visit(&mut uses);
+    let _ = query.visit(&mut uses);
     uses.0
 }
 
@@ -119,26 +121,22 @@ impl Visitor for Uses {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        let (name, alias, args) = match factor {
+        let (table, alias, argument) = match factor {
             TableFactor::Table { name, alias, args, .. } => {
-                (name, alias, args.as_ref().map(|args| &args.args))
+                let first = args.as_ref().map(|args| args.args.first().map(ToString::to_string));
+                (scopes::unquoted(name), alias, first)
             }
-            TableFactor::Function { name, alias, args, .. } => (name, alias, Some(args)),
-            TableFactor::UNNEST { array_exprs, alias: Some(alias), .. } => {
-                let argument = Some(array_exprs.first().map_or_else(String::new, ToString::to_string));
-                self.0.push(TableUse {
-                    table: "unnest".to_owned(),
-                    alias: alias.name.value.clone(),
-                    argument,
-                });
-                return ControlFlow::Continue(());
+            TableFactor::Function { name, alias, args, .. } => {
+                (scopes::unquoted(name), alias, Some(args.first().map(ToString::to_string)))
+            }
+            TableFactor::UNNEST { array_exprs, alias: alias @ Some(_), .. } => {
+                ("unnest".to_owned(), alias, Some(array_exprs.first().map(ToString::to_string)))
             }
             _ => return ControlFlow::Continue(()),
         };
-        let argument = args.map(|args| args.first().map_or_else(String::new, ToString::to_string));
-        let table = scopes::unquoted(name);
+        let element = alias.as_ref().and_then(|alias| Some(alias.columns.first()?.name.value.clone()));
         let alias = alias.as_ref().map_or_else(|| table.clone(), |alias| alias.name.value.clone());
-        self.0.push(TableUse { table, alias, argument });
+        self.0.push(TableUse { table, alias, element, argument: argument.map(Option::unwrap_or_default) });
         ControlFlow::Continue(())
     }
 }

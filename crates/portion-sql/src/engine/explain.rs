@@ -9,6 +9,7 @@ use super::hints;
 use super::query_run::QueryRun;
 use crate::catalogue::Catalogue;
 use crate::cell::ValueKinds;
+use crate::column::ColumnDef;
 use crate::dialect;
 use crate::error::{QueryError, quote_identifier};
 use crate::limits::{QueryDeadline, QueryLimits, StopReason};
@@ -38,9 +39,12 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
         Error::SqliteFailure(_, Some(message)) => (message, None),
         other => (other.to_string(), None),
     };
-    if let Some(field) = missing_name(&message, "no such column: ")
-        .filter(|name| is_redacted(name, &catalogue.redacted_fields))
-    {
+    if let Some(field) = missing_name(&message, "no such column: ").filter(|name| {
+        // With its table or not. If the values of a field were not strings, there is no such column.
+        let column = name.split_once('.').map(|(_, column)| column);
+        let mut names = std::iter::once(*name).chain(column);
+        names.any(|name| is_redacted_field(&catalogue.redacted_fields, name))
+    }) {
         return QueryError::LeftOut { field: quote_identifier(field) };
     }
     if message.starts_with("no such table: ") && catalogue.tables.len() == 1 {
@@ -62,11 +66,7 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
         plain => plain.to_owned(),
     };
     if let Some(name) = missing_name(&message, "no such column: ") {
-        if let Some(array) = array_around(name, catalogue) {
-            hint = Some(hints::array_hint(catalogue, Some(&array)));
-        } else if let Some(list) = list_with(name, catalogue) {
-            hint = Some(format!("{name} is a column of items('*/{list}')"));
-        }
+        hint = list_hint(name, catalogue).or(hint);
     }
     if message.starts_with("no such table: table_") && catalogue.unlisted_table_count > 0 {
         hint = Some(hints::unlisted_tables(catalogue));
@@ -81,32 +81,22 @@ pub(super) fn map_error(error: Error, run: &QueryRun<'_>) -> QueryError {
     QueryError::Invalid { message, token, nearest, hint, tables }
 }
 
-/// Returns the column with arrays whose elements a name seems to mean: `tags` of `tags.name`.
-fn array_around(name: &str, catalogue: &Catalogue) -> Option<String> {
-    let columns = catalogue.tables.iter().filter_map(|table| table.opened()).flat_map(|rows| rows.columns());
-    let mut arrays = columns.filter(|column| column.kinds.intersects(ValueKinds::ARRAY));
-    let is_inside = |column: &str| {
-        name.match_indices('.').any(|(at, _)| {
-            let above = &name[..at];
-            above.eq_ignore_ascii_case(column)
-                || above.split_once('.').is_some_and(|(_, above)| above.eq_ignore_ascii_case(column))
-        })
+/// Returns advice for a name that is not that of a column: `tags.name` means the elements of the arrays in `tags`, and another name
+/// may be a member of the elements of a list in records.
+fn list_hint(name: &str, catalogue: &Catalogue) -> Option<String> {
+    let opened = || catalogue.tables.iter().filter_map(|table| table.opened());
+    let is_inside = |column: &&ColumnDef| {
+        let above = name.match_indices('.').map(|(at, _)| &name[..at]);
+        let mut names = above.flat_map(|above| [above, above.split_once('.').unwrap_or_default().1]);
+        column.kinds.intersects(ValueKinds::ARRAY)
+            && names.any(|name| name.eq_ignore_ascii_case(&column.name))
     };
-    arrays.find(|column| is_inside(&column.name)).map(|column| column.name.clone())
-}
-
-/// Returns the name of the lists in records whose elements have a member with this name.
-fn list_with(name: &str, catalogue: &Catalogue) -> Option<String> {
-    let mut lists =
-        catalogue.tables.iter().filter_map(|table| table.opened()).flat_map(|rows| nested_lists(rows));
-    lists.find(|(_, members)| members.iter().any(|member| member == name)).map(|(list, _)| list)
-}
-
-/// Returns true if a name, with or without its table, is that of a redacted field: if its values were not
-/// strings, there is no such column.
-fn is_redacted(name: &str, fields: &[String]) -> bool {
-    is_redacted_field(fields, name)
-        || name.split_once('.').is_some_and(|(_, column)| is_redacted_field(fields, column))
+    if let Some(array) = opened().find_map(|rows| rows.columns().iter().find(is_inside)) {
+        return Some(hints::array_hint(catalogue, Some(&array.name)));
+    }
+    let mut lists = opened().flat_map(|rows| nested_lists(rows));
+    let (list, _) = lists.find(|(_, members)| members.iter().any(|member| member == name))?;
+    Some(format!("{name} is a column of items('*/{list}')"))
 }
 
 /// Longest message of an error, which repeats names of the statement, and longest token.

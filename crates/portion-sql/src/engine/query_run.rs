@@ -80,8 +80,8 @@ impl<'a> QueryRun<'a> {
     }
 
     fn parsed(&self) -> Option<&(Tree, Vec<TableUse>)> {
-        let with_tables = |tree| {
-            let tables = dialect::table_uses(&tree);
+        let with_tables = |tree: Tree| {
+            let tables = tree.table_uses();
             (tree, tables)
         };
         self.parsed.get_or_init(|| Tree::parse(self.query.sql).map(with_tables)).as_ref()
