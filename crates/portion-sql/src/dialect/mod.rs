@@ -214,7 +214,6 @@ fn is_comparison(op: &BinaryOperator) -> bool {
             | BinaryOperator::GtEq
             | BinaryOperator::Eq
             | BinaryOperator::NotEq
-            | BinaryOperator::Spaceship
     )
 }
 

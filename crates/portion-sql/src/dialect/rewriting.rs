@@ -190,15 +190,6 @@ impl Rewriting<'_> {
                     (None, None) => format!("substr({expr}, {from})"),
                 }))
             }
-            Expr::Trim { trim_where, trim_what, expr, trim_characters: None } => {
-                let function = match trim_where {
-                    Some(sqlparser::ast::TrimWhereField::Leading) => "ltrim",
-                    Some(sqlparser::ast::TrimWhereField::Trailing) => "rtrim",
-                    _ => "trim",
-                };
-                let what = trim_what.as_ref().map_or_else(String::new, |what| format!(", {what}"));
-                Some(raw(format!("{function}({expr}{what})")))
-            }
             Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => Some(raw(match &**right {
                 Expr::Subquery(query) => format!("({left} IN ({query}))"),
                 // A text beside arrays is the only element.
@@ -211,10 +202,6 @@ impl Rewriting<'_> {
                 Some(raw(format!("({expr} {not}IN (SELECT value FROM json_each({array})))")))
             }
             Expr::CompoundFieldAccess { root, access_chain } => elements::subscripts(root, access_chain),
-            Expr::Array(array) => {
-                let items: Vec<String> = array.elem.iter().map(ToString::to_string).collect();
-                Some(raw(format!("json_array({})", items.join(", "))))
-            }
             Expr::Function(call) => calls::rewritten(call),
             Expr::Value(value) => match &value.value {
                 Value::DoubleQuotedString(text)
@@ -241,13 +228,9 @@ impl Rewriting<'_> {
             BinaryOperator::PGRegexIMatch => matched(false, true),
             BinaryOperator::PGRegexNotMatch => matched(true, false),
             BinaryOperator::PGRegexNotIMatch => matched(true, true),
-            BinaryOperator::PGLikeMatch | BinaryOperator::PGILikeMatch => {
-                Some(raw(format!("({left} LIKE {right})")))
-            }
             BinaryOperator::MyIntegerDivide | BinaryOperator::DuckIntegerDivide => {
                 Some(raw(format!("CAST({left} / {right} AS INTEGER)")))
             }
-            BinaryOperator::Spaceship => Some(raw(format!("({left} IS {right})"))),
             // A cast to `numeric` keeps the fraction, also of integers.
             BinaryOperator::Divide
                 if [left, right].iter().any(|side| side.to_string().contains("to_number(")) =>

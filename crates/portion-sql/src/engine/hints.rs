@@ -29,13 +29,9 @@ const FORMS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Forms that take the elements of an array.
-const ARRAY_FORMS: &str = " unnest ( | flatten ( | explode ( | jsonb_array_elements ( | json_array_elements ( \
-    | jsonb_array_elements_text ( | = any ( | @ > | && ";
-
-/// Functions of these forms, with the array as their argument.
+/// Functions that take the elements of an array.
 const ARRAY_FUNCTIONS: &str = "unnest flatten explode jsonb_array_elements json_array_elements \
-    jsonb_array_elements_text any";
+    jsonb_array_elements_text";
 
 /// Functions of other dialects without an equal here, and what to write instead.
 const FUNCTIONS: [(&str, &str); 8] = [
@@ -82,8 +78,9 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
         return Some("aggregates have no LIMIT: FROM (SELECT … ORDER BY … LIMIT 3)".to_owned());
     }
     let has_form = |forms: &str| forms.split('|').any(|form| words.contains(form));
-    if has_form(ARRAY_FORMS) {
-        return Some(array_hint(catalogue, dialect::argument_of(sql, ARRAY_FUNCTIONS).as_deref()));
+    let array = dialect::argument_of(sql, ARRAY_FUNCTIONS);
+    if array.is_some() || has_form(" @ > | && ") {
+        return Some(array_hint(catalogue, array.as_deref()));
     }
     FORMS.iter().find(|(forms, _)| has_form(forms)).map(|(_, hint)| (*hint).to_owned())
 }

@@ -368,11 +368,13 @@ pub(crate) fn repair_quotes(error: &Error, sql: &str, is_column: impl Fn(&str) -
     }
     let name = message.strip_prefix("no such column: ")?;
     if let Some((quoted, _)) = name.split_once(" - should this be a string literal") {
-        return quote_text(sql, offset?, quoted);
+        // A value in double quotes that is compared with another one is a text.
+        let (at, inside) = (offset?, quoted.strip_prefix('"')?.strip_suffix('"')?);
+        let text = format!("'{}'", inside.replace("\"\"", "\"").replace('\'', "''"));
+        let rest = sql.get(at..)?.strip_prefix(quoted)?;
+        return is_compared_value(sql, at).then(|| format!("{}{text}{rest}", &sql[..at]));
     }
-    // For the condition of a JOIN, SQLite does not tell the place.
-    let given = offset.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
-    let at = given.or_else(|| find_name(sql, name))?;
+    let at = place_of(name, sql, offset)?;
     let (before, rest) = (sql.get(..at)?, sql.get(at + name.len()..)?);
     if is_column(name) {
         return Some(format!("{before}\"{name}\"{rest}"));
@@ -411,13 +413,6 @@ fn quote_keyword(sql: &str, at: usize, is_column: impl Fn(&str) -> bool) -> Opti
     None
 }
 
-/// Turns a value in double quotes that is compared with another one into a text.
-fn quote_text(sql: &str, at: usize, quoted: &str) -> Option<String> {
-    let inside = quoted.strip_prefix('"')?.strip_suffix('"')?.replace("\"\"", "\"").replace('\'', "''");
-    let (before, rest) = (sql.get(..at)?, sql.get(at..)?.strip_prefix(quoted)?);
-    is_compared_value(sql, at).then(|| format!("{before}'{inside}'{rest}"))
-}
-
 /// Returns the statement with another name in place of a column that was not found, the part of that column that is replaced,
 /// and the other name: of `guest_name`, `guestName`. `column_meant` returns the column that a name means after that of a table,
 /// which may be empty.
@@ -428,9 +423,7 @@ pub(crate) fn repair_spelling(
 ) -> Option<(String, (String, String))> {
     let Error::SqlInputError { msg, offset, .. } = error else { return None };
     let name = msg.strip_prefix("no such column: ").filter(|name| !name.contains('"'))?;
-    let given = usize::try_from(*offset).ok();
-    let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
-    let at = given.or_else(|| find_name(sql, name))?;
+    let at = place_of(name, sql, usize::try_from(*offset).ok())?;
     // The statement would read other places as the alias.
     if is_used_alias(sql, name.rsplit('.').next()?) {
         return None;
@@ -444,14 +437,17 @@ pub(crate) fn repair_spelling(
     Some((repaired, (wrong.to_owned(), right)))
 }
 
-/// Returns the offset of a name outside of texts, quoted names and comments.
-fn find_name(sql: &str, name: &str) -> Option<usize> {
+/// Returns the place of a name: the one that SQLite tells, or for the condition of a JOIN, of which it tells none, the first
+/// outside of texts, quoted names and comments.
+fn place_of(name: &str, sql: &str, given: Option<usize>) -> Option<usize> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.');
-    word_offsets(sql).into_iter().find(|at| {
+    let is_name = |at: &usize| {
         let rest = sql.get(*at..).and_then(|rest| rest.strip_prefix(name));
         rest.is_some_and(|rest| !rest.starts_with(is_word))
             && !sql.get(..*at).is_some_and(|before| before.ends_with('.'))
-    })
+    };
+    let given = given.filter(|at| sql.get(*at..).is_some_and(|rest| rest.starts_with(name)));
+    given.or_else(|| word_offsets(sql).into_iter().find(is_name))
 }
 
 #[cfg(test)]

@@ -114,7 +114,26 @@ impl CsvRows {
                 return None;
             }
         }
-        set_cell_forms(&mut columns, &learners, rows.len());
+        let forms = FormLearner::forms(learners.iter());
+        for ((column, form), learner) in columns.iter_mut().zip(forms).zip(&learners) {
+            column.form = form;
+            column.set_facts(learner);
+            // Plain numbers of a cell are numbers as they are written, with words among them.
+            column.kinds = match form {
+                ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,
+                ColumnForm::Number => ValueKinds::INTEGER,
+                _ => ValueKinds::TEXT,
+            };
+            column.is_cell = form == ColumnForm::Number;
+            if column.is_cell && learner.has_words() {
+                column.kinds.insert(ValueKinds::TEXT);
+            }
+            column.has_padded_fractions =
+                column.is_cell && !learner.has_words() && learner.has_padded_fractions();
+            if column.present_count < rows.len() {
+                column.kinds.insert(ValueKinds::NULL);
+            }
+        }
         let fields = columns.clone();
         ColumnDef::push_record_columns(&mut columns, &mut unique, rows.len());
         let (odd_count, first) = single.max(short_end);
@@ -125,30 +144,6 @@ impl CsvRows {
         let rows = Self { text: text.clone(), format, rows, fields };
         let table = FoundTable::new(text, columns, row_count, rows);
         Some(FoundTable { heap_bytes, unlisted_field_count, overlong_row_count, odd_rows, ..table })
-    }
-}
-
-/// Sets what the cells of columns are, which have no types.
-fn set_cell_forms(columns: &mut [ColumnDef], learners: &[FormLearner], row_count: usize) {
-    for ((column, form), learner) in columns.iter_mut().zip(FormLearner::forms(learners.iter())).zip(learners)
-    {
-        column.form = form;
-        column.set_facts(learner);
-        // Plain numbers of a cell are numbers as they are written, with words among them.
-        column.kinds = match form {
-            ColumnForm::Number if learner.has_fractions() => ValueKinds::REAL,
-            ColumnForm::Number => ValueKinds::INTEGER,
-            _ => ValueKinds::TEXT,
-        };
-        column.is_cell = form == ColumnForm::Number;
-        if column.is_cell && learner.has_words() {
-            column.kinds.insert(ValueKinds::TEXT);
-        }
-        column.has_padded_fractions =
-            column.is_cell && !learner.has_words() && learner.has_padded_fractions();
-        if column.present_count < row_count {
-            column.kinds.insert(ValueKinds::NULL);
-        }
     }
 }
 

@@ -67,9 +67,5 @@ fn is_match(op: &BinaryOperator) -> bool {
             | BinaryOperator::PGRegexIMatch
             | BinaryOperator::PGRegexNotMatch
             | BinaryOperator::PGRegexNotIMatch
-            | BinaryOperator::PGLikeMatch
-            | BinaryOperator::PGILikeMatch
-            | BinaryOperator::PGNotLikeMatch
-            | BinaryOperator::PGNotILikeMatch
     )
 }
