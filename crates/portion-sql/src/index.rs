@@ -230,7 +230,11 @@ pub(crate) fn compare_cells(a: &Cell<'_>, b: &Cell<'_>, comparison: Comparison) 
         (Cell::Real(a), Cell::Real(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
         (Cell::Integer(a), Cell::Real(b)) => compare_numbers(*a, *b),
         (Cell::Real(a), Cell::Integer(b)) => compare_numbers(*b, *a).reverse(),
-        (Cell::Text(a), Cell::Text(b)) => compare_texts(a, b, comparison),
+        (Cell::Text(a), Cell::Text(b)) => match comparison {
+            Comparison::Binary => a.cmp(b),
+            Comparison::NoCase => a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase()),
+            Comparison::Time(order) => compare_times(a, b, |text| moment(text, order)),
+        },
         _ => class(a).cmp(&class(b)),
     }
 }
@@ -240,18 +244,6 @@ fn compare_numbers(integer: i64, real: f64) -> Ordering {
     let by_float = (integer as f64).partial_cmp(&real).unwrap_or(Ordering::Equal);
     // Of equal floats, the float is an integer in range, or just beyond it.
     by_float.then_with(|| i128::from(integer).cmp(&(real as i128)))
-}
-
-/// Compares two texts of a column.
-fn compare_texts(a: &str, b: &str, comparison: Comparison) -> Ordering {
-    match comparison {
-        Comparison::Binary => a.cmp(b),
-        Comparison::NoCase => {
-            let lower = |text: &str| text.bytes().map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>();
-            lower(a).cmp(&lower(b))
-        }
-        Comparison::Time(order) => compare_times(a, b, |text| moment(text, order)),
-    }
 }
 
 /// A time as seconds and nanoseconds; `None` for another text.

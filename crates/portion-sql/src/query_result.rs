@@ -235,17 +235,16 @@ impl<'c> ResultWriter<'c> {
         }
     }
 
-    /// Returns true if the first row exceeded the limits.
-    pub(crate) fn is_too_wide(&self) -> bool {
-        self.result.is_truncated && self.result.row_count == 0
-    }
-
-    pub(crate) fn finish(mut self) -> QueryResult {
+    /// Returns the result; `None` if its first row exceeded the limits.
+    pub(crate) fn finish(mut self, limits: &QueryLimits) -> Option<QueryResult> {
+        if self.result.is_truncated && self.result.row_count == 0 && limits.max_rows > 0 {
+            return None;
+        }
         let rounded = self.rounded_columns.iter().filter_map(|at| self.columns.get(*at));
         self.result.rounded_columns = rounded.map(|column| column.name.clone()).collect();
         self.result.json.push(']');
         self.result.is_blank &= self.result.row_count == 1;
-        self.result
+        Some(self.result)
     }
 }
 

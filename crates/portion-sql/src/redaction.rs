@@ -3,7 +3,7 @@
 use portion_core::redact::REDACTED;
 
 use crate::cell::{Cell, ValueKinds};
-use crate::column::{ColumnDef, Redaction};
+use crate::column::Redaction;
 use crate::limits::QueryDeadline;
 use crate::records::{LEAF_COLUMNS, LEAF_VALUE};
 use crate::table_rows::{ColumnSet, FoundTable, TableRows, should_stop_at};
@@ -19,10 +19,14 @@ pub(crate) fn mark_redacted(
         return Some(());
     }
     let rows = (&*table.rows, table.row_count);
+    // The path of a column begins at the record.
+    let is_end = |around: &str| around.is_empty() || around.ends_with('.');
+    // As in a line of a log.
+    let is_redacted_inside = |cell: Cell<'_>| matches!(cell, Cell::Text(text) if text.contains(REDACTED));
     for (at, column) in table.columns.iter_mut().enumerate() {
         if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
             column.redaction = Redaction::Nested;
-        } else if fields.iter().any(|field| path_ends_with(field, &column.name))
+        } else if fields.iter().any(|field| field.strip_suffix(&*column.name).is_some_and(is_end))
             && is_redacted(rows, at, true, deadline)?
         {
             column.redaction = Redaction::Whole;
@@ -32,23 +36,24 @@ pub(crate) fn mark_redacted(
         {
             // The elements of an array have no names.
             column.redaction = Redaction::Whole;
-        } else if column.kinds.intersects(ValueKinds::TEXT) && has_placeholder_inside(rows, at, deadline)? {
+        } else if column.kinds.intersects(ValueKinds::TEXT)
+            && any_cell(rows, at, deadline, is_redacted_inside)?
+        {
             column.redaction = Redaction::Nested;
         }
     }
-    if let Some(column) = leaf_value_column(&mut table.columns) {
-        column.redaction = Redaction::ByName;
+    // The values of the table of leaves have their names beside them.
+    let is_of_leaves = table.columns.iter().map(|column| column.name.as_str()).eq(LEAF_COLUMNS);
+    for column in table.columns.iter_mut().filter(|column| is_of_leaves && column.name == LEAF_VALUE) {
+        if column.redaction == Redaction::Unredacted {
+            column.redaction = Redaction::ByName;
+        }
     }
     Some(())
 }
 
 /// The rows of a table, and their number.
 type Rows<'a> = (&'a dyn TableRows, usize);
-
-/// Returns true if values inside a text of a column were redacted, as in a line of a log; `None` if the deadline was reached.
-fn has_placeholder_inside(rows: Rows<'_>, column: usize, deadline: &QueryDeadline) -> Option<bool> {
-    any_cell(rows, column, deadline, |cell| matches!(cell, Cell::Text(text) if text.contains(REDACTED)))
-}
 
 /// Returns true if a condition holds for a cell of a column, up to which the cells are read; `None` if the deadline was
 /// reached.
@@ -71,13 +76,6 @@ fn any_cell(
     Some(false)
 }
 
-/// Returns the column with the values of the table of leaves, if these are its columns, and not all values are redacted.
-fn leaf_value_column(columns: &mut [ColumnDef]) -> Option<&mut ColumnDef> {
-    let is_of_leaves = columns.iter().map(|column| column.name.as_str()).eq(LEAF_COLUMNS);
-    let mut values = columns.iter_mut().filter(|column| column.name == LEAF_VALUE);
-    values.find(|column| is_of_leaves && column.redaction == Redaction::Unredacted)
-}
-
 /// Returns true if a column is a container with a redacted field.
 fn contains_redacted(column: &str, kinds: ValueKinds, fields: &[String]) -> bool {
     kinds.intersects(ValueKinds::CONTAINER)
@@ -88,11 +86,6 @@ fn contains_redacted(column: &str, kinds: ValueKinds, fields: &[String]) -> bool
                     || around.contains(&format!("{column}."))
             })
         })
-}
-
-/// Returns true if the dotted path of a field may be that of a column, whose path begins at the record.
-fn path_ends_with(field: &str, column: &str) -> bool {
-    field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
 }
 
 /// Returns true if the values of a column were redacted; `None` if the deadline was reached. Those other than strings of a field

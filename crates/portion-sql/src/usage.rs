@@ -76,15 +76,9 @@ impl StatementUsage {
     }
 }
 
-/// The texts that functions met and could not read, while a statement ran.
+/// The texts that functions met and could not read while a statement ran: their number, and the first.
 #[derive(Debug, Default)]
-pub(crate) struct UnreadTexts(Mutex<Unread>);
-
-#[derive(Debug, Default)]
-struct Unread {
-    count: usize,
-    example: Option<String>,
-}
+pub(crate) struct UnreadTexts(Mutex<(usize, Option<String>)>);
 
 impl UnreadTexts {
     /// Records a text. An empty one is no value.
@@ -93,15 +87,15 @@ impl UnreadTexts {
             return;
         }
         let mut unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        unread.count += 1;
-        unread.example.get_or_insert_with(|| text.trim().chars().take(MAX_EXAMPLE_CHARS).collect());
+        unread.0 += 1;
+        unread.1.get_or_insert_with(|| text.trim().chars().take(MAX_EXAMPLE_CHARS).collect());
     }
 
     /// Returns a hint with their number and the first one; `None` if there were none. `noun`: what they are not.
     pub(crate) fn hint(&self, noun: &str, consequence: &str) -> Option<String> {
         let unread = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let example = unread.example.as_deref()?.replace('\'', "''");
-        let texts = match unread.count {
+        let example = unread.1.as_deref()?.replace('\'', "''");
+        let texts = match unread.0 {
             1 => format!("1 text is no {noun}"),
             count => format!("{count} texts are no {noun}s"),
         };

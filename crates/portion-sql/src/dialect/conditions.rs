@@ -151,44 +151,26 @@ fn range(expr: &Expr) -> Option<String> {
     column_name(column).filter(|name| !name.contains('(')).map(|_| column.to_string())
 }
 
-/// The HAVING clause of the outermost SELECT.
-#[derive(Debug)]
-pub(crate) struct HavingClause {
-    with: String,
-    select: Box<Select>,
-    /// The compared expression: `count(*)`, or an alias of it.
-    pub(crate) compared: String,
-}
-
-impl HavingClause {
-    /// Reads the HAVING clause; `None` if there is none that begins with a comparison.
-    pub(crate) fn parse(sql: &str) -> Option<Self> {
-        let query = parse(sql)?;
-        let with = query.with.as_ref().map_or_else(String::new, |with| format!("{with} "));
-        let SetExpr::Select(select) = &*query.body else { return None };
-        let compared = match select.having.as_ref()? {
-            Expr::BinaryOp { left, op, .. } if is_comparison(op) => left,
-            Expr::Between { expr, .. } => expr,
-            _ => return None,
-        };
-        Some(Self { with, compared: compared.to_string(), select: select.clone() })
-    }
-
-    /// Returns a statement for the least and the greatest value of the compared expression in the groups.
-    pub(crate) fn extent(&self) -> String {
-        let Self { with, select, compared } = self;
-        let meant = select.projection.iter().find_map(|item| match item {
-            SelectItem::ExprWithAlias { expr, alias } if alias.value == *compared => Some(expr.to_string()),
-            _ => None,
-        });
-        let value = format!("{} AS compared", meant.as_ref().unwrap_or(compared));
-        let groups = Select {
-            having: None,
-            projection: vec![SelectItem::UnnamedExpr(raw(value))],
-            ..(**select).clone()
-        };
-        format!("{with}SELECT min(compared), max(compared) FROM ({groups})")
-    }
+/// Returns the expression that the HAVING clause of the outermost SELECT compares, `count(*)` or an alias of it, and a statement for
+/// its least and greatest value in the groups; `None` if there is no clause that begins with a comparison.
+pub(crate) fn having_extent(sql: &str) -> Option<(String, String)> {
+    let query = parse(sql)?;
+    let with = query.with.as_ref().map_or_else(String::new, |with| format!("{with} "));
+    let SetExpr::Select(mut select) = *query.body else { return None };
+    let compared = match select.having.take()? {
+        Expr::BinaryOp { left, op, .. } if is_comparison(&op) => left,
+        Expr::Between { expr, .. } => expr,
+        _ => return None,
+    };
+    let compared = compared.to_string();
+    let meant = select.projection.iter().find_map(|item| match item {
+        SelectItem::ExprWithAlias { expr, alias } if alias.value == compared => Some(expr.to_string()),
+        _ => None,
+    });
+    let value = format!("{} AS compared", meant.as_ref().unwrap_or(&compared));
+    select.projection = vec![SelectItem::UnnamedExpr(raw(value))];
+    let extent = format!("{with}SELECT min(compared), max(compared) FROM ({select})");
+    Some((compared, extent))
 }
 
 /// Returns what to write instead of the first condition that is the same for every row: a comparison with NULL, or of

@@ -139,22 +139,13 @@ impl<'a> Edits<'a> {
     }
 }
 
+/// A call that reads a value of a column as it is written.
+static AS_WRITTEN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?s)as_written\((.*?), '(?:[^']|'')*', '(?:[^']|'')*'\)"));
+
 /// Returns a part of a statement as it was given: with values in place of the texts as which they are written.
 pub(crate) fn as_given(written: &str) -> String {
-    let mut given = written.to_owned();
-    loop {
-        let edits = Edits::new(&given);
-        let value = (0..edits.len()).filter(|at| edits.is_word(*at, "as_written")).find_map(|at| {
-            let (commas, end) = (edits.commas(at), edits.call_end(at)?);
-            let [.., comma, _] = commas[..] else { return None };
-            let value = edits.text_between(at + 2, comma);
-            Some(format!("{}{value}{}", &given[..edits.offset(at)], &given[edits.offset(end) + 1..]))
-        });
-        match value {
-            Some(value) => given = value,
-            None => return given,
-        }
-    }
+    AS_WRITTEN.replace_all(written, "$1").into_owned()
 }
 
 /// Returns the words and signs of a statement in lower case, with one space around each; texts and quoted

@@ -64,7 +64,7 @@ fn unwrapped(expr: &Expr) -> &Expr {
     match expr {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } | Expr::Trim { expr: inner, .. } => inner,
         Expr::Function(call) => match arguments(call)[..] {
-            [inner] if ["lower", "upper"].contains(&&*call.name.to_string().to_ascii_lowercase()) => inner,
+            [inner] if is_call_of(call, "lower upper") => inner,
             _ => expr,
         },
         _ => expr,

@@ -20,7 +20,7 @@ mod tables;
 pub(crate) use checks::with_checks;
 pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use compared_type::{ComparedType, TimeUnit};
-pub(crate) use conditions::{Condition, HavingClause, TextComparison, WhereClause, impossible_condition};
+pub(crate) use conditions::{Condition, TextComparison, WhereClause, having_extent, impossible_condition};
 pub(crate) use edits::{
     argument_of, as_given, first_token, is_compared_value, is_used_alias, normalized, select_columns,
     string_literals, word_offsets,

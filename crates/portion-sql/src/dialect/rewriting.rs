@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use portion_text::column_form::ColumnForm;
 use portion_text::timestamp::Timestamp;
 use sqlparser::ast::{
-    BinaryOperator, CastKind, Expr, InTarget, Query, Select, SelectFlavor, TableFactor, TypedString, Value,
-    VisitMut, VisitorMut, visit_expressions,
+    BinaryOperator, CastKind, Expr, InTarget, Query, Select, SelectFlavor, SelectItem, SetExpr, TableFactor,
+    TypedString, Value, VisitMut, VisitorMut, visit_expressions,
 };
 
 use super::compared_type::{ComparedType, Find};
@@ -94,13 +94,10 @@ fn may_be_time(expr: &Expr, is_time: &dyn Fn(&str) -> bool) -> bool {
             is_date_call(&call.name.to_string().to_ascii_lowercase())
                 || kept.is_some_and(|value| may_be_time(value, is_time))
         }
-        Expr::Subquery(query) => match &*query.body {
-            sqlparser::ast::SetExpr::Select(select) => match select.projection.first() {
-                Some(sqlparser::ast::SelectItem::UnnamedExpr(expr)) => may_be_time(expr, is_time),
-                _ => false,
-            },
-            _ => false,
-        },
+        Expr::Subquery(query) => {
+            let SetExpr::Select(select) = &*query.body else { return false };
+            matches!(select.projection.first(), Some(SelectItem::UnnamedExpr(expr)) if may_be_time(expr, is_time))
+        }
         Expr::TypedString(_) | Expr::Interval(_) => true,
         Expr::Value(_) => literal(expr).is_some_and(|text| Timestamp::parse_iso(text).is_some()),
         Expr::Cast { data_type, .. } => calls::is_time(data_type),

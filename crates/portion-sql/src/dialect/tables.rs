@@ -45,11 +45,8 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
     for at in targets.iter().copied() {
         if let Some((path, last)) = path_table(&edits, at) {
             let has_name = matches!(edits.kind(at), Some(TokenKind::Word));
-            let alias = if has_name && !has_alias(&edits, last) {
-                format!(" AS {}", edits.text(at))
-            } else {
-                String::new()
-            };
+            let has_name = has_name && !has_alias(&edits, last);
+            let alias = if has_name { format!(" AS {}", edits.text(at)) } else { String::new() };
             edits.remove(at, last);
             edits.replace(at, format!("{}{alias}", quoted_name(&path)));
             named.paths.push(PathTable { result: None, path });
@@ -58,19 +55,12 @@ pub(crate) fn name_tables(sql: &str, joined: &[&str]) -> NamedTables {
             let written = format!("{name}.{table}");
             let at_path = path_table(&edits, at + 2).filter(|(_, last)| *last > at + 2);
             let last = at_path.as_ref().map_or(at + 2, |(_, last)| *last);
-            let full = match at_path {
-                Some((path, _)) => {
-                    let full = format!("{name}.{path}");
-                    named.paths.push(PathTable { result: Some(name), path });
-                    full
-                }
-                None => written.clone(),
-            };
-            let is_unique = targets
-                .iter()
-                .filter(|other| unquoted(last_name(&edits, **other)).eq_ignore_ascii_case(&table))
-                .count()
-                == 1;
+            let full = at_path.as_ref().map_or_else(|| written.clone(), |(path, _)| format!("{name}.{path}"));
+            named.paths.extend(at_path.map(|(path, _)| PathTable { result: Some(name), path }));
+            // The last part of the name of a table.
+            let last_of = |at: usize| edits.text(if edits.is_sign(at + 1, ".") { at + 2 } else { at });
+            let is_same = |other: &&usize| unquoted(last_of(**other)).eq_ignore_ascii_case(&table);
+            let is_unique = targets.iter().filter(is_same).count() == 1;
             edits.remove(at, last);
             if is_unique && !has_alias(&edits, last) {
                 edits.replace(at, format!("{} AS {}", quoted_name(&full), quoted_name(&table)));
@@ -207,11 +197,6 @@ fn joined_name(edits: &Edits<'_>, at: usize, joined: &[&str]) -> Option<String> 
     joined.iter().find(|joined| joined.eq_ignore_ascii_case(&name)).map(|name| (*name).to_owned())
 }
 
-/// Returns the last part of the name of a table.
-fn last_name<'a>(edits: &Edits<'a>, at: usize) -> &'a str {
-    if edits.is_sign(at + 1, ".") { edits.text(at + 2) } else { edits.text(at) }
-}
-
 fn has_alias(edits: &Edits<'_>, last: usize) -> bool {
     match edits.kind(last + 1) {
         Some(TokenKind::Word) => !edits.is_word_of(last + 1, NO_ALIASES),
@@ -221,12 +206,12 @@ fn has_alias(edits: &Edits<'_>, last: usize) -> bool {
 }
 
 fn unquoted(name: &str) -> String {
-    let quote = name.chars().next().filter(|c| matches!(c, '"' | '`' | '\''));
-    match (quote, name.strip_prefix('[').and_then(|name| name.strip_suffix(']'))) {
-        (Some(quote), _) if name.len() > 1 && name.ends_with(quote) => {
-            name[1..name.len() - 1].replace(&format!("{quote}{quote}"), &quote.to_string())
+    let inner = name.get(1..name.len().saturating_sub(1)).unwrap_or_default();
+    match name.chars().next() {
+        Some(quote @ ('"' | '`' | '\'')) if name.len() > 1 && name.ends_with(quote) => {
+            inner.replace(&format!("{quote}{quote}"), &quote.to_string())
         }
-        (_, Some(inner)) => inner.to_owned(),
+        Some('[') if name.ends_with(']') => inner.to_owned(),
         _ => name.to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
-use crate::dialect::{Condition, HavingClause, TextComparison, WhereClause, as_given};
+use crate::dialect::{Condition, TextComparison, WhereClause, as_given, having_extent};
 use crate::query_result::EmptyReason;
 use crate::sql_query;
 
@@ -20,38 +20,26 @@ pub(super) fn explain_empty(
     sql: &str,
     given: &[(String, String)],
 ) -> Option<EmptyReason> {
-    let mut reason = EmptyReason::default();
+    let (mut counts, mut hints) = (Vec::new(), Vec::new());
     if let Some(clause) = WhereClause::parse(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
-        explain_conditions(connection, &clause, given, &mut reason);
-    }
-    let having = HavingClause::parse(sql).filter(|_| reason.hints.is_empty());
-    reason.hints.extend(having.and_then(|having| {
-        Some(extent_hint(&having.compared, &extent(connection, &having.extent(), given)?))
-    }));
-    (!reason.counts.is_empty() || !reason.hints.is_empty()).then_some(reason)
-}
-
-/// Adds the number of rows that satisfy each condition, and what values there are where none does.
-fn explain_conditions(
-    connection: &Connection,
-    clause: &WhereClause,
-    given: &[(String, String)],
-    reason: &mut EmptyReason,
-) {
-    for condition in &clause.conditions {
-        let Some(count) = count(connection, &clause.count(&condition.text), given) else { continue };
-        if count == 0
-            && let Some(hint) = value_hint(connection, clause, condition)
-                .or_else(|| range_hint(connection, clause, condition, given))
-        {
-            reason.hints.push(hint);
+        for condition in &clause.conditions {
+            let Some(count) = count(connection, &clause.count(&condition.text), given) else { continue };
+            if count == 0 {
+                let range = || range_hint(connection, &clause, condition, given);
+                hints.extend(value_hint(connection, &clause, condition).or_else(range));
+            }
+            counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
         }
-        reason.counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
     }
     // That alternatives match nothing is said by the result.
-    if clause.conditions.len() == 1 || reason.counts.iter().all(|(_, count)| *count == 0) {
-        reason.counts.clear();
+    if counts.len() == 1 || counts.iter().all(|(_, count)| *count == 0) {
+        counts.clear();
     }
+    let having = having_extent(sql).filter(|_| hints.is_empty());
+    hints.extend(having.and_then(|(compared, statement)| {
+        Some(extent_hint(&compared, &extent(connection, &statement, given)?))
+    }));
+    (!counts.is_empty() || !hints.is_empty()).then_some(EmptyReason { counts, hints })
 }
 
 pub(super) fn count(connection: &Connection, sql: &str, given: &[(String, String)]) -> Option<i64> {

@@ -74,64 +74,53 @@ impl QueryRun<'_> {
         let opened = connection::open(self.catalogue, sql, &self.deadline, self.limits)
             .map_err(|e| self.explain(e))?;
         let PreparedQuery { mut statement, sql: prepared, renamed } = self.prepare(&opened, sql)?;
-        let count_of_type = |is_wanted: &dyn Fn(&str) -> bool| {
-            statement.columns().filter(|column| column.decl_type().is_some_and(is_wanted)).count()
-        };
+        let count_of_type =
+            |wanted: &str| statement.columns().filter(|column| column.decl_type() == Some(wanted)).count();
+        let [shown, as_they_are, shown_records] =
+            [REDACTED_TYPE, ROUNDED_TYPE, RECORD_TYPE].map(count_of_type);
         let shown_values = shown_leaf_values(&statement, sql);
-        let shown = count_of_type(&|kind| kind == REDACTED_TYPE);
-        let as_they_are = count_of_type(&|kind| kind == ROUNDED_TYPE);
-        let shown_records = count_of_type(&|kind| kind == RECORD_TYPE);
-        let redacted_fields = &self.catalogue.redacted_fields;
-        let taken =
-            opened.usage.columns.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
+        let (used, redacted_fields) = (&opened.usage.columns, &self.catalogue.redacted_fields);
+        let taken = used.extracted_fields(sql, self.query.params, redacted_fields, shown_values);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
-        sql_query::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
-            message: unbound.message,
-            token: unbound.token,
-            nearest: unbound.nearest,
-            hint: None,
-            tables: outline_tables(self.catalogue, self.given_sql, "", None),
+        sql_query::bind(&mut statement, self.query.params).map_err(|mut error| {
+            if let QueryError::Invalid { tables, .. } = &mut error {
+                *tables = outline_tables(self.catalogue, self.given_sql, "", None);
+            }
+            error
         })?;
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
-        match self.collect_rows(&mut statement, &opened.usage) {
+        let mut answer = match self.collect_rows(&mut statement, &opened.usage) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
-                Err(explain::value_too_large_error(value))
+                return Err(explain::value_too_large_error(value));
             }
-            Err(error) => Err(self.explain(error)),
-            Ok(None) => Err(explain::row_too_large_error(self.limits)),
-            Ok(Some(answer)) => {
-                if let Some(fields) = opened.usage.columns.computed_redacted(shown, &self.catalogue.tables) {
-                    return Err(QueryError::redacted(&fields));
-                }
-                let mut rounded_columns = answer.rounded_columns.clone();
-                let computed = opened.usage.columns.computed_rounded(as_they_are, sql).into_iter();
-                rounded_columns.extend(computed.filter(|column| !answer.rounded_columns.contains(column)));
-                drop(statement);
-                let is_empty =
-                    (answer.row_count == 0 || answer.is_blank) && !opened.usage.columns.has_redacted();
-                let explain = || empty::explain_empty(&opened.connection, &prepared, self.query.params);
-                let mut empty_reason = is_empty.then(explain).flatten();
-                let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
-                let missing = codes
-                    .filter(|_| opened.usage.met_missing.load(Ordering::Relaxed))
-                    .map(ToString::to_string);
-                let type_hints = Vec::from_iter(self.hint(&opened, (&prepared, &renamed), shown_records));
-                if let Some(reason) = &mut empty_reason {
-                    reason.hints.truncate(usize::from(type_hints.is_empty()));
-                }
-                Ok(QueryResult {
-                    empty_reason,
-                    missing,
-                    redacted_fields: opened.usage.columns.read_fields(redacted_fields),
-                    type_hints,
-                    reads_other_lists: self.reads_other_lists(),
-                    rounded_columns,
-                    ..answer
-                })
+            Err(error) => return Err(self.explain(error)),
+            Ok(answer) => answer.ok_or_else(|| explain::row_too_large_error(self.limits))?,
+        };
+        if let Some(fields) = used.computed_redacted(shown, &self.catalogue.tables) {
+            return Err(QueryError::redacted(&fields));
+        }
+        for column in used.computed_rounded(as_they_are, sql) {
+            if !answer.rounded_columns.contains(&column) {
+                answer.rounded_columns.push(column);
             }
         }
+        drop(statement);
+        if (answer.row_count == 0 || answer.is_blank) && !used.has_redacted() {
+            answer.empty_reason = empty::explain_empty(&opened.connection, &prepared, self.query.params);
+        }
+        if opened.usage.met_missing.load(Ordering::Relaxed) {
+            let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());
+            answer.missing = codes.map(ToString::to_string);
+        }
+        answer.type_hints.extend(self.hint(&opened, (&prepared, &renamed), shown_records));
+        if let Some(reason) = &mut answer.empty_reason {
+            reason.hints.truncate(usize::from(answer.type_hints.is_empty()));
+        }
+        answer.redacted_fields = opened.usage.columns.read_fields(redacted_fields);
+        answer.reads_other_lists = self.reads_other_lists();
+        Ok(answer)
     }
 
     /// Returns what to know about the answer: at most one hint.
@@ -207,8 +196,7 @@ impl QueryRun<'_> {
                 break;
             }
         }
-        let is_too_large = writing.is_too_wide() && self.limits.max_rows > 0;
-        Ok((!is_too_large).then(|| writing.finish()))
+        Ok(writing.finish(self.limits))
     }
 
     fn invalid_error(&self, message: String) -> QueryError {

@@ -149,14 +149,13 @@ fn compile(pattern: &str) -> std::result::Result<CompiledPattern, String> {
         match RegexBuilder::new(pattern).size_limit(size).build() {
             Ok(regex) => return Ok(CompiledPattern { regex, size }),
             Err(regex::Error::CompiledTooBig(_)) => {}
-            Err(error) => return Err(format!("REGEXP: {}", last_line(&error.to_string()))),
+            Err(error) => {
+                // Without the drawing of its place.
+                let error = error.to_string();
+                let line = error.lines().last().unwrap_or_default();
+                return Err(format!("REGEXP: {}", line.strip_prefix("error: ").unwrap_or(line)));
+            }
         }
     }
     Err("REGEXP: the pattern is too large".into())
-}
-
-/// Returns the error without the drawing of its place.
-fn last_line(error: &str) -> &str {
-    let line = error.lines().last().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line)
 }

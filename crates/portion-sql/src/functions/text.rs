@@ -20,7 +20,13 @@ use crate::table::VirtualTable;
 use crate::usage::StatementUsage;
 
 pub(super) fn register(registry: Registry<'_>, max: usize) -> Result<()> {
-    register_builtins(registry, max)?;
+    add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
+    add(registry, "replace", 3, move |context| replace(context, max))?;
+    for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
+        for arguments in [1, 2] {
+            add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
+        }
+    }
     add(registry, "left", 2, |context| Ok(part(context, true)))?;
     add(registry, "right", 2, |context| Ok(part(context, false)))?;
     add(registry, "split_part", 3, |context| Ok(split_part(context)))?;
@@ -171,17 +177,6 @@ fn join(context: &Context<'_>, max: usize) -> Result<Option<String>> {
         return Err(too_big_error());
     }
     Ok(Some(texts.join(&*separator)))
-}
-
-fn register_builtins(registry: Registry<'_>, max: usize) -> Result<()> {
-    add(registry, "length", 1, |context| Ok(length(context.get_raw(0))))?;
-    add(registry, "replace", 3, move |context| replace(context, max))?;
-    for (name, start, end) in [("trim", true, true), ("ltrim", true, false), ("rtrim", false, true)] {
-        for arguments in [1, 2] {
-            add(registry, name, arguments, move |context| Ok(trim(context, start, end)))?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the number of items of an array, the characters of another text, or the bytes of a blob.

@@ -50,11 +50,11 @@ impl RowSource for ListSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
         let (text, span) = (self.text.clone(), self.list.span);
         let ranked_columns = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
-        let scanner = RecordScanner::default();
+        let records = |kind| Some(RecordScanner::scan(&text, span, kind, deadline)?.finish(&text));
         let table = match &self.list.layout {
-            Layout::Array => scanner.scan_array(&text, span, deadline)?.finish(&text),
-            Layout::Map => scanner.scan_map(&text, span, deadline)?.finish(&text),
-            Layout::Lines => scanner.scan_lines(&text, &self.list, deadline)?.finish(&text),
+            Layout::Array => records(RowKind::Array)?,
+            Layout::Map => records(RowKind::Map)?,
+            Layout::Lines => RecordScanner::scan_lines(&text, &self.list, deadline)?.finish(&text),
             Layout::Table { columns, .. } => {
                 let rows = NamedRows::plain(columns.clone());
                 NamedRowsSource { text, span, rows }.open(deadline)?
@@ -66,15 +66,7 @@ impl RowSource for ListSource {
 
 impl RowSource for ValueSource {
     fn open(&self, deadline: &QueryDeadline) -> Option<FoundTable> {
-        let mut scanner = RecordScanner::default();
-        let scanner = match self.kind {
-            RowKind::Array => scanner.scan_array(&self.text, self.span, deadline)?,
-            RowKind::Map => scanner.scan_map(&self.text, self.span, deadline)?,
-            RowKind::Object => {
-                let _ = scanner.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
-                scanner
-            }
-        };
+        let scanner = RecordScanner::scan(&self.text, self.span, self.kind, deadline)?;
         let first = scanner.items.first().map_or("", |span| span.slice(&self.text));
         let ranked_columns = ListProfile::record_fields(first).into_iter().map(|field| field.path).collect();
         Some(FoundTable { ranked_columns, ..scanner.finish(&self.text) })
@@ -156,43 +148,42 @@ impl RecordScanner {
         Some(())
     }
 
-    fn scan_array(mut self, text: &str, span: Span, deadline: &QueryDeadline) -> Option<Self> {
-        let mut reader = JsonReader::resume(text, span.start as usize);
-        if reader.enter_array().is_ok() {
-            while reader.next_item() == Ok(true) && self.add_item(&mut reader).is_some() {
-                if should_stop_at(self.items.len(), deadline) {
-                    return None;
-                }
+    /// Scans the rows of a value; `None` if the deadline was reached.
+    fn scan(text: &str, value: Span, kind: RowKind, deadline: &QueryDeadline) -> Option<Self> {
+        let (mut scanner, mut reader) = (Self::default(), JsonReader::resume(text, value.start as usize));
+        let is_entered = match kind {
+            RowKind::Array => reader.enter_array().is_ok(),
+            RowKind::Map => reader.enter_object().is_ok(),
+            RowKind::Object => {
+                let _ = scanner.add_item(&mut reader);
+                false
             }
-        }
-        Some(self)
-    }
-
-    fn scan_map(mut self, text: &str, span: Span, deadline: &QueryDeadline) -> Option<Self> {
-        let mut reader = JsonReader::resume(text, span.start as usize);
+        };
+        let next = |reader: &mut JsonReader<'_>| match kind {
+            RowKind::Map => reader.next_key().ok().flatten(),
+            _ => (reader.next_item() == Ok(true)).then(Span::default),
+        };
         let mut keys = Vec::new();
-        if reader.enter_object().is_ok() {
-            while let Ok(Some(key)) = reader.next_key()
-                && self.add_item(&mut reader).is_some()
-            {
-                keys.push(key);
-                if should_stop_at(self.items.len(), deadline) {
-                    return None;
-                }
-            }
-        }
-        self.keys = Some(keys);
-        Some(self)
-    }
-
-    fn scan_lines(mut self, text: &str, list: &List, deadline: &QueryDeadline) -> Option<Self> {
-        for line in list.iter_from(text, 0) {
-            if self.add_item(&mut JsonReader::resume(text, line.value.start as usize)).is_none()
-                || should_stop_at(self.items.len(), deadline)
-            {
+        while let Some(key) = next(&mut reader).filter(|_| is_entered)
+            && scanner.add_item(&mut reader).is_some()
+        {
+            keys.push(key);
+            if should_stop_at(scanner.items.len(), deadline) {
                 return None;
             }
         }
-        Some(self)
+        scanner.keys = (kind == RowKind::Map).then_some(keys);
+        Some(scanner)
+    }
+
+    fn scan_lines(text: &str, list: &List, deadline: &QueryDeadline) -> Option<Self> {
+        let mut scanner = Self::default();
+        for line in list.iter_from(text, 0) {
+            scanner.add_item(&mut JsonReader::resume(text, line.value.start as usize))?;
+            if should_stop_at(scanner.items.len(), deadline) {
+                return None;
+            }
+        }
+        Some(scanner)
     }
 }
