@@ -127,17 +127,11 @@ pub fn query_joined(
         return Err(QueryError::invalid(message, Some(hint)));
     }
     let renamed = SqlQuery { sql: tables.sql.as_deref().unwrap_or(question.sql), ..*question };
-    let mut result = engine::run_query(&catalogue, &renamed, question.sql, limits);
+    let result = engine::run_query(&catalogue, &renamed, question.sql, limits);
     catalogue::settle(snapshot, joined);
-    if let Err(QueryError::Invalid { message, nearest, .. }) = &mut result {
-        // A star stands for no column: a list without records has none.
-        if message == "no tables specified" {
-            return Ok(QueryResult { json: "[]".to_owned(), ..QueryResult::default() });
-        }
-        let missing = outline::missing_name(message, "no such table: ");
-        if let Some(lists) = missing.and_then(|name| catalogue::nested_lists(snapshot, view, name)) {
-            *nearest = Some(format!("items('{lists}')"));
-        }
+    // A star stands for no column: a list without records has none.
+    if matches!(&result, Err(QueryError::Invalid { message, .. }) if message == "no tables specified") {
+        return Ok(QueryResult { json: "[]".to_owned(), ..QueryResult::default() });
     }
     let result = result?;
     Ok(query_result::leave_out(result, question.sql))

@@ -125,7 +125,13 @@ unsafe impl VTab<'_> for TableHandle {
             let TableContext { number, table, deadline, usage } =
                 context.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
-            let opened = table.open(deadline).ok_or_else(|| unread_error(&table.name, deadline))?;
+            let opened = table.open(deadline).ok_or_else(|| match deadline.stop_reason() {
+                Some(_) => interrupted_error(),
+                None => Error::ModuleError(format!(
+                    "{} cannot be read: its cells span too many columns and rows; use lines, or find",
+                    table.name
+                )),
+            })?;
             let name = String::from_utf8_lossy(name);
             let mut declared = Vec::with_capacity(opened.columns().len());
             for (at, column) in opened.columns().iter().enumerate() {
@@ -377,15 +383,6 @@ fn set_cell(context: &mut Context, cell: &Cell<'_>) -> Result<()> {
         Cell::Real(n) => context.set_result(*n),
         Cell::Text(text) => context.set_result(&**text),
     }
-}
-
-/// Returns the error for a table that was not read: the query must stop, or cells of a document span too much of it.
-fn unread_error(table: &str, deadline: &QueryDeadline) -> Error {
-    if deadline.stop_reason().is_some() {
-        return interrupted_error();
-    }
-    let problem = "its cells span too many columns and rows; use lines, or find";
-    Error::ModuleError(format!("{table} cannot be read: {problem}"))
 }
 
 /// Runs a callback and converts a panic into an error of the statement.

@@ -14,7 +14,7 @@ use portion_core::snapshot::{
     text_in_member,
 };
 use portion_core::view::View;
-use portion_json::path::{escape_step, unescape_step};
+use portion_json::path::unescape_step;
 use portion_json::scan::{JsonKind, JsonReader};
 use portion_json::span::Span;
 use portion_text::chunk::TextKind;
@@ -121,14 +121,6 @@ pub(crate) fn build(
     let fields = VirtualTable::new(name.to_owned(), source, Arc::default(), MissingCodes::default());
     catalogue.tables.push(Arc::new(fields));
     Ok(catalogue)
-}
-
-/// Returns the pattern of the lists with a name that are inside other lists of a view.
-pub(crate) fn nested_lists(snapshot: &Snapshot, view: &View, name: &str) -> Option<String> {
-    let pattern = format!("*/{}", escape_step(name));
-    let subjects = view.subjects(snapshot);
-    let mut main = subjects.iter().filter(|(_, subject)| subject.is_json());
-    main.find_map(|(_, main)| joined_records(&main.text, main.span(), &pattern)).map(|_| pattern)
 }
 
 /// Counts what a statement left with the snapshots that it read.

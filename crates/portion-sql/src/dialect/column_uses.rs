@@ -215,19 +215,18 @@ impl Visitor for Uses {
 /// Returns the calls of JSON functions and operators in the expressions of a statement, and the first argument of each.
 pub(crate) fn json_arguments(tree: &Tree) -> Vec<(String, String)> {
     let mut calls = Vec::new();
-    for_each_expr(&tree.0, |expr| match expr {
-        Expr::Function(call) => {
-            let name = call.name.to_string();
-            if let Some(argument) =
-                arguments(call).first().filter(|_| name.to_ascii_lowercase().starts_with("json"))
-            {
-                calls.push((format!("{name}({argument})"), argument.to_string()));
+    for_each_expr(&tree.0, |expr| {
+        calls.extend(match expr {
+            Expr::Function(call) if call.name.to_string().to_ascii_lowercase().starts_with("json") => {
+                arguments(call)
+                    .first()
+                    .map(|argument| (format!("{}({argument})", call.name), argument.to_string()))
             }
-        }
-        Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
-            calls.push((format!("{left} {op}"), left.to_string()));
-        }
-        _ => {}
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Arrow | BinaryOperator::LongArrow), .. } => {
+                Some((format!("{left} {op}"), left.to_string()))
+            }
+            _ => None,
+        });
     });
     calls
 }

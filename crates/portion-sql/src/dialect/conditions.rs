@@ -2,7 +2,6 @@
 
 use sqlparser::ast::{
     BinaryOperator, Expr, InTarget, Query, Select, SelectItem, SetExpr, TableFactor, UnaryOperator, Value,
-    With,
 };
 
 use super::{Tree, arguments, column_name, for_each_expr, is_call_of, is_comparison, literal, parse, raw};
@@ -42,14 +41,12 @@ impl WhereClause {
     /// Reads the WHERE clause of the outermost SELECT, or of the only SELECT in it if it has none.
     pub(crate) fn parse(sql: &str) -> Option<Self> {
         let query = parse(sql)?;
-        let has_where = |select: &Select| select.selection.is_some();
-        let (with, select) = match (select_with(&query, has_where), query.with.as_ref()) {
-            (Some(select), with) => (with.map_or_else(String::new, |with| format!("{with} ")), select),
-            (None, Some(With { cte_tables, .. })) => match cte_tables.as_slice() {
-                [only] => (String::new(), select_with(&only.query, has_where)?),
+        let (with, select) = match select_with_condition(&query) {
+            Some(select) => (query.with.as_ref().map_or_else(String::new, |with| format!("{with} ")), select),
+            None => match &query.with.as_ref()?.cte_tables[..] {
+                [only] => (String::new(), select_with_condition(&only.query)?),
                 _ => return None,
             },
-            (None, None) => return None,
         };
         let selection = select.selection.as_ref()?;
         let tables: Vec<String> = select.from.iter().map(ToString::to_string).collect();
@@ -75,17 +72,15 @@ impl WhereClause {
     }
 }
 
-/// Returns the outermost SELECT, or the only one in it, that satisfies a condition.
-fn select_with(query: &Query, is_wanted: fn(&Select) -> bool) -> Option<&Select> {
+/// Returns the outermost SELECT, or the only one in it, that has a condition.
+fn select_with_condition(query: &Query) -> Option<&Select> {
     let SetExpr::Select(select) = &*query.body else { return None };
-    if is_wanted(select) {
+    if select.selection.is_some() {
         return Some(select);
     }
-    match select.from.as_slice() {
-        [only] if only.joins.is_empty() => match &only.relation {
-            TableFactor::Derived { subquery, .. } => select_with(subquery, is_wanted),
-            _ => None,
-        },
+    let [only] = select.from.as_slice() else { return None };
+    match &only.relation {
+        TableFactor::Derived { subquery, .. } if only.joins.is_empty() => select_with_condition(subquery),
         _ => None,
     }
 }

@@ -108,6 +108,10 @@ fn suggest_name(message: &str, run: &QueryRun<'_>) -> Option<String> {
     let missing = |what: &str| missing_name(message, what);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
+        let main = run.catalogue.tables.first().and_then(|main| main.open(&run.deadline));
+        if main.is_some_and(|main| nested_lists(&main).iter().any(|(list, _)| list == name)) {
+            return Some(format!("items('*/{name}')"));
+        }
         let tables: Vec<&str> = run.catalogue.tables.iter().map(|table| table.name.as_str()).collect();
         // A table of another number is another table.
         let is_numbered = |name: &str| name.rsplit_once('_').is_some_and(|(_, n)| n.parse::<usize>().is_ok());

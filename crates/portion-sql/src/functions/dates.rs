@@ -228,12 +228,10 @@ const BUCKET_ORIGIN: i64 = 946_857_600;
 /// `time_bucket('15 minutes', time)`, or with a third argument at which an interval begins.
 fn bucket(call: &DateCall<'_>) -> Result<Option<String>> {
     let Some(interval) = text_value(call.get_raw(0)) else { return Ok(None) };
-    let words: Vec<&str> = interval.split_ascii_whitespace().collect();
-    let (count, unit) = match words[..] {
-        [count, unit] => (count.parse::<i64>().ok(), unit_name(unit)),
-        _ => (None, String::new()),
-    };
-    let step = count.zip(unit_seconds(&unit)).and_then(|(count, unit)| count.checked_mul(unit));
+    let step = interval
+        .trim()
+        .split_once(' ')
+        .and_then(|(count, unit)| count.parse::<i64>().ok()?.checked_mul(unit_seconds(&unit_name(unit))?));
     let step = step.filter(|step| *step > 0).ok_or_else(|| {
         function_error(format!(
             "{} is no interval of weeks or less; for others use date_trunc('month', t)",

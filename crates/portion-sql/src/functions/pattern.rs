@@ -34,18 +34,22 @@ struct LikePattern {
 }
 
 pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>) -> Result<()> {
-    let (like, escaped, glob) = (Arc::clone(deadline), Arc::clone(deadline), Arc::clone(deadline));
-    add(registry, "like", 2, move |context| {
-        evaluate(context, &like, |pattern| LikePattern::like(pattern, None))
-    })?;
-    add(registry, "like", 3, move |context| {
-        let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
-        let mut chars = escape.chars();
-        let (Some(escape), None) = (chars.next(), chars.next()) else {
-            return Err(function_error("ESCAPE expression must be a single character"));
-        };
-        evaluate(context, &escaped, move |pattern| LikePattern::like(pattern, Some(escape)))
-    })?;
+    for arguments in [2, 3] {
+        let deadline = Arc::clone(deadline);
+        add(registry, "like", arguments, move |context| {
+            let mut escape = None;
+            if arguments == 3 {
+                let Some(given) = text_value(context.get_raw(2)) else { return Ok(None) };
+                let mut chars = given.chars();
+                escape = chars.next().filter(|_| chars.next().is_none());
+                if escape.is_none() {
+                    return Err(function_error("ESCAPE expression must be a single character"));
+                }
+            }
+            evaluate(context, &deadline, |pattern| LikePattern::like(pattern, escape))
+        })?;
+    }
+    let glob = Arc::clone(deadline);
     add(registry, "glob", 2, move |context| evaluate(context, &glob, LikePattern::glob))
 }
 

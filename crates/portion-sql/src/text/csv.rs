@@ -147,15 +147,6 @@ impl CsvRows {
     }
 }
 
-/// Returns a cell as a JSON value: a plain number keeps its text.
-fn json_cell(cell: &str, column: &ColumnDef) -> String {
-    match column.form {
-        _ if cell.is_empty() => "null".to_owned(),
-        ColumnForm::Number if column.form.number(cell).is_some() => cell.to_owned(),
-        _ => quote(cell),
-    }
-}
-
 impl TableRows for CsvRows {
     /// Locates the cells in the text itself, if none is in quotes: a reader takes longer to create than to read a row.
     fn read_row(&self, at: usize, row: &mut RowBuffer) {
@@ -210,7 +201,11 @@ impl CsvRows {
     fn row_as_object(&self, row: &RowBuffer) -> String {
         let member = |name: &str, value: &str| format!("{}:{value}", quote(name));
         let fields = self.fields.iter().enumerate().map(|(at, column)| {
-            member(&column.name, &json_cell(self.cell_text(row, at).unwrap_or_default(), column))
+            let cell = self.cell_text(row, at).unwrap_or_default();
+            // A plain number keeps its text.
+            let is_number = column.form == ColumnForm::Number && column.form.number(cell).is_some();
+            let value = if is_number { cell.to_owned() } else { quote(cell) };
+            member(&column.name, if cell.is_empty() { "null" } else { &value })
         });
         let more = (self.fields.len()..row.spans.len()).filter_map(|at| {
             let text = self.cell_text(row, at).unwrap_or_default();
