@@ -265,7 +265,10 @@ impl CatalogueBuilder {
         }
         let subjects = in_order.iter().map(|(_, subject)| *subject);
         self.add_texts(subjects.zip(parts), has_blocks);
-        self.add_leaves();
+        if let Some(source) = LeavesSource::new(std::mem::take(&mut self.leaf_documents)) {
+            let name = if self.is_free("leaves") { "leaves" } else { "portion_leaves" };
+            self.add_table(name, source);
+        }
     }
 
     /// Adds the tables of all texts, in the order of the result. The lines of JSON are a text if they are no `blocks`.
@@ -522,14 +525,6 @@ impl CatalogueBuilder {
             } else {
                 self.add_table(&number, source);
             }
-        }
-    }
-
-    /// Adds the table of all leaves of the view.
-    fn add_leaves(&mut self) {
-        if let Some(source) = LeavesSource::new(std::mem::take(&mut self.leaf_documents)) {
-            let name = if self.is_free("leaves") { "leaves" } else { "portion_leaves" };
-            self.add_table(name, source);
         }
     }
 

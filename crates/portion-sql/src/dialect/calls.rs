@@ -81,6 +81,12 @@ pub(super) fn rewritten(call: &Function) -> Option<Expr> {
         ("convert" | "try_convert", [a, b, ..]) => {
             convert(b, &a.to_string()).or_else(|| convert(a, &b.to_string()))
         }
+        ("monthname", [time]) => Some(raw(format!("date_format({time}, '%M')"))),
+        ("dayname", [time]) => Some(raw(format!("date_format({time}, '%W')"))),
+        // Anchored, because the first match of `a|ab` in `ab` is not the longest.
+        ("regexp_full_match", [text, pattern]) => {
+            Some(raw(format!(r"regexp('\A(?:' || {pattern} || ')\z', {text})")))
+        }
         ("safe_divide", [a, b]) => Some(raw(format!("(1.0 * ({a}) / nullif(({b}), 0))"))),
         ("date_part" | "datepart", [part, time]) => {
             let part = part.to_string().trim_matches('\'').to_ascii_lowercase();

@@ -14,7 +14,8 @@ use sqlparser::ast::{
 
 use super::edits::as_given;
 use super::{
-    Tree, arguments, arguments_mut, column_name, is_call_of, is_comparison, literal, quoted_text, raw,
+    Tree, arguments, arguments_mut, column_name, is_call_of, is_comparison, is_one_of, literal, quoted_text,
+    raw,
 };
 
 /// Functions of numbers, and aggregates of them.
@@ -70,7 +71,10 @@ impl Checks<'_> {
 
     /// Returns the call for a comparison of an expression with values, if its types are not known.
     fn call(&mut self, op: &str, comparison: &Expr, expr: &Expr, values: &[&Expr]) -> Option<Expr> {
-        let is_word = |side: &&Expr| literal(side).is_some_and(|text| !may_be_number(text));
+        // Neither a text that a number may be written as, nor a boolean.
+        let is_plain =
+            |text: &str| !text.contains(|c: char| c.is_ascii_digit()) && !is_one_of("true false", text);
+        let is_word = |side: &&Expr| literal(side).is_some_and(is_plain);
         let is_order = op.starts_with(['<', '>']) && op != "<>" || op == "BETWEEN";
         let all = || std::iter::once(expr).chain(values.iter().copied());
         let is_plain = all().any(|side| self.is_typed(side, is_order))
@@ -96,11 +100,6 @@ impl Checks<'_> {
         self.is_changed = true;
         *expr = raw(format!("sorted({expr}, {})", quoted_text(&as_given(&expr.to_string()))));
     }
-}
-
-/// Returns true for a text that a number may be written as, or a boolean.
-fn may_be_number(text: &str) -> bool {
-    text.contains(|c: char| c.is_ascii_digit()) || ["true", "false"].contains(&&*text.to_lowercase())
 }
 
 /// Returns true for an expression that is a number by its form.

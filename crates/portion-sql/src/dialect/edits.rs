@@ -102,19 +102,6 @@ impl<'a> Edits<'a> {
         self.is_sign(name + 1, "(").then(|| self.partner(name + 1)).flatten()
     }
 
-    /// Returns the commas between the arguments of a call.
-    pub(super) fn commas(&self, name: usize) -> Vec<usize> {
-        let Some(end) = self.call_end(name) else { return Vec::new() };
-        let (mut found, mut at) = (Vec::new(), name + 2);
-        while at < end {
-            if self.is_sign(at, ",") {
-                found.push(at);
-            }
-            at = self.partner(at).filter(|close| *close > at).unwrap_or(at) + 1;
-        }
-        found
-    }
-
     pub(super) fn replace(&mut self, at: usize, by: impl Into<Cow<'static, str>>) {
         self.replacements.insert(at, by.into());
     }
@@ -176,13 +163,10 @@ pub(crate) fn is_used_alias(sql: &str, name: &str) -> bool {
     !given.is_empty() && used.len() > 1
 }
 
-/// Returns the first argument of the first call of one of these functions.
+/// Returns the first argument of the first call of one of these functions, if it is no call itself.
 pub(crate) fn argument_of(sql: &str, functions: &str) -> Option<String> {
-    let edits = Edits::new(sql);
-    let name =
-        (0..edits.len()).find(|at| edits.is_word_of(*at, functions) && edits.call_end(*at).is_some())?;
-    let end = edits.commas(name).first().copied().or(edits.call_end(name))?;
-    Some(edits.text_between(name + 2, end).trim().replace('"', ""))
+    let call = pattern(&format!(r"(?i)\b(?:{})\s*\(([^(),]*)[,)]", functions.replace(' ', "|")));
+    Some(call.captures(sql)?[1].trim().replace('"', ""))
 }
 
 /// Returns the columns of the outermost SELECT as written, an alias included.

@@ -173,7 +173,8 @@ fn suggest_name(message: &str, run: &QueryRun<'_>) -> Option<String> {
     exact.or_else(|| closest().map(|name| quote_identifier(&name)))
 }
 
-fn too_costly(what: String, advice: &str) -> QueryError {
+/// Returns the error for exceeding a limit.
+pub(super) fn too_costly(what: String, advice: &str) -> QueryError {
     QueryError::TooCostly { what, advice: advice.to_owned() }
 }
 
@@ -182,21 +183,5 @@ pub(super) fn memory_error(limits: &QueryLimits) -> QueryError {
     too_costly(
         format!("the query needed more than {} MiB of memory", limits.max_heap_bytes >> 20),
         "narrow it: select only the columns needed, filter before sorting or joining, or add LIMIT",
-    )
-}
-
-/// Returns the error for a row that exceeds the result limit.
-pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
-    too_costly(
-        format!("the first row exceeds {} MiB", limits.max_bytes >> 20),
-        "select fewer columns, or parts of them: substr(text, 1, 1000)",
-    )
-}
-
-/// Returns the error for a value that exceeds `max` bytes.
-pub(super) fn value_too_large_error(max: usize) -> QueryError {
-    too_costly(
-        format!("a value exceeds {} KiB", max >> 10),
-        "select fewer columns, or parts of them: substr(text, 1, 1000), columns instead of item, smaller groups",
     )
 }

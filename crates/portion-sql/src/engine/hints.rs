@@ -72,9 +72,7 @@ pub(super) fn hint(sql: &str, message: &str, catalogue: &Catalogue) -> Option<St
         );
     }
     let words = dialect::normalized(sql);
-    if message.starts_with("near \"LIMIT\"")
-        && (words.contains("_agg ( ") || words.contains("group_concat ( "))
-    {
+    if message.starts_with("near \"LIMIT\"") && words.contains("_agg ( ") {
         return Some("aggregates have no LIMIT: FROM (SELECT … ORDER BY … LIMIT 3)".to_owned());
     }
     let has_form = |forms: &str| forms.split('|').any(|form| words.contains(form));
@@ -128,15 +126,12 @@ fn other_blocks(sql: &str, words: &str, catalogue: &Catalogue) -> Option<String>
         return None;
     }
     let count = catalogue.blocks.len();
-    let listed = match (&others[..], count) {
-        ([], 2) => format!("the other is items('{second}')"),
-        ([], _) => format!("others are items('{second}') to items('{}')", catalogue.blocks[count - 1]),
-        ([only], _) => format!("others are {only}"),
-        ([first, .., last], _) => format!("others are {first} to {last}"),
+    let listed = match &others[..] {
+        [] => format!("another is items('{second}')"),
+        [only] => format!("others are {only}"),
+        [first, .., last] => format!("others are {first} to {last}"),
     };
-    let rest =
-        if !others.is_empty() && others.len() + 1 < count { "; find searches all of them" } else { "" };
-    Some(format!("items is one of {count} blocks; {listed}{rest}"))
+    Some(format!("items is one of {count} blocks; {listed}"))
 }
 
 /// Returns what to add to a statement that compares the values of leaves with a number and finds texts.

@@ -93,10 +93,19 @@ impl QueryRun<'_> {
         let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
         let mut answer = match self.collect_rows(&mut statement, &opened.usage) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
-                return Err(explain::value_too_large_error(value));
+                return Err(explain::too_costly(
+                    format!("a value exceeds {} KiB", value >> 10),
+                    "select fewer columns, or parts of them: substr(text, 1, 1000), columns instead of item, smaller groups",
+                ));
             }
             Err(error) => return Err(self.explain(error)),
-            Ok(answer) => answer.ok_or_else(|| explain::row_too_large_error(self.limits))?,
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                return Err(explain::too_costly(
+                    format!("the first row exceeds {} MiB", self.limits.max_bytes >> 20),
+                    "select fewer columns, or parts of them: substr(text, 1, 1000)",
+                ));
+            }
         };
         if let Some(fields) = used.computed_redacted(shown, &self.catalogue.tables) {
             return Err(QueryError::redacted(&fields));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_text::column_form::{ColumnForm, DateOrder, code_number, read_time};
-use portion_text::timestamp::{CivilDate, MONTHS, Timestamp, WEEKDAYS};
+use portion_text::timestamp::{CivilDate, Timestamp};
 use rusqlite::Result;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
@@ -67,12 +67,7 @@ pub(super) fn register(registry: Registry<'_>, usage: &Arc<StatementUsage>) -> R
         };
         Ok(text.and_then(|text| read(&text)).unwrap_or_else(|| owned_value(value)))
     })?;
-    let name = |names: &[&str], at: i64| names.get(at as usize).map(|name| (*name).to_owned());
-    dates.add("monthname", 1, move |call| {
-        Ok(call.moment(0).and_then(|moment| name(&MONTHS, moment.date().month - 1)))
-    })?;
-    dates
-        .add("dayname", 1, move |call| Ok(call.moment(0).and_then(|moment| name(&WEEKDAYS, weekday(moment)))))
+    Ok(())
 }
 
 /// A connection that gets functions of dates.

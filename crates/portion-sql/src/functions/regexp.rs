@@ -40,11 +40,6 @@ pub(super) fn register(registry: Registry<'_>, deadline: &Arc<QueryDeadline>, ma
         let replacing = Arc::clone(deadline);
         add(registry, "regexp_replace", arguments + 1, move |context| replace(context, &replacing, max))?;
     }
-    add(registry, "regexp_full_match", 2, |context| {
-        // Anchored, because the first match of `a|ab` in `ab` is not the longest.
-        let found = search_for(context, 0, 2, |pattern| format!(r"\A(?:{pattern})\z"))?;
-        Ok(found.map(|(text, pattern)| pattern.regex.is_match(&text)))
-    })?;
     let counting = Arc::clone(deadline);
     add(registry, "regexp_count", 2, move |context| {
         let Some((text, pattern)) = search(context, 0, 2)? else { return Ok(None) };
@@ -63,16 +58,6 @@ type Subject<'a> = (Cow<'a, str>, Arc<CompiledPattern>);
 /// Returns the text of one argument and the compiled pattern that follows it; `None` if either is NULL.
 /// `flags_at` is the index of the flags, if there are so many arguments.
 fn search<'a>(context: &'a Context<'_>, text_at: usize, flags_at: usize) -> Result<Option<Subject<'a>>> {
-    search_for(context, text_at, flags_at, str::to_owned)
-}
-
-/// Like [`search`], for a pattern made from that of the statement.
-fn search_for<'a>(
-    context: &'a Context<'_>,
-    text_at: usize,
-    flags_at: usize,
-    form: impl Fn(&str) -> String,
-) -> Result<Option<Subject<'a>>> {
     let pattern_at = 1 - text_at;
     let (Some(pattern), Some(text)) =
         (text_value(context.get_raw(pattern_at)), text_value(context.get_raw(text_at)))
@@ -86,7 +71,6 @@ fn search_for<'a>(
     };
     let flags: String = flags.chars().filter(|flag| matches!(flag, 'i' | 'm' | 's' | 'x')).collect();
     let compiled: Arc<CompiledPattern> = context.get_or_create_aux(pattern_at as i32, |_| {
-        let pattern = form(&pattern);
         if flags.is_empty() { compile(&pattern) } else { compile(&format!("(?{flags}){pattern}")) }
     })?;
     if text.len().saturating_mul(compiled.size) > MAX_MATCH_WORK {

@@ -223,7 +223,8 @@ impl LeafScan {
     }
 }
 
-fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
+/// Returns true if the object or array at the reader is empty.
+pub(super) fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
     let mut ahead = reader.clone();
     if kind == JsonKind::Object {
         ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))

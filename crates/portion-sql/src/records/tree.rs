@@ -10,6 +10,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 
+use super::leaves::is_empty;
 use crate::cell::{Cell, ValueKinds};
 
 /// Maximum levels of objects that are searched for fields.
@@ -103,7 +104,7 @@ impl FieldTree {
             if let Some(node) = node
                 && kind == JsonKind::Object
                 && depth > 1
-                && !is_empty_object(reader)
+                && !is_empty(reader, kind)
             {
                 if let Some(node) = self.nodes.get_mut(node as usize) {
                     node.object_count += 1;
@@ -230,10 +231,4 @@ pub(super) fn learn_value(value: &str, kinds: &mut ValueKinds, learner: &mut For
 #[inline]
 fn strip_quotes(quoted: &str) -> &str {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
-}
-
-/// Returns true if the object at the reader is empty.
-fn is_empty_object(reader: &JsonReader<'_>) -> bool {
-    let mut ahead = reader.clone();
-    ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
 }
