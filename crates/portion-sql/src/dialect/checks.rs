@@ -72,9 +72,9 @@ impl Checks<'_> {
     /// Returns the call for a comparison of an expression with values, if its types are not known.
     fn call(&mut self, op: &str, comparison: &Expr, expr: &Expr, values: &[&Expr]) -> Option<Expr> {
         // Neither a text that a number may be written as, nor a boolean.
-        let is_plain =
+        let is_name =
             |text: &str| !text.contains(|c: char| c.is_ascii_digit()) && !is_one_of("true false", text);
-        let is_word = |side: &&Expr| literal(side).is_some_and(is_plain);
+        let is_word = |side: &&Expr| literal(side).is_some_and(is_name);
         let is_order = op.starts_with(['<', '>']) && op != "<>" || op == "BETWEEN";
         let all = || std::iter::once(expr).chain(values.iter().copied());
         let is_plain = all().any(|side| self.is_typed(side, is_order))

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, LimitClause, OffsetRows, OrderBy, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableFactor, Top, TopQuantity, UnaryOperator, Value,
+    SetExpr, TableFactor, Top, TopQuantity, Value,
 };
 
 use super::{column_name, for_each_expr, is_call_of, is_one_of, parse, raw};
@@ -15,7 +15,7 @@ const AGGREGATES: &str = "count sum avg min max total group_concat string_agg js
     logical_or max_by median min_by mode most_common percentile percentile_cont percentile_disc product quantile \
     quantile_cont quantile_disc std stddev stddev_pop stddev_samp stdev stdevp var_pop var_samp variance";
 
-/// Rewrites the clauses of a SELECT that stay in it.
+/// Writes the columns of `GROUP BY ALL`.
 pub(super) fn rewrite_select(select: &mut Select) {
     if let GroupByExpr::All(_) = &select.group_by {
         let plain = select.projection.iter().enumerate().filter(|(_, item)| !has_aggregate(item));
@@ -48,7 +48,11 @@ pub(super) fn rewrite_query(query: &mut Query) {
     {
         set_limit(query, quantity);
     }
-    without_rows(query);
+    // The word of `OFFSET 5 ROWS` goes, and SQLite needs a limit before an offset.
+    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
+        offset.rows = OffsetRows::None;
+        limit.get_or_insert_with(|| raw("-1"));
+    }
     let SetExpr::Select(select) = &mut *query.body else { return };
     if let Some(Top { quantity: Some(quantity), .. }) =
         select.top.take_if(|top| !top.percent && !top.with_ties)
@@ -72,17 +76,6 @@ pub(super) fn rewrite_query(query: &mut Query) {
             has_window |= matches!(expr, Expr::Function(call) if call.over.is_some());
         });
         qualify(query, &condition.to_string(), has_window);
-    }
-}
-
-/// Removes the word of `OFFSET 5 ROWS`, and adds the limit that SQLite needs before an offset.
-fn without_rows(query: &mut Query) {
-    if let Some(LimitClause::LimitOffset { limit, offset: Some(offset), .. }) = &mut query.limit_clause {
-        offset.rows = OffsetRows::None;
-        limit.get_or_insert_with(|| Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
-        });
     }
 }
 

@@ -101,15 +101,11 @@ fn split(expr: &Expr, conditions: &mut Vec<Condition>) {
 
 /// Reads a comparison of a column with a text.
 fn comparison(expr: &Expr, is_negated: bool) -> Option<TextComparison> {
-    let text_of = |value: &Expr| match value {
-        Expr::Value(of) => match &of.value {
-            Value::Boolean(flag) => Some(flag.to_string()),
-            _ => literal(value).map(str::to_owned),
-        },
-        _ => None,
-    };
     let compared = |column: &Expr, value: &Expr, is_equality: bool| {
-        let text = text_of(value)?;
+        let text = match value {
+            Expr::Value(of) if let Value::Boolean(flag) = of.value => flag.to_string(),
+            _ => literal(value)?.to_owned(),
+        };
         let (column, is_equality) = match column {
             Expr::Substring { expr, .. } => (&**expr, false),
             Expr::Function(call) if is_call_of(call, "left right") => (*arguments(call).first()?, false),

@@ -84,8 +84,8 @@ impl<'a> Scopes<'a> {
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     let name = column_name(expr).unwrap_or_default();
-                    let name = name.rsplit('.').next().unwrap_or_default().to_owned();
-                    result.push(Column::Named(name, self.meaning(expr)));
+                    let name = name.rsplit('.').next().unwrap_or_default();
+                    result.push(Column::Named(name.to_owned(), self.meaning(expr)));
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
                     result.push(Column::Named(alias.value.clone(), self.meaning(expr)));

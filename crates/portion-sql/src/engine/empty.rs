@@ -25,7 +25,10 @@ pub(super) fn explain_empty(
         for condition in &clause.conditions {
             let Some(count) = count(connection, &clause.count(&condition.text), given) else { continue };
             if count == 0 {
-                let range = || range_hint(connection, &clause, condition, given);
+                let range = || {
+                    let column = condition.range.as_ref()?;
+                    Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
+                };
                 hints.extend(value_hint(connection, &clause, condition).or_else(range));
             }
             counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
@@ -101,17 +104,6 @@ fn value_hint(connection: &Connection, clause: &WhereClause, condition: &Conditi
             Some(format!("{column} has values as {}", values.join(", ")))
         }
     }
-}
-
-/// Returns the least and the greatest value of the column of `column < value`.
-fn range_hint(
-    connection: &Connection,
-    clause: &WhereClause,
-    condition: &Condition,
-    given: &[(String, String)],
-) -> Option<String> {
-    let column = condition.range.as_ref()?;
-    Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
 }
 
 fn extent_hint(name: &str, (min, max): &(String, String)) -> String {

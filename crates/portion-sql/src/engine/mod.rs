@@ -167,7 +167,11 @@ impl QueryRun<'_> {
 
     /// Returns what to write if the statement compared a text with a number, as which people would read the text.
     fn mismatch(&self, opened: &QueryConnection, prepared: &str) -> Option<String> {
-        let is_typed = |name: &str| self.has_typed_column(name);
+        // All values of a column that is compared in its type have one.
+        let is_typed = |name: &str| {
+            let named = self.columns_named(name, &[]);
+            !named.is_empty() && named.iter().all(|(table, at)| table.columns()[*at].has_affinity())
+        };
         let checked = self.with_tree(prepared, |tree| dialect::with_checks(tree, &is_typed))?;
         opened.add_functions(&self.deadline, self.limits).ok()?;
         let mut statement = empty::prepare(&opened.connection, &checked, self.query.params)?;

@@ -87,12 +87,6 @@ impl<'a> QueryRun<'a> {
         self.parsed.get_or_init(|| Tree::parse(self.query.sql).map(with_tables)).as_ref()
     }
 
-    /// Returns true for the name of a column that is compared in its type: all of its values have one.
-    pub(super) fn has_typed_column(&self, name: &str) -> bool {
-        let named = self.columns_named(name, &[]);
-        !named.is_empty() && named.iter().all(|(table, at)| table.columns()[*at].has_affinity())
-    }
-
     /// Returns the columns that a name may mean: of the table whose name or alias comes before it, else of all tables that the
     /// statement reads. `renamed`: names that were read as others.
     pub(super) fn columns_named(

@@ -189,32 +189,27 @@ fn days_between(a: Timestamp, b: Timestamp) -> Value {
 
 /// `date_trunc(unit, time)`, or with the arguments exchanged.
 fn truncate(call: &DateCall<'_>) -> Result<Option<String>> {
-    let Some((unit, at)) = unit_and_time(call) else { return Ok(None) };
+    let unit_at = |at: usize| text_value(call.get_raw(at)).map(|text| unit_name(&text));
+    let Some(first) = unit_at(0) else { return Ok(None) };
+    let second = unit_at(1).filter(|second| !is_unit(&first) && is_unit(second));
+    let (unit, at) = second.map_or((first, 1), |second| (second, 0));
     let Some(moment) = call.moment(at) else { return Ok(None) };
-    let date = moment.date();
-    let first = |year, month| Some(Timestamp::from_days(CivilDate { year, month, day: 1 }.days()));
-    let start = match unit.as_str() {
-        "century" | "decade" => {
-            let years = if unit == "decade" { 10 } else { 100 };
-            first(date.year - date.year % years, 1)
-        }
-        "year" => first(date.year, 1),
-        "quarter" => first(date.year, (date.month - 1) / 3 * 3 + 1),
-        "month" => first(date.year, date.month),
-        "week" => Some(Timestamp::from_days(moment.days() - (weekday(moment) + 6) % 7)),
-        "day" => Some(Timestamp::from_days(moment.days())),
-        "hour" | "minute" | "second" => {
-            let step = unit_seconds(&unit).unwrap_or(1);
-            Some(Timestamp {
-                seconds: moment.seconds.div_euclid(step) * step,
-                nanos: 0,
-                is_date: false,
-                ..moment
-            })
+    if let Some(months) = unit_months(&unit) {
+        let date = moment.date();
+        let month = (date.year * 12 + date.month - 1).div_euclid(months) * months;
+        let first = CivilDate { year: month.div_euclid(12), month: month.rem_euclid(12) + 1, day: 1 };
+        return Ok(Some(Timestamp::from_days(first.days()).write()));
+    }
+    let start = match (unit.as_str(), unit_seconds(&unit)) {
+        ("week", _) => Timestamp::from_days(moment.days() - (weekday(moment) + 6) % 7),
+        ("day", _) => Timestamp::from_days(moment.days()),
+        (_, Some(step)) => {
+            let seconds = moment.seconds.div_euclid(step) * step;
+            Timestamp { seconds, nanos: 0, is_date: false, ..moment }
         }
         _ => return Err(unknown_unit(&unit)),
     };
-    Ok(start.map(Timestamp::write))
+    Ok(Some(start.write()))
 }
 
 /// Begin of the intervals of `time_bucket`, a Monday, in seconds since 1970: 2000-01-03.
@@ -241,16 +236,6 @@ fn bucket(call: &DateCall<'_>) -> Result<Option<String>> {
         start.is_in_range().then(|| start.write())
     };
     Ok(call.moment(1).zip(origin).and_then(|(moment, origin)| start(moment, origin)))
-}
-
-/// Returns the unit among two arguments, and the index of the other one.
-fn unit_and_time(call: &DateCall<'_>) -> Option<(String, usize)> {
-    let first = unit_name(&text_value(call.get_raw(0))?);
-    if is_unit(&first) {
-        return Some((first, 1));
-    }
-    let second = unit_name(&text_value(call.get_raw(1))?);
-    if is_unit(&second) { Some((second, 0)) } else { Some((first, 1)) }
 }
 
 fn date_part(call: &DateCall<'_>) -> Result<Value> {

@@ -130,8 +130,16 @@ impl Aggregate<Sample, Value> for Quantile {
         }
         sample.values.sort_unstable_by(compare);
         Ok(match self.measure {
-            Measure::Mode => most_frequent(&sample.values),
-            Measure::Discrete => discrete(&sample.values, sample.share.unwrap_or(0.5)),
+            // Of several values, the smallest.
+            Measure::Mode => {
+                let runs = sample.values.chunk_by(|a, b| compare(a, b).is_eq());
+                let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
+                longest.map_or(Value::Null, |run| run[0].clone())
+            }
+            Measure::Discrete => {
+                let place = (sample.share.unwrap_or(0.5) * sample.values.len() as f64).ceil() as usize;
+                sample.values.get(place.saturating_sub(1)).cloned().unwrap_or(Value::Null)
+            }
             Measure::Continuous | Measure::Percent => continuous(&sample.values, sample.share.unwrap_or(0.5)),
         })
     }
@@ -179,18 +187,6 @@ fn continuous(values: &[Value], share: f64) -> Value {
     let at = |place: f64| values.get((place as usize).min(last)).and_then(number);
     let (Some(below), Some(above)) = (at(place.floor()), at(place.ceil())) else { return Value::Null };
     Value::Real(below + (above - below) * place.fract())
-}
-
-fn discrete(values: &[Value], share: f64) -> Value {
-    let place = (share * values.len() as f64).ceil() as usize;
-    values.get(place.saturating_sub(1)).cloned().unwrap_or(Value::Null)
-}
-
-/// Returns the most frequent value; of several, the smallest.
-fn most_frequent(values: &[Value]) -> Value {
-    let runs = values.chunk_by(|a, b| compare(a, b).is_eq());
-    let longest = runs.fold(&values[..0], |best, run| if run.len() > best.len() { run } else { best });
-    longest.first().cloned().unwrap_or(Value::Null)
 }
 
 /// A condition for the order of a key after the one of the value that is kept, with which its value replaces that.
