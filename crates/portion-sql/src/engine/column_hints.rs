@@ -56,7 +56,8 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
                 // No array is equal to a text: that is told where it finds nothing.
                 ColumnUse::Like if !column.kinds.intersects(ValueKinds::TEXT) => None,
                 _ if is_container && !column.is_record => Some(used.container_hint(run.catalogue)),
-                ColumnUse::Like | ColumnUse::Unlike | ColumnUse::Equal => None,
+                ColumnUse::Like => used.text_above_hint(),
+                ColumnUse::Unlike | ColumnUse::Equal => None,
                 ColumnUse::Sum => used.total_hint().or_else(|| used.number_hint(column_use)),
                 ColumnUse::Number | ColumnUse::Order | ColumnUse::Range | ColumnUse::DateRange => {
                     if let Some(hint) = used.total_hint().filter(|_| column_use == ColumnUse::Order) {
@@ -194,6 +195,15 @@ impl UsedColumn<'_> {
         let (others, begin) =
             if column.kinds.intersects(ValueKinds::OBJECT) { ("objects", '{') } else { ("arrays", '[') };
         format!("{name} has {others}, too, which are not true here: add OR {name} LIKE '{begin}%'")
+    }
+
+    /// Returns a hint for a member of objects that are texts in other rows: `license.type` beside `license`.
+    fn text_above_hint(&self) -> Option<String> {
+        let (above, _) = self.def.name.rsplit_once('.')?;
+        let is_above =
+            |column: &&ColumnDef| column.name == above && column.kinds.intersects(ValueKinds::TEXT);
+        let above = quote_identifier(&self.table.columns().iter().find(is_above)?.name);
+        Some(format!("{above} is a text in other rows: add OR {above} = …"))
     }
 
     /// Returns true for a column of numbers and of times, which are compared as two kinds.

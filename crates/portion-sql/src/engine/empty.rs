@@ -1,5 +1,6 @@
 //! Says why a statement found nothing: how many rows each condition matches alone, and what values there are.
 
+use portion_text::display::counted;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
@@ -10,15 +11,19 @@ use crate::sql_query;
 /// Maximum conditions that are counted, and characters of each that are shown.
 const MAX_CONDITIONS: usize = 6;
 const MAX_CONDITION_CHARS: usize = 60;
+/// Shortest text that is looked for in other columns, in bytes.
+const MIN_TEXT_BYTES: usize = 4;
 /// Maximum values of a column that are listed, and characters of each.
 const MAX_VALUES: usize = 12;
 const MAX_VALUE_CHARS: usize = 30;
 
-/// Returns why a statement without rows found nothing. Errors and the deadline only make the answer shorter.
+/// Returns why a statement without rows found nothing. Errors and the deadline only make the answer shorter. `texts`: columns of
+/// texts, in one of which a text may be that is not in the one of the statement.
 pub(super) fn explain_empty(
     connection: &Connection,
     sql: &str,
     given: &[(String, String)],
+    texts: &[String],
 ) -> Option<EmptyReason> {
     let (mut counts, mut hints) = (Vec::new(), Vec::new());
     if let Some(clause) = WhereClause::parse(sql).filter(|clause| clause.conditions.len() <= MAX_CONDITIONS) {
@@ -29,7 +34,9 @@ pub(super) fn explain_empty(
                     let column = condition.range.as_ref()?;
                     Some(extent_hint(column, &extent(connection, &clause.extent(column), given)?))
                 };
-                hints.extend(value_hint(connection, &clause, condition).or_else(range));
+                let elsewhere = elsewhere_hint(connection, &clause, condition, texts);
+                let value = || value_hint(connection, &clause, condition);
+                hints.extend(elsewhere.or_else(value).or_else(range));
             }
             counts.push((shorten(&as_given(&condition.text), MAX_CONDITION_CHARS), count));
         }
@@ -66,6 +73,24 @@ pub(super) fn prepare<'c>(
         given.iter().filter(|(name, _)| is_used(name.trim_start_matches([':', '@', '$']))).cloned().collect();
     sql_query::bind(&mut statement, &used).ok()?;
     Some(statement)
+}
+
+/// Returns the other column that has the text of `column = 'text'` or `column LIKE 'text'`.
+fn elsewhere_hint(
+    connection: &Connection,
+    clause: &WhereClause,
+    condition: &Condition,
+    texts: &[String],
+) -> Option<String> {
+    // Short words, such as yes and no, are in many columns. Most rows do not have a text.
+    let is_negated = ["NOT ", "<>", "!="].iter().any(|sign| condition.text.contains(sign));
+    let compared =
+        condition.comparison.as_ref().filter(|of| !is_negated && of.text.len() >= MIN_TEXT_BYTES)?;
+    texts.iter().filter(|other| **other != compared.column).find_map(|other| {
+        let text = condition.text.replacen(&compared.column, other, 1);
+        let count = count(connection, &clause.count(&text), &[]).filter(|count| *count > 0)?;
+        Some(format!("{} with {text}", counted(count as usize, "row")))
+    })
 }
 
 /// Returns what values the column of `column = 'text'` or `column LIKE 'text'` has instead.

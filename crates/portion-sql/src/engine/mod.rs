@@ -117,7 +117,8 @@ impl QueryRun<'_> {
         }
         drop(statement);
         if (answer.row_count == 0 || answer.is_blank) && !used.has_redacted() {
-            answer.empty_reason = empty::explain_empty(&opened.connection, &prepared, self.query.params);
+            let (connection, params) = (&opened.connection, self.query.params);
+            answer.empty_reason = empty::explain_empty(connection, &prepared, params, &self.text_columns());
         }
         if opened.usage.met_missing.load(Ordering::Relaxed) {
             let codes = self.catalogue.missing.iter().find(|codes| !codes.is_empty());

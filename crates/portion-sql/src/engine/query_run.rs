@@ -11,7 +11,7 @@ use rusqlite::{Error, Statement};
 use super::connection::QueryConnection;
 use crate::catalogue::Catalogue;
 use crate::cell::{Cell, ValueKinds};
-use crate::column::ColumnDef;
+use crate::column::{ColumnDef, Redaction};
 use crate::dialect::{
     ColumnFacts, ComparedType, TableUse, TimeUnit, Tree, is_compared_value, is_used_alias, word_offsets,
 };
@@ -116,6 +116,8 @@ impl<'a> QueryRun<'a> {
     }
 }
 
+/// Most columns in which a text is looked for that is not in the one of a condition.
+const MAX_TEXT_COLUMNS: usize = 32;
 /// Tables of the whole result.
 const WHOLE_TABLES: [&str; 6] = ["entries", "fields", "leaves", "lines", "record", "sections"];
 /// Last words of names that say of what kind the value is.
@@ -307,6 +309,18 @@ impl QueryRun<'_> {
             .or_else(|| only_ending_in(&[name.to_owned()]))
             .or_else(longer)
             .map(str::to_owned)
+    }
+
+    /// Returns the names of the columns with texts that the caller may see, of the tables which the statement reads.
+    pub(super) fn text_columns(&self) -> Vec<String> {
+        let is_text = |column: &&ColumnDef| {
+            !column.is_hidden && column.kinds.are_texts() && column.redaction == Redaction::Unredacted
+        };
+        let names = |rows: Arc<OpenTable>| {
+            let columns = rows.columns().iter().filter(is_text).map(|column| quote_identifier(&column.name));
+            columns.collect::<Vec<_>>()
+        };
+        self.read_tables().flat_map(names).take(MAX_TEXT_COLUMNS).collect()
     }
 
     /// Returns true for a column of a table that the statement reads; of any table if it cannot be parsed.
