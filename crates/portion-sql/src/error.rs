@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum QueryError {
     /// SQLite rejects the statement, or it is not permitted.
-    #[error("{message}{}{}", at(.token.as_deref()), did_you_mean(.nearest.as_deref()))]
+    #[error("{message}{}{}", within(" (at ", .token.as_deref(), ")"), within("; did you mean ", .nearest.as_deref(), "?"))]
     Invalid {
         /// Message of SQLite.
         message: String,
@@ -64,12 +64,9 @@ impl From<UnresolvedPath> for QueryError {
     }
 }
 
-fn at(token: Option<&str>) -> String {
-    token.map(|token| format!(" (at {token})")).unwrap_or_default()
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+/// Returns a text with what is before and after it; an empty one for none.
+fn within(before: &str, text: Option<&str>, after: &str) -> String {
+    text.map(|text| format!("{before}{text}{after}")).unwrap_or_default()
 }
 
 impl QueryError {

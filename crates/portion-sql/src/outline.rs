@@ -146,7 +146,13 @@ fn outline_table(
     let distance = |column: &ColumnDef| {
         if nearest.as_ref() == Some(&column.name) { 0 } else { distance(&column.name, faulty) }
     };
-    let is_named = |column: &ColumnDef| words.iter().any(|word| is_within(&column.name, word));
+    // A word of the statement is a part of the name, or the other way round.
+    let is_named = |column: &ColumnDef| {
+        let last = column.name.rsplit('.').next().unwrap_or_default().to_lowercase();
+        let mut long =
+            words.iter().filter(|word| word.len() > 2 && last.len() > 2).map(|word| word.to_lowercase());
+        long.any(|word| last.contains(&word) || word.contains(&last))
+    };
     columns.sort_by_cached_key(|column| (distance(column), !is_named(column)));
     text.push('(');
     for (at, column) in columns.iter().enumerate() {
@@ -169,13 +175,6 @@ fn outline_table(
     }
     text.push(')');
     (columns.first().map_or(usize::MAX, |column| distance(column)), text)
-}
-
-/// Returns true for a word of a statement that is a part of the name of a column, or the other way round.
-fn is_within(column: &str, word: &str) -> bool {
-    let last = column.rsplit('.').next().unwrap_or(column).to_lowercase();
-    let word = word.to_lowercase();
-    word.len() > 2 && last.len() > 2 && (last.contains(&word) || word.contains(&last))
 }
 
 /// Returns how far a column is from a faulty name, in steps: the same, a part of it, a word in common, or none.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use portion_core::missing_codes::MissingCodes;
 
 use crate::cell::Cell;
-use crate::column::{ColumnDef, Comparison, Redaction};
+use crate::column::{ColumnDef, Comparison};
 use crate::index::{ColumnIndex, NumberCodes, sorted_rows};
 use crate::limits::QueryDeadline;
 use crate::redaction;
@@ -338,10 +338,5 @@ impl OpenTable {
                 _ => None,
             }
         })
-    }
-
-    /// Returns true if values of a column are hidden, so that it must not be sorted unseen.
-    pub(crate) fn is_redacted(&self, column: usize) -> bool {
-        self.columns().get(column).is_some_and(|def| def.redaction == Redaction::Whole)
     }
 }

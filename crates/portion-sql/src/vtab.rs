@@ -181,7 +181,8 @@ unsafe impl VTab<'_> for TableHandle {
                 && let (Some(order), None) = (orders.next(), orders.next())
                 && let Ok(column) = usize::try_from(order.column())
                 && self.table.is_kept(column)
-                && !self.table.is_redacted(column)
+                // Hidden values must not be sorted unseen.
+                && self.table.columns()[column].redaction != Redaction::Whole
             {
                 plan = Plan::Order(column, order.is_order_by_desc());
             }

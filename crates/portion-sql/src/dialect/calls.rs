@@ -242,11 +242,10 @@ fn order_text(order: &[OrderByExpr]) -> String {
 
 /// Rewrites aggregates that join texts: `GROUP_CONCAT(x ORDER BY y SEPARATOR ', ')`, `string_agg(DISTINCT x, ', ')`, `listagg`.
 fn joined_texts(name: &str, call: &Function, arguments: &[&Expr]) -> Option<String> {
-    let (value, separator) = match (name, arguments) {
-        ("group_concat" | "string_agg" | "listagg", [value]) => (value, None),
-        ("group_concat" | "string_agg" | "listagg", [value, separator]) => {
-            (value, Some(separator.to_string()))
-        }
+    let (value, separator) = match arguments {
+        _ if !is_one_of("group_concat string_agg listagg", name) => return None,
+        [value] => (value, None),
+        [value, separator] => (value, Some(separator.to_string())),
         _ => return None,
     };
     let FunctionArguments::List(list) = &call.args else { return None };
@@ -258,18 +257,16 @@ fn joined_texts(name: &str, call: &Function, arguments: &[&Expr]) -> Option<Stri
             _ => return None,
         }
     }
-    let separator = given.or(separator);
-    let after = after(call);
-    // Aggregates with DISTINCT take one argument in SQLite.
-    Some(match (is_distinct(call), separator) {
-        (true, Some(separator)) => {
-            format!(
-                "nullif(array_to_string(json_group_array(DISTINCT {value}{order}){after}, {separator}), '')"
-            )
+    let (after, separator) = (after(call), given.or(separator));
+    let distinct = if is_distinct(call) { "DISTINCT " } else { "" };
+    Some(match separator {
+        // Aggregates with DISTINCT take one argument in SQLite.
+        Some(separator) if is_distinct(call) => {
+            let values = format!("json_group_array(DISTINCT {value}{order}){after}");
+            format!("nullif(array_to_string({values}, {separator}), '')")
         }
-        (true, None) => format!("group_concat(DISTINCT {value}{order}){after}"),
-        (false, Some(separator)) => format!("group_concat({value}, {separator}{order}){after}"),
-        (false, None) => format!("group_concat({value}{order}){after}"),
+        Some(separator) => format!("group_concat({value}, {separator}{order}){after}"),
+        None => format!("group_concat({distinct}{value}{order}){after}"),
     })
 }
 

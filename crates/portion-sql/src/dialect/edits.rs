@@ -20,9 +20,6 @@ pub(super) struct Edits<'a> {
     replacements: HashMap<usize, Cow<'static, str>>,
 }
 
-/// Signs that compare two values.
-const COMPARISONS: [&str; 8] = ["=", "==", "<", "<=", ">", ">=", "<>", "!="];
-
 impl<'a> Edits<'a> {
     pub(super) fn new(sql: &'a str) -> Self {
         let tokens = tokens(sql).filter(|token| token.kind != TokenKind::Space).collect();
@@ -80,11 +77,6 @@ impl<'a> Edits<'a> {
 
     pub(super) fn is_sign(&self, at: usize, sign: &str) -> bool {
         self.kind(at) == Some(TokenKind::Sign) && self.text(at) == sign
-    }
-
-    /// Returns true if the sign at a position compares two values.
-    pub(super) fn is_comparison(&self, at: usize) -> bool {
-        COMPARISONS.iter().any(|sign| self.is_sign(at, sign))
     }
 
     /// Returns true if the word at a position is one of these, separated by spaces.
@@ -212,7 +204,7 @@ pub(crate) fn is_compared_value(sql: &str, offset: usize) -> bool {
     let is_high = edits.is_word(before, "and") && before >= 2 && edits.is_word(before - 2, "between");
     is_list
         || is_high
-        || edits.is_comparison(before)
+        || ["=", "==", "<", "<=", ">", ">=", "<>", "!="].iter().any(|sign| edits.is_sign(before, sign))
         || edits.is_word_of(before, "like ilike glob regexp rlike between then else")
 }
 

@@ -19,16 +19,6 @@ const COLUMNS: &str = "key value type atom id parent fullkey path json root rowi
 /// Functions that split a text.
 const SPLIT_FUNCTIONS: &str = "split string_split str_split string_to_array";
 
-/// The columns that a table of elements has in the statement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ElementKind {
-    /// The row is the element.
-    Unnest,
-    /// The row has one column, `value`.
-    JsonElements,
-    JsonEach,
-}
-
 /// Rewrites the names that stand for elements of arrays.
 pub(super) fn rewrite(query: &mut Query) {
     let mut tables = ElementTables(table_uses(query));
@@ -71,18 +61,13 @@ fn element(table: &TableUse, steps: &[&Ident]) -> Option<String> {
     {
         rest = &rest[1..];
     }
-    let kind = match table.table.to_ascii_lowercase().as_str() {
-        "json_each" => ElementKind::JsonEach,
-        "unnest" | "explode" => ElementKind::Unnest,
-        _ => ElementKind::JsonElements,
-    };
-    let is_column = |step: &Ident| is_one_of(COLUMNS, &step.value);
+    // Rows of `json_each` have its columns, those of `json_array_elements` the column `value`, and other rows are the elements.
+    let is_table_of = |names: &str| is_one_of(names, &table.table);
     let keeps = is_alias
-        && match (rest.first(), kind) {
-            (Some(step), ElementKind::JsonEach) => is_column(step),
-            (Some(step), ElementKind::JsonElements) => is(step, "value"),
-            (Some(_), ElementKind::Unnest) => false,
-            (None, kind) => kind == ElementKind::JsonEach,
+        && match rest.first() {
+            None => is_table_of("json_each"),
+            Some(step) if is_table_of("json_each") => is_one_of(COLUMNS, &step.value),
+            Some(step) => !is_table_of("unnest explode") && is(step, "value"),
         };
     if keeps {
         return None;

@@ -184,6 +184,7 @@ fn literal(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::SingleQuotedString(text)
+            | Value::DoubleQuotedString(text)
             | Value::EscapedStringLiteral(text)
             | Value::NationalStringLiteral(text)
             | Value::SingleQuotedRawStringLiteral(text)

@@ -200,16 +200,9 @@ impl Rewriting<'_> {
             }
             Expr::CompoundFieldAccess { root, access_chain } => elements::subscripts(root, access_chain),
             Expr::Function(call) => calls::rewritten(call),
-            Expr::Value(value) => match &value.value {
-                Value::DoubleQuotedString(text)
-                | Value::EscapedStringLiteral(text)
-                | Value::NationalStringLiteral(text)
-                | Value::SingleQuotedRawStringLiteral(text)
-                | Value::DoubleQuotedRawStringLiteral(text) => {
-                    Some(Expr::value(Value::SingleQuotedString(text.clone())))
-                }
-                _ => None,
-            },
+            Expr::Value(value) if !matches!(value.value, Value::SingleQuotedString(_)) => {
+                Some(Expr::value(Value::SingleQuotedString(literal(expr)?.to_owned())))
+            }
             _ => None,
         }
     }

@@ -46,8 +46,8 @@ pub(super) fn column_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> O
             }
             let is_container = column.kinds.intersects(ValueKinds::CONTAINER);
             match column_use {
-                ColumnUse::Date | ColumnUse::DateRange if used.has_mixed_times() => {
-                    Some(used.mixed_times_hint())
+                ColumnUse::Date | ColumnUse::DateRange if let Some(hint) = used.mixed_times_hint() => {
+                    Some(hint)
                 }
                 ColumnUse::Date => used.date_hint(),
                 ColumnUse::Condition if is_container => Some(used.untrue_hint()),
@@ -206,19 +206,15 @@ impl UsedColumn<'_> {
         Some(format!("{above} is a text in other rows: add OR {above} = …"))
     }
 
-    /// Returns true for a column of numbers and of times, which are compared as two kinds.
-    fn has_mixed_times(&self) -> bool {
-        let is_time = |texts: Vec<String>| {
-            !texts.is_empty() && texts.iter().all(|text| functions::is_date(text.trim()))
-        };
-        self.def.kinds.intersects(ValueKinds::NUMERIC) && is_time(self.first_texts(MAX_SAMPLES))
-    }
-
-    fn mixed_times_hint(&self) -> String {
-        let name = &self.name;
-        format!(
-            "{name} has numbers beside times: compare CASE typeof({name}) WHEN 'text' THEN {name} ELSE datetime({name}, 'auto') END"
-        )
+    /// Returns a hint for a column of numbers and of times, which are compared as two kinds.
+    fn mixed_times_hint(&self) -> Option<String> {
+        let (name, texts) = (&self.name, self.first_texts(MAX_SAMPLES));
+        let is_mixed = self.def.kinds.intersects(ValueKinds::NUMERIC) && !texts.is_empty();
+        (is_mixed && texts.iter().all(|text| functions::is_date(text.trim()))).then(|| {
+            format!(
+                "{name} has numbers beside times: compare CASE typeof({name}) WHEN 'text' THEN {name} ELSE datetime({name}, 'auto') END"
+            )
+        })
     }
 
     /// Returns a hint for a column that is read as a date, although its values are none.
@@ -419,22 +415,20 @@ pub(super) fn written_hint(run: &QueryRun<'_>, renamed: &[(String, String)]) -> 
             let column = &table.columns()[at];
             let is_wanted = matches!(column.form, ColumnForm::Amount | ColumnForm::DecimalComma)
                 && column.redaction == Redaction::Unredacted;
+            // The meaning of the signs between the digits is not plain: `60,17`, `1,400`; of `1.000` beside decimal commas neither.
+            let is_separator = |of: &[char]| {
+                of[0].is_ascii_digit() && of[2].is_ascii_digit() && !of[1].is_ascii_digit() && of[1] != '.'
+            };
             let is_written = |text: &str| {
-                has_separators(text, column.form) && plain_number(text) != column.form.number(text)
+                let signs: Vec<char> = text.chars().collect();
+                (column.form == ColumnForm::DecimalComma || signs.windows(3).any(is_separator))
+                    && plain_number(text) != column.form.number(text)
             };
             let example = table.find_written(at, HINT_ROWS, is_written).filter(|_| is_wanted)?;
             let (name, number) = (quote_identifier(&column.name), column.form.number(&example)?);
             Some(format!("{name} is read as numbers: '{}' is {number}", shortened(&example)))
         })
     })
-}
-
-/// Returns true if the meaning of the signs between the digits is not plain: `60,17`, `1,400`, `1 400`; of `1.000` beside decimal
-/// commas it is not either.
-fn has_separators(text: &str, form: ColumnForm) -> bool {
-    let signs: Vec<char> = text.chars().collect();
-    let mut between = signs.windows(3).filter(|of| of[0].is_ascii_digit() && of[2].is_ascii_digit());
-    form == ColumnForm::DecimalComma || between.any(|of| !of[1].is_ascii_digit() && of[1] != '.')
 }
 
 fn shortened(text: &str) -> String {

@@ -141,11 +141,9 @@ impl QueryRun<'_> {
         shown_records: usize,
     ) -> Option<String> {
         let sql = self.query.sql;
-        let lists_tables = dialect::parse_catalog_statement(sql) == Some(CatalogStatement::Tables);
-        let unlisted = || {
-            (lists_tables && self.catalogue.unlisted_table_count > 0)
-                .then(|| hints::unlisted_tables(self.catalogue))
-        };
+        let has_unlisted = dialect::parse_catalog_statement(sql) == Some(CatalogStatement::Tables)
+            && self.catalogue.unlisted_table_count > 0;
+        let unlisted = || has_unlisted.then(|| hints::unlisted_tables(self.catalogue));
         // Before the statement is run again.
         let consequence = "a sum or cast counts it as 0, by its first digits, or as NULL";
         let unread = opened.usage.unread.hint("number", consequence);

@@ -239,7 +239,10 @@ impl QueryRun<'_> {
         let (table, at) = self.column_at(table, name)?;
         let column = &table.columns()[at];
         let is_own = |own: &&Arc<VirtualTable>| own.opened().is_some_and(|own| Arc::ptr_eq(own, &table));
-        let own = self.catalogue.tables.iter().find(is_own).filter(|_| column.has_other_texts());
+        // Numbers are written otherwise than SQL does: `$2.50`, `15.50`, `true`.
+        let has_other_texts =
+            column.has_written_numbers() && (column.form != ColumnForm::Number || column.has_fractions);
+        let own = self.catalogue.tables.iter().find(is_own).filter(|_| has_other_texts);
         let is_unread = column.has_other_times && matches!(column.form, ColumnForm::Time(_));
         let has = |kinds| column.kinds.intersects(kinds);
         Some(ColumnFacts {

@@ -36,16 +36,10 @@ struct RecordRows {
     has_scalars: bool,
 }
 
-impl RecordRows {
-    /// Returns the place of the first field among the columns: after the keys.
-    fn first_field(&self) -> usize {
-        usize::from(self.keys.is_some())
-    }
-}
-
 impl TableRows for RecordRows {
     fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
-        let fields = self.first_field()..self.first_field() + self.field_count;
+        let first_field = usize::from(self.keys.is_some());
+        let fields = first_field..first_field + self.field_count;
         let wanted_fields: Vec<bool> = fields.map(|column| wanted.contains(column)).collect();
         RowBuffer {
             wanted_columns: wanted,
@@ -71,7 +65,7 @@ impl TableRows for RecordRows {
     fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         let text: &str = &self.text;
         let key = self.keys.as_ref().and_then(|keys| keys.get(row.index)).map(|key| key.slice(text));
-        let Some(field) = column.checked_sub(self.first_field()) else {
+        let Some(field) = column.checked_sub(usize::from(self.keys.is_some())) else {
             return key.map_or(Cell::Null, Cell::from_json);
         };
         let Some(other) = field.checked_sub(self.field_count) else {

@@ -129,14 +129,13 @@ const DIFF_COLUMNS: [(&str, ValueKinds); 7] = [
 impl RowSource for DiffSource {
     fn open(&self, _: &QueryDeadline) -> Option<FoundTable> {
         let mut columns = full_columns(&DIFF_COLUMNS, self.changes.len());
-        let count =
-            |is_present: fn(&FileChange) -> bool| self.changes.iter().filter(|file| is_present(file)).count();
         for column in &mut columns {
-            match column.name.as_str() {
-                "added" | "removed" => column.present_count = count(|file| !file.is_binary),
-                "commit" => column.present_count = count(|file| file.commit.is_some()),
-                _ => {}
-            }
+            let is_present: fn(&&FileChange) -> bool = match column.name.as_str() {
+                "added" | "removed" => |file| !file.is_binary,
+                "commit" => |file| file.commit.is_some(),
+                _ => |_| true,
+            };
+            column.present_count = self.changes.iter().filter(is_present).count();
         }
         columns.retain(|column| column.present_count > 0 || column.name != "commit");
         Some(FoundTable::of_rows(&self.text, columns, self.changes.clone(), diff_cell))
@@ -186,22 +185,23 @@ impl RowSource for EntriesSource {
             }
         }
         let mut columns = full_columns(&ENTRY_COLUMNS, found.len());
+        let (mut times, mut time_count) = (FormLearner::default(), 0);
+        for time in found.iter().filter_map(|entry| entry.time) {
+            times.insert(time.slice(&texts.text));
+            time_count += 1;
+        }
         for column in &mut columns {
-            if column.name == "time" {
-                let mut learner = FormLearner::default();
-                found
-                    .iter()
-                    .filter_map(|entry| entry.time)
-                    .for_each(|time| learner.insert(time.slice(&texts.text)));
-                column.form = learner.form();
-                column.set_facts(&learner);
+            match column.name.as_str() {
+                "time" => {
+                    (column.present_count, column.form) = (time_count, times.form());
+                    column.set_facts(&times);
+                }
+                "level" | "severity" => {
+                    column.present_count = found.iter().filter(|entry| entry.level.is_some()).count();
+                    column.ignores_case = true;
+                }
+                _ => {}
             }
-            column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
-            column.present_count = match column.name.as_str() {
-                "time" => found.iter().filter(|entry| entry.time.is_some()).count(),
-                "level" | "severity" => found.iter().filter(|entry| entry.level.is_some()).count(),
-                _ => found.len(),
-            };
         }
         let start = |entry: &LogEntry| entry.span.start as usize;
         Some(texts.table(columns, found, start, entry_cell))
