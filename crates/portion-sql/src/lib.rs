@@ -133,6 +133,5 @@ pub fn query_joined(
     if matches!(&result, Err(QueryError::Invalid { message, .. }) if message == "no tables specified") {
         return Ok(QueryResult { json: "[]".to_owned(), ..QueryResult::default() });
     }
-    let result = result?;
-    Ok(query_result::leave_out(result, question.sql))
+    Ok(query_result::leave_out(result?, question.sql))
 }

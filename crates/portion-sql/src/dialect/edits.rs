@@ -7,8 +7,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::functions::pattern;
-
 /// A statement and the changes to its tokens.
 pub(super) struct Edits<'a> {
     sql: &'a str,
@@ -241,6 +239,11 @@ pub(super) enum TokenKind {
 struct Token {
     kind: TokenKind,
     range: Range<usize>,
+}
+
+/// Compiles a pattern that is part of the program.
+pub(crate) fn pattern(written: &str) -> Regex {
+    Regex::new(written).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// A token: white space or a comment, a text, a name in quotes, a number, a word, a parameter, or a sign.

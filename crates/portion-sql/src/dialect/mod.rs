@@ -22,8 +22,8 @@ pub(crate) use column_uses::{ColumnUse, column_uses, json_arguments};
 pub(crate) use compared_type::{ComparedType, TimeUnit};
 pub(crate) use conditions::{Condition, TextComparison, WhereClause, having_extent, impossible_condition};
 pub(crate) use edits::{
-    argument_of, as_given, first_token, is_compared_value, is_used_alias, normalized, select_columns,
-    string_literals, word_offsets,
+    argument_of, as_given, first_token, is_compared_value, is_used_alias, normalized, pattern,
+    select_columns, string_literals, word_offsets,
 };
 pub(crate) use rewriting::{ColumnFacts, ColumnTypes, rewrite, rewrite_misread};
 pub(crate) use tables::{
@@ -159,12 +159,12 @@ fn nesting<'t>(tokens: impl Iterator<Item = &'t Token>) -> usize {
 /// Returns true for a statement whose rows are those of one table in their order, each as it is read.
 pub(crate) fn is_scan(tree: &Tree) -> bool {
     let SetExpr::Select(select) = &*tree.0.body else { return false };
-    let is_group = |group: &GroupByExpr| !matches!(group, GroupByExpr::Expressions(by, _) if by.is_empty());
+    let is_ungrouped = matches!(&select.group_by, GroupByExpr::Expressions(by, _) if by.is_empty());
     let mut has_calls = false;
     for_each_expr(&select.projection, |expr| has_calls |= matches!(expr, Expr::Function(_)));
-    let is_changed = is_group(&select.group_by) || select.having.is_some() || select.distinct.is_some();
+    let is_plain = is_ungrouped && select.having.is_none() && select.distinct.is_none();
     !has_calls
-        && !is_changed
+        && is_plain
         && tree.0.order_by.is_none()
         && select.from.iter().all(|from| from.joins.is_empty())
 }

@@ -7,10 +7,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sqlparser::ast::{Query, TableFactor, Visit, Visitor};
 
-use super::edits::{Edits, TokenKind};
+use super::edits::{Edits, TokenKind, pattern};
 use super::scopes;
 use crate::error::quoted_name;
-use crate::functions::pattern;
 
 /// A statement whose tables have names of their own.
 #[derive(Debug, Default, PartialEq, Eq)]

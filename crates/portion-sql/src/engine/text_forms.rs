@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::functions::pattern;
+use crate::dialect::pattern;
 
 /// Most characters of a unit.
 const MAX_UNIT_CHARS: usize = 12;

@@ -16,7 +16,6 @@ pub(crate) mod text;
 mod values;
 
 pub(crate) use conversions::is_number;
-pub(crate) use regexp::pattern;
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ use rusqlite::functions::Context;
 use super::values::{
     Registry, add, function_error, interrupted_error, number_argument, text_value, too_big_error,
 };
+use crate::dialect::pattern;
 use crate::limits::QueryDeadline;
 
 /// Size limits for compiled patterns, in bytes: the first one that a pattern fits is taken as its size.
@@ -115,11 +116,6 @@ fn replace(context: &Context<'_>, deadline: &QueryDeadline, max: usize) -> Resul
 
 /// A group as Postgres and others write it in a replacement.
 static GROUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\(\d)"));
-
-/// Compiles a pattern that is part of the program.
-pub(crate) fn pattern(written: &str) -> Regex {
-    Regex::new(written).unwrap_or_else(|error| unreachable!("{error}"))
-}
 
 fn check_deadline(count: usize, deadline: &QueryDeadline) -> Result<()> {
     if count.is_multiple_of(256) && deadline.is_over() { Err(interrupted_error()) } else { Ok(()) }

@@ -11,7 +11,7 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::{CellNumber, ColumnForm, FormLearner, plain_number};
 
-use super::tree::learn_value;
+use super::tree::{is_empty, learn_value};
 use crate::cell::{Cell, ValueKinds};
 use crate::column::ColumnDef;
 use crate::limits::QueryDeadline;
@@ -220,16 +220,6 @@ impl LeafScan {
         self.patterns.push(FormLearner::default());
         self.pattern_by_step.insert((above, name.into()), pattern);
         pattern
-    }
-}
-
-/// Returns true if the object or array at the reader is empty.
-pub(super) fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
-    let mut ahead = reader.clone();
-    if kind == JsonKind::Object {
-        ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
-    } else {
-        ahead.enter_array().is_err() || ahead.next_item() != Ok(true)
     }
 }
 

@@ -10,7 +10,6 @@ use portion_json::scan::{JsonKind, JsonReader, unescape};
 use portion_json::span::Span;
 use portion_text::column_form::FormLearner;
 
-use super::leaves::is_empty;
 use crate::cell::{Cell, ValueKinds};
 
 /// Maximum levels of objects that are searched for fields.
@@ -231,4 +230,14 @@ pub(super) fn learn_value(value: &str, kinds: &mut ValueKinds, learner: &mut For
 #[inline]
 fn strip_quotes(quoted: &str) -> &str {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default()
+}
+
+/// Returns true if the object or array at the reader is empty.
+pub(super) fn is_empty(reader: &JsonReader<'_>, kind: JsonKind) -> bool {
+    let mut ahead = reader.clone();
+    if kind == JsonKind::Object {
+        ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
+    } else {
+        ahead.enter_array().is_err() || ahead.next_item() != Ok(true)
+    }
 }
